@@ -1,0 +1,89 @@
+"""
+A regression gate for LLM judges.
+
+`from calm import ...` gives what suites and perturbations need; everything else may change between versions.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from calm.case import TIE as TIE
+    from calm.case import Answer as Answer
+    from calm.case import Case as Case
+    from calm.case import Criterion as Criterion
+    from calm.case import Example as Example
+    from calm.case import Framing as Framing
+    from calm.claims import Claim as Claim
+    from calm.claims import Decision as Decision
+    from calm.claims import Estimate as Estimate
+    from calm.claims import Outcome as Outcome
+    from calm.edits import Expects as Expects
+    from calm.edits import perturbation as perturbation
+    from calm.edits import rotate as rotate
+    from calm.errors import CalmError as CalmError
+    from calm.errors import ClaimError as ClaimError
+    from calm.errors import ConfigError as ConfigError
+    from calm.errors import EditError as EditError
+    from calm.errors import EstimateError as EstimateError
+    from calm.errors import JudgeError as JudgeError
+    from calm.measures import accuracy as accuracy
+    from calm.measures import attack_success_rate as attack_success_rate
+    from calm.measures import consistency_rate as consistency_rate
+    from calm.measures import gain as gain
+    from calm.measures import mean_shift as mean_shift
+    from calm.measures import net_detection as net_detection
+    from calm.measures import net_robustness as net_robustness
+    from calm.measures import readable_rate as readable_rate
+    from calm.measures import repeat_distance as repeat_distance
+    from calm.measures import robustness_rate as robustness_rate
+    from calm.measures import slot_pull as slot_pull
+    from calm.measures import tie_rate as tie_rate
+    from calm.measures import unreadable_gain as unreadable_gain
+    from calm.verdict import Criteria as Criteria
+    from calm.verdict import Preferred as Preferred
+    from calm.verdict import Ranking as Ranking
+    from calm.verdict import Refused as Refused
+    from calm.verdict import Scale as Scale
+    from calm.verdict import Score as Score
+    from calm.verdict import Tie as Tie
+    from calm.verdict import Unreadable as Unreadable
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "case": ("TIE", "Answer", "Case", "Criterion", "Example", "Framing"),
+    "claims": ("Claim", "Decision", "Estimate", "Outcome"),
+    "edits": ("Expects", "perturbation", "rotate"),
+    "errors": ("CalmError", "ClaimError", "ConfigError", "EditError", "EstimateError", "JudgeError"),
+    "measures": (
+        "accuracy",
+        "attack_success_rate",
+        "consistency_rate",
+        "gain",
+        "mean_shift",
+        "net_detection",
+        "net_robustness",
+        "readable_rate",
+        "repeat_distance",
+        "robustness_rate",
+        "slot_pull",
+        "tie_rate",
+        "unreadable_gain",
+    ),
+    "verdict": ("Criteria", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME, "__version__"])  # noqa: PLE0605 - one list, kept equal to the imports above by a test
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use, so that `import calm` costs nothing in a test run that does not use it."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'calm' has no attribute {name!r}")
+    return getattr(import_module(f"calm.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,8 @@
+"""`python -m calm` is the `calm` command."""
+
+import sys
+
+from calm.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

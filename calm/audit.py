@@ -1,0 +1,389 @@
+"""
+The record of a run: provenance and findings, in and out as `calm-results/1`.
+
+Everything but `run` and the texts is the same for the same judge, cases, edits and seed, whatever the order of cases,
+the number of workers, and whatever was cached.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Literal, Self
+
+from calm.claims import Decision, Outcome
+from calm.edits import Edit
+from calm.errors import ConfigError
+from calm.measures import Measure, consistency_rate, flips, rate, robustness_rate
+from calm.texts import CaseTexts as CaseTexts
+from calm.texts import Exchange as Exchange
+from calm.trials import Trial, Trials
+from calm.verdict import Code, code
+from calm.wire import Json
+
+SCHEMA = "calm-results/1"
+CONTROLS = ("consistency", "sensitivity")
+"""The two suites that are no bias: without them a constant judge or a coin could pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The claim of a finding."""
+
+    op: Literal[">=", "<=", "abs<="]
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """One case of a finding in codes (see `calm.verdict.code`), the arms in the order of their asks."""
+
+    case: str
+    edit: str
+    hash: str
+    pilot: Code | None
+    clean: tuple[Code, ...]
+    perturbed: tuple[Code, ...]
+    control: tuple[Code, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One claim of one probe, decided. `key` is `bias/measure[/perturbation]`; `low` and `high` are one-sided bounds."""
+
+    key: str
+    node: str
+    bias: str
+    perturbation: str | None
+    expects: str | None
+    dose: float | None
+    summary: str
+    task: str
+    measure: str
+    claim: Limit | None
+    outcome: Outcome
+    reason: str
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float | None
+    n: int
+    excluded: Mapping[str, int]
+    robustness_rate: float | None
+    consistency_rate: float | None
+    flips: Mapping[str, int]
+    cases_to_decide: int | None
+    channel: str
+    asserted: bool
+    accepted: str | None
+    asks: str
+    against: str | None = None
+    baseline: Mapping[str, Json] | None = None
+    trials: tuple[TrialRecord, ...] = ()
+
+    @property
+    def red(self) -> bool:
+        """Whether this finding alone keeps the gate from being green."""
+        return self.accepted is None and self.outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRecord:
+    """Which judge it was. `about` holds what the judge says of itself: model, prompt templates, parameters."""
+
+    name: str
+    task: str
+    fingerprint: str | None
+    model: str | None
+    served: str | None
+    prompt_sha256: str | None
+    scale: Mapping[str, Json]
+    parameters: Mapping[str, Json]
+    about: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Figures of one run: they differ from run to run, and nothing is decided by them."""
+
+    started: str = ""
+    seconds: float = 0.0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    usd: float | None = None
+    per_finding: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A whole run: who was judged by which data, what was found, and what it cost."""
+
+    calm: str
+    judge: JudgeRecord
+    cases: Mapping[str, Json]
+    seed: int
+    repeats: str
+    findings: tuple[Finding, ...]
+    run: Run = Run()
+    texts: tuple[CaseTexts, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """FAIL, INCOMPLETE or UNDECIDED if any finding is and was not accepted; else PASS if anything was proven."""
+        open_ones = {f.outcome for f in self.findings if f.red}
+        for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED):
+            if outcome in open_ones:
+                return outcome
+        passed = any(f.outcome is Outcome.PASS for f in self.findings)
+        return Outcome.PASS if passed else Outcome.INCOMPLETE
+
+    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """Return the findings with one outcome."""
+        return tuple(f for f in self.findings if f.outcome is outcome)
+
+    @property
+    def biases(self) -> tuple[str, ...]:
+        """The biases that were asked about, without the two controls."""
+        return tuple(sorted({f.bias for f in self.findings} - set(CONTROLS)))
+
+    def tested(self, bias: str) -> bool:
+        """Return whether any claim about a bias was decided, or at least asked."""
+        untested = (Outcome.NOT_TESTED, Outcome.OBSERVED)
+        return any(f.bias == bias and f.outcome not in untested for f in self.findings)
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the audit as `calm-results/1`, without texts."""
+        body: dict[str, Json] = {"schema": SCHEMA}
+        plain = _plain(self)
+        assert isinstance(plain, dict)
+        plain.pop("texts")
+        body |= plain
+        body["outcome"] = self.outcome.value
+        return {k: body[k] for k in _ORDER}
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Json], texts: Sequence[Mapping[str, Json]] = ()) -> Self:
+        """
+        Return the audit that `to_json` wrote.
+
+        Raises:
+            ConfigError: another schema, or a field that is missing or of the wrong kind; the message names it.
+        """
+        if body.get("schema") != SCHEMA:
+            raise ConfigError(f"expected results of schema {SCHEMA!r}, got schema={body.get('schema')!r}")
+        try:
+            return cls(
+                calm=str(body["calm"]),
+                judge=JudgeRecord(**_mapping(body["judge"])),  # type: ignore[arg-type]  # checked by the constructor's names
+                cases=_mapping(body["cases"]),
+                seed=int(str(body["seed"])),
+                repeats=str(body["repeats"]),
+                findings=tuple(finding_from_json(_mapping(f)) for f in _list(body["findings"])),
+                run=_run(_mapping(body["run"])),
+                texts=tuple(texts_from_json(t) for t in texts),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"results of schema {SCHEMA!r} are damaged: {type(error).__name__} {error}") from error
+
+
+_ORDER = ("schema", "calm", "judge", "cases", "seed", "repeats", "outcome", "findings", "run")
+
+
+def finding(
+    *,
+    bias: str,
+    node: str,
+    task: str,
+    edit: Edit | None,
+    against: Edit | None,
+    decision: Decision,
+    trials: Trials | None,
+    accepted: str | None = None,
+) -> Finding:
+    """Return the record of one decision, with its trials in codes."""
+    estimate, claim = decision.estimate, decision.claim
+    shown = edit.label if edit and edit.name else None
+    moved = flips(trials) if trials and edit else None
+    return Finding(
+        key="/".join(part for part in (bias, decision.measure, shown) if part),
+        node=node,
+        bias=bias,
+        perturbation=shown,
+        expects=edit.expects.value if edit else None,
+        dose=edit.dose if edit else None,
+        summary=edit.summary if edit else "The same prompt asked again.",
+        task=task,
+        measure=decision.measure,
+        claim=Limit(claim.op, claim.limit) if claim else None,
+        outcome=decision.outcome,
+        reason=decision.reason,
+        value=_rounded(estimate.value if estimate else None),
+        low=_rounded(estimate.low if estimate else None),
+        high=_rounded(estimate.high if estimate else None),
+        level=estimate.level if estimate else None,
+        n=estimate.n if estimate else 0,
+        excluded=dict(sorted((estimate.excluded if estimate else trials.excluded if trials else {}).items())),
+        robustness_rate=_shown_rate(robustness_rate, trials),
+        consistency_rate=_shown_rate(consistency_rate, trials),
+        flips={"toward": moved.toward, "away": moved.away, "other": moved.other} if moved else {},
+        cases_to_decide=decision.cases_to_decide,
+        channel=", ".join(sorted({r.channel for r in trials.rows if r.channel})) if trials else "",
+        asserted=True,
+        accepted=accepted,
+        asks=trials.asks if trials else "",
+        against=against.label if against else None,
+        trials=tuple(_record(row, controlled=against is not None) for row in trials.rows) if trials else (),
+    )
+
+
+def _record(row: Trial, *, controlled: bool) -> TrialRecord:
+    compared = tuple(code(v) for v in row.clean)
+    return TrialRecord(
+        case=row.case,
+        edit=row.edit,
+        hash=row.hash,
+        pilot=code(row.pilot) if row.pilot is not None else None,
+        clean=() if controlled else compared,
+        perturbed=tuple(code(v) for v in row.perturbed),
+        control=compared if controlled else (),
+    )
+
+
+def _shown_rate(measure: Measure, trials: Trials | None) -> float | None:
+    return _rounded(rate(measure, trials)) if trials else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def finding_to_json(one: Finding) -> dict[str, Json]:
+    """Return a finding as JSON-able data."""
+    plain = _plain(one)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def finding_from_json(body: Mapping[str, Json]) -> Finding:
+    """Return the finding that `finding_to_json` wrote; a KeyError or TypeError names what is missing."""
+    data = dict(body)
+    claim = data.pop("claim")
+    records = tuple(_trial(_mapping(t)) for t in _list(data.pop("trials")))
+    outcome = Outcome(str(data.pop("outcome")))
+    limit = Limit(**_mapping(claim)) if claim is not None else None  # type: ignore[arg-type]  # named fields
+    return Finding(**data, claim=limit, outcome=outcome, trials=records)  # type: ignore[arg-type]  # named fields
+
+
+def texts_to_json(texts: CaseTexts) -> dict[str, Json]:
+    """Return the texts of a case as JSON-able data."""
+    plain = _plain(texts)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def texts_from_json(body: Mapping[str, Json]) -> CaseTexts:
+    """Return the texts that `texts_to_json` wrote."""
+
+    def arm(value: Json) -> tuple[tuple[Exchange, ...], ...]:
+        return tuple(tuple(Exchange(**_mapping(e)) for e in _list(ask)) for ask in _list(value))  # type: ignore[arg-type]
+
+    data = dict(body)
+    clean, perturbed = arm(data.pop("clean")), arm(data.pop("perturbed"))
+    return CaseTexts(**data, clean=clean, perturbed=perturbed)  # type: ignore[arg-type]  # named fields
+
+
+def _trial(body: Mapping[str, Json]) -> TrialRecord:
+    arms = {name: tuple(_list(body[name])) for name in ("clean", "perturbed", "control")}
+    rest = {k: v for k, v in body.items() if k not in arms}
+    return TrialRecord(**rest, **arms)  # type: ignore[arg-type]  # named fields
+
+
+def _run(body: Mapping[str, Json]) -> Run:
+    data = dict(body)
+    return Run(notes=tuple(str(n) for n in _list(data.pop("notes", []))), **data)  # type: ignore[arg-type]
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, got {type(value).__name__}")
+    return value
+
+
+def _list(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, got {type(value).__name__}")
+    return value
+
+
+def _plain(value: object) -> Json:
+    """Return dataclasses, tuples and enums as JSON-able data (`asdict` copies deeply and knows no enums)."""
+    if isinstance(value, Outcome):
+        return value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    names = [f.name for f in fields(value)]  # type: ignore[arg-type]  # everything else in a record is a dataclass
+    return {name: _plain(getattr(value, name)) for name in names}
+
+
+def write(audit: Audit, path: Path) -> None:
+    """Write the results file and, beside it, `NAME.texts.jsonl`; each appears whole or not at all."""
+    body = json.dumps(audit.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
+    write_whole(path, [body, "\n"])
+    lines = (json.dumps(texts_to_json(t), ensure_ascii=False, allow_nan=False) + "\n" for t in audit.texts)
+    write_whole(texts_path(path), lines)
+
+
+def texts_path(results: Path) -> Path:
+    """Return where the texts of a results file lie."""
+    return results.with_name(f"{results.stem}.texts.jsonl")
+
+
+def read(path: Path) -> Audit:
+    """
+    Return the audit in a results file, with its texts if their file lies beside it.
+
+    Raises:
+        ConfigError: no such file, not JSON, or not `calm-results/1`.
+    """
+    try:
+        body = json.loads(path.read_text("utf-8"))
+        beside = texts_path(path)
+        texts = [json.loads(line) for line in beside.read_text("utf-8").splitlines()] if beside.exists() else []
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ConfigError(f"{path}: expected a results file written by --calm-results; {error}") from error
+    if not isinstance(body, dict):
+        raise ConfigError(f"{path}: expected an object of schema {SCHEMA!r}, got {type(body).__name__}")
+    return Audit.from_json(body, texts)
+
+
+def write_whole(path: Path, parts: Iterable[str]) -> None:
+    """
+    Write a text file through a temporary one in the same folder, so that no reader sees half of it.
+
+    Raises:
+        ConfigError: the folder cannot be made or written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                file.writelines(part.encode("utf-8", "backslashreplace").decode("utf-8") for part in parts)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(file.name).chmod(0o666 & ~mask)
+        Path(file.name).replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
+

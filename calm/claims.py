@@ -1,0 +1,123 @@
+"""Claims, what was measured about them, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import ceil
+from typing import Literal, NoReturn
+
+from calm.errors import ClaimError
+
+
+class Outcome(StrEnum):
+    """What is known of a claim."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    UNDECIDED = "UNDECIDED"
+    """The interval straddles the limit: there are too few data."""
+    INCOMPLETE = "INCOMPLETE"
+    """Data are missing: a cap was reached, or replies were lost."""
+    NOT_TESTED = "NOT_TESTED"
+    """The claim could not be asked, for the reason given."""
+    OBSERVED = "OBSERVED"
+    """Measured without a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A measure and a limit. `op` is ">=", "<=", or "abs<=" for a limit on both sides of zero."""
+
+    measure: str
+    op: Literal[">=", "<=", "abs<="]
+    limit: float
+
+    def __bool__(self) -> NoReturn:
+        raise ClaimError(
+            f"the claim {self} has no truth of its own: write probe(...).proves({self}), "
+            f"and abs({self.measure}) <= {decimals(abs(self.limit))} for a limit on both sides"
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        limit = decimals(self.limit)
+        return f"abs({self.measure}) <= {limit}" if self.op == "abs<=" else f"{self.measure} {self.op} {limit}"
+
+
+def decimals(value: float) -> str:
+    """
+    Return a number with two decimals, or with as many as it has.
+
+    >>> decimals(0.1), decimals(0.025)
+    ('0.10', '0.025')
+    """
+    short = f"{value:.2f}"
+    return short if float(short) == value else f"{value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """
+    What was measured: value, the two one-sided bounds at `level`, and n cases.
+
+    `excluded` counts, by reason, the cases that this measure left out.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    level: float
+    excluded: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The outcome of one claim (None: observed without a limit), with its estimate or the reason why there is none."""
+
+    measure: str
+    claim: Claim | None
+    outcome: Outcome
+    estimate: Estimate | None = None
+    reason: str = ""
+    cases_to_decide: int | None = None
+
+
+def decide(estimate: Estimate, claim: Claim) -> Outcome:
+    """
+    Return PASS if the interval proves the claim, FAIL if it disproves it, else UNDECIDED.
+
+    >>> decide(Estimate(0.02, -0.01, 0.05, 200, 0.05), Claim("gain", "<=", 0.10)).value
+    'PASS'
+    >>> decide(Estimate(0.02, -0.01, 0.15, 40, 0.05), Claim("gain", "<=", 0.10)).value
+    'UNDECIDED'
+    """
+    low, high, limit = estimate.low, estimate.high, claim.limit
+    match claim.op:
+        case ">=":
+            proven, disproven = low >= limit, high < limit
+        case "<=":
+            proven, disproven = high <= limit, low > limit
+        case "abs<=":
+            proven, disproven = -limit <= low and high <= limit, low > limit or high < -limit
+    return Outcome.PASS if proven else Outcome.FAIL if disproven else Outcome.UNDECIDED
+
+
+def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | None:
+    """
+    Return about how many cases would decide the claim if the measured value were the true one; None if none would.
+
+    The interval is taken to shrink with the square root of n; at least `smallest`, the n that can pass at all.
+    """
+    value, limit = estimate.value, claim.limit
+    edge = limit if claim.op != "abs<=" or value >= 0 else -limit
+    gap = abs(edge - value)
+    if gap < 1e-9:
+        return None
+    towards = estimate.high if edge > value else estimate.low
+    needed = ceil(estimate.n * ((towards - value) / gap) ** 2)
+    return max(smallest, needed, estimate.n + 1)

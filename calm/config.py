@@ -1,0 +1,96 @@
+"""The composition root: `--calm-judge SPEC` to a judge, `--calm-cases` to cases."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from calm import datasets
+from calm.case import Case
+from calm.errors import ConfigError, nearest
+from calm.wire import Judge
+
+SPECS = "lexical, planted:..., a path to a judge.toml, or package.module:attribute"
+
+
+def judge_from(spec: str, env: Mapping[str, str] | None = None) -> Judge:
+    """
+    Return the judge that a specification names.
+
+    Raises:
+        ConfigError: no such judge, or one that is set up wrongly; the message lists every fault.
+    """
+    kind, _, rest = spec.partition(":")
+    if kind == "lexical":
+        from calm.judges.lexical import lexical
+
+        return lexical(rest)
+    if kind == "planted":
+        from calm.perturbations.planted import planted
+
+        return planted(rest)
+    if spec.endswith(".toml") or Path(spec).is_file():
+        from calm.judgefile import read_judge
+
+        return read_judge(Path(spec), os.environ if env is None else env)
+    if ":" in spec:
+        return _callable(spec, kind, rest)
+    raise ConfigError(
+        f"--calm-judge {spec}: expected {SPECS}{nearest(spec, ['lexical', 'planted']) if len(spec) < 20 else ''}"
+    )
+
+
+def _callable(spec: str, module: str, attribute: str) -> Judge:
+    from calm.judges.python import PythonJudge
+
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:  # as `python -m pytest` does, for the `calm` commands
+        sys.path.insert(0, here)
+    try:
+        found: object = importlib.import_module(module)
+        for name in attribute.split("."):
+            found = getattr(found, name)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"--calm-judge {spec}: there is no module {error.name!r}; "
+            "is it installed, or is its folder on the path (pythonpath = . in pytest's ini file)?"
+        ) from error
+    except AttributeError as error:
+        raise ConfigError(f"--calm-judge {spec}: {error}") from error
+    except Exception as error:  # noqa: BLE001 - whatever the user's module raises on import is the user's to read
+        raise ConfigError(f"--calm-judge {spec}: importing it failed: {type(error).__name__}: {error}") from error
+    finally:
+        if added:
+            sys.path.remove(here)
+    if not callable(found):
+        raise ConfigError(f"--calm-judge {spec}: expected a callable f(case), got {type(found).__name__}")
+    return PythonJudge(found, spec)
+
+
+def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
+    """
+    Return the cases of some files, or the bundled ones for the judge's task.
+
+    Raises:
+        ConfigError: a file that cannot be read or holds faults (each with file, line and field), or ids that two
+            files share.
+    """
+    if not files:
+        return datasets.bundled(judge.task)
+    found: dict[str, Case] = {}
+    problems: list[str] = []
+    for file in files:
+        try:
+            cases = datasets.read_cases(Path(file), task=judge.task)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        problems += [f"{file}: case id {c.id!r} is in another file, too; ids are unique in a run" for c in cases if c.id in found]
+        found |= {c.id: c for c in cases}
+    if problems:
+        raise ConfigError(problems)
+    return list(found.values())

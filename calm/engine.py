@@ -1,0 +1,299 @@
+"""The engine: the only scheduler, and the only door to a model. It counts, caps, caches and records every call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TypeVar
+
+from calm.case import Case, digest
+from calm.errors import ConfigError, JudgeError
+from calm.pacing import Pace
+from calm.pricing import cost, price_of, tokens_in
+from calm.store import Mode, Store
+from calm.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
+from calm.wire import Endpoint, Judge, Limits, Message, Price, Reply, Request
+
+T = TypeVar("T")
+
+CAPPED = "a cap was reached"
+"""How the reason of a `NoReply` begins when it is the user's own cap that was reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Hard limits of one process: calls and US dollars; None: none."""
+
+    calls: int | None = None
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The verdict of one ask, and the keys of the calls that it took."""
+
+    verdict: Verdict
+    calls: tuple[bytes, ...] = ()
+
+
+@dataclass
+class Ledger:
+    """What a run has used so far. `reserved` dollars are the most that the calls in flight can cost."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    usd: float = 0.0
+    reserved: float = 0.0
+    priced: bool = True
+
+
+class Engine:
+    """
+    Asks judges about cases, many at a time, in a thread of its own.
+
+    An equal call is made once in a run and once in the life of its cache; only answered calls are kept.
+    """
+
+    def __init__(self, store: Store, *, caps: Caps | None = None, served: Mapping[str, str] | None = None) -> None:
+        self.store, self.caps, self.ledger = store, caps or Caps(), Ledger()
+        self.served = dict(served or {})
+        self.notes: list[str] = []
+        self.broken: str | None = None
+        self._paces: dict[str, Pace] = {}
+        self._prices: dict[str, Price | None] = {}
+        self._flights: dict[bytes, asyncio.Future[Reply]] = {}
+        self._asked: dict[str, asyncio.Future[Asked]] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="calm-engine", daemon=True)
+        self._thread.start()
+
+    def greet(self, judge: Judge) -> None:
+        """
+        Make one live call to each model of a judge and note which model serves it; in `replay`, read it up.
+
+        Raises:
+            ConfigError: no answer, the wrong model, nothing to replay, or a cap in dollars for a model without a price.
+        """
+        for endpoint in judge.endpoints:
+            if self.caps.usd is not None and self._price(endpoint) is None and endpoint.live:
+                raise ConfigError(
+                    f"--calm-max-usd: no price is known for the model {endpoint.model!r}; "
+                    "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
+                )
+            if not endpoint.live or endpoint.identity in self.served:
+                continue
+            before = self.store.served(endpoint.identity)
+            if self.store.mode is Mode.REPLAY:
+                if before is None:
+                    raise ConfigError(
+                        f"--calm-cache=replay: the cache {self.store.path} holds no run of the model {endpoint.model!r}"
+                    )
+                self.served[endpoint.identity] = before
+                continue
+            self.served[endpoint.identity] = now = self._greeted(endpoint)
+            if before is not None and before != now:
+                self.notes.append(
+                    f"{endpoint.model!r} is served by {now!r} now and was by {before!r}: earlier replies are not reused"
+                )
+            self.store.serves(endpoint.identity, now)
+
+    def _greeted(self, endpoint: Endpoint) -> str:
+        if self.caps.calls is not None and self.ledger.calls["made"] >= self.caps.calls:
+            raise ConfigError("--calm-max-calls: the first live call does not fit; allow at least one call")
+        try:
+            reply = self._run(endpoint.greet())
+        except JudgeError as error:
+            raise ConfigError(str(error)) from error
+        self._count(endpoint, reply)
+        if endpoint.served_as and reply.model and reply.model != endpoint.served_as:
+            raise ConfigError(
+                f"the model {endpoint.model!r} is served by {reply.model!r}, but judge.toml says "
+                f"served_as = {endpoint.served_as!r}; correct it, or find out who changed the model"
+            )
+        return reply.model or endpoint.model
+
+    def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
+        """Return the verdict on each (case, repeat index), in the order asked. Blocks; Ctrl-C is honoured."""
+        return self._run(self._ask_all(judge, questions))
+
+    def close(self) -> None:
+        """Stop the thread and close the cache."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=10)
+        self.store.close()
+
+    def _run(self, work: Coroutine[object, object, T]) -> T:
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        while True:
+            try:
+                return future.result(timeout=0.2)  # in slices: an untimed wait cannot be interrupted everywhere
+            except NotYet:
+                if future.done():  # the work itself timed out, not the wait
+                    raise
+            except BaseException:
+                future.cancel()
+                raise
+
+    async def _ask_all(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
+        keys: dict[int, str] = {}
+        whose = judge.fingerprint or f"object {id(judge)}"
+        work = []
+        for case, ask in questions:
+            shown = keys.get(id(case))
+            if shown is None:
+                shown = keys[id(case)] = digest(whose, case.blind().content())
+            work.append(self._ask_once(f"{shown} {ask}", judge, case, ask))
+        return list(await asyncio.gather(*work))
+
+    async def _ask_once(self, key: str, judge: Judge, case: Case, ask: int) -> Asked:
+        """Let the first to ask do the work, and all others wait for it; what got no reply may be asked again."""
+        running = self._asked.get(key)
+        if running is None:
+            running = self._asked[key] = asyncio.ensure_future(self._ask(judge, case.blind(), ask))
+        asked = await asyncio.shield(running)
+        if isinstance(asked.verdict, NoReply):
+            self._asked.pop(key, None)
+        return asked
+
+    async def _ask(self, judge: Judge, case: Case, ask: int) -> Asked:
+        send = _Send(self, ask)
+        try:
+            if judge.endpoints:
+                return Asked(await judge.judge(case, send), tuple(send.keys))
+            return await self._ask_callable(judge, case, send)
+        except JudgeError as error:
+            self.ledger.calls["failed"] += 1
+            return Asked(NoReply(str(error)), tuple(send.keys))
+
+    async def _ask_callable(self, judge: Judge, case: Case, send: _Send) -> Asked:
+        """Ask a judge that has no endpoint of its own: an ask without `send` is a call, and kept if it is known whose."""
+        key = None
+        if judge.fingerprint is not None:
+            key = bytes.fromhex(digest("verdict", judge.fingerprint, repr(judge.sees(case)), send.ask))
+            kept = self.store.get(key)
+            if kept is not None:
+                self.ledger.calls["cached"] += 1
+                found = json.loads(kept.text)
+                return Asked(decode(found["code"], found["reason"]))
+        if self.store.mode is Mode.REPLAY:
+            raise JudgeError(f"--calm-cache=replay: the cache has no verdict of {judge.name!r} on case {case.id!r}")
+        self._reserve(0.0)
+        async with self._pace(f"judge {id(judge)}", Limits(concurrency=getattr(judge, "concurrency", 32))).turn(0):
+            verdict = await judge.judge(case, send)
+        if send.keys:  # it used `send`: its calls were counted there
+            self.ledger.calls["made"] -= 1
+        if key is not None and not isinstance(verdict, NoReply):
+            reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
+            self.store.put(key, (), {}, Reply(json.dumps({"code": code(verdict), "reason": reason})))
+        return Asked(verdict, tuple(send.keys))
+
+    async def send(self, request: Request, ask: int) -> tuple[bytes, Reply]:
+        """Return the key and the reply of one call: from the cache, from a flight under way, or from the model."""
+        endpoint = request.endpoint
+        key = self._key(request, ask)
+        kept = self.store.get(key)
+        if kept is not None:
+            self.ledger.calls["cached"] += 1
+            return key, kept
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = asyncio.ensure_future(self._call(endpoint, request, key))
+            flight.add_done_callback(lambda _: self._flights.pop(key, None))
+        return key, await asyncio.shield(flight)
+
+    def _key(self, request: Request, ask: int) -> bytes:
+        endpoint = request.endpoint
+        parts = [endpoint.identity, self.served.get(endpoint.identity, ""), request.body, ask]
+        text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+        return sha256(text.encode()).digest()
+
+    async def _call(self, endpoint: Endpoint, request: Request, key: bytes) -> Reply:
+        if self.store.mode is Mode.REPLAY:
+            raise JudgeError("--calm-cache=replay: this call is not in the cache, and no call may be made")
+        size = sum(len(m.text) for m in request.prompt)
+        worst = self._worst_cost(endpoint, request.prompt)
+        async with self._pace(endpoint.identity, endpoint.limits).turn(tokens_in(size) // 2 + endpoint.max_tokens // 8):
+            if self.broken:
+                raise JudgeError(self.broken)
+            self._reserve(worst)
+            try:
+                reply = await endpoint.call(request.body)
+            except JudgeError as error:
+                if error.fatal:
+                    self.broken = self.broken or str(error)
+                raise
+            finally:
+                self.ledger.reserved -= worst
+        self._count(endpoint, reply, made=False)
+        expected = self.served.get(endpoint.identity)
+        if expected and reply.model and reply.model != expected:
+            self.broken = (
+                f"the model {endpoint.model!r} was served by {expected!r} when the run began and answers as "
+                f"{reply.model!r} now: verdicts of two models cannot be compared; run again"
+            )
+            raise JudgeError(self.broken)
+        return self.store.put(key, request.prompt, request.body, reply)
+
+    def _reserve(self, worst: float) -> None:
+        """Take a call, and the most that it can cost, out of the caps before it is made."""
+        ledger, caps = self.ledger, self.caps
+        if caps.calls is not None and ledger.calls["made"] >= caps.calls:
+            raise JudgeError(f"{CAPPED}: --calm-max-calls {caps.calls}")
+        if caps.usd is not None and ledger.usd + ledger.reserved + worst > caps.usd:
+            raise JudgeError(f"{CAPPED}: --calm-max-usd {caps.usd:g}")
+        ledger.calls["made"] += 1
+        ledger.reserved += worst
+
+    def _count(self, endpoint: Endpoint, reply: Reply, *, made: bool = True) -> None:
+        self.ledger.calls["made"] += made
+        self.ledger.calls["retried"] += reply.retries
+        self.ledger.tokens["input"] += reply.usage.input or 0
+        self.ledger.tokens["output"] += reply.usage.output or 0
+        price = self._price(endpoint)
+        if price is not None:
+            self.ledger.usd += cost(price, reply.usage)
+        elif endpoint.live:
+            self.ledger.priced = False
+
+    def _worst_cost(self, endpoint: Endpoint, prompt: tuple[Message, ...]) -> float:
+        price = self._price(endpoint) if self.caps.usd is not None else None
+        if price is None:
+            return 0.0
+        return (tokens_in(sum(len(m.text) for m in prompt)) * price.input + endpoint.max_tokens * price.output) / 1e6
+
+    def _price(self, endpoint: Endpoint) -> Price | None:
+        if not endpoint.live:
+            return None
+        if endpoint.identity not in self._prices:
+            self._prices[endpoint.identity] = price_of(endpoint)
+        return self._prices[endpoint.identity]
+
+    def _pace(self, whose: str, limits: Limits) -> Pace:
+        pace = self._paces.get(whose)
+        if pace is None:
+            pace = self._paces[whose] = Pace(limits)
+        return pace
+
+
+class _Send:
+    """`send` for one ask: remembers the calls that were made through it."""
+
+    def __init__(self, engine: Engine, ask: int) -> None:
+        self._engine, self._number = engine, ask
+        self.keys: list[bytes] = []
+
+    @property
+    def ask(self) -> int:
+        return self._number
+
+    async def __call__(self, request: Request) -> Reply:
+        key, reply = await self._engine.send(request, self._number)
+        self.keys.append(key)
+        return reply

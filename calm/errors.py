@@ -1,0 +1,61 @@
+"""
+What can go wrong, and whose turn it is to mend it.
+
+    CalmError
+    ├── ConfigError    the wiring is wrong: an option, judge.toml, a case file (exit status 4)
+    ├── ClaimError     a test claims what cannot be claimed
+    ├── EditError      a perturbation is wrong: it changed nothing, or touched what it must not
+    ├── JudgeError     a judge or its server failed, or answered as another model
+    └── EstimateError  there is nothing to estimate from
+
+A biased judge is none of these: it is a result. Neither is an unreadable reply: it is data.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class CalmError(Exception):
+    """Root of all errors that calm raises on purpose."""
+
+
+class ConfigError(CalmError, ValueError):
+    """One or more faults of configuration; `problems` holds a line for each."""
+
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class ClaimError(CalmError, TypeError):
+    """A claim that does not fit its measure, edit or task."""
+
+
+class EditError(CalmError, ValueError):
+    """A perturbation that is wrong for the case that it was given."""
+
+
+class JudgeError(CalmError, RuntimeError):
+    """A judge that could not answer, as opposed to one that answered badly; `fatal` if no call after it can."""
+
+    def __init__(self, message: str = "", *, fatal: bool = False) -> None:
+        self.fatal = fatal
+        super().__init__(message)
+
+
+class EstimateError(CalmError, ValueError):
+    """An estimate was asked of no data."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """
+    Return `; did you mean 'X'?` for a name close to a known one, else the list of what is known.
+
+    >>> nearest("postion", ["position", "verbosity"])
+    "; did you mean 'position'?"
+    >>> nearest("zzz", ["position", "verbosity"])
+    '; known: position, verbosity'
+    """
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(names)}"

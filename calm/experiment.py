@@ -1,0 +1,488 @@
+"""One probe: which cases, which target, which arms, how many asks, and what follows for each claim."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from calm.case import TIE, Case, digest
+from calm.claims import Claim, Decision, Outcome, cases_to_decide, decide
+from calm.edits import Edit, Expects
+from calm.engine import CAPPED, Asked, Engine
+from calm.errors import ClaimError, EditError, EstimateError
+from calm.measures import MEASURES, Measure, flip, why_none
+from calm.store import Store
+from calm.texts import CaseTexts, Exchange
+from calm.trials import Trial, Trials, favour
+from calm.verdict import FAMILY, Family, NoReply, Preferred, Ranking, Verdict, readable
+from calm.wire import Judge, Message
+
+LEVEL = 0.05
+"""One-sided error probability of a claim."""
+STAGE_LEVEL = 0.03
+"""The same for each look of the two-stage design; both together stay below `LEVEL`."""
+LOST = 0.02
+"""Share of cases that may be lost before a claim is INCOMPLETE."""
+NO_ROOM = 0.75
+"""Favour above which an answer has no room to gain: less than a quarter of the scale."""
+ORDER_SALT = "slot order 1"
+EXAMPLES = 60
+"""How many cases of a probe are kept with their texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Asks an arm: clean and perturbed; undecided claims are topped up to as many perturbed asks as clean ones."""
+
+    clean: int = 4
+    perturbed: int = 2
+
+    def __str__(self) -> str:
+        return f"{self.clean}+{self.perturbed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What all probes of a run share."""
+
+    judge: Judge
+    cases: tuple[Case, ...]
+    engine: Engine
+    seed: int = 0
+    design: Design = Design()
+
+    @property
+    def family(self) -> Family:
+        """What the judge's task measures."""
+        return FAMILY[self.judge.task]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision with the trials that it was taken on."""
+
+    decision: Decision
+    trials: Trials | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """All decisions of a probe, and the texts of the cases that tell most about it."""
+
+    decided: tuple[Decided, ...]
+    texts: tuple[CaseTexts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A case as it is asked in both arms; `edited` is None for the clean arm alone."""
+
+    source: Case
+    base: Case
+    edited: Case | None
+    variant: str
+    channel: str
+    hash: str
+    pilot: Verdict | None
+    room: bool
+
+
+def check(edit: Edit | None, claims: Sequence[Claim], family: Family) -> None:
+    """
+    Refuse claims that say nothing about an edit.
+
+    Raises:
+        ClaimError: naming the claims that can be made.
+    """
+    expects = edit.expects if edit else None
+    for claim in claims:
+        measure = MEASURES[claim.measure]
+        if expects in measure.serves and family in measure.families:
+            continue
+        can = [m.name for m in MEASURES.values() if expects in m.serves and family in m.families]
+        about = f"{edit!r} expects {expects}" if edit else "probe() without an edit asks the clean cases alone"
+        raise ClaimError(f"{about}: {claim.measure} says nothing about it on {family} verdicts; claim {' or '.join(can)}")
+
+
+def run(
+    setup: Setup,
+    edit: Edit | None,
+    claims: Sequence[Claim],
+    *,
+    observed: Sequence[Measure] = (),
+    against: Edit | None = None,
+    top_up: bool = True,
+) -> Result:
+    """
+    Ask what the claims need and decide them; `observed` measures are estimated without a limit.
+
+    Raises:
+        ClaimError: a claim that says nothing about this edit or task.
+        EditError: an edit that changed nothing, or changed what it must not.
+    """
+    check(edit, claims, setup.family)
+    claims = _with_readability(edit, claims)
+    for one in (edit, against):
+        if one is not None and setup.family not in one.tasks:
+            reason = f"{one!r} serves {', '.join(one.tasks)}; the judge's task is {setup.judge.task}"
+            return Result(tuple(Decided(d, None) for d in _untested(claims, observed, reason)))
+    pairs, excluded, lost = pair_up(setup, edit, against)
+    if not pairs:
+        if lost:
+            reason, outcome = why_none(lost), Outcome.INCOMPLETE
+        else:
+            reason, outcome = why_none(excluded) or "there are no cases", Outcome.NOT_TESTED
+        return Result(tuple(Decided(d, None) for d in _untested(claims, observed, reason, outcome)))
+    design = setup.design
+    arms = _Arms(setup, edit, pairs, excluded, lost)
+    staged = edit is not None and top_up and design.perturbed < design.clean
+    trials = arms.ask(design.clean, design.perturbed)
+    decided = [Decided(_decision(c, trials, design, STAGE_LEVEL if staged else LEVEL, edit), trials) for c in claims]
+    if staged and any(d.decision.outcome is Outcome.UNDECIDED for d in decided):
+        full = Design(design.clean, design.clean)
+        trials = arms.ask(full.clean, full.perturbed)
+        decided = [
+            Decided(_decision(c, trials, full, STAGE_LEVEL, edit), trials)
+            if d.decision.outcome is Outcome.UNDECIDED
+            else d
+            for c, d in zip(claims, decided, strict=True)
+        ]
+    decided += [Decided(_observation(m, trials, design), trials) for m in observed]
+    return Result(tuple(decided), arms.texts(trials))
+
+
+def _with_readability(edit: Edit | None, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """Add to a claim about a gain that the edit does not make replies unreadable: they would hide the gain."""
+    moved = any(c.measure in ("gain", "mean_shift") for c in claims)
+    stated = any(c.measure == "unreadable_gain" for c in claims)
+    if edit is None or not moved or stated:
+        return tuple(claims)
+    return (*claims, Claim("unreadable_gain", "<=", 0.05))
+
+
+def _untested(
+    claims: Sequence[Claim], observed: Sequence[Measure], reason: str, outcome: Outcome = Outcome.NOT_TESTED
+) -> list[Decision]:
+    asked = [Decision(c.measure, c, outcome, reason=reason) for c in claims]
+    return asked + [Decision(m.name, None, outcome, reason=reason) for m in observed]
+
+
+def _decision(claim: Claim, trials: Trials, design: Design, level: float, edit: Edit | None) -> Decision:
+    measure = MEASURES[claim.measure]
+    missing = _missing(claim, trials)
+    need_clean, need_perturbed = measure.asks
+    if design.clean < need_clean or (edit is not None and design.perturbed < need_perturbed):
+        reason = f"{claim.measure} needs {need_clean}+{need_perturbed} asks a case, --calm-repeats gives {design}"
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
+    try:
+        estimate = measure.estimate(trials, level)
+    except EstimateError as error:
+        outcome = Outcome.INCOMPLETE if missing else Outcome.NOT_TESTED
+        return Decision(claim.measure, claim, outcome, reason=missing or str(error))
+    if missing:
+        return Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, missing)
+    outcome = decide(estimate, claim)
+    if outcome is not Outcome.UNDECIDED:
+        return Decision(claim.measure, claim, outcome, estimate)
+    smallest = measure.smallest_n(claim, level)
+    return Decision(claim.measure, claim, outcome, estimate, cases_to_decide=cases_to_decide(estimate, claim, smallest))
+
+
+def _observation(measure: Measure, trials: Trials, design: Design) -> Decision:
+    if design.clean < measure.asks[0] or design.perturbed < measure.asks[1]:
+        return Decision(measure.name, None, Outcome.NOT_TESTED, reason=f"needs more asks a case than {design}")
+    try:
+        return Decision(measure.name, None, Outcome.OBSERVED, measure.estimate(trials, LEVEL))
+    except EstimateError as error:
+        return Decision(measure.name, None, Outcome.NOT_TESTED, reason=str(error))
+
+
+def _missing(claim: Claim, trials: Trials) -> str:
+    """Return why the data of a claim are incomplete, or nothing."""
+    if trials.lost_share > LOST or any(reason.startswith(CAPPED) for reason in trials.lost):
+        return why_none(trials.lost)
+    if claim.measure in ("gain", "mean_shift") and trials.rows:
+        for name in ("clean", "perturbed"):
+            if not any(readable(v) for row in trials.rows for v in getattr(row, name)):
+                return f"no reply of the {name} arm holds a verdict"
+    return ""
+
+
+def pair_up(
+    setup: Setup, edit: Edit | None, against: Edit | None
+) -> tuple[list[Pair], Counter[str], Counter[str]]:
+    """Return the cases to ask, and the others counted by reason: excluded by design, or lost."""
+    judge = setup.judge
+    cases = [c if judge.as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in setup.cases]
+    cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
+    excluded: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    if edit is None:
+        return [Pair(c, c, None, "", "", "", None, True) for c in cases], excluded, lost
+    piloted = [c for c in cases if _wants_pilot(c, edit)]
+    asked = setup.engine.ask(judge, [(c, 0) for c in piloted])
+    pilots = {c.id: a.verdict for c, a in zip(piloted, asked, strict=True)}
+    pairs: list[Pair] = []
+    for case in cases:
+        pilot = pilots.get(case.id)
+        if isinstance(pilot, NoReply):
+            lost[pilot.reason] += 1
+            continue
+        aimed = _aimed(case, edit, pilot)
+        found = aimed if isinstance(aimed, str) else _paired(setup, edit, against, aimed, pilot)
+        if isinstance(found, str):
+            excluded[found] += 1
+        else:
+            pairs.append(found)
+    return pairs, excluded, lost
+
+
+def _wants_pilot(case: Case, edit: Edit) -> bool:
+    if edit.expects is Expects.NOT_BETTER:
+        return True
+    unknown = case.better is None or case.better == TIE or len(case.answers) > 2
+    return len(case.answers) > 1 and unknown and edit.expects is not Expects.TIE
+
+
+def _aimed(case: Case, edit: Edit, pilot: Verdict | None) -> Case | str:
+    """Return the case with the answer that the edit treats, or the reason why there is none."""
+    if len(case.answers) == 1:
+        return replace(case, target=case.answers[0].id)
+    ids = sorted((a.id for a in case.answers), key=lambda i: digest("target", case.id, i))
+    if edit.expects is Expects.TIE or isinstance(pilot, Ranking) is False and case.better == TIE:
+        return replace(case, target=ids[0])
+    best, worst = _ends(case, pilot)
+    if edit.expects is Expects.WORSE:
+        chosen = case.better if case.better not in (None, TIE) else best
+    elif len(case.answers) == 2 and case.better not in (None, TIE):
+        chosen = next(i for i in ids if i != case.better)
+    else:
+        chosen = worst
+    if chosen is None:
+        if pilot is not None and not readable(pilot):
+            return "no gold label, and the pilot verdict could not be read"
+        chosen = ids[0]
+    return replace(case, target=chosen)
+
+
+def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
+    """Return the best and the worst answer by gold scores, else by the pilot; None where neither tells."""
+    known = [a.id for a in case.answers if a.id in case.scores]
+    if len(known) == len(case.answers) and len(set(case.scores.values())) > 1:
+        return max(known, key=case.scores.__getitem__), min(known, key=case.scores.__getitem__)
+    if isinstance(pilot, Preferred):
+        others = [a.id for a in case.answers if a.id != pilot.answer]
+        return pilot.answer, others[0] if len(others) == 1 else None
+    if isinstance(pilot, Ranking):
+        return min(pilot.order[0]), max(pilot.order[-1])
+    return None, None
+
+
+def _paired(setup: Setup, edit: Edit, against: Edit | None, case: Case, pilot: Verdict | None) -> Pair | str:
+    base = case
+    if against is not None:
+        control = _edited(setup, against, case, case, check_seen=False)
+        if isinstance(control, str):
+            return f"the control: {control}"
+        base = control[0]
+    found = _edited(setup, edit, case, base)
+    if isinstance(found, str):
+        return found
+    edited, variant, changed = found
+    room = edit.expects is not Expects.NOT_BETTER or _has_room(setup, case, edited.target, pilot)
+    identity = digest(edited.blind().content())[:16]
+    return Pair(case, base, edited, variant, ", ".join(sorted(_CHANNEL.get(c, c) for c in changed)), identity, pilot, room)
+
+
+def _has_room(setup: Setup, case: Case, target: str | None, pilot: Verdict | None) -> bool:
+    if pilot is None:
+        return True
+    x = favour(pilot, target, Trial(case.id, points=_points(case)), setup.judge.scale)
+    return x is None or x <= (0.5 if setup.family == "pairwise" else NO_ROOM)
+
+
+def _edited(
+    setup: Setup, edit: Edit, case: Case, base: Case, *, check_seen: bool = True
+) -> tuple[Case, str, frozenset[str]] | str:
+    """Return the case after the first of an edit's variants that applies and can be seen, or why none does."""
+    reasons: list[str] = []
+    for variant in edit.choices(case, setup.seed):
+        edited = variant.apply(case, setup.seed)
+        if edited is None:
+            reasons.append("does not apply")
+            continue
+        changed = _changed(case, edited)
+        _refuse(variant, case, edited)
+        if variant.expects in (Expects.SAME, Expects.NOT_BETTER) and not case.truth_kept_by(edited):
+            reasons.append("would change the truth of a criterion")
+        elif check_seen and setup.judge.sees(edited.blind()) == setup.judge.sees(base.blind()):
+            reasons.append(f"the judge is shown no {' or '.join(sorted(_NOUN.get(c, c) for c in changed))}")
+        else:
+            return edited, variant.label, changed
+    # "does not apply" is the weakest reason: another variant's says more
+    return next((r for r in reasons if r != "does not apply"), reasons[0])
+
+
+def _refuse(variant: Edit, case: Case, edited: Case) -> None:
+    gold = ("better", "scores", "met", "reference")
+    if variant.expects in (Expects.SAME, Expects.NOT_BETTER):
+        broken = [name for name in gold if getattr(case, name) != getattr(edited, name)]
+        if broken or {a.id for a in case.answers} - {a.id for a in edited.answers}:
+            what = broken[0] if broken else "the answers' ids"
+            raise EditError(f"perturbation {variant.label} expects {variant.expects} but changed {what} of case {case.id}")
+    if variant.expects is Expects.WORSE and edited.damaged is None:
+        raise EditError(f"perturbation {variant.label} expects WORSE: make the harmed answer with case.damage(id, change)")
+
+
+_HIDDEN = ("target", "damaged", "hit", "better", "scores", "met")
+_CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
+_NOUN = {"bylines": "labels", "framing": "inverted framing", "follow_ups": "follow-up turns"}
+
+
+def _changed(before: Case, after: Case) -> frozenset[str]:
+    """Return the names of what differs, but for what no judge is shown."""
+    names = (f.name for f in fields(Case) if f.name not in _HIDDEN)
+    changed = {name for name in names if getattr(before, name) != getattr(after, name)}
+    return frozenset(changed - {"order"} if changed - {"order"} else changed)
+
+
+def _points(case: Case) -> Mapping[str, float]:
+    return {c.id: c.points for c in case.criteria}
+
+
+class _Arms:
+    """Asks the arms of a probe, first few times, then more often; what was asked before is not asked again."""
+
+    def __init__(
+        self, setup: Setup, edit: Edit | None, pairs: list[Pair], excluded: Counter[str], lost: Counter[str]
+    ) -> None:
+        self._setup, self._pairs, self._excluded, self._lost = setup, pairs, excluded, lost
+        together = setup.family in ("pairwise", "listwise")
+        alone = edit is not None and together and edit.expects in (Expects.WORSE, Expects.TIE)
+        self._has_clean = not alone
+        self._both_orders = edit is not None and together and edit.expects is Expects.WORSE
+        self._asked: dict[str, tuple[list[Asked], list[Asked]]] = {}
+
+    def ask(self, clean: int, perturbed: int) -> Trials:
+        """Return the trials with so many asks an arm."""
+        clean = clean if self._has_clean else 0
+        questions: list[tuple[Case, int]] = []
+        for pair in self._pairs:
+            questions += [(pair.base, k) for k in range(1, clean + 1)]
+            questions += [self._question(pair, k) for k in range(1, self._perturbed(pair, perturbed) + 1)]
+        answers = iter(self._setup.engine.ask(self._setup.judge, questions))
+        rows: list[Trial] = []
+        lost = Counter(self._lost)
+        for pair in self._pairs:
+            first = [next(answers) for _ in range(clean)]
+            second = [next(answers) for _ in range(self._perturbed(pair, perturbed))]
+            self._asked[pair.source.id] = (first, second)
+            row = self._row(pair, first, second)
+            if isinstance(row, str):
+                lost[row] += 1
+            else:
+                rows.append(row)
+        rows.sort(key=lambda row: row.case)
+        asks = f"{clean}+{perturbed if self._pairs[0].edited is not None else 0}"
+        return Trials(tuple(rows), self._setup.family, self._setup.judge.scale, self._excluded, lost, asks)
+
+    def _perturbed(self, pair: Pair, asks: int) -> int:
+        return asks if pair.edited is not None else 0
+
+    def _question(self, pair: Pair, number: int) -> tuple[Case, int]:
+        edited = pair.edited
+        assert edited is not None
+        if not self._both_orders:
+            return edited, number
+        turned = number % 2 == 0
+        case = edited.arranged(tuple(reversed(edited.order))) if turned else edited
+        return case, (number + 1) // 2
+
+    def _row(self, pair: Pair, clean: list[Asked], perturbed: list[Asked]) -> Trial | str:
+        arms = []
+        for arm in (clean, perturbed):
+            answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
+            if len(answered) < min(2, len(arm)):
+                return _first_reason(a.verdict for a in arm)
+            arms.append(answered)
+        case, edited = pair.source, pair.edited or pair.source
+        shown = [self._question(pair, k + 1)[0].order for k in range(len(perturbed))]
+        kept = [s for s, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
+        return Trial(
+            case=case.id,
+            edit=pair.variant,
+            hash=pair.hash,
+            channel=pair.channel,
+            target=edited.target,
+            damaged=edited.damaged,
+            hit=edited.hit,
+            better=case.better,
+            met=case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {},
+            points=_points(case),
+            room=pair.room,
+            slots=tuple(kept),
+            pilot=pair.pilot,
+            clean=arms[0],
+            perturbed=arms[1],
+        )
+
+    def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
+        """Return the texts of the cases that tell most: flips, defects that were missed, disagreements, unread replies."""
+        telling = {row.case for row in trials.rows if _tells(row, trials)}
+        chosen = [p for p in sorted(self._pairs, key=lambda p: p.source.id) if p.source.id in telling][:EXAMPLES]
+        return tuple(self._text(pair) for pair in chosen)
+
+    def _text(self, pair: Pair) -> CaseTexts:
+        store = self._setup.engine.store
+        prompts: dict[str, tuple[Mapping[str, str], ...]] = {}
+        clean, perturbed = self._asked[pair.source.id]
+        shown = {"clean": pair.base, "perturbed": pair.edited or pair.base}
+        return CaseTexts(
+            case=pair.source.id,
+            hash=pair.hash,
+            question=pair.source.question,
+            reference=pair.source.reference,
+            better=pair.source.better,
+            prompts=prompts,
+            answers={arm: {a.id: a.text for a in case.shown} for arm, case in shown.items()},
+            clean=tuple(_exchanges(store, a, prompts) for a in clean),
+            perturbed=tuple(_exchanges(store, a, prompts) for a in perturbed),
+        )
+
+
+def _exchanges(
+    store: Store, asked: Asked, prompts: dict[str, tuple[Mapping[str, str], ...]]
+) -> tuple[Exchange, ...]:
+    found = []
+    for key in asked.calls:
+        reply = store.get(key)
+        if reply is None:
+            continue
+        prompt = store.prompt(key)
+        name = _name(prompt)
+        prompts[name] = tuple({"role": m.role, "text": m.text} for m in prompt)
+        found.append(Exchange(name, reply.text))
+    return tuple(found)
+
+
+def _name(prompt: tuple[Message, ...]) -> str:
+    return digest([[m.role, m.text] for m in prompt])[:16]
+
+
+def _first_reason(verdicts: Iterable[Verdict]) -> str:
+    return next(v.reason for v in verdicts if isinstance(v, NoReply))
+
+
+def _tells(row: Trial, trials: Trials) -> bool:
+    everything = (*row.clean, *row.perturbed)
+    if any(not readable(v) for v in everything):
+        return True
+    if row.damaged is not None:
+        found = MEASURES["net_detection"].per_case(row, trials.scale)
+        return not isinstance(found, str) and found <= 0
+    if row.perturbed:
+        return flip(row, trials) is not None
+    first = row.clean[0]
+    wrong = isinstance(first, Preferred) and row.better not in (None, first.answer)
+    return wrong or any(v != first for v in row.clean)

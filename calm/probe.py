@@ -1,0 +1,307 @@
+"""What a test holds: `probe(edit).proves(claim, ...)` asks, decides and records; nothing is asked before a claim is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Literal
+
+from calm import experiment
+from calm.audit import Finding, finding
+from calm.case import Case
+from calm.claims import Claim, Estimate, Outcome, decide
+from calm.edits import Edit
+from calm.errors import ClaimError, ConfigError, EstimateError
+from calm.experiment import LEVEL, Decided, Setup
+from calm.measures import MEASURES, Measure
+from calm.texts import CaseTexts
+from calm.verdict import FAMILIES, Family
+from calm.wording import line
+
+MAX_REPR = 240
+"""Longest representation that pytest shows whole in a failed assertion."""
+
+
+class CalmUndecidedWarning(UserWarning):
+    """A claim is undecided, and `--calm-undecided warn` lets it pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The test that a probe belongs to: its id, and the name of its suite in kebab case."""
+
+    id: str
+    suite: str
+
+
+class Proof:
+    """What a claim's test asserts: true unless a claim failed, is undecided or is incomplete."""
+
+    def __init__(self, findings: Sequence[Finding], *, passes: frozenset[Outcome], nothing: str = "") -> None:
+        self.findings, self.nothing = tuple(findings), nothing
+        self._passes = passes
+        self.looked_at = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether every claim holds, without counting as having been looked at."""
+        return all(f.outcome in self._passes for f in self.findings)
+
+    def __bool__(self) -> bool:
+        self.looked_at = True
+        undecided = [f for f in self.findings if f.outcome is Outcome.UNDECIDED and f.accepted is None]
+        if undecided and Outcome.UNDECIDED in self._passes and self.holds:
+            warnings.warn(line(undecided[0]), CalmUndecidedWarning, stacklevel=2)
+        return self.holds
+
+    def __repr__(self) -> str:
+        if not self.findings:
+            return f"NOT_TESTED: {self.nothing}"
+        bad = [f for f in self.findings if f.outcome not in self._passes]
+        rank = [Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.NOT_TESTED, Outcome.OBSERVED, Outcome.PASS]
+        words = [line(f) for f in sorted(bad or self.findings, key=lambda f: rank.index(f.outcome))]
+        text = words[0]
+        for more in words[1:]:
+            if len(text) + len(more) + 3 > MAX_REPR:
+                break
+            text = f"{text} | {more}"
+        return text if len(text) <= MAX_REPR else f"{text[: MAX_REPR - 3]}..."
+
+
+class Observed(Mapping[Measure, Estimate]):
+    """What `.observe` measured: an estimate for each measure that could be had."""
+
+    def __init__(self, findings: Sequence[Finding], estimates: Mapping[str, Estimate]) -> None:
+        self.findings, self._estimates = tuple(findings), estimates
+
+    def __getitem__(self, measure: Measure) -> Estimate:
+        return self._estimates[measure.name]
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter([MEASURES[name] for name in self._estimates])
+
+    def __len__(self) -> int:
+        return len(self._estimates)
+
+    def __repr__(self) -> str:
+        return " | ".join(line(f) for f in self.findings)[:MAX_REPR]
+
+
+class Question:
+    """An edit put to the judge, not yet asked. End it with `.proves`, `.allows` or `.observe`."""
+
+    def __init__(self, probe: Probe, edit: Edit | None, against: Edit | None, cases: Sequence[Case] | None) -> None:
+        self._probe, self._edit, self._against, self._cases = probe, edit, against, cases
+        self.ended = False
+
+    def __repr__(self) -> str:
+        return f"probe({self._edit!r})" if self._edit else "probe()"
+
+    def __bool__(self) -> bool:
+        raise ClaimError(f"{self!r} has no truth of its own: end it with .proves(...), .allows(...) or .observe(...)")
+
+    def proves(self, *claims: Claim, **by_task: Sequence[Claim]) -> Proof:
+        """
+        Ask the judge and decide all claims; true unless one is FAIL, UNDECIDED or INCOMPLETE.
+
+        A keyword named after a kind of verdict (`pairwise`, `score`, `rubric`, `listwise`) replaces the claims for
+        judges of that kind.
+
+        Raises:
+            ClaimError: no claims, something that is no claim, or a claim that says nothing about this edit.
+            EditError: the edit changed nothing, or changed what it must not.
+        """
+        chosen = self._chosen(claims, by_task)
+        decided = self._run(chosen, (), top_up=True)
+        passes = {Outcome.PASS, Outcome.NOT_TESTED, Outcome.OBSERVED}
+        if self._probe.undecided == "warn":
+            passes.add(Outcome.UNDECIDED)
+        return self._proof(decided, frozenset(passes))
+
+    def allows(self, *claims: Claim, **by_task: Sequence[Claim]) -> Proof:
+        """Ask the judge and fail only on evidence against a claim, not for lack of evidence for it: a smoke test."""
+        decided = self._run(self._chosen(claims, by_task), (), top_up=False)
+        tolerated = "claimed with .allows: only evidence against it counts"
+        findings = [replace(f, accepted=tolerated) if f.outcome is Outcome.UNDECIDED else f for f in decided]
+        passes = {Outcome.PASS, Outcome.NOT_TESTED, Outcome.OBSERVED, Outcome.UNDECIDED}
+        return self._proof(findings, frozenset(passes))
+
+    def observe(self, *measures: Measure) -> Observed:
+        """Ask the judge and record measures without a limit."""
+        if not measures or not all(isinstance(m, Measure) for m in measures):
+            raise ClaimError(f"observe() expects measures such as gain, got {measures!r}")
+        experiment.check(self._edit, [Claim(m.name, "<=", 0.0) for m in measures], self._probe.setup.family)
+        findings = self._run((), measures, top_up=False)
+        self._probe.record(findings)
+        estimates = {
+            f.measure: Estimate(f.value, f.low, f.high, f.n, f.level, f.excluded)
+            for f in findings
+            if f.value is not None and f.low is not None and f.high is not None and f.level is not None
+        }
+        return Observed(findings, estimates)
+
+    def _chosen(self, claims: Sequence[Claim], by_task: Mapping[str, Sequence[Claim]]) -> Sequence[Claim]:
+        unknown = set(by_task) - set(FAMILIES)
+        if unknown:
+            raise ClaimError(f"unknown kind of verdict {min(unknown)!r}; known: {', '.join(FAMILIES)}")
+        chosen = by_task.get(self._probe.setup.family, claims)
+        if not claims and not by_task:
+            raise ClaimError(f"{self!r}: expected at least one claim such as net_robustness >= 0.95")
+        for claim in (*claims, *(c for group in by_task.values() for c in group)):
+            if not isinstance(claim, Claim):
+                raise ClaimError(f"{self!r}: expected claims such as net_robustness >= 0.95, got {claim!r}")
+        if len({c.measure for c in chosen}) < len(chosen):
+            raise ClaimError(f"{self!r}: two claims about one measure; claim the stricter one")
+        return chosen
+
+    def _run(self, claims: Sequence[Claim], observed: Sequence[Measure], *, top_up: bool) -> list[Finding]:
+        self.ended = True
+        if not claims and not observed:
+            return []
+        setup = self._probe.setup_for(self._cases)
+        began = perf_counter()
+        result = experiment.run(setup, self._edit, claims, observed=observed, against=self._against, top_up=top_up)
+        self._probe.texts += [t for t in result.texts if (t.case, t.hash) not in self._probe.seen_texts]
+        self._probe.seen_texts |= {(t.case, t.hash) for t in result.texts}
+        findings = [self._finding(self._edit, d) for d in result.decided]
+        if self._probe.every_variant and self._edit is not None and self._edit.variants and claims:
+            findings += self._variants(setup, claims)
+        self._probe.seconds |= {f.key: perf_counter() - began for f in findings}
+        return findings
+
+    def _finding(self, edit: Edit | None, decided: Decided) -> Finding:
+        node = self._probe.node
+        return finding(
+            bias=edit.bias if edit else node.suite,
+            node=node.id,
+            task=self._probe.setup.judge.task,
+            edit=edit,
+            against=self._against,
+            decision=decided.decision,
+            trials=decided.trials,
+        )
+
+    def _variants(self, setup: Setup, claims: Sequence[Claim]) -> list[Finding]:
+        """Ask each variant of a rotation by itself: FAIL where Holm's procedure finds evidence, else only observed."""
+        assert self._edit is not None
+        asked: list[tuple[Edit, Decided]] = []
+        for variant in self._edit.variants:
+            result = experiment.run(setup, variant, claims, against=self._against, top_up=False)
+            asked += [(variant, d) for d in result.decided]
+        failing = _holm(asked)
+        findings = []
+        for position, (variant, decided) in enumerate(asked):
+            decision = decided.decision
+            if decision.outcome in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED):
+                outcome = Outcome.FAIL if position in failing else Outcome.OBSERVED
+                decision = replace(decision, outcome=outcome, cases_to_decide=None, reason="one variant of a rotation")
+            findings.append(self._finding(variant, replace(decided, decision=decision)))
+        return findings
+
+    def _proof(self, findings: Sequence[Finding], passes: frozenset[Outcome]) -> Proof:
+        self._probe.record(findings)
+        nothing = "" if findings else f"nothing is claimed for {self._probe.setup.family} verdicts"
+        proof = Proof(findings, passes=passes, nothing=nothing)
+        self._probe.proofs.append(proof)
+        return proof
+
+
+def _holm(asked: Sequence[tuple[Edit, Decided]]) -> set[int]:
+    """Return the positions of the claims that fail with a familywise error of `LEVEL` (Holm 1979)."""
+    family = {i for i, (_, d) in enumerate(asked) if d.decision.claim is not None and d.decision.estimate is not None}
+    failing: set[int] = set()
+    while family - failing:
+        rest = family - failing
+        found = {i for i in rest if _fails(asked[i][1], LEVEL / len(rest))}
+        if not found:
+            break
+        failing |= found
+    return failing
+
+
+def _fails(decided: Decided, level: float) -> bool:
+    claim, trials = decided.decision.claim, decided.trials
+    if claim is None or trials is None:
+        return False
+    try:
+        return decide(MEASURES[claim.measure].estimate(trials, level), claim) is Outcome.FAIL
+    except EstimateError:
+        return False
+
+
+class Probe:
+    """The `probe` fixture: call it with an edit to get a `Question`."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        node: Node,
+        *,
+        undecided: Literal["fail", "warn"] = "fail",
+        every_variant: bool = False,
+    ) -> None:
+        self.setup, self.node = setup, node
+        self.undecided, self.every_variant = undecided, every_variant
+        self.questions: list[Question] = []
+        self.proofs: list[Proof] = []
+        self.findings: list[Finding] = []
+        self.texts: list[CaseTexts] = []
+        self.seen_texts: set[tuple[str, str]] = set()
+        self.seconds: dict[str, float] = {}
+
+    def __repr__(self) -> str:
+        return "probe"
+
+    def __call__(
+        self, edit: Edit | None = None, *, against: Edit | None = None, cases: Sequence[Case] | None = None
+    ) -> Question:
+        """
+        Return a question about an edit, or about the clean cases alone; nothing is asked yet.
+
+        Args:
+            edit: a perturbation, or several in `rotate(...)`.
+            against: the edit to compare with, where the clean case is not the right control.
+            cases: other cases than the run's.
+
+        Raises:
+            ClaimError: something else was given as an edit.
+        """
+        for name, value in (("edit", edit), ("against", against)):
+            if value is not None and not isinstance(value, Edit):
+                raise ClaimError(f"probe(): expected {name} to be a perturbation, got {value!r}; decorate it with @perturbation")
+        if against is not None and edit is None:
+            raise ClaimError("probe(): against= needs an edit to compare with")
+        question = Question(self, edit, against, cases)
+        self.questions.append(question)
+        return question
+
+    def setup_for(self, cases: Sequence[Case] | None) -> Setup:
+        """Return the setup with other cases, if others were given."""
+        if cases is None:
+            return self.setup
+        if not all(isinstance(c, Case) for c in cases):
+            raise ConfigError(f"probe(cases=...): expected cases, got {type(next(iter(cases))).__name__}")
+        return replace(self.setup, cases=tuple(cases))
+
+    def record(self, findings: Iterable[Finding]) -> None:
+        """Keep findings for the run's record."""
+        self.findings += findings
+
+    def complaint(self) -> str | None:
+        """Return what a test that passed did wrong with its probe, if anything."""
+        if not self.questions:
+            return "the test takes `probe` and never uses it: it proves nothing"
+        for question in self.questions:
+            if not question.ended:
+                return f"{question!r} was never decided: end it with .proves(...), .allows(...) or .observe(...)"
+        for proof in self.proofs:
+            if not proof.holds:
+                return (
+                    f"the test passed although a claim of it did not: {proof!r}. "
+                    "To accept a known failure use @pytest.mark.xfail(reason=...)"
+                )
+            if not proof.looked_at:
+                return f"a claim was decided and never asserted: write `assert {self.questions[0]!r}.proves(...)`"
+        return None

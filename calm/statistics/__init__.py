@@ -1,0 +1,1 @@
+"""Statistics of decisions: pure functions of numbers, ignorant of judges."""

@@ -1,0 +1,33 @@
+"""What was shown and said: kept beside the codes of a run, for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call of an ask: the key of its prompt in `CaseTexts.prompts`, and the raw reply."""
+
+    prompt: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTexts:
+    """
+    What was shown and said for one case of a probe: by arm, for each ask its exchanges, and the answers as shown.
+
+    `hash` is that of the trial it belongs to (empty: the clean arm alone).
+    """
+
+    case: str
+    hash: str
+    question: str
+    reference: str | None
+    better: str | None
+    prompts: Mapping[str, tuple[Mapping[str, str], ...]]
+    answers: Mapping[str, Mapping[str, str]]
+    clean: tuple[tuple[Exchange, ...], ...]
+    perturbed: tuple[tuple[Exchange, ...], ...]

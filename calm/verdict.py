@@ -1,0 +1,168 @@
+"""What a judge said. Never a number standing for a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Task: TypeAlias = Literal["pairwise", "score", "rubric", "rubric-all", "points", "listwise"]
+"""What a judge is asked to do: the `task` of judge.toml."""
+
+Family: TypeAlias = Literal["pairwise", "score", "rubric", "listwise"]
+"""What a task measures: the kind of its verdicts."""
+
+FAMILY: Mapping[Task, Family] = {
+    "pairwise": "pairwise",
+    "score": "score",
+    "points": "score",
+    "rubric": "rubric",
+    "rubric-all": "rubric",
+    "listwise": "listwise",
+}
+FAMILIES: tuple[Family, ...] = ("pairwise", "score", "rubric", "listwise")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The range of a score. `best` says which end is good; `step` is None on a continuous scale."""
+
+    low: float = 1.0
+    high: float = 10.0
+    step: float | None = None
+    best: Literal["high", "low"] = "high"
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value lies on the scale (and on one of its steps, if it has steps)."""
+        if not self.low <= value <= self.high:
+            return False
+        return self.step is None or abs((steps := (value - self.low) / self.step) - round(steps)) < 1e-6
+
+    def turned(self, value: float) -> float:
+        """Return the value at the same distance from the other end."""
+        return self.low + self.high - value
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """One answer was preferred. `probabilities` over answer ids (and "tie"), where the judge gives them."""
+
+    answer: str
+    probabilities: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """The judge said that neither answer is better."""
+
+    probabilities: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score on the judge's scale, always with the high end good. `probabilities` over the scale's values."""
+
+    value: float
+    probabilities: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """For each criterion id whether it is met; None where the judge's word on it could not be read."""
+
+    met: Mapping[str, bool | None]
+    probabilities: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Answer ids from best to worst; an inner tuple holds ties."""
+
+    order: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The judge replied, and its reply holds no verdict. Data, with a rate of its own."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The judge declined to judge. Data, with a rate of its own."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoReply:
+    """No reply came: a transport failure or a cap. Not data."""
+
+    reason: str
+
+
+Answered: TypeAlias = Preferred | Tie | Score | Criteria | Ranking
+Verdict: TypeAlias = Answered | Unreadable | Refused | NoReply
+
+Code: TypeAlias = str | float | dict[str, bool | None] | list[list[str]]
+"""A verdict in results: an answer id or "tie", a score, criteria, a ranking, or "!unreadable" and the like."""
+
+
+def code(verdict: Verdict) -> Code:
+    """
+    Return the verdict as it stands in results.
+
+    >>> code(Preferred("good")), code(Tie()), code(Score(7.0)), code(Unreadable("empty reply"))
+    ('good', 'tie', 7.0, '!unreadable')
+    """
+    match verdict:
+        case Preferred(answer=answer):
+            return answer
+        case Tie():
+            return "tie"
+        case Score(value=value):
+            return value
+        case Criteria(met=met):
+            return dict(met)
+        case Ranking(order=order):
+            return [list(group) for group in order]
+        case Unreadable():
+            return "!unreadable"
+        case Refused():
+            return "!refused"
+        case NoReply():
+            return "!no-reply"
+
+
+def readable(verdict: Verdict) -> bool:
+    """Return whether the verdict says something; criteria that are all unread do not."""
+    if isinstance(verdict, Criteria):
+        return any(met is not None for met in verdict.met.values())
+    return not isinstance(verdict, Unreadable | Refused | NoReply)
+
+
+def decode(value: Code, reason: str = "") -> Verdict:
+    """
+    Return the verdict that `code` wrote; probabilities are not in a code.
+
+    >>> decode("good"), decode([["a", "b"], ["c"]])
+    (Preferred(answer='good', probabilities=None), Ranking(order=(('a', 'b'), ('c',))))
+    """
+    match value:
+        case "tie":
+            return Tie()
+        case "!unreadable":
+            return Unreadable(reason)
+        case "!refused":
+            return Refused(reason)
+        case "!no-reply":
+            return NoReply(reason)
+        case str():
+            return Preferred(value)
+        case dict():
+            return Criteria(value)
+        case list():
+            return Ranking(tuple(tuple(group) for group in value))
+        case _:
+            return Score(float(value))

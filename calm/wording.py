@@ -1,0 +1,90 @@
+"""Findings in words: the same sentences in the terminal and in every report."""
+
+from __future__ import annotations
+
+from calm.audit import CONTROLS, Audit, Finding
+from calm.claims import Claim, Outcome, decimals
+
+
+def headline(audit: Audit) -> str:
+    """Return the first line of every report: how many biases were tested, what failed, what was not tested and why."""
+    biases = audit.biases
+    tested = [b for b in biases if audit.tested(b)]
+    controls = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
+    parts = [f"{len(tested)} of {len(biases)} biases tested"]
+    if controls:
+        parts[0] += f", {sum(audit.tested(c) for c in controls)} of {len(controls)} controls"
+    claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
+    for outcome, word in ((Outcome.FAIL, "failed"), (Outcome.UNDECIDED, "undecided"), (Outcome.INCOMPLETE, "incomplete")):
+        count = len(audit.of(outcome))
+        if count:
+            parts.append(f"{count} of {len(claims)} claims {word}")
+    if claims and len(parts) == 1:
+        parts.append(f"all {len(claims)} claims proven" if len(claims) > 1 else "the claim proven")
+    missing = untested(audit)
+    if missing:
+        parts.append(f"not tested: {', '.join(f'{name} ({reason})' for name, reason in missing.items())}")
+    return "; ".join(parts)
+
+
+def untested(audit: Audit) -> dict[str, str]:
+    """Return what was not tested and why: whole biases by their name, single probes as `bias/perturbation`."""
+    found: dict[str, str] = {}
+    for finding in audit.of(Outcome.NOT_TESTED):
+        whole = not audit.tested(finding.bias)
+        name = finding.bias if whole or not finding.perturbation else f"{finding.bias}/{finding.perturbation}"
+        found.setdefault(name, finding.reason)
+    return found
+
+
+def line(finding: Finding) -> str:
+    """Return a finding in one line, the outcome first."""
+    text = f"{finding.outcome.value} {claim(finding)}"
+    if finding.value is None:
+        return f"{text}: {finding.reason}"
+    text += f": measured {value(finding)}, n={finding.n}"
+    if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
+        text += f", {finding.cases_to_decide} needed"
+    moved = flip_words(finding)
+    if moved:
+        text += f"; {moved}"
+    rates = [
+        f"{name} {rate:.2f}"
+        for name, rate in (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
+        if rate is not None
+    ]
+    if rates:
+        text += f"; {', '.join(rates)}"
+    return f"{text}; {finding.reason}" if finding.reason else text
+
+
+def claim(finding: Finding) -> str:
+    """Return the claim of a finding, or the name of a measure that was only observed."""
+    if finding.claim is None:
+        return finding.measure
+    return str(Claim(finding.measure, finding.claim.op, finding.claim.limit))
+
+
+def value(finding: Finding) -> str:
+    """Return value and interval, each clipped to what is possible: a measured rate may lie beyond its range."""
+    if finding.value is None or finding.low is None or finding.high is None:
+        return "nothing"
+    top = 1.0
+    low, middle, high = (max(-1.0, min(top, x)) for x in (finding.low, finding.value, finding.high))
+    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def flip_words(finding: Finding) -> str:
+    """Return the number and direction of flips in words, or nothing where a flip means nothing."""
+    moved = finding.flips
+    if not any(moved.values()):
+        return ""
+    words = f"flips {moved['toward']} toward the treated answer, {moved['away']} away"
+    return f"{words}, {moved['other']} other" if moved["other"] else words
+
+
+def limit(finding: Finding) -> str:
+    """Return the limit as a number, with its sign on both sides where it has two."""
+    if finding.claim is None:
+        return ""
+    return f"\N{PLUS-MINUS SIGN}{decimals(finding.claim.limit)}" if finding.claim.op == "abs<=" else decimals(finding.claim.limit)
