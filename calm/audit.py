@@ -219,7 +219,7 @@ def finding(
         summary=edit.summary if edit else "The same prompt asked again.",
         task=task,
         measure=decision.measure,
-        claim=Limit(claim.op, claim.limit) if claim else None,
+        claim=Limit(claim.op, claim.limit) if claim is not None else None,
         outcome=decision.outcome,
         reason=decision.reason,
         value=_rounded(estimate.value if estimate else None),

@@ -124,9 +124,13 @@ class Engine:
         return self._run(self._ask_all(judge, questions))
 
     def close(self) -> None:
-        """Stop the thread and close the cache."""
+        """Cancel what is under way, stop the thread and close the cache."""
+        if self._loop.is_closed():
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(timeout=10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=10)
+        self._loop.close()
         self.store.close()
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
@@ -280,6 +284,13 @@ class Engine:
         if pace is None:
             pace = self._paces[whose] = Pace(limits)
         return pace
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class _Send:

@@ -132,7 +132,8 @@ def run(
         if lost:
             reason, outcome = why_none(lost), Outcome.INCOMPLETE
         else:
-            reason, outcome = why_none(excluded) or "there are no cases", Outcome.NOT_TESTED
+            only = next(iter(excluded)) if len(excluded) == 1 else why_none(excluded)
+            reason, outcome = only or "there are no cases", Outcome.NOT_TESTED
         return Result(tuple(Decided(d, None) for d in _untested(claims, observed, reason, outcome)))
     design = setup.design
     arms = _Arms(setup, edit, pairs, excluded, lost)
