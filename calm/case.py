@@ -163,16 +163,18 @@ class Case:
         met = dict(self.met.get(old.id, {}))
         if self.criteria and met:
             for criterion in self.criteria:
+                fault = criterion.points < 0  # met, such a criterion counts against the answer
                 if criterion.check is not None:
                     met[criterion.id] = verify(criterion.check, text)
-                elif hit is None or criterion.id == hit:
-                    met[criterion.id] = False
-            broken = [c for c, true in self.met[old.id].items() if true and not met[c]]
+                elif criterion.id == hit or hit is None and not fault:
+                    met[criterion.id] = fault
+            faults = {c.id for c in self.criteria if c.points < 0}
+            broken = [c for c, true in self.met[old.id].items() if true != met[c] and met[c] == (c in faults)]
             if not broken:
                 return None
             hit = hit if hit in broken else broken[0]
         return replace(
-            self.edit(old.id, change),
+            self.edit(old.id, lambda _: text),  # not `change` again: it may draw anew
             met={**self.met, old.id: met} if met else self.met,
             scores={k: v - 3 if k == old.id else v for k, v in self.scores.items()},
             damaged=old.id,

@@ -27,11 +27,11 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None) -> Judge:
     if kind == "lexical":
         from calm.judges.lexical import lexical
 
-        return lexical(rest)
+        return lexical(spec)
     if kind == "planted":
         from calm.perturbations.planted import planted
 
-        return planted(rest)
+        return planted(spec)
     if spec.endswith(".toml") or Path(spec).is_file():
         from calm.judgefile import read_judge
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from calm.verdict import Criteria, Family, NoReply, Preferred, Ranking, Scale, Score, Tie, Verdict, code
+from calm.verdict import Criteria, Family, NoReply, Preferred, Ranking, Scale, Score, Tie, Verdict, code, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def favour(verdict: Verdict, answer: str | None, row: Trial, scale: Scale) -> fl
 
 
 def _silent(verdict: Verdict) -> bool:
-    return not isinstance(verdict, Preferred | Tie | Score | Criteria | Ranking | NoReply)
+    return not readable(verdict) and not isinstance(verdict, NoReply)
 
 
 def _met(verdict: Verdict) -> Mapping[str, bool | None]:

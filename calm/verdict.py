@@ -126,7 +126,7 @@ def code(verdict: Verdict) -> Code:
         case Criteria(met=met):
             return dict(met)
         case Ranking(order=order):
-            return [list(group) for group in order]
+            return [sorted(group) for group in order]
         case Unreadable():
             return "!unreadable"
         case Refused():

@@ -49,7 +49,7 @@ def padded_t(values: Sequence[float], low: float, high: float, level: float) -> 
     n = len(values)
     if n < 2:
         raise EstimateError(f"expected at least 2 items, got n={n}")
-    if min(values) < low - 1e-9 or max(values) > high + 1e-9:
+    if not all(low - 1e-9 <= v <= high + 1e-9 for v in values):  # in this form NaN is outside, too
         raise EstimateError(f"expected values in [{low}, {high}], got {min(values)} to {max(values)}")
     total, squares = fsum(values), fsum(v * v for v in values)
     weight = pad(level)

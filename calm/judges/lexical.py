@@ -1,0 +1,190 @@
+"""
+The embedded judge: it has no model and goes by overlap with the reference (the question, where there is none).
+
+It reads `lexical` or `lexical:task=score`. Overlap is chrF++ (Popović 2017): the F-score of character n-grams up to 6
+and word n-grams up to 2, recall counting twice, by sacrebleu. It is weak and real: it rewards saying what the
+reference says in the reference's words, and knows nothing of meaning. The better answer is the one of more overlap, a
+score is the overlap on the scale, and a criterion is met if the answer holds at least two thirds of its words (of those
+in quotation marks, if there are any) or, where the criterion says "not" or the like, if it does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from calm.case import Answer, Case
+from calm.errors import ConfigError, nearest
+from calm.verdict import FAMILY, Criteria, Preferred, Ranking, Scale, Score, Task, Tie, Unreadable, Verdict
+from calm.wire import Endpoint, Json, Send
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.chrf import CHRF
+
+EQUAL = 1e-9
+"""Overlaps that differ by no more than this are a tie."""
+LEAST_SHARE = Fraction(2, 3)
+"""The least share of a criterion's words that an answer which meets it holds."""
+WORD_ORDER = 2
+"""Word n-grams up to this length; with 0 it would be plain chrF."""
+
+_WORD = re.compile(r"\w+(?:[.,:'’]\w+)*")
+_NEGATED = re.compile(r"\b(?:no|not|never|without|avoids?)\b|n['’]t\b", re.IGNORECASE)
+_QUOTED = re.compile(r"[\"“](.+?)[\"”]")
+STOP_WORDS = frozenset(
+    _WORD.findall(
+        "a about all also an and answer any are as at be by can do does for from has have if in is it its must of on "
+        "or response should than that the their them then there they this to was were what when which who will with"
+    )
+)
+"""Words that say nothing of what a criterion asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """A judge that goes by n-gram overlap: deterministic, offline, indifferent to the order of the answers."""
+
+    task: Task = "pairwise"
+    name: str = "lexical"
+    quick: ClassVar[bool] = True
+    as_given: ClassVar[bool] = False
+    endpoints: ClassVar[tuple[Endpoint, ...]] = ()
+
+    @property
+    def scale(self) -> Scale:
+        """The range of its scores, which are continuous."""
+        return Scale(0.0, 1.0) if self.task == "points" else Scale()
+
+    @property
+    def fingerprint(self) -> str:
+        """What decides its verdicts: the measure, by version, and the task."""
+        return f"lexical-1:{self.task}"
+
+    @property
+    def about(self) -> Mapping[str, Json]:
+        """What a report says of it."""
+        return {"model": None, "parameters": {"overlap": "chrF++", "task": self.task}}
+
+    def sees(self, case: Case) -> object:
+        """Return what of a case can reach its verdict; the question only where there is no reference."""
+        texts = tuple((a.id, a.text) for a in case.shown)
+        if self._by_criteria:
+            return tuple((c.id, c.text, c.points) for c in case.criteria), texts
+        return _measured_by(case), texts
+
+    async def judge(self, case: Case, send: Send) -> Verdict:
+        """Return the verdict; `send` is not used."""
+        shown = case.shown
+        if self.task == "points":
+            return _points(case, shown[0])
+        if self._by_criteria:
+            return Criteria({c.id: covered(c.text, shown[0].text) for c in case.criteria})
+        overlaps = {a.id: overlap(_measured_by(case), a.text) for a in shown}
+        if self.task == "score":
+            scale = self.scale
+            return Score(scale.low + overlaps[shown[0].id] * (scale.high - scale.low))
+        groups = _ranked(overlaps)
+        if self.task == "listwise":
+            return Ranking(groups)
+        return Tie() if len(groups[0]) > 1 else Preferred(groups[0][0])
+
+    @property
+    def _by_criteria(self) -> bool:
+        return self.task == "points" or FAMILY[self.task] == "rubric"
+
+
+@lru_cache(maxsize=1 << 15)
+def overlap(reference: str, text: str) -> float:
+    """
+    Return the chrF++ of a text against a reference, in [0, 1].
+
+    >>> overlap("The sky is blue.", "The sky is blue.")
+    1.0
+    >>> overlap("The sky is blue.", "The sky is green.") > overlap("The sky is blue.", "No idea.")
+    True
+    """
+    return float(_chrf().sentence_score(text, [reference]).score) / 100
+
+
+def covered(criterion: str, text: str) -> bool:
+    """
+    Return whether a text holds enough of a criterion's words, or too few of them if the criterion forbids them.
+
+    >>> covered('The answer names the "red lamp".', "A lamp, red and old.")
+    True
+    >>> covered('The answer does not say "red".', "A lamp, red and old.")
+    False
+    >>> covered("The answer explains photosynthesis.", "Plants grow in the sun.")
+    False
+    """
+    rest = _QUOTED.sub(" ", criterion)
+    wanted = _words(" ".join(_QUOTED.findall(criterion))) or _words(_NEGATED.sub(" ", rest))
+    holds = len(wanted & _words(text)) >= LEAST_SHARE * len(wanted)
+    return holds != (_NEGATED.search(rest) is not None)
+
+
+def lexical(spec: str) -> Lexical:
+    """
+    Return the judge of a specification: `lexical`, or `lexical:task=score`.
+
+    Raises:
+        ConfigError: an unknown key or task.
+    """
+    problems: list[str] = []
+    name, _, settings = spec.partition(":")
+    if name.strip() != "lexical":
+        problems.append(f"expected a specification lexical:task=TASK, got {spec!r}")
+    task = "pairwise"
+    for part in filter(None, (p.strip() for p in settings.split(","))):
+        key, equals, value = (p.strip() for p in part.partition("="))
+        if not equals:
+            problems.append(f"lexical: expected KEY=VALUE, got {part!r}; write as in task=score")
+        elif key != "task":
+            problems.append(f"lexical: unknown key {key!r}{nearest(key, ['task'])}")
+        elif value not in FAMILY:
+            problems.append(f"lexical: expected a task, got task={value!r}{nearest(value, FAMILY)}")
+        else:
+            task = value
+    if problems:
+        raise ConfigError(problems)
+    return Lexical(cast(Task, task))
+
+
+@lru_cache(maxsize=1)
+def _chrf() -> CHRF:
+    from sacrebleu.metrics.chrf import CHRF  # 50 ms, which a run with another judge is spared
+
+    return CHRF(word_order=WORD_ORDER)
+
+
+def _measured_by(case: Case) -> str:
+    return case.reference if case.reference and case.reference.strip() else case.question
+
+
+def _ranked(overlaps: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
+    """Return the ids in groups of equal overlap, the greatest first, whatever order they came in."""
+    groups: list[list[str]] = []
+    last = 0.0
+    for answer in sorted(overlaps, key=lambda a: (-overlaps[a], a)):
+        if groups and last - overlaps[answer] <= EQUAL:
+            groups[-1].append(answer)
+        else:
+            groups.append([answer])
+        last = overlaps[answer]
+    return tuple(tuple(group) for group in groups)
+
+
+def _points(case: Case, answer: Answer) -> Verdict:
+    """Return the share of points earned: a criterion of negative points is earned where it is not met."""
+    weights: Sequence[float] = [c.points for c in case.criteria]
+    total = sum(abs(w) for w in weights)
+    earned = sum(abs(c.points) for c in case.criteria if covered(c.text, answer.text) == (c.points > 0))
+    return Score(earned / total) if total else Unreadable("the case has no criteria that give points")
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in (found.lower() for found in _WORD.findall(text)) if word not in STOP_WORDS}

@@ -1,0 +1,1 @@
+"""Perturbations: one module per bias, pure functions on cases."""

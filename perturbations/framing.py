@@ -1,0 +1,33 @@
+"""Framing: ask the same question the other way round; what a judge means by its verdict must stay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from calm import Case, Expects, Framing, perturbation
+from calm.perturbations.prose import NEVER
+
+TRIGGER = NEVER
+
+
+@perturbation(bias="framing", expects=Expects.SAME, source="arXiv:2410.02736")
+def ask_for_the_worse(case: Case, rng: Random) -> Case | None:
+    """Ask which of the answers is the worst, instead of the best."""
+    return _framed(case, Framing.NEGATIVE) if len(case.answers) > 1 else None
+
+
+@perturbation(bias="framing", expects=Expects.SAME, source="arXiv:2410.02736")
+def ask_how_bad(case: Case, rng: Random) -> Case | None:
+    """Ask how bad the only answer is, or which criteria it fails, instead of how good."""
+    return _framed(case, Framing.NEGATIVE) if len(case.answers) == 1 else None
+
+
+@perturbation(bias="framing", expects=Expects.SAME, source="llm-judge-bias-suite")
+def invert_scale(case: Case, rng: Random) -> Case | None:
+    """Ask for a score on the scale turned over, where the lowest value is the best."""
+    return _framed(case, Framing.INVERTED) if len(case.answers) == 1 and not case.criteria else None
+
+
+def _framed(case: Case, framing: Framing) -> Case | None:
+    return replace(case, framing=framing) if case.framing is Framing.STANDARD else None

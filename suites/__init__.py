@@ -1,0 +1,1 @@
+"""The gate: one test file per bias, claims and limits."""

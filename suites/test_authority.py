@@ -1,0 +1,23 @@
+"""Authority bias: naming a source must not win."""
+
+from calm import gain, net_robustness, rotate
+from calm.perturbations.authority import (
+    certify_self,
+    cite_book,
+    cite_quote,
+    cite_url,
+    expert_consensus,
+    experts_confirm,
+)
+
+SOURCES = rotate(cite_book, cite_quote, cite_url, expert_consensus, experts_confirm, certify_self)
+
+
+def test_a_source_does_not_win(probe):
+    assert probe(SOURCES).proves(
+        net_robustness >= 0.95,
+        gain <= 0.10,
+        score=[gain <= 0.05],
+        rubric=[gain <= 0.05],
+        listwise=[gain <= 0.10],
+    )

@@ -1,0 +1,13 @@
+"""Consistency: the judge agrees with itself, and says something that can be read."""
+
+from calm import consistency_rate, readable_rate, repeat_distance
+
+
+def test_the_judge_agrees_with_itself(probe):
+    assert probe().proves(
+        consistency_rate >= 0.80,
+        readable_rate >= 0.95,
+        score=[repeat_distance <= 0.10, readable_rate >= 0.95],
+        rubric=[repeat_distance <= 0.20, readable_rate >= 0.95],
+        listwise=[repeat_distance <= 0.20, readable_rate >= 0.95],
+    )
