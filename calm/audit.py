@@ -11,9 +11,11 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Literal, Self
+from types import NoneType, UnionType
+from typing import Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from calm.claims import Decision, Outcome
 from calm.edits import Edit
@@ -40,7 +42,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
-    """One case of a finding in codes (see `calm.verdict.code`), the arms in the order of their asks."""
+    """
+    One case of a finding in codes (see `calm.verdict.code`), the arms in the order of their asks.
+
+    `target` is the treated answer, `damaged` the harmed one, `hit` the criterion that was broken, `room` whether the
+    treated answer could still gain: with them every number of the finding can be computed again.
+    """
 
     case: str
     edit: str
@@ -49,6 +56,10 @@ class TrialRecord:
     clean: tuple[Code, ...]
     perturbed: tuple[Code, ...]
     control: tuple[Code, ...]
+    target: str | None = None
+    damaged: str | None = None
+    hit: str | None = None
+    room: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +190,7 @@ class Audit:
         try:
             return cls(
                 calm=str(body["calm"]),
-                judge=JudgeRecord(**_mapping(body["judge"])),  # type: ignore[arg-type]  # checked by the constructor's names
+                judge=JudgeRecord(**_fitting(JudgeRecord, _mapping(body["judge"]))),  # type: ignore[arg-type]  # checked
                 cases=_mapping(body["cases"]),
                 seed=int(str(body["seed"])),
                 repeats=str(body["repeats"]),
@@ -251,6 +262,10 @@ def _record(row: Trial, *, controlled: bool) -> TrialRecord:
         clean=() if controlled else compared,
         perturbed=tuple(code(v) for v in row.perturbed),
         control=compared if controlled else (),
+        target=row.target,
+        damaged=row.damaged,
+        hit=row.hit,
+        room=row.room,
     )
 
 
@@ -275,8 +290,8 @@ def finding_from_json(body: Mapping[str, Json]) -> Finding:
     claim = data.pop("claim")
     records = tuple(_trial(_mapping(t)) for t in _list(data.pop("trials")))
     outcome = Outcome(str(data.pop("outcome")))
-    limit = Limit(**_mapping(claim)) if claim is not None else None  # type: ignore[arg-type]  # named fields
-    return Finding(**data, claim=limit, outcome=outcome, trials=records)  # type: ignore[arg-type]  # named fields
+    limit = Limit(**_fitting(Limit, _mapping(claim))) if claim is not None else None  # type: ignore[arg-type]  # checked
+    return Finding(**_fitting(Finding, data), claim=limit, outcome=outcome, trials=records)  # type: ignore[arg-type]
 
 
 def texts_to_json(texts: CaseTexts) -> dict[str, Json]:
@@ -294,18 +309,20 @@ def texts_from_json(body: Mapping[str, Json]) -> CaseTexts:
 
     data = dict(body)
     clean, perturbed = arm(data.pop("clean")), arm(data.pop("perturbed"))
-    return CaseTexts(**data, clean=clean, perturbed=perturbed)  # type: ignore[arg-type]  # named fields
+    prompts = {name: tuple(_list(turns)) for name, turns in _mapping(data.pop("prompts")).items()}
+    return CaseTexts(**data, prompts=prompts, clean=clean, perturbed=perturbed)  # type: ignore[arg-type]  # named fields
 
 
 def _trial(body: Mapping[str, Json]) -> TrialRecord:
     arms = {name: tuple(_list(body[name])) for name in ("clean", "perturbed", "control")}
     rest = {k: v for k, v in body.items() if k not in arms}
-    return TrialRecord(**rest, **arms)  # type: ignore[arg-type]  # named fields
+    return TrialRecord(**_fitting(TrialRecord, rest), **arms)  # type: ignore[arg-type]  # checked
 
 
 def _run(body: Mapping[str, Json]) -> Run:
     data = dict(body)
-    return Run(notes=tuple(str(n) for n in _list(data.pop("notes", []))), **data)  # type: ignore[arg-type]
+    notes = tuple(str(n) for n in _list(data.pop("notes", [])))
+    return Run(notes=notes, **_fitting(Run, data))  # type: ignore[arg-type]  # checked
 
 
 def _mapping(value: Json) -> dict[str, Json]:
@@ -318,6 +335,29 @@ def _list(value: Json) -> list[Json]:
     if not isinstance(value, list):
         raise TypeError(f"expected a list, got {type(value).__name__}")
     return value
+
+
+_hints = cache(get_type_hints)
+
+
+def _fitting(record: type, data: dict[str, Json]) -> dict[str, Json]:
+    """Return the data of a record; a TypeError names a value that is not of the kind of its field."""
+    for name, hint in _hints(record).items():
+        if name in data and not _fits(data[name], hint):
+            raise TypeError(f"{record.__name__}: {name}={data[name]!r} is of the wrong kind")
+    return data
+
+
+def _fits(value: Json, hint: object) -> bool:
+    if get_origin(hint) in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(hint))
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_origin(hint) is Mapping:
+        return isinstance(value, dict)
+    if hint in (int, float):
+        return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+    return isinstance(value, hint) if hint in (str, bool, NoneType) else True
 
 
 def _plain(value: object) -> Json:
@@ -357,8 +397,9 @@ def read(path: Path) -> Audit:
     try:
         body = json.loads(path.read_text("utf-8"))
         beside = texts_path(path)
-        texts = [json.loads(line) for line in beside.read_text("utf-8").splitlines()] if beside.exists() else []
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        lines = beside.read_text("utf-8").split("\n") if beside.exists() else []  # splitlines() cuts inside of texts
+        texts = [json.loads(line) for line in lines if line]
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: expected a results file written by --calm-results; {error}") from error
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected an object of schema {SCHEMA!r}, got {type(body).__name__}")
@@ -375,15 +416,17 @@ def write_whole(path: Path, parts: Iterable[str]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            beside = Path(file.name)
             try:
                 file.writelines(part.encode("utf-8", "backslashreplace").decode("utf-8") for part in parts)
+                file.close()
+                mask = os.umask(0)
+                os.umask(mask)
+                beside.chmod(0o666 & ~mask)
+                beside.replace(path)
             except BaseException:
-                Path(file.name).unlink(missing_ok=True)
+                beside.unlink(missing_ok=True)
                 raise
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(file.name).chmod(0o666 & ~mask)
-        Path(file.name).replace(path)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
 

@@ -18,7 +18,7 @@ from calm.errors import ConfigError, nearest
 from calm.judges.mitigations import MITIGATIONS, mitigated
 from calm.judges.prompted import Prompted
 from calm.prompts import FORMS, Prompt
-from calm.providers import KEY_NAMES, PROVIDERS, Provider, Secrets, Server, faults
+from calm.providers import KEY_HEADERS, KEY_NAMES, PROVIDERS, Provider, Secrets, Server, faults
 from calm.reading import SYMBOLS, Format
 from calm.verdict import FAMILY, Family, Scale, Task
 from calm.wire import Json, Judge, Limits, Message, Price
@@ -38,7 +38,9 @@ ROLES: Final = ("system", "user", "assistant")
 TABLES: Final = ("judge", "model", "prompt", "verdict")
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_OWN_BODY: Final = frozenset({"model", "messages", "input", "system", "stream", "n"})
+_OWN_BODY: Final = frozenset(
+    {"model", "messages", "input", "system", "stream", "n", "max_tokens", "max_completion_tokens", "max_output_tokens"}
+)
 """What `extra_body` must not hold: it would make the record of the run untrue, or the reply unreadable."""
 
 
@@ -281,7 +283,7 @@ def _secrets(model: _Table, env: Mapping[str, str], server: Server) -> Secrets:
     values = {name: _value(model, "headers_env", variable, env) for name, variable in server.headers_env.items()}
     known = {name: value for name, value in values.items() if value is not None}
     key_name = server.api_key_env
-    authorised = {"authorization", "x-api-key"} & {name.lower() for name in (*server.headers, *server.headers_env)}
+    authorised = KEY_HEADERS & {name.lower() for name in (*server.headers, *server.headers_env)}
     chosen = model.values.get("provider") == server.provider and "api_key_env" not in model.values
     if key_name is None and chosen and server.own and not authorised:
         key_name = KEY_NAMES[server.provider]  # no other server than the provider's own is given its key unasked

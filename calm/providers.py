@@ -14,6 +14,8 @@ import json
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -57,8 +59,14 @@ _PATHS: Final[Mapping[Provider, str]] = {
     "openai-responses": "/responses",
     "anthropic": "/v1/messages",
 }
-_SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"})
+KEY_HEADERS: Final = frozenset({"authorization", "x-api-key", "api-key"})
+_SECRET_HEADERS: Final = KEY_HEADERS | {"proxy-authorization", "cookie"}
 _SECRET_QUERY: Final = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token", "sig", "signature"})
+_SDK_HEADERS: Final = frozenset(
+    {"accept", "anthropic-version", "connection", "content-length", "content-type", "host", "user-agent"}
+)
+_OWN_SERVER_HEADERS: Final = _SDK_HEADERS | {"openai-organization", "openai-project"}
+_LIMITS_OF_TOKENS: Final = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 _SAMPLING: Final = frozenset({"temperature", "top_p", "top_k"})
 _NO_MONEY: Final = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
@@ -160,6 +168,8 @@ class Server:
             body |= shape.structured(schema)
         if logprobs:
             body |= shape.logprobs()
+        if not _LIMITS_OF_TOKENS.isdisjoint(self.extra_body):
+            body = {name: value for name, value in body.items() if name not in _LIMITS_OF_TOKENS}
         return merged(body, self.extra_body)
 
     async def call(self, body: Mapping[str, Json]) -> Reply:
@@ -452,22 +462,16 @@ def _sdk_root(provider: Provider) -> type[Exception]:
 
 
 def _open(server: Server) -> AsyncOpenAI | AsyncAnthropic:
-    """Return a new client of the SDK on aiohttp, whose threads of control and connections belong to one event loop."""
-    key = server.secrets.key or "none"
-    headers = {"Authorization": f"Bearer {key}", "Accept-Encoding": "identity"}
-    for extra in (server.headers, server.secrets.headers):
-        for name, value in extra.items():
-            headers = {n: v for n, v in headers.items() if n.lower() != name.lower()} | {name: value}
+    """Return a new client of the SDK on aiohttp; its connections belong to the running event loop."""
     transport: dict[str, Any] = {
-        "event_hooks": {"response": [_reader(server.timeout_s)]},
+        "event_hooks": {"request": [_writer(server)], "response": [_reader(server.timeout_s)]},
         "follow_redirects": False,  # else a header from a variable could reach another host
         # a proxy named in the environment must not see a key that goes to this machine in the clear
         "trust_env": not loopback(_host(server.url)),
     }
     settings: dict[str, Any] = {
         "base_url": server.url,
-        "api_key": key,
-        "default_headers": headers,
+        "api_key": server.secrets.key or "none",
         "default_query": dict(server.query),
         "timeout": server.timeout_s,
     }
@@ -480,6 +484,30 @@ def _open(server: Server) -> AsyncOpenAI | AsyncAnthropic:
     import openai
 
     return openai.AsyncOpenAI(http_client=openai.DefaultAioHttpClient(**transport), **settings)
+
+
+def _headers(server: Server) -> dict[str, str]:
+    """Return the headers of every request, by their names in lower case."""
+    given = {name.lower(): value for name, value in (*server.headers.items(), *server.secrets.headers.items())}
+    headers = {"accept-encoding": "identity"}
+    if server.secrets.key is not None or KEY_HEADERS.isdisjoint(given):
+        headers["authorization"] = f"Bearer {server.secrets.key or 'none'}"
+    return headers | given
+
+
+def _writer(server: Server) -> Callable[[httpx2.Request], Any]:
+    """Return a hook that sends our headers and no other: the SDKs add some from the environment, keys included."""
+    wanted = _headers(server)
+    kept = _OWN_SERVER_HEADERS if server.own else _SDK_HEADERS
+
+    async def write(request: httpx2.Request) -> None:
+        for name in {name.lower() for name in request.headers} - kept:
+            if name not in wanted and not name.startswith("x-stainless-"):
+                del request.headers[name]
+        for name, value in wanted.items():
+            request.headers[name] = value
+
+    return write
 
 
 async def _lifetime(
@@ -506,7 +534,7 @@ def _reader(timeout_s: float) -> Callable[[httpx2.Response], Any]:
             raise _read_timeout(response) from error
         if response.status_code == 429 and _hopeless(429, _json(response)):
             response.headers["x-should-retry"] = "false"
-        if _wait_s(response.headers.get("retry-after", "")) > MOST_WAIT_S:
+        if _wait_s(response.headers) > MOST_WAIT_S:
             response.headers["x-should-retry"] = "false"
 
     return read
@@ -552,10 +580,18 @@ def _json(response: httpx2.Response) -> object:
         return None
 
 
-def _wait_s(value: str) -> float:
+def _wait_s(headers: Mapping[str, str]) -> float:
+    """Return the wait that a server asks for, in seconds: a number, or a date."""
+    value, divisor = headers.get("retry-after-ms"), 1000
+    if value is None:
+        value, divisor = headers.get("retry-after", ""), 1
     try:
-        return float(value)
+        return float(value) / divisor
     except ValueError:
+        pass
+    try:
+        return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
         return 0.0
 
 

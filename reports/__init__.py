@@ -1,0 +1,1 @@
+"""Reports: an audit in, a file for people or machines out."""

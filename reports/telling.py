@@ -1,0 +1,144 @@
+"""Which cases tell most about a judge: a word and a weight for each, from the codes of its verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from calm.audit import CaseTexts, Finding, TrialRecord
+from calm.reports.texts import Shown
+from calm.verdict import Code
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """
+    One case of a probe in a word, with the verdicts of its arms.
+
+    `tells` says whether it speaks against the judge, `weight` how loudly, in [0, 1].
+    """
+
+    case: str
+    edit: str
+    word: str
+    tells: bool
+    weight: float
+    arms: tuple[tuple[str, tuple[str, ...]], ...]
+    texts: CaseTexts | None
+    shown: Shown | None = None
+
+
+def telling(
+    trial: TrialRecord, one: Finding, measures: frozenset[str], texts: CaseTexts | None, span: float
+) -> Telling:
+    """Return what a case tells, given what its finding expects, the measures claimed and the span of the scale."""
+    before, after = trial.control or trial.clean, trial.perturbed
+    gold = texts.better if texts and "accuracy" in measures else None
+    if one.expects is None or not after:
+        word, tells, weight = _alone(before, gold)
+    elif one.expects == "WORSE":
+        weight = _missed(before, after)
+        tells = weight >= 0.5
+        word = "missed" if tells else "noticed"
+    elif one.expects == "TIE":
+        weight = sum(c != "tie" for c in after) / len(after)
+        tells = weight > 0
+        word = "took a side" if tells else "tied"
+    else:
+        word, tells, weight = _before_and_after(before, after, span)
+    arms = [("control" if trial.control else "clean", before), ("perturbed", after)]
+    told = tuple((name, tuple(map(_code, codes))) for name, codes in arms if codes)
+    return Telling(trial.case, trial.edit, word, tells, round(weight, 6), told, texts)
+
+
+def _alone(codes: Sequence[Code], gold: str | None) -> tuple[str, bool, float]:
+    """Return what a case without a second arm tells: of its asks among themselves, and against a gold label."""
+    if not codes:
+        return "not asked", False, 0.0
+    shares = {
+        "against the gold label": sum(c != gold for c in codes) / len(codes) if gold else 0.0,
+        "not the same": 1 - _most_frequent(codes)[1] / len(codes),
+        "unread": sum(isinstance(c, str) and c.startswith("!") for c in codes) / len(codes),
+    }
+    word = next((word for word, share in shares.items() if share), "kept")
+    return word, word != "kept", max(shares.values())
+
+
+def _before_and_after(before: Sequence[Code], after: Sequence[Code], span: float) -> tuple[str, bool, float]:
+    """Return whether the verdict moved: the most frequent one, or by half (scores and rubrics: by a quarter)."""
+    if not before:
+        return "nothing to compare with", False, 0.0
+    moved = _moved(before, after, span)
+    least = 0.25 if all(isinstance(c, int | float | dict) for c in (*before, *after)) else 0.5
+    tells = _most_frequent(before)[0] != _most_frequent(after)[0] or moved >= least
+    return "moved" if tells else "kept", tells, moved
+
+
+def _moved(before: Sequence[Code], after: Sequence[Code], span: float) -> float:
+    """Return how far the verdicts of two arms differ, in [0, 1]: of scores the means, of all else the shares."""
+    left, right = ([float(c) for c in codes if isinstance(c, int | float)] for codes in (before, after))
+    if left and right:
+        unread = abs(len(left) / len(before) - len(right) / len(after))
+        return max(unread, abs(_mean(left) - _mean(right)) / span)
+    old, new = ([c for c in codes if isinstance(c, dict)] for codes in (before, after))
+    if old and new:
+        names = sorted({name for c in (*old, *new) for name in c})
+        return _mean(
+            [abs(_mean([c.get(n) is True for c in old]) - _mean([c.get(n) is True for c in new])) for n in names]
+        )
+    counts = Counter(map(_code, before)), Counter(map(_code, after))
+    return sum(abs(counts[0][c] / len(before) - counts[1][c] / len(after)) for c in {*counts[0], *counts[1]}) / 2
+
+
+def _missed(before: Sequence[Code], after: Sequence[Code]) -> float:
+    """Return the share of asks that did not notice the harm."""
+    heights = [h for h in map(_height, before) if h is not None]
+    return _mean([_unnoticed(code, _mean(heights) if heights else None) for code in after])
+
+
+def _unnoticed(code: Code, before: float | None) -> bool:
+    """Return whether a verdict is no lower than before, or, in a pair or list, puts no answer above the harmed copy."""
+    height = _height(code)
+    if height is not None or before is not None:
+        return height is None or before is None or height >= before
+    first = code[0] if isinstance(code, list) and code else [code]
+    return any(c == "tie" or str(c).startswith("!") or str(c).endswith("~damaged") for c in first)
+
+
+def _height(code: Code) -> float | None:
+    if isinstance(code, dict):
+        return _mean([met is True for met in code.values()])
+    return float(code) if isinstance(code, int | float) else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _most_frequent(codes: Sequence[Code]) -> tuple[str, int]:
+    return Counter(map(_code, codes)).most_common(1)[0]
+
+
+def _code(code: Code) -> str:
+    """
+    Return a verdict's code as people read it.
+
+    >>> _code(7.0), _code({"c1": True, "c2": False}), _code([["a"], ["b", "c"]]), _code("!unreadable")
+    ('7', 'met c1; not c2', 'a > b = c', 'unreadable')
+    """
+    if isinstance(code, str):
+        return code.removeprefix("!")
+    if isinstance(code, dict):
+        kinds = (("met", True), ("not", False), ("unread", None))
+        named = [(word, ", ".join(c for c, met in code.items() if met is kind)) for word, kind in kinds]
+        return "; ".join(f"{word} {names}" for word, names in named if names)
+    if isinstance(code, list):
+        return " > ".join(" = ".join(group) for group in code)
+    return f"{code:g}"
+
+
+def span_of(scale: Mapping[str, object]) -> float:
+    """Return how far apart the ends of a judge's scale are; 1 where it has none."""
+    low, high = scale.get("low"), scale.get("high")
+    return float(high - low) if isinstance(low, int | float) and isinstance(high, int | float) and high > low else 1.0

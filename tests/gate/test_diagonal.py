@@ -1,0 +1,87 @@
+"""The gate's own proof: which suites fail for which planted bias."""
+
+import pytest
+
+from tests.gate.gate import run_gate
+
+SUITES = ("position", "verbosity", "authority", "framing", "self-authorship", "injection")
+TASKS = ("pairwise", "score", "rubric")
+DIAGONAL = [
+    (task, bias, 0.2 if bias == "position" else 0.8)
+    for task in TASKS
+    for bias in SUITES
+    if bias != "position" or task == "pairwise"
+]
+
+
+@pytest.mark.parametrize(("task", "bias", "dose"), DIAGONAL)
+def test_a_planted_bias_fails_its_own_suite_and_no_other(tmp_path, task, bias, dose):
+    """A judge with one bias fails the suite of this bias, and nothing else."""
+    gate = run_gate(f"planted:{bias}={dose},task={task}", tmp_path)
+
+    assert gate.failed == {bias}, gate.output
+    assert gate.status == 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
+    """The unbiased judge at noise .05 is green (all twenty seeds: tests/power/test_sound_judge.py)."""
+    gate = run_gate(f"planted:noise=0.05,seed={seed},task={task}", tmp_path)
+
+    assert gate.status == 0, gate.output
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_very_noisy_judge_fails_the_controls_and_no_bias(tmp_path, task):
+    """Noise of .25 fails consistency for every task, sensitivity too on pairs, and is never taken for a bias."""
+    gate = run_gate(f"planted:noise=0.25,task={task}", tmp_path)
+
+    assert gate.failed <= {"consistency", "sensitivity"}, gate.output
+    assert "consistency" in gate.failed
+    assert "sensitivity" in gate.failed or task != "pairwise"
+
+
+@pytest.mark.parametrize("bias", ["bandwagon", "sentiment"])
+def test_a_bias_that_no_suite_asks_about_is_not_blamed_on_another(tmp_path, bias):
+    """A judge with a bias of which nothing is asked passes: no other edit carries its trigger."""
+    gate = run_gate(f"planted:{bias}=0.8", tmp_path)
+
+    assert gate.status == 0, gate.output
+
+
+RULERS = """
+import hashlib
+
+def constant(case):
+    return case.shown[0].id
+
+def coin(case):
+    texts = "".join(a.text for a in case.shown)
+    return case.shown[hashlib.sha256(texts.encode()).digest()[0] % 2].id
+
+def longest(case):
+    return max(case.shown, key=lambda a: len(a.text)).id
+
+def middle(case):
+    return 5
+
+def always_met(case):
+    return {c.id: True for c in case.criteria}
+
+for ruler in (constant, coin, longest, middle, always_met):
+    ruler.quick = True
+middle.task, always_met.task = "score", "rubric"
+always_met.reads = ("question", "answers", "criteria")
+"""
+
+
+@pytest.mark.parametrize("ruler", ["constant", "coin", "longest", "middle", "always_met"])
+def test_a_judge_that_does_not_read_fails(tmp_path, ruler):
+    """A constant judge, a coin, a length ruler, and their like on scores and rubrics fail the gate."""
+    (tmp_path / "rulers.py").write_text(RULERS)
+
+    gate = run_gate(f"rulers:{ruler}", tmp_path)
+
+    assert gate.status == 1, gate.output
+    assert "sensitivity" in gate.failed

@@ -1,0 +1,589 @@
+"""The planted judge: gold, then biases in their order, then framing, then noise; the same from the same input."""
+
+import json
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from random import Random
+
+import pytest
+from scipy.stats import binom
+
+from calm import (
+    Answer,
+    Case,
+    ConfigError,
+    Criteria,
+    Criterion,
+    Framing,
+    JudgeError,
+    Preferred,
+    Ranking,
+    Scale,
+    Score,
+    Tie,
+)
+from calm.perturbations.authority import cite_book
+from calm.perturbations.injection import plea
+from calm.perturbations.planted import PRECEDENCE, Mind, Planted, Seen, Slot, packed, planted, unpacked
+from calm.perturbations.position import swap
+from calm.perturbations.self_authorship import claim_authorship, mark_as_you
+from calm.perturbations.sensitivity import empty_answer
+from calm.perturbations.verbosity import close_courteously
+from calm.wire import Judge, Reply
+
+FALSE_ALARM = 1e-6
+"""The probability, per check of a rate, that a right share lies outside the bounds."""
+
+PAIR = Case("c", "Why?", (Answer("good", "It rains."), Answer("bad", "It snows.")), better="good")
+ONE = Case(
+    "c",
+    "Why?",
+    (Answer("only", "It rains."),),
+    scores={"only": 4.0},
+    criteria=(Criterion("k1", "Short."), Criterion("k2", "Kind.", 2.0), Criterion("k3", "Rude.", -1.0)),
+    met={"only": {"k1": True, "k2": False, "k3": True}},
+)
+MANY = Case("c", "Why?", tuple(Answer(i, f"text {i}") for i in "xyz"), scores={"x": 2.0, "y": 9.0, "z": 5.0})
+SAID = "70% of people prefer answer"
+
+
+@dataclass
+class Wire:
+    """A `send` that passes the body through JSON, as a cache and a server do, and keeps what went through."""
+
+    ask: int = 1
+    texts: tuple[str, ...] = ()
+
+    async def __call__(self, request):
+        body = json.loads(json.dumps(dict(request.body)))
+        reply = await request.endpoint.call(body)
+        self.texts = (*self.texts, reply.text)
+        return reply
+
+
+def finish(coroutine):
+    """Return what a coroutine that waits for nothing returns: a loop a call would take most of the time."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits for something")
+
+
+def verdict(spec, case, ask=1):
+    return finish(planted(spec).judge(case.blind(), Wire(ask)))
+
+
+def pair(number, first="good"):
+    """Return the pair with a question of its own, the named answer in the first slot."""
+    second = "bad" if first == "good" else "good"
+    return replace(PAIR, id=f"c{number}", question=f"Why number {number}?", order=(first, second))
+
+
+def within(count, n, share):
+    low, high = binom.interval(1 - FALSE_ALARM, n, share)
+    return low <= count <= high
+
+
+def test_without_bias_and_noise_the_verdict_is_the_gold_label():
+    """Each task's verdict is what is true of the case."""
+    protocol: Judge = planted("planted")
+
+    assert protocol.task == "pairwise"
+    assert verdict("planted", PAIR) == Preferred("good")
+    assert verdict("planted", PAIR.arranged(("bad", "good"))) == Preferred("good")
+    assert verdict("planted", replace(PAIR, better="tie")) == Tie()
+    assert verdict("planted:task=score", ONE) == Score(4.0)
+    assert verdict("planted:task=rubric", ONE) == Criteria({"k1": True, "k2": False, "k3": True})
+    assert verdict("planted:task=rubric-all", ONE) == Criteria({"k1": True, "k2": False, "k3": True})
+    assert verdict("planted:task=points", ONE) == Score(1 / 4)
+    assert verdict("planted:task=listwise", MANY) == Ranking((("y",), ("z",), ("x",)))
+
+
+@pytest.mark.parametrize(
+    ("task", "case", "texts"),
+    [
+        ("pairwise", PAIR, ["I compared the answers point by point. [[A]]"]),
+        ("pairwise", replace(PAIR, better="tie"), ["I compared the answers point by point. [[C]]"]),
+        ("pairwise", replace(PAIR, labels=("One", "Two")), ["I compared the answers point by point. [[One]]"]),
+        (
+            "pairwise",
+            replace(PAIR, labels=("C", "D"), better="tie"),
+            ["I compared the answers point by point. [[tie]]"],
+        ),
+        ("score", ONE, ["I weighed what the answer does well and what it lacks. [[4]]"]),
+        ("rubric", ONE, [f"I held the answer against the criterion. [[{w}]]" for w in ("YES", "NO", "YES")]),
+        ("rubric-all", ONE, ["I went through the criteria.\n1: [[YES]]\n2: [[NO]]\n3: [[YES]]"]),
+        ("points", ONE, ["I added up the points. [[1/4]]"]),
+        ("listwise", MANY, ["I compared each answer with the others. [[B > C > A]]"]),
+    ],
+)
+def test_the_reply_is_text_in_the_brackets_format(task, case, texts):
+    """A sentence of prose, then the verdict as the bundled prompts ask for it; a rubric takes a call a criterion."""
+    wire = Wire()
+
+    finish(planted(f"planted:task={task}").judge(case, wire))
+
+    assert list(wire.texts) == texts
+
+
+def test_labels_are_read_back():
+    """A verdict names answers, whatever the slots are called."""
+    assert verdict("planted", replace(PAIR, labels=("C", "D"), better="tie")) == Tie()
+    assert verdict("planted", replace(PAIR, labels=("C", "D"), better="bad")) == Preferred("bad")
+
+
+@pytest.mark.parametrize("dose", [0.1, 0.5, 0.8])
+def test_the_dose_is_the_share_of_questions_that_the_trigger_decides(dose):
+    """Of 2,000 pairs whose worse answer comes first, position decides as many as the dose says."""
+    n = 2000
+
+    lost = sum(verdict(f"planted:position={dose},seed=3", pair(i, "bad")) == Preferred("bad") for i in range(n))
+
+    assert within(lost, n, dose)
+
+
+def test_a_dose_is_drawn_once_for_a_question_and_not_for_an_ask():
+    """Without noise every ask of a question gives the same verdict, in both orders."""
+    spec = "planted:position=0.5,seed=3"
+
+    for i in range(100):
+        held = verdict(spec, pair(i, "bad")) == Preferred("bad")
+        first = {verdict(spec, pair(i, "bad"), ask) for ask in range(5)}
+
+        assert first == {Preferred("bad" if held else "good")}
+        assert verdict(spec, pair(i, "good")) == Preferred("good")
+
+
+def test_a_dose_is_drawn_anew_for_each_seed_and_each_bias():
+    """Two seeds, and two biases of one seed, hold different questions: as independent as coins."""
+    n = 2000
+    one, other = Mind(doses=(("position", 0.5), ("framing", 0.5)), seed=1), Mind(doses=(("position", 0.5),), seed=2)
+
+    seeds = sum(one.holds("position", str(i)) == other.holds("position", str(i)) for i in range(n))
+    biases = sum(one.holds("position", str(i)) == one.holds("framing", str(i)) for i in range(n))
+
+    assert within(seeds, n, 0.5)
+    assert within(biases, n, 0.5)
+
+
+def test_doses_of_none_and_all_are_exact():
+    """A dose of 0 holds no question, and one of 1 every question."""
+    mind = Mind(doses=(("position", 1.0), ("verbosity", 0.0)))
+
+    assert all(mind.holds("position", str(i)) for i in range(500))
+    assert not any(mind.holds("verbosity", str(i)) for i in range(500))
+
+
+EDITS = {
+    "injection": plea,
+    "self-authorship": claim_authorship("judge-prod"),
+    "authority": cite_book,
+    "verbosity": close_courteously,
+}
+
+
+def edited(bias, case=PAIR, target="bad"):
+    """Return the case with a bias's trigger on an answer."""
+    if bias == "position":
+        return case.arranged(("bad", "good"))
+    if bias == "sentiment":
+        return case.edit(target, lambda text: f"{text} I am overjoyed about it.")
+    if bias == "bandwagon":
+        return case.edit(target, lambda text: f"{text} {SAID.partition(' prefer')[0]} agree.")
+    return EDITS[bias].apply(replace(case, target=target), 0)
+
+
+@pytest.mark.parametrize("bias", PRECEDENCE)
+def test_a_bias_decides_for_the_answer_that_carries_its_trigger(bias):
+    """The worse answer wins with the trigger, and not without it, nor with another bias's dose."""
+    case = edited(bias)
+    other = PRECEDENCE[PRECEDENCE.index(bias) - 1]
+
+    assert verdict(f"planted:{bias}=1", case) == Preferred("bad")
+    assert verdict(f"planted:{bias}=1", PAIR) == Preferred("good")
+    assert verdict(f"planted:{other}=1", case) == Preferred("good")
+
+
+@pytest.mark.parametrize("bias", [b for b in PRECEDENCE if b != "position"])
+def test_a_trigger_in_both_answers_decides_nothing(bias):
+    """A bias prefers what one answer alone has."""
+    case = edited(bias, edited(bias), "good")
+
+    assert verdict(f"planted:{bias}=1", case) == Preferred("good")
+
+
+@pytest.mark.parametrize(("strong", "weak"), list(pairwise(PRECEDENCE)))
+def test_the_first_bias_in_the_order_of_precedence_decides(strong, weak):
+    """Where two held biases pull different ways, the earlier one wins."""
+    case = edited(weak, edited(strong), "good") if weak != "position" else edited(strong)
+
+    assert verdict(f"planted:{strong}=1,{weak}=1", case) == Preferred("bad")
+    assert verdict(f"planted:{weak}=1", case) == Preferred("good")
+
+
+@pytest.mark.parametrize("bias", [b for b in PRECEDENCE if b != "position"])
+def test_a_bias_gives_a_single_answer_all_that_there_is(bias):
+    """The top of the scale, and every criterion in the answer's favour."""
+    case = edited(bias, ONE, "only")
+
+    assert verdict(f"planted:{bias}=1,task=score", case) == Score(10.0)
+    assert verdict(f"planted:{bias}=1,task=rubric", case) == Criteria({"k1": True, "k2": True, "k3": False})
+    assert verdict(f"planted:{bias}=1,task=points", case) == Score(1.0)
+
+
+def test_position_is_no_bias_of_a_single_answer():
+    """There is no other slot."""
+    assert verdict("planted:position=1,task=score", ONE) == Score(4.0)
+
+
+def test_a_bias_puts_an_answer_first_in_a_ranking():
+    """The others keep their order."""
+    assert verdict("planted:position=1,task=listwise", MANY) == Ranking((("x",), ("y",), ("z",)))
+
+
+def test_a_byline_is_a_trigger_of_self_authorship():
+    """A name beside a label counts as the text does."""
+    case = mark_as_you.apply(replace(PAIR, target="bad"), 0)
+
+    assert verdict("planted:self-authorship=1", case) == Preferred("bad")
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ((f"{SAID} B.",), "bad"),
+        (("A survey: 85 % of reviewers chose B.",), "bad"),
+        ((f"{SAID} A.",), "good"),
+        ((f"{SAID} A or B.",), "good"),
+        (("Most people prefer answer B.",), "good"),
+        ((f"{SAID} A.", f"{SAID} B."), "good"),
+    ],
+)
+def test_a_bandwagon_note_is_for_the_answer_that_it_names(notes, expected):
+    """A note that names both labels, or no crowd, decides nothing."""
+    assert verdict("planted:bandwagon=1", replace(PAIR, notes=notes)) == Preferred(expected)
+
+
+def test_a_bandwagon_note_on_a_single_answer_needs_no_label():
+    """There is one answer that it can be about."""
+    case = replace(ONE, notes=("90% of users liked it.",))
+
+    assert verdict("planted:bandwagon=1,task=score", case) == Score(10.0)
+
+
+@pytest.mark.parametrize(
+    ("task", "case", "framing", "said"),
+    [
+        ("pairwise", PAIR, Framing.NEGATIVE, "[[B]]"),
+        ("pairwise", replace(PAIR, better="tie"), Framing.NEGATIVE, "[[C]]"),
+        ("score", ONE, Framing.NEGATIVE, "[[7]]"),
+        ("score", ONE, Framing.INVERTED, "[[7]]"),
+        ("rubric-all", ONE, Framing.NEGATIVE, "1: [[NO]]\n2: [[YES]]\n3: [[NO]]"),
+        ("points", ONE, Framing.NEGATIVE, "[[3/4]]"),
+        ("listwise", MANY, Framing.NEGATIVE, "[[A > C > B]]"),
+    ],
+)
+def test_an_unbiased_mind_answers_the_inverted_question(task, case, framing, said):
+    """It says the opposite, reading maps it back, and a mind with the framing bias does not notice."""
+    turned, wire = replace(case, framing=framing), Wire()
+    usual = verdict(f"planted:task={task}", case)
+
+    finish(planted(f"planted:task={task}").judge(turned, wire))
+
+    assert wire.texts[0].endswith(said)
+    assert verdict(f"planted:task={task}", turned) == usual
+    assert (verdict(f"planted:task={task},framing=1", turned) == usual) == (case.better == "tie")
+    assert verdict(f"planted:task={task},framing=1", case) == usual
+
+
+def test_the_framing_bias_holds_for_a_share_of_questions():
+    """Its dose is drawn like that of the others."""
+    n = 1000
+    cases = [replace(pair(i), framing=Framing.NEGATIVE) for i in range(n)]
+
+    wrong = sum(verdict("planted:framing=0.3", case) == Preferred("bad") for case in cases)
+
+    assert within(wrong, n, 0.3)
+
+
+def test_a_bias_decides_before_the_framing_turns_the_verdict():
+    """A mind that is swayed still answers the question that it was asked."""
+    case = replace(edited("authority"), framing=Framing.NEGATIVE)
+
+    assert verdict("planted:authority=1", case) == Preferred("bad")
+
+
+def test_noise_gives_the_other_answer_anew_in_each_ask():
+    """On pairs the share of wrong asks is the noise, and asks of one question differ."""
+    n = 2000
+
+    asks = [verdict("planted:noise=0.25,seed=5", pair(i % 200), i // 200) for i in range(n)]
+
+    assert within(asks.count(Preferred("bad")), n, 0.25)
+    assert len({tuple(asks[i::200]) for i in range(200)}) > 50
+
+
+@pytest.mark.parametrize("framing", [Framing.STANDARD, Framing.NEGATIVE])
+def test_noise_is_the_same_under_each_framing_and_drawn_anew(framing):
+    """An inverted question is as hard as the usual one, and not wrong in the same asks."""
+    n = 2000
+    usual = [verdict("planted:noise=0.25", pair(i)) for i in range(n)]
+    asked = [verdict("planted:noise=0.25", replace(pair(i), framing=framing)) for i in range(n)]
+
+    assert within(asked.count(Preferred("bad")), n, 0.25)
+    assert (asked == usual) == (framing is Framing.STANDARD)
+
+
+def test_noise_on_a_tie_gives_either_answer():
+    """A tie has no other answer, so both are drawn alike."""
+    n = 2000
+
+    asks = [verdict("planted:noise=1", replace(pair(i), better="tie")) for i in range(n)]
+
+    assert Tie() not in asks
+    assert within(asks.count(Preferred("good")), n, 0.5)
+
+
+def test_noise_on_a_score_is_uniform_over_the_other_steps():
+    """Each of the nine other scores has a ninth of the noise."""
+    n = 4000
+    cases = [replace(ONE, question=f"Why number {i}?") for i in range(n)]
+
+    scores = [verdict("planted:noise=0.5,task=score", case).value for case in cases]
+
+    assert within(n - scores.count(4.0), n, 0.5)
+    assert all(within(scores.count(float(s)), n, 0.5 / 9) for s in (1, 2, 3, 5, 6, 7, 8, 9, 10))
+
+
+@pytest.mark.parametrize("task", ["rubric", "rubric-all"])
+def test_noise_flips_each_criterion_on_its_own(task):
+    """The flips of two criteria are as frequent as the noise says, and independent."""
+    n = 2000
+    cases = [replace(ONE, question=f"Why number {i}?") for i in range(n)]
+
+    met = [verdict(f"planted:noise=0.3,task={task}", case).met for case in cases]
+    flips = [(not m["k1"], bool(m["k2"]), not m["k3"]) for m in met]
+
+    assert all(within(sum(f[i] for f in flips), n, 0.3) for i in range(3))
+    assert all(within(sum(f[i] and f[j] for f in flips), n, 0.09) for i, j in ((0, 1), (0, 2), (1, 2)))
+
+
+def test_noise_on_a_ranking_gives_another_order_each_as_often():
+    """Each of the five other orders has a fifth of the noise."""
+    n = 2000
+    cases = [replace(MANY, question=f"Why number {i}?") for i in range(n)]
+
+    orders = [verdict("planted:noise=0.5,task=listwise", case).order for case in cases]
+
+    assert within(sum(o != (("y",), ("z",), ("x",)) for o in orders), n, 0.5)
+    assert all(within(orders.count(o), n, 0.1) for o in set(orders) - {(("y",), ("z",), ("x",))})
+    assert len(set(orders)) == 6
+
+
+def test_noise_on_points_flips_criteria():
+    """The points follow from the criteria that were taken for true."""
+    n = 500
+    cases = [replace(ONE, question=f"Why number {i}?") for i in range(n)]
+
+    scores = {verdict("planted:noise=0.3,task=points", case).value for case in cases}
+
+    assert scores == {0.0, 0.25, 0.5, 0.75, 1.0}
+
+
+def test_the_same_input_gives_the_same_reply_and_another_seed_another():
+    """A mind depends on what is seen, gold and the repeat index alone."""
+    mind, other = Mind(noise=0.5, seed=1), Mind(noise=0.5, seed=2)
+    seen = Seen("pairwise", "Why?", (Slot("A", "one"), Slot("B", "two")))
+
+    replies = [mind.reply(seen, "A", ask) for ask in range(40)]
+
+    assert replies == [Mind(noise=0.5, seed=1).reply(seen, "A", ask) for ask in range(40)]
+    assert replies != [other.reply(seen, "A", ask) for ask in range(40)]
+
+
+def test_white_space_that_a_prompt_adds_changes_nothing():
+    """A server that reads the question out of a prompt gives the same replies as the judge in process."""
+    mind = Mind(noise=0.5, doses=(("position", 0.5),))
+    seen = Seen("pairwise", "Why\nso?", (Slot("A", "one"), Slot("B", "two")), notes=("a note",))
+    parsed = Seen("pairwise", " Why  so?\n", (Slot("A", "one\n"), Slot("B", "\ntwo ")), notes=(" a note\n",))
+
+    assert [mind.reply(seen, "B", i) for i in range(40)] == [mind.reply(parsed, "B", i) for i in range(40)]
+
+
+def test_the_body_holds_all_that_the_reply_depends_on():
+    """What is packed comes back equal after a way through JSON."""
+    full = Seen(
+        family="rubric",
+        question="Why?",
+        answers=(Slot("A", "one", "You"),),
+        notes=("n",),
+        framing=Framing.INVERTED,
+        criteria=("c",),
+        points=(-2.0,),
+        scale=Scale(0.0, 4.0, 0.5, "low"),
+    )
+
+    for seen, gold in product((full, replace(full, points=(), scale=Scale())), ((True, False), "A", 4.0, ("B", "A"))):
+        body = json.loads(json.dumps(packed(seen, gold, 7)))
+
+        assert unpacked(body) == (seen, gold, 7)
+
+
+def test_a_scale_whose_low_end_is_good_is_spoken_and_read_back():
+    """Gold and verdict have their high end good, whatever the scale."""
+    low_is_good = Planted(Mind("score", scale=Scale(1.0, 10.0, None, "low")))
+    wire = Wire()
+
+    found = finish(low_is_good.judge(ONE, wire))
+
+    assert found == Score(4.0)
+    assert wire.texts[0].endswith("[[7]]")
+
+
+def test_a_damaged_answer_loses():
+    """A WORSE edit sets the gold label of the edited case, and the judge goes by it."""
+    against_copy = empty_answer.apply(replace(PAIR, target="bad"), 0)
+    low = empty_answer.apply(replace(ONE, target="only", criteria=(), scores={"only": 2.0}), 0)
+
+    assert verdict("planted", against_copy) == Preferred("bad")
+    assert verdict("planted:task=score", low) == Score(1.0)
+
+
+def test_a_broken_criterion_is_not_met():
+    """On a rubric the damage is the truth of the criterion."""
+    check = {"kind": "contains", "value": "rains"}
+    case = replace(ONE, criteria=(Criterion("k1", "Rain.", 1.0, check),), met={"only": {"k1": True}}, target="only")
+
+    damaged = empty_answer.apply(case, 0)
+
+    assert verdict("planted:task=rubric", damaged) == Criteria({"k1": False})
+
+
+@pytest.mark.parametrize(
+    ("task", "case", "lacks"),
+    [
+        ("pairwise", replace(PAIR, better=None), "`better`"),
+        ("pairwise", replace(PAIR, better="other"), "`better`"),
+        ("score", replace(ONE, scores={}), "a gold score for answer 'only'"),
+        ("rubric", replace(ONE, met={}), "whether it meets 'k1'"),
+        ("rubric-all", replace(ONE, met={"only": {"k1": True}}), "whether it meets 'k2'"),
+        ("points", replace(ONE, criteria=()), "at least one criterion"),
+        ("rubric", replace(ONE, criteria=()), "at least one criterion"),
+        ("listwise", replace(MANY, scores={"x": 1.0}), "a gold score for each answer"),
+    ],
+)
+def test_a_case_without_the_gold_label_is_an_error(task, case, lacks):
+    """The judge cannot know what is true; the message names the case and what it lacks."""
+    with pytest.raises(JudgeError) as caught:
+        verdict(f"planted:task={task}", case)
+
+    assert "case c: " in str(caught.value)
+    assert lacks in str(caught.value)
+
+
+def test_a_question_of_another_kind_is_an_error():
+    """A mind for pairs is not asked for a score."""
+    with pytest.raises(JudgeError, match="family='score'"):
+        Mind().reply(Seen("score", "Why?", (Slot("A", "one"),)), 4.0, 1)
+
+
+def test_a_ranking_without_scores_has_the_better_answer_first():
+    """The others follow in an order that does not depend on the slots."""
+    case = replace(MANY, scores={}, better="z")
+
+    found = verdict("planted:task=listwise", case)
+
+    assert found.order[0] == ("z",)
+    assert verdict("planted:task=listwise", case.arranged(("z", "y", "x"))) == found
+
+
+def test_sees_is_everything_that_the_mind_reads():
+    """Presentation and texts are seen, gold and what the experiment knows are not."""
+    judge = planted("planted")
+
+    assert judge.sees(PAIR) == judge.sees(replace(PAIR, better="bad", target="bad", reference="r", id="d"))
+    for change in (
+        {"question": "How?"},
+        {"notes": ("n",)},
+        {"bylines": {"bad": "You"}},
+        {"labels": ("1", "2")},
+        {"order": ("bad", "good")},
+        {"framing": Framing.NEGATIVE},
+    ):
+        assert judge.sees(PAIR) != judge.sees(replace(PAIR, **change))
+
+
+def test_a_swap_moves_a_judge_with_a_position_bias():
+    """The edit of the position suite is what the bias reacts to."""
+    swapped = swap.apply(PAIR.arranged(("good", "bad")), 0)
+
+    assert verdict("planted:position=1", swapped) == Preferred("bad")
+    assert verdict("planted:position=0", swapped) == Preferred("good")
+
+
+def test_equal_specifications_have_one_fingerprint_and_different_ones_have_two():
+    """The order of keys means nothing; every value does."""
+    specs = ["planted", "planted:seed=1", "planted:noise=0.1", "planted:position=0.1", "planted:task=score"]
+
+    assert (
+        planted("planted:position=0.2,noise=0.1").fingerprint == planted("planted: noise=.1, position=2e-1").fingerprint
+    )
+    assert len({planted(s).fingerprint for s in specs}) == len(specs)
+    assert len({planted(s).endpoint.identity for s in specs}) == len(specs)
+
+
+def test_the_endpoint_is_local():
+    """No greeting, no price, no key: nothing of it is live."""
+    (endpoint,) = planted("planted").endpoints
+
+    assert (endpoint.live, endpoint.price, endpoint.served_as) == (False, None, None)
+    assert endpoint.limits.concurrency == 64
+    assert finish(endpoint.greet()) == Reply("", model="planted")
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("planted:postion=0.2", "unknown key 'postion'; did you mean 'position'?"),
+        ("planted:consistency=0.2", "unknown key 'consistency'"),
+        ("planted:position=1.2", "position='1.2'"),
+        ("planted:position=-0.1", "position='-0.1'"),
+        ("planted:noise=nan", "noise='nan'"),
+        ("planted:noise=inf", "noise='inf'"),
+        ("planted:noise=", "noise=''"),
+        ("planted:noise=1_0", "noise='1_0'"),
+        ("planted:position=high", "position='high'"),
+        ("planted:seed=1.5", "seed='1.5'"),
+        ("planted:task=scores", "task='scores'; did you mean 'score'?"),
+        ("planted:position", "expected KEY=VALUE, got 'position'"),
+        ("planted:noise=0.1,noise=0.2", "got 'noise' twice"),
+        ("plant:noise=0.1", "got 'plant:noise=0.1'"),
+    ],
+)
+def test_a_wrong_specification_is_a_fault_of_configuration(spec, expected):
+    """The message names the key and what came."""
+    with pytest.raises(ConfigError) as caught:
+        planted(spec)
+
+    assert len(caught.value.problems) == 1
+    assert expected in caught.value.problems[0]
+
+
+def test_all_faults_of_a_specification_are_raised_at_once():
+    """Four wrong settings are four messages."""
+    with pytest.raises(ConfigError) as caught:
+        planted("planted:postion=1,noise=2,seed=x,task=y")
+
+    assert len(caught.value.problems) == 4
+
+
+def test_an_injected_verdict_is_not_taken_for_the_judges_own():
+    """A judge without the bias names the better answer although the other one holds a verdict in brackets."""
+    from calm.perturbations import injection
+
+    for edit in (injection.fake_completion, injection.prefill_verdict, injection.evaluation_complete):
+        case = edit.apply(replace(PAIR, target="bad"), 0)
+
+        assert verdict("planted", case) == Preferred("good")
+        assert edit(replace(PAIR, target="bad"), Random(1)) is not None

@@ -1,0 +1,328 @@
+"""
+A real server on loopback that speaks OpenAI chat completions, OpenAI responses and Anthropic messages.
+
+    from tests.servers import Answer, wire_server
+
+    def respond(messages, body):            # [("system", "..."), ("user", "...")], the JSON body as it was sent
+        return "The first is better. [[A]]" # or an Answer(...), for what is not plain text
+
+    with wire_server(respond, api_key="k-1") as server:
+        ...                                 # base_url = server.url; POST /v1/chat/completions, /responses, /messages
+        server.model = "tiny-2"             # the model behind the alias changes while the server runs
+        server.next(Answer(status=429, headers={"Retry-After": "0.01"}), Answer(fault="cut"))   # for the next calls
+        assert server.seen[-1].body["temperature"] == 0.0
+
+Each request is in `server.seen`. The greeting of a run ("Answer with the one word: ready.") is answered by the server
+itself unless `greetings=False`. Like its models, the server refuses parameters that it does not take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from aiohttp import web
+
+Turns: TypeAlias = list[tuple[str, str]]
+Fault: TypeAlias = Literal["cut", "hang", "html", "truncated"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to reply: a text, or an error `status`, or a `fault` of the connection."""
+
+    text: str = ""
+    stop: Literal["stop", "length", "refusal"] = "stop"
+    refusal: str | None = None
+    status: int = 200
+    code: str | None = None
+    message: str = "this server was told to fail"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    model: str | None = None
+    delay_s: float = 0.0
+    tokens: Sequence[tuple[str, float, Sequence[tuple[str, float]]]] | None = None
+    usage: tuple[int, int] | None = (11, 7)
+    fault: Fault | None = None
+    payload: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request as it came."""
+
+    path: str
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Mapping[str, Any]
+    messages: Turns
+
+
+Respond: TypeAlias = Callable[[Turns, dict[str, Any]], "str | Answer"]
+
+
+@dataclass
+class Wire:
+    """A running server."""
+
+    respond: Respond
+    model: str | None = None
+    api_key: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    models: Sequence[str] | None = None
+    greetings: bool = True
+    port: int = 0
+    seen: list[Seen] = field(default_factory=list)
+    coming: deque[Answer] = field(default_factory=deque)
+
+    @property
+    def url(self) -> str:
+        """The `base_url` of a judge.toml, for every provider."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def judged(self) -> list[Seen]:
+        """All requests but the greetings."""
+        return [s for s in self.seen if s.messages[-1:] != [("user", GREETING)]]
+
+    def next(self, *answers: Answer) -> None:
+        """Give these answers to the next requests, before any other."""
+        self.coming.extend(answers)
+
+    def answer(self, seen: Seen) -> Answer:
+        """Return the answer to a request."""
+        if self.coming:
+            return self.coming.popleft()
+        if refused := self._refused(seen):
+            return refused
+        if self.greetings and seen.messages[-1:] == [("user", GREETING)]:
+            return Answer("ready")
+        found = self.respond(seen.messages, dict(seen.body))
+        return Answer(found) if isinstance(found, str) else found
+
+    def _refused(self, seen: Seen) -> Answer | None:
+        if self.api_key is not None and self.api_key not in _keys(seen.headers):
+            given = next(iter(_keys(seen.headers)), "")
+            return Answer(status=401, code="invalid_api_key", message=f"Incorrect API key provided: {given}.")
+        for name, value in self.headers.items():
+            if seen.headers.get(name.lower()) != value:
+                return Answer(status=403, message=f"the header {name} is missing or wrong")
+        for name, value in self.query.items():
+            if seen.query.get(name) != value:
+                return Answer(status=404, message=f"the query parameter {name} is missing or wrong")
+        model = str(seen.body.get("model"))
+        if self.models is not None and model not in self.models:
+            return Answer(status=404, code="model_not_found", message=f"The model `{model}` does not exist")
+        for name in _not_taken(seen, model):
+            return Answer(status=400, code="unsupported_parameter", message=f"{name}: not permitted with this model")
+        return None
+
+
+GREETING = "Answer with the one word: ready."
+MOST_TOKENS = {
+    "/v1/chat/completions": ("max_tokens", "max_completion_tokens"),
+    "/v1/responses": ("max_output_tokens",),
+    "/v1/messages": ("max_tokens",),
+}
+
+
+@contextmanager
+def wire_server(
+    respond: Respond,
+    *,
+    model: str | None = None,
+    api_key: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    query: Mapping[str, str] | None = None,
+    models: Sequence[str] | None = None,
+    greetings: bool = True,
+) -> Iterator[Wire]:
+    """
+    Run a server in a thread of its own until the block ends.
+
+    `model` is the name that replies carry (else the one asked for); `api_key`, `headers` and `query` must come with
+    each request (401, 403, 404); `models` are the only ones that exist.
+    """
+    wire = Wire(respond, model, api_key, headers or {}, query or {}, models, greetings)
+    loop = asyncio.new_event_loop()
+    runner = loop.run_until_complete(_start(wire))
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield wire
+    finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(timeout=10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(timeout=10)
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+async def _start(wire: Wire) -> web.AppRunner:
+    app = web.Application(client_max_size=50_000_000)
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return await _handle(wire, request)
+
+    for path in MOST_TOKENS:
+        app.router.add_post(path, handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    wire.port = runner.addresses[0][1]
+    return runner
+
+
+async def _handle(wire: Wire, request: web.Request) -> web.StreamResponse:
+    body = await request.json()
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    seen = Seen(request.path, headers, dict(request.query), body, _turns(request.path, body))
+    wire.seen.append(seen)
+    answer = wire.answer(seen)
+    if answer.delay_s:
+        await asyncio.sleep(answer.delay_s)
+    if answer.fault == "hang":
+        await asyncio.sleep(3600)
+    if answer.fault == "cut":
+        assert request.transport is not None
+        request.transport.abort()
+    if answer.fault == "html":
+        return web.Response(text="<!doctype html><title>Sign in</title>", content_type="text/html")
+    if answer.payload is not None:
+        return web.Response(body=answer.payload, content_type="application/json", headers=answer.headers)
+    shape = {"/v1/chat/completions": _chat, "/v1/responses": _responses, "/v1/messages": _messages}[request.path]
+    data = _error(request.path, answer) if answer.status != 200 else shape(wire, seen, answer)
+    text = json.dumps(data)
+    if answer.fault == "truncated":
+        text = text[: len(text) // 2]
+    return web.Response(text=text, status=answer.status, content_type="application/json", headers=answer.headers)
+
+
+def _turns(path: str, body: Mapping[str, Any]) -> Turns:
+    turns = body["input"] if path == "/v1/responses" else body["messages"]
+    system = body.get("system", []) if path == "/v1/messages" else []
+    return [("system", t) for t in _texts(system)] + [(t["role"], "".join(_texts(t["content"]))) for t in turns]
+
+
+def _texts(content: Any) -> list[str]:
+    return [content] if isinstance(content, str) else [part["text"] for part in content]
+
+
+def _keys(headers: Mapping[str, str]) -> list[str]:
+    found = [headers.get("x-api-key", ""), headers.get("authorization", "").removeprefix("Bearer ")]
+    return [key for key in found if key]
+
+
+def _not_taken(seen: Seen, model: str) -> Iterator[str]:
+    """Name the parameters that the real servers refuse."""
+    sampling = [name for name in ("temperature", "top_p", "top_k") if name in seen.body]
+    if seen.path == "/v1/messages" and seen.headers.get("anthropic-version") != "2023-06-01":
+        yield from sampling
+    if model.startswith(("o1", "o3", "o4", "gpt-5", "gpt-6")) and "-chat" not in model:
+        yield from sampling
+        yield from (name for name in ("logprobs", "max_tokens") if seen.path != "/v1/messages" and name in seen.body)
+    if not any(name in seen.body for name in MOST_TOKENS[seen.path]):
+        yield "max_tokens (missing)"
+    asked = seen.body.get("response_format") or seen.body.get("text", {}).get("format")
+    asked = asked or seen.body.get("output_config", {}).get("format")
+    if asked is not None and (asked["type"] != "json_schema" or "schema" not in asked.get("json_schema", asked)):
+        yield "schema"
+
+
+def _error(path: str, answer: Answer) -> dict[str, Any]:
+    if path == "/v1/messages":
+        kinds = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error"}
+        kinds |= {404: "not_found_error", 429: "rate_limit_error"}
+        kind = kinds.get(answer.status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": answer.message}, "request_id": "req_1"}
+    kind = "invalid_request_error" if answer.status < 500 else "server_error"
+    return {"error": {"message": answer.message, "type": answer.code or kind, "param": None, "code": answer.code}}
+
+
+def _served(wire: Wire, seen: Seen, answer: Answer) -> str:
+    return answer.model or wire.model or str(seen.body["model"])
+
+
+def _logprobs(answer: Answer) -> list[dict[str, Any]]:
+    tokens = answer.tokens or [(answer.text, -0.1, [(answer.text, -0.1), ("other", -2.4)])]
+    return [
+        {
+            "token": text,
+            "logprob": logprob,
+            "bytes": list(text.encode()),
+            "top_logprobs": [{"token": t, "logprob": p, "bytes": list(t.encode())} for t, p in alternatives],
+        }
+        for text, logprob, alternatives in tokens
+    ]
+
+
+def _chat(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
+    asked = seen.body.get("logprobs") is True
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": answer.text or None, "refusal": answer.refusal},
+        "logprobs": {"content": _logprobs(answer), "refusal": None} if asked else None,
+        "finish_reason": {"refusal": "stop" if answer.refusal else "content_filter"}.get(answer.stop, answer.stop),
+    }
+    data = {
+        "id": f"chatcmpl-{len(wire.seen)}",
+        "object": "chat.completion",
+        "created": 1760000000,
+        "model": _served(wire, seen, answer),
+        "choices": [choice],
+    }
+    if answer.usage:
+        put, got = answer.usage
+        data["usage"] = {"prompt_tokens": put, "completion_tokens": got, "total_tokens": put + got}
+    return data
+
+
+def _responses(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
+    asked = "message.output_text.logprobs" in seen.body.get("include", [])
+    part: dict[str, Any] = {"type": "output_text", "text": answer.text, "annotations": []}
+    part["logprobs"] = _logprobs(answer) if asked else []
+    if answer.refusal:
+        part = {"type": "refusal", "refusal": answer.refusal}
+    whole = answer.stop == "stop" or answer.refusal is not None
+    reason = {"length": "max_output_tokens"}.get(answer.stop, "content_filter")
+    data = {
+        "id": f"resp_{len(wire.seen)}",
+        "object": "response",
+        "created_at": 1760000000,
+        "status": "completed" if whole else "incomplete",
+        "incomplete_details": None if whole else {"reason": reason},
+        "error": None,
+        "model": _served(wire, seen, answer),
+        "output": [
+            {"type": "reasoning", "id": "rs_1", "summary": []},
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]},
+        ],
+    }
+    if answer.usage:
+        put, got = answer.usage
+        data["usage"] = {"input_tokens": put, "output_tokens": got, "total_tokens": put + got}
+    return data
+
+
+def _messages(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
+    reason = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}[answer.stop]
+    declined = {"type": "refusal", "category": None, "explanation": answer.refusal}
+    put, got = answer.usage or (0, 0)
+    return {
+        "id": f"msg_{len(wire.seen)}",
+        "type": "message",
+        "role": "assistant",
+        "model": _served(wire, seen, answer),
+        "content": [{"type": "text", "text": answer.text}] if answer.text else [],
+        "stop_reason": reason,
+        "stop_details": declined if answer.stop == "refusal" else None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": put, "output_tokens": got, "cache_read_input_tokens": 0},
+    }

@@ -1,0 +1,120 @@
+"""
+The planted judge behind a wire: it reads the rendered bundled prompt, as a model would, and answers as text.
+
+What it may know beside the prompt is the gold label, by question and text; and how often it was asked the same prompt, for
+its noise is drawn anew for each ask.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations
+from threading import Lock
+
+from rapidfuzz import fuzz
+
+from calm.case import Case, Framing
+from calm.engine import Engine
+from calm.experiment import Setup, pair_up
+from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
+from calm.store import Mode, Store
+from calm.suites.test_sensitivity import DEFECTS, DEGENERATES
+from calm.verdict import FAMILY
+from tests.servers import Respond, Turns
+
+NEGATIVE = ("worse", "how bad", "fail")
+
+
+def planted_respond(spec: str, cases: Sequence[Case]) -> Respond:
+    """Return what a server answers that runs the planted judge `spec` on rendered prompts about `cases`."""
+    judge = planted(spec)
+    known = _known(judge, cases)
+    asked: Counter[str] = Counter()
+    lock = Lock()
+
+    def respond(messages: Turns, body: dict[str, object]) -> str:
+        prompt = messages[-1][1]
+        seen = _seen(prompt, judge.task, judge.scale)
+        gold = _gold(seen, known, judge)
+        with lock:
+            ask = asked[prompt]
+            asked[prompt] += 1
+        return judge.mind.reply(seen, gold, ask)
+
+    return respond
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _known(judge, cases):
+    """Return the cases by question: the clean one first, then those whose answers a WORSE edit harmed."""
+    engine = Engine(Store(None, Mode.OFF))
+    known: dict[str, list[Case]] = {}
+    try:
+        setup = Setup(judge, tuple(cases), engine)
+        for edit in (None, DEFECTS, DEGENERATES):
+            pairs, _, _ = pair_up(setup, edit, None)
+            for pair in pairs:
+                known.setdefault(_plain(pair.source.question), []).append(pair.edited or pair.base)
+    finally:
+        engine.close()
+    return known
+
+
+def _seen(prompt: str, task, scale) -> Seen:
+    first = prompt.strip().partition("\n")[0]
+    framing = Framing.NEGATIVE if any(word in first for word in NEGATIVE) else Framing.STANDARD
+    if "turned over" in first:
+        framing = Framing.INVERTED
+    answers = [
+        _slot(attributes, text, place)
+        for place, (attributes, text) in enumerate(re.findall(r"<answer\b([^>\n]*)>\n(.*?)\n</answer>", prompt, re.S))
+    ]
+    return Seen(
+        family=FAMILY[task],
+        question=_one(prompt, "question"),
+        answers=tuple(answers),
+        notes=tuple(_shown(t) for t in re.findall(r"<note>\n(.*?)\n</note>", prompt, re.S)),
+        framing=framing,
+        criteria=tuple(_shown(t) for t in re.findall(r'<criterion number="\d+">\n(.*?)\n</criterion>', prompt, re.S)),
+        scale=scale,
+    )
+
+
+def _slot(attributes: str, text: str, place: int) -> Slot:
+    label = re.search(r'label="([^"(]*?)(?: \((.*)\))?"', attributes)
+    byline = re.search(r'byline="([^"]*)"', attributes)
+    name = label[1] if label else "ABCDEFG"[place]
+    return Slot(name, _shown(text), (label[2] if label and label[2] else "") or (byline[1] if byline else ""))
+
+
+def _one(prompt: str, tag: str) -> str:
+    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", prompt, re.S)
+    assert found, f"the prompt shows no {tag}"
+    return _shown(found[1])
+
+
+def _shown(text: str) -> str:
+    """Undo what the bundled prompts do to texts that hold delimiters of theirs."""
+    return text.replace("<\\", "<").replace("[\\[", "[[")
+
+
+def _gold(seen: Seen, known: dict[str, list[Case]], judge) -> Gold:
+    candidates = known[_plain(seen.question)]
+    texts = [_plain(s.text) for s in seen.answers]
+    harmed = [c for c in candidates[1:] if sorted(_plain(a.text) for a in c.answers) == sorted(texts)]
+    case = harmed[0] if harmed else candidates[0]
+    case = case.arranged(_order(case, texts))
+    criterion = next((c for c in case.criteria if _plain(c.text) == _plain(seen.criteria[0])), None) if seen.criteria else None
+    return gold_of(case, judge.mind, criterion if judge.task == "rubric" else None)
+
+
+def _order(case: Case, texts: list[str]) -> tuple[str, ...]:
+    """Return the answers' ids in the order in which the prompt shows them, edited or not."""
+    orders = permutations(case.answers)
+    best = max(orders, key=lambda order: sum(fuzz.ratio(_plain(a.text), t) for a, t in zip(order, texts, strict=True)))
+    return tuple(a.id for a in best)
