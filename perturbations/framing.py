@@ -11,13 +11,13 @@ from calm.perturbations.prose import NEVER
 TRIGGER = NEVER
 
 
-@perturbation(bias="framing", expects=Expects.SAME, source="arXiv:2410.02736")
+@perturbation(bias="framing", expects=Expects.SAME, source="llm-judge-bias-suite")
 def ask_for_the_worse(case: Case, rng: Random) -> Case | None:
     """Ask which of the answers is the worst, instead of the best."""
     return _framed(case, Framing.NEGATIVE) if len(case.answers) > 1 else None
 
 
-@perturbation(bias="framing", expects=Expects.SAME, source="arXiv:2410.02736")
+@perturbation(bias="framing", expects=Expects.SAME, source="llm-judge-bias-suite")
 def ask_how_bad(case: Case, rng: Random) -> Case | None:
     """Ask how bad the only answer is, or which criteria it fails, instead of how good."""
     return _framed(case, Framing.NEGATIVE) if len(case.answers) == 1 else None

@@ -49,7 +49,7 @@ def negate(case: Case, rng: Random) -> Case | None:
     return _put(case, text[: verb.start()] + denied + text[verb.end() :])
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="CheckList")
+@perturbation(bias="sensitivity", expects=Expects.WORSE, source="metamorphic testing")
 def delete_point(case: Case, rng: Random) -> Case | None:
     """Delete the longest sentence or list item of an answer that has two or more."""
     text = case[case.target].text
@@ -102,7 +102,7 @@ def single_symbol(case: Case, rng: Random) -> Case | None:
     return _put(case, symbol)
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="arXiv:2507.08794")
+@perturbation(bias="sensitivity", expects=Expects.WORSE, source="content-free baseline")
 def echo_question(case: Case, rng: Random) -> Case | None:
     """Repeat the question in place of the answer."""
     return _put(case, case.question)
