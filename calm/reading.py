@@ -303,8 +303,9 @@ _PAIRS = {
     "»": "«",
     "「": "」",
 }
-_OPENERS = re.compile(f"[{''.join(_PAIRS)}]")
-_CLOSERS = re.compile(f"[{''.join(sorted(set(''.join(_PAIRS.values()))))}]")
+_TICKS = "(?<!`)`{1,2}(?!`)"  # three of them are a fence
+_OPENERS = re.compile(f"{_TICKS}|[{''.join(_PAIRS).replace('`', '')}]")
+_CLOSERS = re.compile(f"{_TICKS}|[{''.join(sorted(set(''.join(_PAIRS.values())))).replace('`', '')}]")
 _WINDOW = 2_000
 _NEAREST = 6
 
@@ -332,12 +333,12 @@ def _quoted(text: str, mark: Mark, judged: Sequence[str]) -> bool:
 def _in_quotes(text: str, mark: Mark, judged: Sequence[str]) -> bool:
     """Return whether quotes or backticks around a verdict hold what a judged text says; the nearest few are tried."""
     begin = max(0, mark.start - _WINDOW)
-    opened = [m.start() + begin for m in _OPENERS.finditer(text[begin : mark.start])][-_NEAREST:]
-    closed = [m.start() + mark.end for m in _CLOSERS.finditer(text[mark.end : mark.end + _WINDOW])][:_NEAREST]
+    opened = list(_OPENERS.finditer(text, begin, mark.start))[-_NEAREST:]
+    closed = islice(_CLOSERS.finditer(text, mark.end, mark.end + _WINDOW), _NEAREST)
     return any(
-        _fits(text[left], text[right]) and _repeats(text[left + 1 : right], judged)
-        for left in reversed(opened)
+        _fits(left[0][0], right[0][0]) and _repeats(text[left.end() : right.start()], judged)
         for right in closed
+        for left in reversed(opened)
     )
 
 
@@ -455,6 +456,9 @@ def _regex_marks(text: str, pattern: str) -> list[Mark] | Unreadable:
 # JSON
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,6})\]")
+_CUT = re.compile(r"[\w.+-]{0,9}[\s`~]{0,40}")
+"""What is left where the end of a text cuts off an object: nothing, or the beginning of a number or of `true`."""
+
 _OPENING = re.compile(r'\{(?=\s*["}])')
 
 
@@ -531,7 +535,7 @@ def _json_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
         try:
             data, at = _DECODER.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            if error.msg.startswith("Unterminated string") or not text[error.pos :].strip("`~ \t\n"):
+            if error.msg.startswith("Unterminated string") or _CUT.fullmatch(text, error.pos):
                 return Unreadable("truncated JSON: the last object is not closed")
             at, broken = max(start + 1, error.pos), broken + 1
         except RecursionError:
