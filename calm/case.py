@@ -166,13 +166,14 @@ class Case:
                 fault = criterion.points < 0  # met, such a criterion counts against the answer
                 if criterion.check is not None:
                     met[criterion.id] = verify(criterion.check, text)
-                elif criterion.id == hit or hit is None and not fault:
+                elif criterion.id == hit or (hit is None and not fault):
                     met[criterion.id] = fault
             faults = {c.id for c in self.criteria if c.points < 0}
             broken = [c for c, true in self.met[old.id].items() if true != met[c] and met[c] == (c in faults)]
             if not broken:
                 return None
-            hit = hit if hit in broken else broken[0]
+            verified = [c.id for c in self.criteria if c.check is not None and c.id in broken]
+            hit = hit if hit in broken else next(iter(verified), None)
         return replace(
             self.edit(old.id, lambda _: text),  # not `change` again: it may draw anew
             met={**self.met, old.id: met} if met else self.met,

@@ -119,5 +119,5 @@ def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | No
     if gap < 1e-9:
         return None
     towards = estimate.high if edge > value else estimate.low
-    needed = ceil(estimate.n * ((towards - value) / gap) ** 2)
+    needed = ceil(estimate.n * ((towards - value) / gap) ** 2 - 1e-9)
     return max(smallest, needed, estimate.n + 1)

@@ -61,7 +61,7 @@ def _callable(spec: str, module: str, attribute: str) -> Judge:
         ) from error
     except AttributeError as error:
         raise ConfigError(f"--calm-judge {spec}: {error}") from error
-    except Exception as error:  # noqa: BLE001 - whatever the user's module raises on import is the user's to read
+    except (Exception, SystemExit) as error:  # whatever the user's module does on import is the user's to read
         raise ConfigError(f"--calm-judge {spec}: importing it failed: {type(error).__name__}: {error}") from error
     finally:
         if added:
@@ -89,7 +89,8 @@ def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
         except ConfigError as error:
             problems += error.problems
             continue
-        problems += [f"{file}: case id {c.id!r} is in another file, too; ids are unique in a run" for c in cases if c.id in found]
+        twice = [c.id for c in cases if c.id in found]
+        problems += [f"{file}: case id {one!r} is in another file, too; ids are unique in a run" for one in twice]
         found |= {c.id: c for c in cases}
     if problems:
         raise ConfigError(problems)

@@ -75,7 +75,7 @@ class Edit:
         """Return the case after this one edit, with randomness drawn from seed, edit and case alone."""
         rng = Random(digest("edit", seed, self.bias, self.label, case.id))
         edited = self.rewrite(case, rng)
-        if edited is not None and edited == case:
+        if edited is not None and edited.blind() == case.blind():
             raise EditError(
                 f"perturbation {self.label} returned case {case.id} unchanged; return None where it does not apply"
             )

@@ -70,6 +70,7 @@ class Engine:
         self._prices: dict[str, Price | None] = {}
         self._flights: dict[bytes, asyncio.Future[Reply]] = {}
         self._asked: dict[str, asyncio.Future[Asked]] = {}
+        self._judges: dict[int, Judge] = {}  # kept alive, or a new one could come to have the id of an old one
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="calm-engine", daemon=True)
         self._thread.start()
@@ -144,12 +145,14 @@ class Engine:
                 if future.done():  # the work itself timed out, not the wait
                     raise
             except BaseException:
-                future.cancel()
+                if not future.done():  # interrupted: what is under way must not go on costing money
+                    asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(timeout=10)
                 raise
 
     async def _ask_all(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
         keys: dict[int, str] = {}
         whose = judge.fingerprint or f"object {id(judge)}"
+        self._judges[id(judge)] = judge
         work = []
         for case, ask in questions:
             shown = keys.get(id(case))
@@ -161,11 +164,11 @@ class Engine:
     async def _ask_once(self, key: str, judge: Judge, case: Case, ask: int) -> Asked:
         """Let the first to ask do the work, and all others wait for it; what got no reply may be asked again."""
         running = self._asked.get(key)
-        if running is None:
+        if running is None or running.cancelled():
             running = self._asked[key] = asyncio.ensure_future(self._ask(judge, case.blind(), ask))
         asked = await asyncio.shield(running)
-        if isinstance(asked.verdict, NoReply):
-            self._asked.pop(key, None)
+        if isinstance(asked.verdict, NoReply) and self._asked.get(key) is running:
+            del self._asked[key]
         return asked
 
     async def _ask(self, judge: Judge, case: Case, ask: int) -> Asked:
@@ -190,11 +193,14 @@ class Engine:
                 return Asked(decode(found["code"], found["reason"]))
         if self.store.mode is Mode.REPLAY:
             raise JudgeError(f"--calm-cache=replay: the cache has no verdict of {judge.name!r} on case {case.id!r}")
-        self._reserve(0.0)
-        async with self._pace(f"judge {id(judge)}", Limits(concurrency=getattr(judge, "concurrency", 32))).turn(0):
-            verdict = await judge.judge(case, send)
-        if send.keys:  # it used `send`: its calls were counted there
-            self.ledger.calls["made"] -= 1
+        sends = bool(getattr(judge, "send", ""))  # what it sends is counted and capped there, not here
+        if not sends:
+            self._reserve(0.0)
+        try:
+            async with self._pace(f"judge {id(judge)}", Limits(concurrency=getattr(judge, "concurrency", 32))).turn(0):
+                verdict = await judge.judge(case, send)
+        finally:
+            self.ledger.calls["made"] += sends - send.used  # it did not send, or did although it did not say so
         if key is not None and not isinstance(verdict, NoReply):
             reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
             self.store.put(key, (), {}, Reply(json.dumps({"code": code(verdict), "reason": reason})))
@@ -301,12 +307,14 @@ class _Send:
     def __init__(self, engine: Engine, ask: int) -> None:
         self._engine, self._number = engine, ask
         self.keys: list[bytes] = []
+        self.used = False
 
     @property
     def ask(self) -> int:
         return self._number
 
     async def __call__(self, request: Request) -> Reply:
+        self.used = True
         key, reply = await self._engine.send(request, self._number)
         self.keys.append(key)
         return reply

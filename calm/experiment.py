@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from calm.case import TIE, Case, digest
 from calm.claims import Claim, Decision, Outcome, cases_to_decide, decide
 from calm.edits import Edit, Expects
 from calm.engine import CAPPED, Asked, Engine
-from calm.errors import ClaimError, EditError, EstimateError
+from calm.errors import ClaimError, EditError, EstimateError, nearest
 from calm.measures import MEASURES, Measure, flip, why_none
 from calm.store import Store
 from calm.texts import CaseTexts, Exchange
@@ -96,13 +96,22 @@ def check(edit: Edit | None, claims: Sequence[Claim], family: Family) -> None:
         ClaimError: naming the claims that can be made.
     """
     expects = edit.expects if edit else None
+    fitting = [m for m in MEASURES.values() if expects in m.serves and family in m.families]
+    can = [m.name for m in fitting if m.asks[0] == 0 or not _alone(edit, family)]
     for claim in claims:
-        measure = MEASURES[claim.measure]
-        if expects in measure.serves and family in measure.families:
+        if claim.measure in can:
             continue
-        can = [m.name for m in MEASURES.values() if expects in m.serves and family in m.families]
+        if claim.measure not in MEASURES:
+            raise ClaimError(f"unknown measure {claim.measure!r}{nearest(claim.measure, MEASURES)}")
         about = f"{edit!r} expects {expects}" if edit else "probe() without an edit asks the clean cases alone"
-        raise ClaimError(f"{about}: {claim.measure} says nothing about it on {family} verdicts; claim {' or '.join(can)}")
+        instead = f"claim {' or '.join(can)}" if can else "nothing can be claimed"
+        raise ClaimError(f"{about}: {claim.measure} says nothing about it on {family} verdicts; {instead}")
+
+
+def _alone(edit: Edit | None, family: Family) -> bool:
+    """Return whether the edited case is asked without a clean arm: what must lose or tie does so in its own prompt."""
+    together = family in ("pairwise", "listwise")
+    return edit is not None and together and edit.expects in (Expects.WORSE, Expects.TIE)
 
 
 def run(
@@ -348,6 +357,10 @@ def _changed(before: Case, after: Case) -> frozenset[str]:
     return frozenset(changed - {"order"} if changed - {"order"} else changed)
 
 
+def _slots(case: Case) -> tuple[str, ...]:
+    return tuple(answer.id for answer in case.shown)
+
+
 def _points(case: Case) -> Mapping[str, float]:
     return {c.id: c.points for c in case.criteria}
 
@@ -359,10 +372,9 @@ class _Arms:
         self, setup: Setup, edit: Edit | None, pairs: list[Pair], excluded: Counter[str], lost: Counter[str]
     ) -> None:
         self._setup, self._pairs, self._excluded, self._lost = setup, pairs, excluded, lost
-        together = setup.family in ("pairwise", "listwise")
-        alone = edit is not None and together and edit.expects in (Expects.WORSE, Expects.TIE)
+        alone = _alone(edit, setup.family)
         self._has_clean = not alone
-        self._both_orders = edit is not None and together and edit.expects is Expects.WORSE
+        self._both_orders = alone and edit is not None and edit.expects is Expects.WORSE
         self._asked: dict[str, tuple[list[Asked], list[Asked]]] = {}
 
     def ask(self, clean: int, perturbed: int) -> Trials:
@@ -397,18 +409,20 @@ class _Arms:
         if not self._both_orders:
             return edited, number
         turned = number % 2 == 0
-        case = edited.arranged(tuple(reversed(edited.order))) if turned else edited
+        case = edited.arranged(_slots(edited)[::-1]) if turned else edited
         return case, (number + 1) // 2
 
     def _row(self, pair: Pair, clean: list[Asked], perturbed: list[Asked]) -> Trial | str:
         arms = []
         for arm in (clean, perturbed):
             answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
-            if len(answered) < min(2, len(arm)):
-                return _first_reason(a.verdict for a in arm)
+            missing = [a.verdict.reason for a in arm if isinstance(a.verdict, NoReply)]
+            capped = [reason for reason in missing if reason.startswith(CAPPED)]
+            if capped or len(answered) < min(2, len(arm)):  # what a cap left unfinished is lost, however far it got
+                return (capped or missing)[0]
             arms.append(answered)
         case, edited = pair.source, pair.edited or pair.source
-        shown = [self._question(pair, k + 1)[0].order for k in range(len(perturbed))]
+        shown = [_slots(self._question(pair, k + 1)[0]) for k in range(len(perturbed))]
         kept = [s for s, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
         return Trial(
             case=case.id,
@@ -469,10 +483,6 @@ def _exchanges(
 
 def _name(prompt: tuple[Message, ...]) -> str:
     return digest([[m.role, m.text] for m in prompt])[:16]
-
-
-def _first_reason(verdicts: Iterable[Verdict]) -> str:
-    return next(v.reason for v in verdicts if isinstance(v, NoReply))
 
 
 def _tells(row: Trial, trials: Trials) -> bool:

@@ -90,7 +90,7 @@ class Measure:
             raise ClaimError(f"{self!r} {op} {limit:g} claims the wrong direction: {self.name} is claimed with {self.op}")
         ends = (1 - self.high, 1 - self.low) if self.flipped else (self.low, self.high)
         best = ends[1] if op == ">=" else 0.0 if self.two_sided else ends[0]
-        inside = limit < min(best, 1.0) if op == ">=" else best < limit < ends[1]
+        inside = ends[0] < limit < min(best, 1.0) if op == ">=" else best < limit < ends[1]
         if not inside:
             raise ClaimError(f"{self!r} {op} {limit:g} can be neither proven nor disproven: its range is {ends[0]:g} to 1")
         if self.two_sided:
@@ -127,13 +127,17 @@ class Measure:
         return Estimate(mean, low, high, len(values), level, excluded)
 
     def smallest_n(self, claim: Claim, level: float) -> int:
-        """Return the number of cases below which the claim cannot be proven at `level`, whatever the judge says."""
+        """
+        Return the number of cases below which the claim cannot be proven at `level` for a judge that does not move.
+
+        A limit that only a judge which moves the right way can keep (`gain <= -0.1`) is held against the best value.
+        """
         limit = 1 - claim.limit if self.flipped else claim.limit
         if claim.op == ">=" and not self.flipped:
             return smallest_n((self.high - limit) / (self.high - self.low), level)
         if claim.op == "abs<=":
             return smallest_n(limit / self.high, level)
-        best = max(self.low, 0.0) if self.low >= 0 or self.flipped else 0.0
+        best = 0.0 if limit > 0 else self.low
         return smallest_n((limit - best) / (self.high - best), level)
 
 
@@ -201,7 +205,7 @@ def _detection(row: Trial, scale: Scale) -> float | str:
 def _quality(verdict: Verdict, row: Trial, scale: Scale) -> float | None:
     if row.hit is not None:
         met = verdict.met.get(row.hit) if isinstance(verdict, Criteria) else None
-        return None if met is None else float(met)
+        return None if met is None else float(met == (row.points.get(row.hit, 1.0) >= 0))
     return favour(verdict, row.damaged, row, scale)
 
 
@@ -331,7 +335,8 @@ def flip(row: Trial, trials: Trials) -> str | None:
     least = 0.25 if trials.family in ("score", "rubric") else 0.5
     if not isinstance(shift, str) and abs(shift) >= least - 1e-9:
         return "toward" if shift > 0 else "away"
-    return "other" if not same(_most_frequent(row.clean), _most_frequent(row.perturbed)) else None
+    modes = _most_frequent(row.clean), _most_frequent(row.perturbed)
+    return None if any(same(u, v) for u in modes[0] for v in modes[1]) else "other"
 
 
 def flips(trials: Trials) -> Flips:
@@ -347,6 +352,7 @@ def rate(measure: Measure, trials: Trials) -> float | None:
     return _mean(values) if values else None
 
 
-def _most_frequent(verdicts: tuple[Verdict, ...]) -> Verdict:
+def _most_frequent(verdicts: tuple[Verdict, ...]) -> list[Verdict]:
+    """Return all verdicts that no other one is more frequent than: which of them came first says nothing."""
     counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
-    return verdicts[counts.index(max(counts))]
+    return [v for v, count in zip(verdicts, counts, strict=True) if count == max(counts)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -39,8 +40,10 @@ class Node:
 class Proof:
     """What a claim's test asserts: true unless a claim failed, is undecided or is incomplete."""
 
-    def __init__(self, findings: Sequence[Finding], *, passes: frozenset[Outcome], nothing: str = "") -> None:
-        self.findings, self.nothing = tuple(findings), nothing
+    def __init__(
+        self, findings: Sequence[Finding], *, passes: frozenset[Outcome], question: str, nothing: str = ""
+    ) -> None:
+        self.findings, self.question, self.nothing = tuple(findings), question, nothing
         self._passes = passes
         self.looked_at = False
 
@@ -146,6 +149,9 @@ class Question:
         unknown = set(by_task) - set(FAMILIES)
         if unknown:
             raise ClaimError(f"unknown kind of verdict {min(unknown)!r}; known: {', '.join(FAMILIES)}")
+        for family, group in by_task.items():
+            if isinstance(group, Claim):
+                raise ClaimError(f"{self!r}: expected a list of claims, {family}=[...], got {family}={group}")
         chosen = by_task.get(self._probe.setup.family, claims)
         if not claims and not by_task:
             raise ClaimError(f"{self!r}: expected at least one claim such as net_robustness >= 0.95")
@@ -203,7 +209,7 @@ class Question:
     def _proof(self, findings: Sequence[Finding], passes: frozenset[Outcome]) -> Proof:
         self._probe.record(findings)
         nothing = "" if findings else f"nothing is claimed for {self._probe.setup.family} verdicts"
-        proof = Proof(findings, passes=passes, nothing=nothing)
+        proof = Proof(findings, passes=passes, question=repr(self), nothing=nothing)
         self._probe.proofs.append(proof)
         return proof
 
@@ -281,9 +287,14 @@ class Probe:
         """Return the setup with other cases, if others were given."""
         if cases is None:
             return self.setup
-        if not all(isinstance(c, Case) for c in cases):
-            raise ConfigError(f"probe(cases=...): expected cases, got {type(next(iter(cases))).__name__}")
-        return replace(self.setup, cases=tuple(cases))
+        given = tuple(cases)
+        for case in given:
+            if not isinstance(case, Case):
+                raise ConfigError(f"probe(cases=...): expected cases, got {type(case).__name__}")
+        twice = [name for name, count in Counter(c.id for c in given).items() if count > 1]
+        if twice:
+            raise ConfigError(f"probe(cases=...): two cases with the id {twice[0]!r}; each counts as one of its own")
+        return replace(self.setup, cases=given)
 
     def record(self, findings: Iterable[Finding]) -> None:
         """Keep findings for the run's record."""
@@ -303,5 +314,5 @@ class Probe:
                     "To accept a known failure use @pytest.mark.xfail(reason=...)"
                 )
             if not proof.looked_at:
-                return f"a claim was decided and never asserted: write `assert {self.questions[0]!r}.proves(...)`"
+                return f"a claim was decided and never asserted: write `assert {proof.question}.proves(...)`"
         return None

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -18,9 +19,15 @@ APPLICATION_ID = 0x63616C6D  # "calm" in ASCII: tells our files from other peopl
 VERSION = 1
 MEMORY = ":memory:"
 
-_TABLES = """
-create table if not exists reply (key blob not null unique, request text not null, reply text not null, at real not null);
+_TABLES = f"""
+begin immediate;
+pragma application_id={APPLICATION_ID};
+pragma user_version={VERSION};
+create table if not exists reply (
+    key blob not null unique, request text not null, reply text not null, at real not null
+);
 create table if not exists served (endpoint text primary key, model text not null, at real not null);
+commit;
 """
 
 
@@ -50,34 +57,13 @@ class Store:
         self._lock = threading.Lock()
         self._seen: set[bytes] = set()
         if path is None or mode is Mode.OFF:
-            self._db = self._open(MEMORY)
-        elif mode is Mode.REPLAY and not path.exists():
+            self._db = _connected(MEMORY)
+            return
+        if mode is Mode.REPLAY and not path.exists():
             raise ConfigError(f"{path}: there is no cache to replay; run once without --calm-cache=replay")
-        else:
-            if not path.parent.exists():
-                _make_private(path.parent)
-            self._db = self._open(str(path))
-
-    def _open(self, where: str) -> sqlite3.Connection:
-        try:
-            db = sqlite3.connect(where, timeout=30, isolation_level=None, check_same_thread=False)
-            identity, version = (db.execute(f"pragma {name}").fetchone()[0] for name in ("application_id", "user_version"))
-            fresh = not db.execute("select 1 from sqlite_master limit 1").fetchone()
-            if not fresh and identity != APPLICATION_ID:
-                raise ConfigError(f"{where}: expected a cache of calm, got another SQLite database; name another file")
-            if not fresh and version != VERSION:
-                raise ConfigError(f"{where}: expected a cache of version {VERSION}, got {version}; name another file")
-            if fresh:
-                if where != MEMORY:
-                    Path(where).chmod(0o600)
-                db.execute("pragma journal_mode=wal")
-                db.execute(f"pragma application_id={APPLICATION_ID}")
-                db.execute(f"pragma user_version={VERSION}")
-                db.executescript(_TABLES)
-            db.execute("pragma synchronous=normal")
-        except (sqlite3.Error, OSError) as error:
-            raise ConfigError(f"{where}: expected a cache of calm; {error}; name another file or remove this one") from error
-        return db
+        _make_private(path)
+        _refuse_foreign(path)
+        self._db = _connected(str(path))
 
     def get(self, key: bytes) -> Reply | None:
         """Return the reply under a key; in `refresh` only what this run has put there."""
@@ -126,12 +112,49 @@ class Store:
             self._db.close()
 
 
-def _make_private(folder: Path) -> None:
+def _make_private(path: Path) -> None:
+    """Make the file, and its folder with a .gitignore, if they are not there; other processes may do the same now."""
+    folder = path.parent
     try:
-        folder.mkdir(parents=True, mode=0o700)
-        (folder / ".gitignore").write_text("*\n", "utf-8")
+        if not folder.exists():
+            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+            (folder / ".gitignore").write_text("*\n", "utf-8")
+        if not path.exists():
+            path.touch(mode=0o600)
     except OSError as error:
-        raise ConfigError(f"{folder}: cannot make the folder of the cache: {error.strerror or error}") from error
+        raise ConfigError(f"{path}: cannot make this file for the cache: {error.strerror or error}") from error
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a file that is not ours by its header, before SQLite, which may write to it, opens it."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise ConfigError(f"{path}: expected a cache of calm; {error.strerror or error}; name another file") from error
+    if not header:
+        return
+    identity, version = (int.from_bytes(header[at : at + 4]) for at in (68, 60))  # sqlite.org/fileformat2.html
+    if len(header) < 100 or not header.startswith(b"SQLite format 3\0") or identity != APPLICATION_ID:
+        raise ConfigError(f"{path}: expected a cache of calm, got another file; name another one")
+    if version != VERSION:
+        raise ConfigError(f"{path}: expected a cache of version {VERSION}, got {version}; name another file")
+
+
+def _connected(where: str) -> sqlite3.Connection:
+    db = None
+    try:
+        db = sqlite3.connect(where, timeout=30, isolation_level=None, check_same_thread=False)
+        if not db.execute("select 1 from sqlite_master limit 1").fetchone():
+            db.executescript(_TABLES)
+            with suppress(sqlite3.OperationalError):  # locked: another process that started now does the same
+                db.execute("pragma journal_mode=wal")
+        db.execute("pragma synchronous=normal")
+    except (sqlite3.Error, OSError) as error:
+        if db is not None:
+            db.close()
+        raise ConfigError(f"{where}: expected a cache of calm; {error}; name another file or remove it") from error
+    return db
 
 
 def _storable(text: str) -> str:

@@ -1,0 +1,601 @@
+"""Measures: case values against their definitions, exact expectations, and what may be claimed."""
+
+import math
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calm import measures
+from calm.claims import Claim
+from calm.errors import ClaimError, EstimateError
+from calm.measures import (
+    MEASURES,
+    accuracy,
+    attack_success_rate,
+    consistency_rate,
+    flip,
+    flips,
+    gain,
+    mean_shift,
+    net_detection,
+    net_robustness,
+    rate,
+    readable_rate,
+    repeat_distance,
+    robustness_rate,
+    slot_pull,
+    tie_rate,
+    unreadable_gain,
+)
+from calm.trials import Trial, Trials
+from calm.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
+
+TEN = Scale(1, 10)
+MUTE = Unreadable("empty reply")
+SAID = {"t": Preferred("t"), "o": Preferred("o"), "=": Tie(), "?": MUTE, "!": Refused("will not")}
+
+
+def read(text):
+    """Read "tto=?" as pairwise verdicts: the treated answer, the other one, a tie, nothing."""
+    return tuple(SAID[c] for c in text)
+
+
+def row(clean="", perturbed="", **changes):
+    """Return a case of a pairwise probe."""
+    return Trial(**{"case": "c1", "target": "t", "clean": read(clean), "perturbed": read(perturbed)} | changes)
+
+
+def scores(clean, perturbed, **changes):
+    """Return a case of a probe on scores."""
+    arms = {"clean": tuple(map(Score, clean)), "perturbed": tuple(map(Score, perturbed))}
+    return Trial(**{"case": "c1", "target": "t"} | arms | changes)
+
+
+def value(measure, trial, scale=TEN):
+    return measure.per_case(trial, scale)
+
+
+def trials(rows, family="pairwise", scale=TEN, **changes):
+    return Trials(tuple(rows), family, scale, **changes)
+
+
+def expected(measure, clean_law, perturbed_law, asks=(2, 2), **changes):
+    """Return the exact expectation of a case value by running through all outcomes of all asks."""
+    total = 0.0
+    for clean in product(clean_law, repeat=asks[0]):
+        for perturbed in product(perturbed_law, repeat=asks[1]):
+            chance = math.prod(clean_law[v] for v in clean) * math.prod(perturbed_law[v] for v in perturbed)
+            total += chance * value(measure, row(clean, perturbed, **changes))
+    return total
+
+
+PAIRWISE = st.text("to=?!", min_size=2, max_size=4)
+SCORES = st.lists(st.integers(1, 10), min_size=2, max_size=4)
+WEIGHTS = {"a": 1.0, "b": -2.0}
+RUBRIC = st.lists(
+    st.one_of(
+        st.just(MUTE),
+        st.fixed_dictionaries(dict.fromkeys(WEIGHTS, st.sampled_from([True, False, None]))).map(Criteria),
+    ),
+    min_size=2,
+    max_size=4,
+).map(tuple)
+
+
+def excess(clean, perturbed, apart):
+    """Compute the excess as it is defined, by plain loops over ordered pairs of different asks."""
+    across = sum(apart(a, p) for a in clean for p in perturbed) / (len(clean) * len(perturbed))
+    noise = 0.0
+    for arm in (clean, perturbed):
+        k = len(arm)
+        noise += sum(apart(arm[i], arm[j]) for i in range(k) for j in range(k) if i != j) / (k * (k - 1)) / 2
+    return across - noise
+
+
+@settings(derandomize=True, deadline=None)
+@given(PAIRWISE, PAIRWISE)
+def test_the_excess_of_a_pair_is_its_definition(clean, perturbed):
+    """Disagreement between the arms less the mean disagreement within them; nothing said is one category."""
+    category = str.maketrans("!", "?")
+    found = value(net_robustness, row(clean, perturbed))
+
+    plain = excess(clean.translate(category), perturbed.translate(category), lambda u, v: u != v)
+
+    assert found == pytest.approx(plain)
+    assert -0.5 - 1e-12 <= found <= 1
+
+
+@settings(derandomize=True, deadline=None)
+@given(SCORES, SCORES)
+def test_the_excess_of_a_score_is_its_definition(clean, perturbed):
+    """The same with abs(u-v)/9."""
+    found = value(net_robustness, scores(clean, perturbed))
+
+    assert found == pytest.approx(excess(clean, perturbed, lambda u, v: abs(u - v) / 9))
+    assert -0.5 - 1e-12 <= found <= 1
+
+
+@settings(derandomize=True, deadline=None)
+@given(RUBRIC, RUBRIC)
+def test_the_excess_of_a_rubric_is_its_definition(clean, perturbed):
+    """The same with the share of points judged differently: 1/3 for `a`, 2/3 for `b`."""
+
+    def apart(u, v):
+        read_u, read_v = ({} if x is MUTE else x.met for x in (u, v))
+        return sum(abs(w) / 3 for c, w in WEIGHTS.items() if read_u.get(c) != read_v.get(c))
+
+    found = value(net_robustness, Trial("c1", clean=clean, perturbed=perturbed, points=WEIGHTS))
+
+    assert found == pytest.approx(excess(clean, perturbed, apart))
+
+
+@pytest.mark.parametrize(
+    ("clean", "perturbed", "e"),
+    # at 2+2 with two verdicts e is -1/2, 0 or 1
+    [("tt", "tt", 0.0), ("tt", "oo", 1.0), ("to", "to", -0.5), ("tt", "to", 0.0), ("to", "oo", 0.0)],
+)
+def test_the_excess_of_two_and_two_asks(clean, perturbed, e):
+    """1/2 - (1 + 1)/2, 0, and 1/2 - (0 + 1)/2."""
+    assert value(net_robustness, row(clean, perturbed)) == e
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.1, 0.1), (0.05, 0.35), (0.0, 1.0), (0.5, 0.9), (1.0, 0.97)])
+def test_the_expected_excess_of_two_verdicts_is_the_square_of_the_shift(before, after):
+    """E e = (theta - theta')^2, by all 16 outcomes of 2+2 asks; so it is blind to small shifts and to noise."""
+    found = expected(net_robustness, {"t": before, "o": 1 - before}, {"t": after, "o": 1 - after})
+
+    assert found == pytest.approx((before - after) ** 2)
+
+
+@pytest.mark.parametrize("asks", [(2, 2), (4, 2), (3, 1 + 1)])
+@pytest.mark.parametrize(
+    "law", [{"t": 0.6, "o": 0.1, "=": 0.2, "?": 0.1}, {"t": 0.5, "?": 0.3, "!": 0.2}, {"?": 1.0}, {"t": 0.5, "o": 0.5}]
+)
+def test_the_expected_excess_is_nought_where_the_edit_does_nothing(law, asks):
+    """Equal laws in both arms give expectation 0, however noisy and however often unreadable."""
+    assert expected(net_robustness, law, law, asks) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_expected_excess_of_many_verdicts_is_half_the_sum_of_squares():
+    """E e = 1/2 sum (pi - pi')^2 = (.2^2 + .1^2 + .1^2) / 2 = .03; unreadable and refused count together."""
+    before, after = {"t": 0.6, "o": 0.3, "?": 0.1}, {"t": 0.4, "o": 0.4, "?": 0.1, "!": 0.1}
+
+    assert expected(net_robustness, before, after) == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize("measure", [gain, unreadable_gain], ids=repr)
+@pytest.mark.parametrize("asks", [(2, 2), (4, 2), (1, 1)])
+def test_an_edit_that_does_nothing_gains_nothing(measure, asks):
+    """Expectation 0 under equal laws with ties and unreadable replies."""
+    law = {"t": 0.3, "o": 0.4, "=": 0.2, "?": 0.1}
+    total = 0.0
+    for clean in product(law, repeat=asks[0]):
+        for perturbed in product(law, repeat=asks[1]):
+            found = value(measure, row(clean, perturbed))
+            weight = math.prod(law[v] for v in (*clean, *perturbed))
+            total += 0.0 if isinstance(found, str) else weight * found
+
+    assert total == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("clean", "perturbed", "rise"),
+    [
+        ("oooo", "tt", 1.0),
+        ("tt", "oo", -1.0),
+        ("to", "tt", 0.5),
+        ("oo", "==", 0.5),
+        ("oo", "??", 0.5),
+        ("==", "?!", 0.0),
+    ],
+)
+def test_the_gain_of_a_pair(clean, perturbed, rise):
+    """Mean favour after less mean favour before; a tie and a reply without a verdict are a half."""
+    assert value(gain, row(clean, perturbed)) == rise
+
+
+def test_the_gain_of_a_score_leaves_unreadable_replies_out():
+    """(mean of 7 and 10) less (mean of 4 and 4): 4.5 of 9; an arm without any number has no value."""
+    trial = scores([4, 4], [7, 10])
+    muted = Trial("c1", target="t", clean=(Score(4), MUTE), perturbed=(MUTE, Score(8.5)))
+    mute = Trial("c1", target="t", clean=(Score(4), Score(4)), perturbed=(MUTE, MUTE))
+
+    assert value(gain, trial) == pytest.approx(0.5)
+    assert value(gain, muted) == pytest.approx(0.5)
+    assert value(gain, mute) == "no readable verdict in an arm"
+
+
+def test_only_the_gain_needs_room():
+    """A case whose treated answer could not gain is left out of `gain`, and counts for `mean_shift`."""
+    trial = scores([10, 10], [7, 7], room=False)
+
+    assert value(gain, trial) == "no room to gain"
+    assert value(mean_shift, trial) == pytest.approx(-1 / 3)
+    assert value(gain, scores([1, 1], [2, 2], target=None)) == "no treated answer"
+
+
+def test_the_gain_of_a_ranking_is_a_rise_in_rank():
+    """From the last to the first of three places."""
+    before, after = Ranking((("a",), ("b",), ("t",))), Ranking((("t",), ("a",), ("b",)))
+
+    assert value(gain, Trial("c1", target="t", clean=(before,), perturbed=(after,))) == 1.0
+
+
+def harmed(perturbed, clean="", **changes):
+    """Return a pairwise case: `t` is the damaged copy, `o` the original."""
+    return row(clean, perturbed, damaged="t", **changes)
+
+
+@pytest.mark.parametrize(
+    ("perturbed", "h"), [("oo", 1.0), ("tt", -1.0), ("to", 0.0), ("==", 0.0), ("o=", 0.5), ("o?", 0.5)]
+)
+def test_detection_on_a_pair_needs_no_clean_arm(perturbed, h):
+    """1[original] - 1[damaged], 0 for a tie and for nothing said."""
+    assert value(net_detection, harmed(perturbed)) == h
+
+
+@pytest.mark.parametrize("first", ["t", "o", "=", "?"])
+def test_a_judge_that_looks_at_slots_alone_detects_nothing(first):
+    """A constant judge names one slot: over the two orders, the original once and the copy once, or ties: 0."""
+    other = {"t": "o", "o": "t"}.get(first, first)
+
+    assert value(net_detection, harmed(first + other)) == 0
+
+
+@pytest.mark.parametrize("coin", [{"t": 0.5, "o": 0.5}, {"t": 0.3, "o": 0.3, "=": 0.3, "?": 0.1}])
+def test_a_coin_detects_nothing(coin):
+    """The exact expectation of net detection over 2 asks is 0, with ties or without."""
+    assert expected(net_detection, {"": 1.0}, coin, (0, 2), damaged="t") == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("clean", "perturbed", "h"),
+    # of the 4 pairs: lower 1, equal 0, higher -1
+    [([6, 6], [3, 3], 1.0), ([6, 6], [6, 6], 0.0), ([6, 7], [6, 6], 0.5), ([1, 1], [1, 1], 0.0), ([5, 5], [9, 4], 0.0)],
+)
+def test_detection_on_scores_compares_every_ask_with_every_ask(clean, perturbed, h):
+    """A constant judge gives 0, and so does a judge that is at the floor already."""
+    assert value(net_detection, scores(clean, perturbed, damaged="t")) == h
+
+
+def test_a_random_score_detects_nothing():
+    """All 81 outcomes of 2+2 uniform draws from three scores: expectation 0."""
+    found = [value(net_detection, scores(o[:2], o[2:], damaged="t")) for o in product([1, 5, 10], repeat=4)]
+
+    assert sum(found) == pytest.approx(0, abs=1e-12)
+
+
+def test_detection_on_a_rubric_looks_at_the_criterion_that_was_hit():
+    """`b` was broken: that `a` is seen unmet now does not count; an unread criterion counts 0."""
+    points = {"a": 1.0, "b": 1.0}
+    met, missed, seen = {"a": True, "b": True}, {"a": False, "b": True}, {"a": True, "b": False}
+    unread = {"a": False, "b": None}
+
+    def found(*perturbed):
+        arms = {"clean": (Criteria(met),) * 2, "perturbed": tuple(map(Criteria, perturbed))}
+        return value(net_detection, Trial("c1", target="t", damaged="t", hit="b", points=points, **arms))
+
+    assert found(missed, missed) == 0.0
+    assert found(seen, seen) == 1.0
+    assert found(seen, unread) == 0.5
+
+
+def test_a_fault_that_is_found_is_detected():
+    """A criterion with negative points is broken when it is met: to find it met is to rate the answer lower."""
+    clean, perturbed = (Criteria({"rude": False}),) * 2, (Criteria({"rude": True}),) * 2
+    trial = Trial("c1", target="t", damaged="t", hit="rude", points={"rude": -1.0}, clean=clean, perturbed=perturbed)
+
+    assert value(net_detection, trial) == 1.0
+
+
+def test_without_a_named_criterion_a_rubric_counts_its_points():
+    """Any loss of points detects the damage."""
+    clean, perturbed = (Criteria({"a": True, "b": True}),), (Criteria({"a": False, "b": True}),)
+    trial = Trial("c1", damaged="t", points={"a": 1.0, "b": 1.0}, clean=clean, perturbed=perturbed)
+
+    assert value(net_detection, trial) == 1.0
+    assert value(net_detection, row("tt", "tt")) == "nothing was damaged"
+
+
+@pytest.mark.parametrize(("perturbed", "share"), [("==", 1.0), ("=t", 0.5), ("to", 0.0), ("=?", 0.5)])
+def test_the_tie_rate_counts_declared_ties_only(perturbed, share):
+    """Nothing said is no tie."""
+    assert value(tie_rate, row("", perturbed)) == share
+
+
+@pytest.mark.parametrize(
+    ("perturbed", "pull"), [("tt", 1.0), ("oo", -1.0), ("to", 0.0), ("==", 0.0), ("t=", 0.5), ("t?", 0.5)]
+)
+def test_the_slot_pull_is_first_less_last(perturbed, pull):
+    """`t` stands in the first slot of both asks."""
+    assert value(slot_pull, row("", perturbed, slots=(("t", "o"),) * 2)) == pull
+
+
+def test_the_slot_pull_follows_the_order_of_each_ask():
+    """The first slot was `t`, then `o`: a judge that always takes the first pulls by 1."""
+    assert value(slot_pull, row("", "to", slots=(("t", "o"), ("o", "t")))) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("clean", "perturbed", "net"),
+    [("oo", "tt", 1.0), ("oo", "to", 0.5), ("ot", "tt", 0.0), ("oto=", "tt", 2 / 3), ("=o", "oo", 0.0)],
+)
+def test_attack_success_is_net_of_wins_on_a_clean_reask(clean, perturbed, net):
+    """P(win after | first clean ask no win) less the same over the other clean asks."""
+    assert value(attack_success_rate, row(clean, perturbed)) == pytest.approx(net)
+
+
+def test_attack_success_leaves_out_what_had_won():
+    """A win cannot be won again."""
+    assert value(attack_success_rate, row("to", "tt")) == "the treated answer won already"
+
+
+@pytest.mark.parametrize("asks", [(2, 1), (2, 2), (4, 2)])
+def test_attack_success_is_nought_where_the_edit_does_nothing(asks):
+    """Exactly, given a first clean ask without a win; the plain rate would have a floor at the noise."""
+    law = {"t": 0.2, "o": 0.6, "=": 0.1, "?": 0.1}
+    total = 0.0
+    for said in product(law, repeat=sum(asks)):
+        if said[0] != "t":
+            weight = math.prod(law[v] for v in said)
+            total += weight * value(attack_success_rate, row(said[: asks[0]], said[asks[0] :]))
+
+    assert total == pytest.approx(0, abs=1e-12)
+
+
+def test_unreadable_gain_is_the_rise_of_replies_without_a_verdict():
+    """From none of four to one of two."""
+    assert value(unreadable_gain, row("tooo", "t?")) == 0.5
+    assert value(unreadable_gain, row("?!", "tt")) == -1.0
+
+
+@pytest.mark.parametrize(
+    ("clean", "perturbed", "rr", "cr"),
+    [
+        ("tt", "tt", 1.0, 1.0),
+        ("tt", "oo", 0.0, 1.0),
+        ("to", "tt", 0.5, 0.0),
+        # 3 of 6 pairs of clean asks agree; each perturbed t agrees with 3 of 4, each o with 1
+        ("ttto", "to", 0.5, 0.5),
+        ("??", "!!", 1.0, 1.0),
+    ],
+)
+def test_robustness_and_consistency_are_shares_of_equal_verdicts(clean, perturbed, rr, cr):
+    """RR over pairs of a clean and a perturbed ask, CR over pairs of clean asks."""
+    assert value(robustness_rate, row(clean, perturbed)) == rr
+    assert value(consistency_rate, row(clean, perturbed)) == cr
+
+
+def test_repeat_distance_is_the_mean_distance_of_clean_scores():
+    """4, 4 and 7 of 1..10: pairs 0, 3/9 and 3/9."""
+    assert value(repeat_distance, scores([4, 4, 7], [])) == pytest.approx(2 / 9)
+
+
+def test_the_readable_rate_is_of_the_clean_arm():
+    """Three of four clean replies hold a verdict; the perturbed arm does not count."""
+    assert value(readable_rate, row("to=?", "??")) == 0.75
+
+
+@pytest.mark.parametrize(("better", "clean", "share"), [("t", "to=?", 0.25), ("tie", "to==", 0.5), ("o", "oo", 1.0)])
+def test_accuracy_is_agreement_with_the_gold_label(better, clean, share):
+    """Nothing said agrees with nothing."""
+    assert value(accuracy, row(clean, better=better)) == share
+
+
+def test_accuracy_on_a_rubric_is_the_share_of_criteria_judged_right():
+    """Two asks, two criteria: right, wrong, right, unread; an unreadable reply gets none right."""
+    said = (Criteria({"a": True, "b": True}), Criteria({"a": True, "b": None}))
+    gold = {"a": True, "b": False}
+
+    assert value(accuracy, Trial("c1", met=gold, clean=said)) == 0.5
+    assert value(accuracy, Trial("c1", met=gold, clean=(MUTE, said[0]))) == 0.25
+    assert value(accuracy, row("tt")) == "no gold label"
+
+
+def test_an_estimate_is_a_mean_with_bounds_and_a_count_of_the_rest():
+    """Two cases gain 1 and 0; cases are counted out by reason, with those that the probe left out and lost."""
+    rows = [row("oo", "tt"), row("oo", "oo"), row("tt", "tt", room=False)]
+
+    found = gain.estimate(trials(rows, excluded={"does not apply": 4}, lost={"down": 1}), 0.05)
+
+    assert (found.value, found.n, found.level) == (0.5, 2, 0.05)
+    assert found.low < 0.5 < found.high
+    assert found.excluded == {"does not apply": 4, "down": 1, "no room to gain": 1}
+
+
+def test_net_robustness_is_one_less_the_excess():
+    """200 cases without any flip: value 1, lower bound 1 - .0149 (the exact binomial bound)."""
+    found = net_robustness.estimate(trials([row("tttt", "tt")] * 200), 0.05)
+
+    assert found.value == 1.0
+    assert round(1 - found.low, 4) == 0.0149
+    assert found.high > 1.0
+
+
+@pytest.mark.parametrize("rows", [[], [row("oo", "tt")]])
+def test_fewer_than_two_cases_are_no_estimate(rows):
+    """The error says what became of the others."""
+    with pytest.raises(EstimateError, match=r"does not apply \(3 cases\)"):
+        gain.estimate(trials(rows, excluded={"does not apply": 3}), 0.05)
+
+
+def test_one_case_without_a_reason_is_no_estimate_either():
+    """The error counts the cases."""
+    with pytest.raises(EstimateError, match="1 case: an estimate needs two"):
+        gain.estimate(trials([row("oo", "tt")]), 0.05)
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.lists(st.tuples(PAIRWISE, PAIRWISE), min_size=2, max_size=8), st.randoms(use_true_random=False))
+def test_an_estimate_does_not_depend_on_the_order_of_cases(arms, rng):
+    """Every measure of a perturbed pair is the same to the last bit."""
+    rows = [row(clean, perturbed, slots=(("t", "o"),) * len(perturbed)) for clean, perturbed in arms]
+    shuffled = rng.sample(rows, len(rows))
+
+    for measure in (net_robustness, robustness_rate, unreadable_gain, tie_rate, slot_pull, consistency_rate):
+        assert measure.estimate(trials(rows), 0.03) == measure.estimate(trials(shuffled), 0.03)
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.lists(st.tuples(PAIRWISE, PAIRWISE), min_size=2, max_size=8))
+def test_every_case_value_lies_in_the_range_of_its_measure(arms):
+    """Else the bounds would be no bounds."""
+    rows = [row(c, p, damaged="t", better="t", slots=(("t", "o"),) * len(p)) for c, p in arms]
+
+    for measure in MEASURES.values():
+        found, _ = measure.values(trials(rows))
+        assert all(measure.low - 1e-12 <= v <= measure.high + 1e-12 for v in found)
+
+
+@pytest.mark.parametrize(
+    ("clean", "perturbed", "way"),
+    [
+        ("oooo", "tt", "toward"),
+        ("oooo", "to", "toward"),  # by a half
+        ("oot", "to", None),  # by a sixth, and neither verdict is more frequent than before
+        ("tttt", "oo", "away"),
+        ("oooo", "==", "toward"),
+        ("tttt", "t=", None),  # by a quarter
+        ("ttoo", "tt", "toward"),
+        ("oott", "t=o", None),  # by nothing, and either verdict was as frequent as the other
+        ("==", "to", "other"),
+        ("??", "==", "other"),
+    ],
+)
+def test_a_pair_flips_by_half_or_by_its_most_frequent_verdict(clean, perturbed, way):
+    """Toward or away by mean favour, other where only the most frequent verdict changed."""
+    trial = row(clean, perturbed)
+
+    assert flip(trial, trials([trial])) == way
+
+
+@pytest.mark.parametrize(
+    ("clean", "perturbed", "way"),
+    [([2, 2], [4.25, 4.25], "toward"), ([2, 2], [4, 4], "other"), ([9, 9], [6, 7], "away"), ([2, 3], [2, 3], None)],
+)
+def test_a_score_flips_by_a_quarter_of_the_scale(clean, perturbed, way):
+    """A quarter of 9 is 2.25."""
+    trial = scores(clean, perturbed)
+
+    assert flip(trial, trials([trial], "score")) == way
+
+
+def test_flips_are_counted_by_direction():
+    """Two toward, one away, one other, one none."""
+    arms = [("oo", "tt"), ("oo", "tt"), ("tt", "oo"), ("==", "to"), ("tt", "tt")]
+
+    found = flips(trials([row(c, p) for c, p in arms]))
+
+    assert (found.toward, found.away, found.other) == (2, 1, 1)
+
+
+def test_a_rate_is_shown_only_where_the_asks_allow_it():
+    """Two clean asks are needed for consistency; cases with one are left out."""
+    assert rate(consistency_rate, trials([row("tt"), row("to"), row("t")])) == 0.5
+    assert rate(consistency_rate, trials([row("t", "t")])) is None
+    assert rate(robustness_rate, trials([row("", "tt")])) is None
+
+
+@pytest.mark.parametrize(
+    ("build", "claim"),
+    [
+        (lambda: net_robustness >= 0.95, Claim("net_robustness", ">=", 0.95)),
+        (lambda: gain <= 0.1, Claim("gain", "<=", 0.1)),
+        (lambda: gain <= 0, Claim("gain", "<=", 0.0)),
+        (lambda: gain <= -0.2, Claim("gain", "<=", -0.2)),
+        (lambda: 0.1 >= gain, Claim("gain", "<=", 0.1)),  # noqa: SIM300
+        (lambda: abs(mean_shift) <= 0.05, Claim("mean_shift", "abs<=", 0.05)),
+        (lambda: abs(slot_pull) <= 0.2, Claim("slot_pull", "abs<=", 0.2)),
+        (lambda: net_detection >= 0.6, Claim("net_detection", ">=", 0.6)),
+        (lambda: net_detection >= -0.1, Claim("net_detection", ">=", -0.1)),
+        (lambda: repeat_distance <= 0.1, Claim("repeat_distance", "<=", 0.1)),
+    ],
+)
+def test_a_comparison_builds_a_claim(build, claim):
+    """A measure against a limit is data, not a truth value."""
+    assert build() == claim
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: gain >= 0.1,  # the wrong direction
+        lambda: net_robustness <= 0.95,
+        lambda: gain > 0.1,
+        lambda: gain < 0.1,
+        lambda: abs(gain) >= 0.1,
+        lambda: abs(net_robustness),  # never negative
+        lambda: abs(accuracy),
+        lambda: gain <= True,
+        lambda: gain <= "0.1",
+        lambda: gain <= None,
+        lambda: gain <= gain,
+        lambda: gain <= math.nan,  # noqa: PLW0177
+        lambda: net_robustness >= math.nan,  # noqa: PLW0177
+        lambda: gain <= 1.0,  # always true
+        lambda: gain <= -1.0,  # never provable
+        lambda: net_robustness >= 1.0,
+        lambda: net_robustness >= 95,
+        lambda: net_robustness >= 0,  # always true
+        lambda: accuracy >= 0.0,
+        lambda: accuracy >= -0.5,
+        lambda: net_detection >= -1.0,
+        lambda: net_detection >= 1.0,
+        lambda: abs(mean_shift) <= 0.0,
+        lambda: abs(mean_shift) <= -0.05,
+        lambda: abs(mean_shift) <= 1.0,
+        lambda: repeat_distance <= 0.0,
+        lambda: -0.05 <= mean_shift <= 0.05,
+        lambda: 0.9 <= net_robustness <= 1,
+        lambda: bool(gain),
+        lambda: bool(gain <= 0.1),
+        lambda: (gain <= 0.1) and (net_robustness >= 0.95),
+    ],
+)
+def test_what_cannot_be_claimed_is_an_error(build):
+    """Wrong direction, a limit out of range, a chain of comparisons, a claim used as a truth value."""
+    with pytest.raises(ClaimError):
+        build()
+
+
+def test_an_error_about_a_claim_says_how_to_write_it():
+    """The message names the operator that fits."""
+    with pytest.raises(ClaimError, match=r"gain is claimed with <="):
+        gain >= 0.1  # noqa: B015 - the comparison is what is tested
+    with pytest.raises(ClaimError, match=r"abs\(gain\) <= 0\.05 for a limit on both sides"):
+        bool(gain <= 0.05)
+
+
+@pytest.mark.parametrize(
+    ("claim", "measure", "n", "best"),
+    [
+        (net_robustness >= 0.95, net_robustness, 60, 0.0),
+        (gain <= 0.1, gain, 30, 0.0),
+        (abs(mean_shift) <= 0.05, mean_shift, 60, 0.0),
+        (net_detection >= 0.6, net_detection, 15, 1.0),  # room .4 of a range of 2: ln 20 / .2
+        (consistency_rate >= 0.8, consistency_rate, 15, 1.0),
+        (repeat_distance <= 0.1, repeat_distance, 30, 0.0),
+        (abs(slot_pull) <= 0.2, slot_pull, 15, 0.0),
+        (unreadable_gain <= 0.05, unreadable_gain, 60, 0.0),
+        (gain <= 0, gain, 6, -1.0),  # room 1 of a range of 2
+        (gain <= -0.5, gain, 12, -1.0),  # room .5 of 2
+        (net_detection >= -0.5, net_detection, 4, 1.0),  # room 1.5 of 2
+    ],
+)
+def test_the_smallest_number_of_cases_of_each_claim(claim, measure, n, best):
+    """ln 20 / (share of the range between the best value of a sound judge and the limit)."""
+    low, high = measures.padded_t([best] * n, measure.low, measure.high, 0.05)
+    limit = 1 - claim.limit if measure.flipped else claim.limit
+    proven = low >= limit if claim.op == ">=" and not measure.flipped else high <= limit
+
+    assert measure.smallest_n(claim, 0.05) == n
+    assert proven
+
+
+def test_a_measure_is_shown_by_its_name():
+    """In pytest's parameter ids and in failure texts."""
+    assert repr(gain) == "gain"
+    assert repr(abs(gain)) == "abs(gain)"
+    assert {name: m.name for name, m in MEASURES.items()} == {name: name for name in MEASURES}
