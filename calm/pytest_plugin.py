@@ -6,6 +6,8 @@ It is loaded in every pytest run of its environment, so nothing but pytest is im
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from calm.audit import Audit, Finding
     from calm.case import Case
     from calm.engine import Engine
-    from calm.experiment import Design
+    from calm.experiment import Design, Setup
     from calm.probe import Probe
     from calm.wire import Judge
 
@@ -39,13 +41,14 @@ _OPTIONS = (
     ("report", "", "FILE.html", "write a report for people"),
     ("results", "", "FILE.json", "write the results for machines, and their texts beside them"),
 )
+_PATHS = ("cache-file", "report", "results")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, each also as an ini setting."""
     group = parser.getgroup("calm", "calm: audit of LLM judges")
     for name, _, takes, text in _OPTIONS:
-        key = f"calm_{name.replace('-', '_')}"
+        key = _key(name)
         group.addoption(f"--calm-{name}", dest=key, default=None, metavar=takes, help=text)
         parser.addini(key, f"{text} (as --calm-{name})")
     group.addoption(
@@ -69,29 +72,39 @@ class Session:
     config: pytest.Config
     started: float = field(default_factory=time.time)
     engine: Engine | None = None
-    greeted: set[int] = field(default_factory=set)
-    judges: list[Judge] = field(default_factory=list)
-    cases: tuple[Case, ...] = ()
+    checked: bool = False
+    subjects: list[tuple[Judge, Sequence[Case], dict[str, Any]]] = field(default_factory=list)
 
 
 SESSION = pytest.StashKey[Session]()
 JUDGE = pytest.StashKey["Judge"]()
-CASES = pytest.StashKey["list[Case]"]()
+CASES = pytest.StashKey["dict[str, list[Case]]"]()
 PROBE = pytest.StashKey["Probe"]()
+SUBJECT = pytest.StashKey[dict[str, Any]]()
 CALLED = pytest.StashKey[bool]()
+
+
+def _key(name: str) -> str:
+    return f"calm_{name.replace('-', '_')}"
 
 
 def _option(config: pytest.Config, name: str) -> str:
     """Return an option as given on the command line, else in the ini file, else by default."""
-    key = f"calm_{name.replace('-', '_')}"
+    given = config.getoption(_key(name))
+    if given is not None:
+        return str(given)
     default = next(value for option, value, *_ in _OPTIONS if option == name)
-    given = config.getoption(key)
-    return str(given if given is not None else config.getini(key) or default)
+    return _beside_ini(config, name, str(config.getini(_key(name)))) or default
+
+
+def _beside_ini(config: pytest.Config, name: str, text: str) -> str:
+    """Return a path of the ini file as seen from the folder of that file, and anything else as it is."""
+    path = name in _PATHS or (name == "judge" and text.endswith(".toml"))
+    return str(config.inipath.parent / text) if path and text and config.inipath else text
 
 
 def _given(config: pytest.Config, name: str) -> bool:
-    key = f"calm_{name.replace('-', '_')}"
-    return config.getoption(key) is not None or bool(config.getini(key))
+    return config.getoption(_key(name)) is not None or bool(config.getini(_key(name)))
 
 
 def _case_files(config: pytest.Config) -> list[str]:
@@ -104,25 +117,59 @@ def _is_worker(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check what can be checked before any test is collected, once, in the process that the user sees."""
+    """
+    Check what can be checked before any test is collected, once, in the process that the user sees.
+
+    What only stands in an ini file waits until a probe was collected, so that other runs of a project owe it nothing;
+    but with xdist no process sees both the tests and the user.
+    """
     config.stash[SESSION] = Session(config)
     if _is_worker(config):
         return
     config.pluginmanager.register(Collector(config), "calm-collector")
-    asked = [name for name, *_ in _OPTIONS if _given(config, name)]
-    if not (asked or _case_files(config)):
+    if not (config.option.help or config.option.version) and (_commanded(config) or _distributed(config)):
+        _preflight(config)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Check what stands in an ini file, if there is a probe that needs it."""
+    config = session.config
+    probed = any("probe" in getattr(item, "fixturenames", ()) for item in session.items)
+    if probed and not _is_worker(config) and not _distributed(config):
+        _preflight(config)
+
+
+def _preflight(config: pytest.Config) -> None:
+    session = config.stash[SESSION]
+    if session.checked or not _asked(config):
         return
+    session.checked = True
     from calm.errors import CalmError
 
     try:
         _check_options(config)
         if _given(config, "judge") or _case_files(config):
-            judge, _ = _judge(config), _cases(config, _judge(config))
-            idle = config.option.collectonly or config.option.help or config.option.version
-            if judge.endpoints and not idle:
-                _greet(config, judge)
+            judge = _judge(config)
+            if _case_files(config):  # the bundled ones wait: a conftest.py may have other ones
+                _cases(config, judge)
+            if judge.endpoints and not config.option.collectonly:
+                _engine(config).greet(judge)
     except CalmError as error:
         raise pytest.UsageError(_indented(str(error))) from error
+
+
+def _commanded(config: pytest.Config) -> bool:
+    """Return whether any option of ours was given on the command line."""
+    names = (*(name for name, *_ in _OPTIONS), "cases", "every-variant")
+    return any(config.getoption(_key(name)) is not None for name in names)
+
+
+def _asked(config: pytest.Config) -> bool:
+    return _commanded(config) or bool(_case_files(config)) or any(_given(config, name) for name, *_ in _OPTIONS)
+
+
+def _distributed(config: pytest.Config) -> bool:
+    return bool(getattr(config.option, "dist", "no") != "no")
 
 
 def _indented(text: str) -> str:
@@ -151,12 +198,24 @@ def _check_options(config: pytest.Config) -> None:
     for name, known in choices.items():
         if _option(config, name) not in known:
             problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {_option(config, name)!r}")
-    for name in ("report", "results"):
-        path = Path(_option(config, name) or ".")
-        if _option(config, name) and path.is_dir():
-            problems.append(f"--calm-{name}: expected a file, got the folder {str(path)!r}")
+    outputs = {name: Path(_option(config, name)) for name in ("report", "results") if _option(config, name)}
+    problems += [f"--calm-{name}: {fault}" for name, path in outputs.items() if (fault := _unwritable(path))]
+    if Path(_option(config, "cache-file")).is_dir():
+        problems.append(f"--calm-cache-file: expected a file, got the folder {_option(config, 'cache-file')!r}")
+    if len(outputs) > len({path.absolute() for path in outputs.values()}):
+        problems.append(f"--calm-report and --calm-results: expected two files, got {str(outputs['report'])!r} twice")
     if problems:
         raise ConfigError(problems)
+
+
+def _unwritable(path: Path) -> str:
+    """Return why a file cannot be written, as far as can be seen before the run."""
+    if path.is_dir():
+        return f"expected a file, got the folder {str(path)!r}"
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        return f"expected a file that can be written, got {str(path)!r}: {str(folder)!r} is no folder to write in"
+    return ""
 
 
 def _whole(config: pytest.Config, name: str, least: int) -> int | None:
@@ -188,9 +247,10 @@ def _design(config: pytest.Config) -> Design:
 
     text = _option(config, "repeats")
     clean, plus, perturbed = text.partition("+")
-    if not plus or not clean.isdigit() or not perturbed.isdigit() or not int(clean) or not int(perturbed):
+    numbers = [int(n) for n in (clean, perturbed) if n.isascii() and n.isdigit()]
+    if not plus or len(numbers) < 2 or 0 in numbers:
         raise ConfigError(f"--calm-repeats: expected clean+perturbed asks such as 4+2, got {text!r}")
-    return Design(int(clean), int(perturbed))
+    return Design(*numbers)
 
 
 def _caps(config: pytest.Config) -> tuple[int | None, float | None]:
@@ -220,9 +280,10 @@ def _judge(config: pytest.Config) -> Judge:
 def _cases(config: pytest.Config, judge: Judge) -> list[Case]:
     from calm.config import cases_from
 
-    if CASES not in config.stash:
-        config.stash[CASES] = cases_from(_case_files(config), judge)
-    return config.stash[CASES]
+    known = config.stash.setdefault(CASES, {})
+    if judge.task not in known:
+        known[judge.task] = cases_from(_case_files(config), judge)
+    return known[judge.task]
 
 
 def _engine(config: pytest.Config) -> Engine:
@@ -246,17 +307,17 @@ def _engine(config: pytest.Config) -> Engine:
     return session.engine
 
 
-def _greet(config: pytest.Config, judge: Judge) -> None:
-    session = config.stash[SESSION]
-    if id(judge) not in session.greeted:
-        _engine(config).greet(judge)
-        session.greeted.add(id(judge))
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Hand the workers of xdist what the first live call found, and have the cache file made before they open it."""
-    engine = _engine(node.config)
+    if not _asked(node.config):
+        return
+    from calm.errors import CalmError
+
+    try:
+        engine = _engine(node.config)
+    except CalmError as error:
+        raise pytest.UsageError(_indented(str(error))) from error
     node.workerinput["calm_served"] = dict(engine.served)
     node.workerinput["calm_used"] = (engine.ledger.calls["made"], engine.ledger.usd)
 
@@ -270,22 +331,20 @@ def judge(pytestconfig: pytest.Config) -> Judge:
 @pytest.fixture(scope="session")
 def cases(pytestconfig: pytest.Config, judge: Judge) -> Sequence[Case]:
     """The cases it is asked about: `--calm-cases`, or the bundled ones, unless a conftest.py overrides this fixture."""
+    _refuse_other_than_a_judge(judge)
     return _cases(pytestconfig, judge)
 
 
 @pytest.fixture
 def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[Probe]:
     """Ask the judge about edited cases: `assert probe(edit).proves(net_robustness >= 0.95)`."""
-    from calm.errors import CalmError
     from calm.probe import Node, Probe
 
     config, item = request.config, request.node
-    try:
-        setup = _setup(config, judge, cases)
-    except CalmError as error:
-        if _is_worker(config):
-            raise
-        pytest.exit(_indented(str(error)), returncode=EXIT_CONFIG)
+    if any(cases is own for own in config.stash.get(CASES, {}).values()):
+        cases = _cases(config, judge)  # pytest keeps one value of a session fixture, though folders have other judges
+    setup = _setup(config, judge, cases)
+    item.stash[SUBJECT] = _subject(config, judge, setup.cases)
     node = Node(item.nodeid, item.path.stem.removeprefix("test_").replace("_", "-"))
     undecided: Any = _option(config, "undecided")
     every = config.getoption("calm_every_variant") or config.getini("calm_every_variant")
@@ -295,24 +354,66 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
         pytest.fail(complaint, pytrace=False)
 
 
-def _setup(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Any:
+def _setup(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Setup:
     from calm import datasets
+    from calm.case import Case
+    from calm.errors import ConfigError
     from calm.experiment import Setup
 
     _check_options(config)
-    session = config.stash[SESSION]
-    _greet(config, judge)
+    _refuse_other_than_a_judge(judge)
+    if not isinstance(cases, Sequence) or not all(isinstance(c, Case) for c in cases):
+        raise ConfigError(
+            f"the fixture `cases`: expected a list of cases, got {type(cases).__name__}; "
+            "make one with calm.datasets.read_cases(path)"
+        )
+    _engine(config).greet(judge)
     chosen = tuple(datasets.sample(cases, _sample(config), _seed(config)))
-    if judge not in session.judges:
-        session.judges.append(judge)
-        session.cases = chosen
     return Setup(judge, chosen, _engine(config), _seed(config), _design(config))
+
+
+def _refuse_other_than_a_judge(judge: object) -> None:
+    from calm.errors import ConfigError
+
+    if not (hasattr(judge, "judge") and hasattr(judge, "task")):
+        raise ConfigError(
+            f"the fixture `judge`: expected a judge, got {judge!r}; "
+            "make one with judge_from(SPEC) of calm.config, or of a function with PythonJudge(f) of calm.judges.python"
+        )
+
+
+def _subject(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> dict[str, Any]:
+    """Return what the record says of a judge and its cases."""
+    from calm import datasets
+
+    session = config.stash[SESSION]
+    for known, same, subject in session.subjects:
+        if known == judge and same == cases:
+            return subject
+    about = dict(judge.about)
+    served = _engine(config).served
+    record = {
+        "name": judge.name,
+        "task": judge.task,
+        "fingerprint": judge.fingerprint,
+        "model": about.pop("model", None),
+        "served": ", ".join(served[e.identity] for e in judge.endpoints if e.identity in served) or None,
+        "prompt_sha256": about.pop("prompt_sha256", None),
+        "scale": {"low": judge.scale.low, "high": judge.scale.high, "step": judge.scale.step},
+        "parameters": about.pop("parameters", {}),
+        "about": about,
+    }
+    subject = {"judge": record, "cases": {"n": len(cases), "sha256": datasets.sha256(cases)}}
+    session.subjects.append((judge, cases, subject))
+    return subject
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Let the findings of a test travel with its report, and say what kind of failure it is."""
     report = yield
+    if call.excinfo is not None and report.when == "setup" and "probe" in getattr(item, "fixturenames", ()):
+        _say_fault(item, call.excinfo, report)
     made = item.stash.get(PROBE, None)
     if made is None or report.when != "call":
         return report
@@ -328,7 +429,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if reason is not None:
         why = f"xfail: {reason}" if reason else "xfail"
         findings = [replace(f, accepted=why) if f.red and f.outcome is not Outcome.INCOMPLETE else f for f in findings]
-    report.user_properties += [(f.key, f"{f.outcome.value} {value(f)}") for f in findings]
+    properties = [(f.key, f"{f.outcome.value} {value(f)}") for f in findings]
+    item.user_properties += [p for p in properties if p not in item.user_properties]  # read at teardown, for JUnit
     red = {f.outcome for f in findings if f.red}
     kind = ""
     if report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
@@ -345,13 +447,26 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1], f"NOT_TESTED: {why}")
         kind = Outcome.NOT_TESTED.value
-    report.calm = {
-        "kind": kind,
+    record = {
+        "node": item.nodeid,
+        "subject": item.stash[SUBJECT] if made.proofs or findings else None,
         "findings": [finding_to_json(f) for f in findings],
         "texts": [texts_to_json(t) for t in made.texts],
         "seconds": made.seconds,
     }
+    report.calm = {"kind": kind, "record": json.dumps(record)}  # as ASCII: xdist cannot carry every text
     return report
+
+
+def _say_fault(item: pytest.Item, raised: pytest.ExceptionInfo[BaseException], report: Any) -> None:
+    """Say an error of configuration without a traceback, and ask no other test: all would meet it."""
+    from calm.errors import ConfigError
+
+    if raised.errisinstance(ConfigError):
+        report.longrepr = _indented(str(raised.value))
+        report.calm = {"kind": "", "misconfigured": True}
+        if not _is_worker(item.config):
+            item.session.shouldstop = "calm is set up wrongly"
 
 
 _LETTERS = {"UNDECIDED": ("?", "yellow"), "INCOMPLETE": ("!", "red"), "NOT_TESTED": ("-", "yellow")}
@@ -381,40 +496,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _figures(config: pytest.Config) -> dict[str, Any]:
-    """Return what this process used, and what it knows of the judge and the cases."""
+    """Return what this process used."""
     session = config.stash[SESSION]
     engine = session.engine
     if engine is None:
         return {}
     ledger = engine.ledger
-    found: dict[str, Any] = {
+    return {
         "calls": dict(ledger.calls),
         "tokens": dict(ledger.tokens),
         "usd": ledger.usd,
         "priced": ledger.priced,
         "notes": [*engine.notes, *([engine.broken] if engine.broken else [])],
     }
-    if session.judges:
-        from calm import datasets
-
-        judge = session.judges[0]
-        about = dict(judge.about)
-        served = [engine.served[e.identity] for e in judge.endpoints if e.identity in engine.served]
-        found["judge"] = {
-            "name": judge.name,
-            "task": judge.task,
-            "fingerprint": judge.fingerprint,
-            "model": about.pop("model", None),
-            "served": ", ".join(served) or None,
-            "prompt_sha256": about.pop("prompt_sha256", None),
-            "scale": {"low": judge.scale.low, "high": judge.scale.high, "step": judge.scale.step},
-            "parameters": about.pop("parameters", {}),
-            "about": about,
-        }
-        found["cases"] = {"n": len(session.cases), "sha256": datasets.sha256(session.cases)}
-        if len(session.judges) > 1:
-            found["notes"].append(f"{len(session.judges)} judges were used; the record names the first")
-    return found
 
 
 class Collector:
@@ -425,24 +519,34 @@ class Collector:
         self.findings: dict[str, dict[str, Any]] = {}
         self.texts: dict[tuple[str, str], dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}
+        self.subjects: dict[str, dict[str, Any]] = {}
         self.twice: list[str] = []
+        self.misconfigured = self.interrupted = False
         self.workers: list[dict[str, Any]] = []
         self.written: list[str] = []
         self.problems: list[str] = []
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Take in the findings that came with a report."""
-        found = getattr(report, "calm", None)
-        if not found:
+        came = getattr(report, "calm", {})
+        self.misconfigured |= came.get("misconfigured", False)
+        if "record" not in came:
             return
-        for finding in found["findings"]:
+        record = json.loads(came["record"])
+        node = record["node"]
+        if record["subject"]:
+            self.subjects[node] = record["subject"]
+        mine: dict[str, dict[str, Any]] = {}
+        for finding in record["findings"]:
             key = finding["key"]
-            before = self.findings.get(key)
-            if before is not None and before["node"] != finding["node"]:
-                self.twice.append(f"{key}: by {before['node']} and by {finding['node']}")
+            before = self.findings.get(key, finding)
+            if before["node"] != node:
+                self.twice.append(f"two findings with one key: {key}, by {before['node']} and by {node}")
+            if mine.setdefault(key, finding) != finding:
+                self.twice.append(f"two findings with one key: {key}, both by {node}")
             self.findings[key] = finding
-        self.texts |= {(t["case"], t["hash"]): t for t in found["texts"]}
-        self.seconds |= found["seconds"]
+        self.texts |= {(t["case"], t["hash"]): t for t in record["texts"]}
+        self.seconds |= record["seconds"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -454,13 +558,23 @@ class Collector:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the outputs, and turn a green exit red where the gate is not green."""
-        if not self.findings:
-            return
-        audit = self.audit()
-        self._write(audit)
-        ok = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        if exitstatus in ok and not self._green(audit):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self.interrupted = exitstatus == pytest.ExitCode.INTERRUPTED and not self.misconfigured
+        if self.subjects:
+            audit = self.audit()
+            self._write(audit)
+            ok = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+            if exitstatus in ok and not self._green(audit):
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.misconfigured:
+            session.exitstatus = EXIT_CONFIG
+
+    @property
+    def faults(self) -> list[str]:
+        """What is wrong with the run as a whole, though no finding says so."""
+        faults = list(dict.fromkeys(self.twice))
+        if self.interrupted:
+            faults.append("the run was interrupted: the record holds only what was decided before")
+        return faults
 
     def audit(self) -> Audit:
         """Return the record of the run."""
@@ -468,7 +582,9 @@ class Collector:
         from calm.audit import Audit, JudgeRecord, Run, finding_from_json, texts_from_json
 
         figures = [f for f in (_figures(self.config), *self.workers) if f]
-        known = next((f for f in figures if "judge" in f), {"judge": {}, "cases": {}})
+        subject = self.subjects[min(self.subjects)]  # the same whichever test came first
+        others = sum(s != subject for s in self.subjects.values())
+        several = [f"{others} tests had other cases or another judge; the record names the first's"] if others else []
 
         def total(name: str, keys: Sequence[str]) -> dict[str, int]:
             return {k: sum(f[name].get(k, 0) for f in figures) for k in keys}
@@ -482,12 +598,12 @@ class Collector:
             tokens=total("tokens", ("input", "output")),
             usd=round(sum(f["usd"] for f in figures), 6) if priced else None,
             per_finding={k: {"seconds": round(v, 3)} for k, v in sorted(self.seconds.items())},
-            notes=tuple(dict.fromkeys(n for f in figures for n in f["notes"])),
+            notes=tuple(dict.fromkeys([*(n for f in figures for n in f["notes"]), *several, *self.faults])),
         )
         return Audit(
             calm=__version__,
-            judge=JudgeRecord(**known["judge"]),
-            cases=known["cases"],
+            judge=JudgeRecord(**subject["judge"]),
+            cases=subject["cases"],
             seed=_seed(self.config),
             repeats=str(_design(self.config)),
             findings=tuple(finding_from_json(self.findings[k]) for k in sorted(self.findings)),
@@ -497,14 +613,12 @@ class Collector:
 
     def _green(self, audit: Audit) -> bool:
         undecided = _option(self.config, "undecided")
-        return not self.problems and not self.twice and _green(audit, undecided=undecided)
+        return not self.problems and not self.faults and _green(audit, undecided=undecided)
 
     def _write(self, audit: Audit) -> None:
-        from calm import audit as record
         from calm.errors import ConfigError
-        from calm.reports import html
 
-        for name, write in (("results", record.write), ("report", html.write)):
+        for name, write in (("results", _write_results), ("report", _write_report)):
             target = _option(self.config, name)
             if not target:
                 continue
@@ -516,7 +630,7 @@ class Collector:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say how many biases were tested, what is not green and why, and what it cost."""
-        if not self.findings:
+        if not self.subjects:
             return
         from calm.claims import Outcome
         from calm.wording import headline, line
@@ -524,18 +638,37 @@ class Collector:
         audit = self.audit()
         out = terminalreporter
         out.section("calm", sep="=", **{"green": True} if self._green(audit) else {"red": True})
-        out.write_line(headline(audit))
+        out.write_line(_printable(headline(audit)))
         for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED):
             for finding in audit.of(outcome):
                 note = f" (accepted: {finding.accepted})" if finding.accepted else ""
-                out.write_line(f"{finding.key}: {line(finding)}{note}", red=outcome is not Outcome.UNDECIDED, yellow=True)
-        for text in (*_why_not_green(audit), *(f"two findings with one key: {t}" for t in self.twice), *self.problems):
-            out.write_line(text, red=True)
+                colour = "yellow" if outcome is Outcome.UNDECIDED or finding.accepted else "red"
+                out.write_line(_printable(f"{finding.key}: {line(finding)}{note}"), **{colour: True})
+        for text in (*_why_not_green(audit), *self.faults, *self.problems):
+            out.write_line(_printable(text), red=True)
         for note in audit.run.notes:
-            out.write_line(f"note: {note}", yellow=True)
+            if note not in self.faults:
+                out.write_line(_printable(f"note: {note}"), yellow=True)
         out.write_line(_bill(audit))
         for text in self.written:
             out.write_line(text)
+
+
+def _write_results(audit: Audit, path: Path) -> None:
+    from calm.audit import write
+
+    write(audit, path)
+
+
+def _write_report(audit: Audit, path: Path) -> None:
+    from calm.reports import html
+
+    html.write(audit, path)
+
+
+def _printable(text: str) -> str:
+    """Return text that a terminal can show and not obey: a reason may quote what a judge or a server said."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _bill(audit: Audit) -> str:

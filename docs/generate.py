@@ -1,0 +1,433 @@
+"""
+Write what the documents take from the code: tables, and the output of real runs, each between its two markers.
+
+    python docs/generate.py                  # write all of it (some runs of the gate on simulated judges: seconds each)
+    python docs/generate.py --only tables    # the tables alone
+    python docs/generate.py --check          # write nothing; exit 1 and name the blocks that are out of date
+
+A block stands between `<!-- generated: NAME -->` and `<!-- end: NAME -->`. The table of planted biases has a command of
+its own: `python -m benchmarks.planted_biases`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from calm import cli, perturbations, pytest_plugin, suites  # noqa: E402 - found through the line above
+from calm.audit import CONTROLS  # noqa: E402
+from calm.checks import KINDS  # noqa: E402
+from calm.edits import Edit  # noqa: E402
+from calm.judges.python import PythonJudge  # noqa: E402
+from calm.measures import MEASURES  # noqa: E402
+from calm.perturbations import planted  # noqa: E402
+from calm.verdict import FAMILIES  # noqa: E402
+
+BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
+FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n(`{3,})(\w+)\n(.*?)^\2$", re.DOTALL | re.MULTILINE)
+WIDTH = 170
+"""Lines of output are cut here, with three dots."""
+ELSEWHERE = {"planted-biases"}
+"""Blocks that another command writes."""
+
+
+# ------------------------------------------------------------------------------------------------------------- tables
+
+
+def row(*cells: object) -> str:
+    """
+    Return a line of a Markdown table.
+
+    >>> row("a|b", 1)
+    '| a\\\\|b | 1 |'
+    """
+    return f"| {' | '.join(str(c).replace('|', chr(92) + '|') for c in cells)} |"
+
+
+def markdown(head: Sequence[str], rows: Iterator[Sequence[object]] | Sequence[Sequence[object]]) -> str:
+    """Return a Markdown table."""
+    return "\n".join([row(*head), f"|{'---|' * len(head)}", *(row(*cells) for cells in rows)])
+
+
+def first_line(text: str | None) -> str:
+    """Return the first line of a docstring."""
+    return inspect.cleandoc(text or "").partition("\n")[0]
+
+
+def after_colon(text: str | None) -> str:
+    """Return what a first line says after its colon, without its full stop."""
+    return first_line(text).partition(": ")[2].rstrip(".")
+
+
+def suite_names() -> list[str]:
+    """Return the modules of the suites, controls last."""
+    names = [m.name for m in pkgutil.iter_modules(suites.__path__) if m.name.startswith("test_")]
+    return sorted(names, key=lambda name: (bias_of(name) in CONTROLS, name))
+
+
+def bias_of(module: str) -> str:
+    """Return the name of a suite as findings show it."""
+    return module.removeprefix("test_").replace("_", "-")
+
+
+def claims_of(source: str, kind: str) -> list[str]:
+    """Return the claims of a suite for one kind of verdict, as written; a keyword replaces the positional ones."""
+    found: dict[str, None] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "proves":
+            own = {k.arg: k.value.elts for k in node.keywords if isinstance(k.value, ast.List)}
+            found |= dict.fromkeys(ast.get_source_segment(source, claim) or "" for claim in own.get(kind, node.args))
+    return list(found)
+
+
+def biases() -> str:
+    """Return the suites: what must hold, what is done to ask about it, and what is claimed."""
+    rows = []
+    for name in suite_names():
+        source = Path(suites.__path__[0], f"{name}.py").read_text("utf-8")
+        bias = bias_of(name)
+        module = name.removeprefix("test_")
+        known = module in {m.name for m in pkgutil.iter_modules(perturbations.__path__)}
+        done = after_colon(importlib.import_module(f"calm.perturbations.{module}").__doc__) if known else ""
+        pairs, scores = (", ".join(f"`{c}`" for c in claims_of(source, kind)) for kind in ("pairwise", "score"))
+        if known and not any("score" in edit.tasks for place, _, edit in shipped() if place == module):
+            scores = "one answer has no order"
+        shown = f"{bias} (control)" if bias in CONTROLS else bias
+        held = after_colon(ast.get_docstring(ast.parse(source)))
+        rows.append((shown, held, done or "ask the same prompt again", pairs, scores))
+    return markdown(("suite", "what must hold", "what is done", "claims on pairs", "on scores"), rows)
+
+
+@dataclass
+class Recorder:
+    """Takes what the plugin adds, as pytest's parser does."""
+
+    options: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def getgroup(self, name: str, description: str) -> Recorder:
+        """Return the group of options, which is the recorder itself."""
+        return self
+
+    def addoption(self, name: str, **how: object) -> None:
+        """Note an option."""
+        self.options.append((name, how))
+
+    def addini(self, name: str, text: str, **how: object) -> None:
+        """Note an ini setting."""
+        self.settings[name] = text
+
+
+def plugin_options() -> Recorder:
+    """Return the options and ini settings that the plugin adds to pytest."""
+    recorder = Recorder()
+    pytest_plugin.pytest_addoption(recorder)  # type: ignore[arg-type]  # it needs no more of a parser than this
+    return recorder
+
+
+def options() -> str:
+    """Return the options of pytest that the plugin adds."""
+    found = plugin_options()
+    defaults = {f"--calm-{name}": default for name, default, *_ in pytest_plugin._OPTIONS}
+    rows = []
+    for name, how in found.options:
+        takes = f" {how['metavar']}" if how.get("metavar") else ""
+        ini = name.removeprefix("--").replace("-", "_")
+        assert ini in found.settings, f"{name} has no ini setting"
+        rows.append((f"`{name}{takes}`", f"`{ini}`", f"`{defaults[name]}`" if defaults.get(name) else "", how["help"]))
+    return markdown(("option", "ini setting", "default", "meaning"), rows)
+
+
+def subcommands() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each `calm` command."""
+    actions = cli._parser()._actions
+    return next(a.choices for a in actions if isinstance(a, argparse._SubParsersAction))
+
+
+def commands() -> str:
+    """Return the `calm` commands and what they take."""
+    helps = {
+        a.dest: a.help
+        for action in cli._parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for a in action._choices_actions
+    }
+    rows = []
+    for name, parser in subcommands().items():
+        rows.append((f"`calm {name}`", "", helps[name]))
+        for action in parser._actions:
+            if isinstance(action, argparse._HelpAction):
+                continue
+            takes = f" {action.metavar}" if action.metavar and action.option_strings else ""
+            shown = f"{action.option_strings[-1]}{takes}" if action.option_strings else str(action.metavar)
+            rows.append(("", f"`{shown}`", action.help))
+    return markdown(("command", "takes", "meaning"), rows)
+
+
+def measures() -> str:
+    """Return the measures: direction, range, what they serve, and how many asks they need."""
+    rows = []
+    for name, m in MEASURES.items():
+        ends = (1 - m.high, 1 - m.low) if m.flipped else (m.low, m.high)
+        serves = ", ".join(str(e) for e in sorted(e for e in m.serves if e is not None)) or "the clean arm alone"
+        tasks = "all" if m.families == FAMILIES else ", ".join(m.families)
+        two = f"`{m.op}`, `abs() <=`" if m.low < 0 and not m.flipped and m.op == "<=" else f"`{m.op}`"
+        rows.append((f"`{name}`", two, f"{ends[0]:g} to {ends[1]:g}", serves, tasks, f"{m.asks[0]}+{m.asks[1]}"))
+    return markdown(("measure", "claimed with", "range of a case", "serves edits that expect", "tasks", "asks"), rows)
+
+
+STANDS_FOR: dict[str, object] = {"str": "judge-model", "int": 1, "float": 2.0}
+"""What an edit that must be told something is told, for its entry in the table."""
+
+
+def shipped() -> Iterator[tuple[str, str, Edit]]:
+    """Yield module, name and edit of all that ships; an edit that takes an argument with one that stands for it."""
+    for module in sorted(m.name for m in pkgutil.iter_modules(perturbations.__path__)):
+        for name, value in vars(importlib.import_module(f"calm.perturbations.{module}")).items():
+            if isinstance(value, Edit):
+                yield module, name, value
+            elif inspect.isfunction(value) and value.__module__.endswith(f".{module}") and not name.startswith("_"):
+                if inspect.signature(value).return_annotation not in ("Edit", Edit):
+                    continue
+                parameters = inspect.signature(value).parameters.values()
+                given = [STANDS_FOR[str(p.annotation)] for p in parameters if p.default is p.empty]
+                yield module, f"{name}({', '.join(p.name for p in parameters)})", value(*given)
+
+
+def edits() -> str:
+    """Return all perturbations that ship."""
+    rows = []
+    for module, name, edit in shipped():
+        tasks = "all" if edit.tasks == FAMILIES else ", ".join(edit.tasks)
+        dose = "" if edit.dose is None else "its argument"
+        rows.append((f"`{module}.{name}`", edit.bias, str(edit.expects), tasks, dose, edit.source, edit.summary))
+    return markdown(("perturbation", "bias", "expects", "tasks", "dose", "source", "what it does"), rows)
+
+
+def checks() -> str:
+    """Return the kinds of check that a program can verify."""
+    rows = []
+    for name, kind in KINDS.items():
+        takes = ", ".join(f"`{key}` ({value.__name__})" for key, value in kind.parameters.items())
+        rows.append((f"`{name}`", takes, kind.description))
+    return markdown(("kind", "takes", "holds if"), rows)
+
+
+def table_in(docstring: str | None) -> str:
+    """Return the first table of a docstring."""
+    lines = inspect.cleandoc(docstring or "").splitlines()
+    return "\n".join(line for line in lines if line.startswith("|"))
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "biases": biases,
+    "options": options,
+    "commands": commands,
+    "measures": measures,
+    "perturbations": edits,
+    "checks": checks,
+    "python-judge": lambda: table_in(PythonJudge.__doc__),
+    "planted-triggers": lambda: table_in(planted.__doc__),
+}
+
+
+# --------------------------------------------------------------------------------------------------------------- runs
+
+
+def files_in(page: Path) -> dict[str, str]:
+    """Return the files that a page has its reader write: a line that names one in backticks, then its text."""
+    return {name: body for name, _, _, body in FILE.findall(page.read_text("utf-8"))}
+
+
+def run(folder: Path, *command: str) -> str:
+    """Return what a Python command prints, in a folder, with this repository in reach and colours off."""
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+    env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONWARNINGS": ""}
+    env.pop("PYTEST_ADDOPTS", None)
+    done = subprocess.run(  # noqa: S603 - commands of our own
+        [sys.executable, "-m", *command], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+    if done.stderr.strip():
+        raise RuntimeError(f"{' '.join(command)}: expected nothing on stderr, got:\n{done.stderr}")
+    return done.stdout
+
+
+def summary(output: str) -> str:
+    """Return the section that calm prints, without the paths of files, its lines cut to a readable width."""
+    lines = output.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
+    end = next(i for i, line in enumerate(lines) if i > start and line.startswith("judge "))
+    return fenced([line for line in lines[start : end + 1] if line])
+
+
+def fenced(lines: Sequence[str]) -> str:
+    """Return lines of output as a block, each cut at its end if it is too long."""
+    cut = [line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in lines]
+    return "\n".join(["```text", *cut, "```"])
+
+
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider")
+FAILING = "planted:authority=0.5,noise=0.03"
+
+
+@cache
+def readme_probe() -> str:
+    """Return the failing output of the README's probe."""
+    with TemporaryDirectory() as folder:
+        for name, body in files_in(ROOT / "README.md").items():
+            (Path(folder) / name).write_text(body, "utf-8")
+        told = run(Path(folder), "pytest", "test_books.py", f"--calm-judge={FAILING}", *QUIET)
+    lines = told.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("    def test_"))
+    last = next(i for i, line in enumerate(lines) if i > first and not line.startswith(("    ", ">", "E")))
+    shown = [line for line in lines[first:last] if line.startswith(("    ", ">", "E       assert"))]
+    return f"{fenced(shown)}\n\n{summary(told)}"
+
+
+@cache
+def demo() -> tuple[str, dict[str, object]]:
+    """Return what `calm demo` prints, and its results."""
+    with TemporaryDirectory() as folder:
+        told = run(Path(folder), "calm", "demo", "--out", folder)
+        results = json.loads((Path(folder) / "results.json").read_text("utf-8"))
+    return told, results
+
+
+def demo_finding(key: str) -> dict[str, object]:
+    """Return a finding of the demo."""
+    found = demo()[1]["findings"]
+    assert isinstance(found, list)
+    return next(f for f in found if f["key"] == key)
+
+
+SHOWN = "authority/gain"
+
+
+def finding_line() -> str:
+    """Return the line that the terminal shows for one finding of the demo."""
+    line = next(line for line in demo()[0].splitlines() if line.startswith(f"{SHOWN}: "))
+    return "\n".join(["```text", line, "```"])
+
+
+def finding_parts() -> str:
+    """Return the parts of a finding of the demo, with the numbers that it has."""
+    f = demo_finding(SHOWN)
+    level, flips, claim = float(str(f["level"])), f["flips"], f["claim"]
+    assert isinstance(flips, dict)
+    assert isinstance(claim, dict)
+    excluded = "; ".join(f"{count} {reason}" for reason, count in f["excluded"].items())  # type: ignore[attr-defined]
+    limit = f"{claim['op']} {claim['limit']:.2f}"
+    rows = [
+        (f"`{f['key']}`", "the key: bias, measure, and the perturbation if it has a name of its own"),
+        (f"`{f['outcome']}`", "what is known of the claim"),
+        (f"`{f['measure']} {limit}`", "the claim: a measure and its limit"),
+        (f"`{f['value']:.2f}`", "the measured value: the mean over cases"),
+        (
+            f"`[{f['low']:.2f}, {f['high']:.2f}]`",
+            f"two one-sided bounds; each is beyond the truth with probability {level:g} at most",
+        ),
+        (f"`n={f['n']}`", f"cases in the mean; left out: {excluded or 'none'}"),
+        (f"`flips {flips['toward']} toward`", "cases whose favour moved by half or more to the treated answer"),
+        (f"`{flips['away']} away`", "the same, away from it"),
+        (f"`RR {f['robustness_rate']:.2f}`", "share of equal verdicts between a clean and a perturbed ask"),
+        (f"`CR {f['consistency_rate']:.2f}`", "share of equal verdicts between two clean asks: the judge's own noise"),
+    ]
+    return markdown(("part", "what it is"), rows)
+
+
+def finding_trials() -> str:
+    """Return a flipped and a kept case of that finding, as the results hold them."""
+    trials = demo_finding(SHOWN)["trials"]
+    assert isinstance(trials, list)
+    flipped = next(t for t in trials if set(t["clean"]) == {"good"} and set(t["perturbed"]) == {"bad"})
+    kept = next(t for t in trials if set(t["clean"]) == {"good"} == set(t["perturbed"]))
+    return "\n".join(["```json", json.dumps(flipped), json.dumps(kept), "```"])
+
+
+def audit(judge: str) -> Callable[[], str]:
+    """Return a function that audits one of the tutorial's own judges and returns what is printed."""
+
+    @cache
+    def told() -> str:
+        with TemporaryDirectory() as folder:
+            for name, body in files_in(ROOT / "docs" / "tutorial.md").items():
+                (Path(folder) / name).write_text(body, "utf-8")
+            return summary(run(Path(folder), "calm", "audit", judge))
+
+    return told
+
+
+RUNS: dict[str, Callable[[], str]] = {
+    "readme-probe": readme_probe,
+    "demo": lambda: summary(demo()[0]),
+    "finding-line": finding_line,
+    "finding-parts": finding_parts,
+    "finding-trials": finding_trials,
+    "audit-first": audit("first:judge"),
+    "audit-second": audit("second:judge"),
+    "audit-third": audit("third:judge"),
+}
+
+
+# ------------------------------------------------------------------------------------------------------------ the pages
+
+
+def pages() -> list[Path]:
+    """Return all documents that may hold generated blocks."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def renewed(text: str, known: dict[str, Callable[[], str]], stale: list[str]) -> str:
+    """Return a page with its known blocks made anew, and note those that were out of date."""
+
+    def made(found: re.Match[str]) -> str:
+        name = found[1]
+        if name not in known:
+            return found[0]
+        body = f"{known[name]()}\n"
+        if body != found[2]:
+            stale.append(name)
+        return f"<!-- generated: {name} -->\n{body}<!-- end: {name} -->"
+
+    return BLOCK.sub(made, text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or check the blocks; return 1 if a check finds one out of date."""
+    parser = argparse.ArgumentParser(description="Write what the documents take from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing, name what is out of date")
+    parser.add_argument("--only", choices=("tables", "runs"), help="only the tables, or only the output of runs")
+    chosen = parser.parse_args(arguments)
+    known = {**({} if chosen.only == "runs" else TABLES), **({} if chosen.only == "tables" else RUNS)}
+    status = 0
+    for page in pages():
+        before = page.read_text("utf-8")
+        stale: list[str] = []
+        after = renewed(before, known, stale)
+        for name in stale:
+            print(f"{page.relative_to(ROOT)}: {name} {'is out of date' if chosen.check else 'written'}")
+        if stale and chosen.check:
+            status = 1
+        elif stale:
+            page.write_text(after, "utf-8")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

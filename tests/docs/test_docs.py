@@ -1,0 +1,387 @@
+"""What the documents say is what the code does."""
+
+import io
+import re
+import shlex
+import tomllib
+from contextlib import redirect_stdout
+from dataclasses import fields
+from itertools import pairwise
+
+import pytest
+
+from calm import audit, texts
+from calm.cli import find_edit, shipped_edits
+from calm.datasets.reading import ANSWER_KEYS, CASE_KEYS, CRITERION_KEYS, read
+from calm.errors import ConfigError
+from calm.judgefile import read_judge
+from calm.measures import MEASURES
+from calm.prompts import VARIABLES
+from tests.docs.pages import (
+    DOCS,
+    PAGES,
+    ROOT,
+    anchors,
+    blocks,
+    first_cells,
+    load_generator,
+    name,
+    section,
+    without_code,
+)
+
+HOW_TO, REFERENCE, EXPLANATION = DOCS / "how-to", DOCS / "reference", DOCS / "explanation"
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+KEY = {"OPENAI_API_KEY": "not-a-key"}
+COMMANDS = [(page, line) for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_relative_link_leads_somewhere(page):
+    """A link names a file of the repository, and a heading that is there."""
+    targets = [t for t in LINK.findall(without_code(page.read_text("utf-8"))) if "://" not in t]
+
+    files = [((page.parent / t.partition("#")[0]) if t.partition("#")[0] else page, t) for t in targets]
+
+    assert [t for file, t in files if not file.exists()] == []
+    assert [t for file, t in files if "#" in t and t.partition("#")[2] not in anchors(file)] == []
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if DOCS in p.parents], ids=name)
+def test_every_page_can_be_reached_from_the_index(page):
+    """The index links each page, or the folder that it lies in."""
+    linked = {(DOCS / t).resolve() for t in LINK.findall((DOCS / "README.md").read_text("utf-8"))}
+
+    assert page.name == "README.md" or page in linked or page.parent in linked
+
+
+def test_generated_tables_are_up_to_date(capsys):
+    """`python docs/generate.py --only tables` would change nothing."""
+    status = load_generator().main(["--check", "--only", "tables"])
+
+    assert status == 0, f"run `python docs/generate.py`:\n{capsys.readouterr().out}"
+
+
+def test_generated_output_is_what_the_commands_print(capsys):
+    """`python docs/generate.py --only runs` would change nothing: each output in the docs comes from a run."""
+    status = load_generator().main(["--check", "--only", "runs"])
+
+    assert status == 0, f"run `python docs/generate.py`:\n{capsys.readouterr().out}"
+
+
+def test_every_generated_block_is_known():
+    """No block is left behind under a name that nothing writes any more."""
+    generator = load_generator()
+
+    used = {found[0] for page in generator.pages() for found in generator.BLOCK.findall(page.read_text("utf-8"))}
+
+    assert used == {*generator.TABLES, *generator.RUNS, *generator.ELSEWHERE}
+
+
+# --------------------------------------------------------------------------------------------------------- reference
+
+
+def test_the_command_line_page_names_exactly_the_options_of_the_plugin():
+    """Each option of the plugin is in the table, and nothing else."""
+    options = {option for option, _ in load_generator().plugin_options().options}
+
+    named = first_cells(section(REFERENCE / "command-line.md", "## `pytest` options"))
+
+    assert {n.split()[0] for n in named} == options
+
+
+def test_the_command_line_page_names_exactly_the_commands_of_the_cli():
+    """Each command of `calm` is in the table, and nothing else."""
+    table = section(REFERENCE / "command-line.md", "## `calm` commands")
+
+    named = re.findall(r"^\| `calm (\w+)` \|", table, re.MULTILINE)
+
+    assert named == list(load_generator().subcommands())
+
+
+def test_the_measures_page_has_a_section_for_each_measure():
+    """Each measure is explained, and nothing that is none."""
+    headings = re.findall(r"^### `(\w+)`$", (REFERENCE / "measures.md").read_text("utf-8"), re.MULTILINE)
+
+    assert headings == list(MEASURES)
+
+
+RECORDS = [
+    ("## `judge`", audit.JudgeRecord),
+    ("## `findings`", audit.Finding),
+    ("## `findings[].trials`", audit.TrialRecord),
+    ("## `run`", audit.Run),
+    ("## `FILE.texts.jsonl`", texts.CaseTexts),
+]
+
+
+@pytest.mark.parametrize(("heading", "record"), RECORDS, ids=[h for h, _ in RECORDS])
+def test_the_results_page_names_exactly_the_fields_of_a_record(heading, record):
+    """Each field of a record is explained, and nothing that is none."""
+    named = first_cells(section(REFERENCE / "results.md", heading))
+
+    assert sorted(named) == sorted(f.name for f in fields(record))
+
+
+def test_the_results_page_names_exactly_the_fields_of_the_whole():
+    """Each field of the results file is explained."""
+    judge = audit.JudgeRecord("name", "pairwise", None, None, None, None, {}, {})
+    whole = audit.Audit("0", judge, {"n": 0}, 0, "4+2", ()).to_json()
+
+    named = first_cells(section(REFERENCE / "results.md", "## The whole"))
+
+    assert sorted(named) == sorted(whole)
+
+
+def test_the_table_of_planted_biases_has_every_row_and_column():
+    """The table in the docs is one that the benchmark wrote, with all its judges and suites."""
+    from benchmarks import planted_biases
+
+    page = (REFERENCE / "planted-biases.md").read_text("utf-8")
+
+    table = page.partition(planted_biases.OPEN)[2].partition(planted_biases.CLOSE)[0]
+    assert re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE) == [row.planted for row in planted_biases.rows()]
+    assert table.count(f"| planted | {' | '.join(planted_biases.columns())} | exit |") == len(planted_biases.TASKS)
+
+
+def test_the_table_of_planted_biases_has_its_failures_on_the_diagonal():
+    """In the table in the docs a planted bias fails its own suite and no other bias's."""
+    from benchmarks import planted_biases
+
+    rows = re.findall(r"^\| `([\w-]+)=[^`]+` \| (.+) \|$", (REFERENCE / "planted-biases.md").read_text("utf-8"), re.M)
+    columns = planted_biases.columns()
+
+    failed = [
+        (bias, {c for c, cell in zip(columns, cells.split(" | "), strict=False) if "FAIL" in cell})
+        for bias, cells in rows
+    ]
+
+    biases = [(bias, found) for bias, found in failed if bias in columns]
+    assert all(found == {bias} for bias, found in biases)
+    assert {bias for bias, _ in biases} == set(columns) - {"consistency", "sensitivity"}
+    assert all(found <= {"consistency", "sensitivity"} for bias, found in failed if bias not in columns)
+
+
+# ------------------------------------------------------------------------------------------------------------ how-to
+
+
+def known_keys(tmp_path):
+    """Return the keys of each table of judge.toml, as its reader names them when it meets one that it does not know."""
+    odd = "zzqqzz = 1\n"
+    path = tmp_path / "judge.toml"
+    path.write_text(
+        f"[judge]\n{odd}[model]\n{odd}[model.price_usd_per_mtok]\n{odd}[prompt]\n{odd}[verdict]\n{odd}[verdict.scale]\n{odd}"
+    )
+    with pytest.raises(ConfigError) as raised:
+        read_judge(path, {})
+    found = re.findall(r": (\[[\w.]+\]) zzqqzz: unknown key; known: (.+)$", str(raised.value), re.MULTILINE)
+    return {table: names.split(", ") for table, names in found}
+
+
+def test_the_page_on_judge_prompts_names_exactly_the_keys_of_judge_toml(tmp_path):
+    """Each key of each table is explained, and nothing that is none."""
+    page = HOW_TO / "audit-a-judge-prompt.md"
+
+    known = known_keys(tmp_path)
+
+    assert len(known) == 6
+    assert {table: sorted(first_cells(section(page, f"### `{table}`"))) for table in known} == known
+
+
+def test_the_page_on_judge_prompts_names_exactly_the_variables_of_a_template():
+    """Each variable is explained."""
+    named = first_cells(section(HOW_TO / "audit-a-judge-prompt.md", "## What a template can use"))
+
+    assert sorted(named) == sorted(VARIABLES)
+
+
+def test_the_page_on_cases_names_exactly_the_fields_of_a_case():
+    """Each field of a case is in the table, and those of an answer and a criterion are named in it."""
+    page = section(HOW_TO / "bring-your-own-cases.md", "## The fields")
+
+    assert sorted(first_cells(page)) == sorted(CASE_KEYS)
+    assert [key for key in (*ANSWER_KEYS, *CRITERION_KEYS) if f"`{key}`" not in page] == []
+
+
+def test_the_page_on_cases_shows_faults_as_they_are_told():
+    """The faults on the page are what the reader of cases says of a file that has them."""
+    broken = (
+        b'{"id": "1", "question": "q", "answers": [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}], "beter": "a"}\n'
+        b'{"id": "2", "question": "q", "answers": [{"id": "a", "text": "x"}]}\nno case\n'
+    )
+
+    with pytest.raises(ConfigError) as raised:
+        read(io.BytesIO(broken), "cases.jsonl", task="pairwise")
+
+    assert str(raised.value).splitlines() == blocks(HOW_TO / "bring-your-own-cases.md", "text")[0].splitlines()
+
+
+def test_the_page_on_cases_has_the_least_numbers_of_cases():
+    """The numbers of cases on the page are those of the measures."""
+    page = section(HOW_TO / "bring-your-own-cases.md", "## How many cases")
+    rows = re.findall(r"^\| (`.+?) \| (\d+) \|", page, re.MULTILINE)
+
+    claims = [
+        (eval(claim, {}, dict(MEASURES)), int(cases))
+        for written, cases in rows
+        for claim in re.findall(r"`([^`]+)`", written)
+    ]
+
+    assert len(claims) == 4
+    assert [MEASURES[claim.measure].smallest_n(claim, 0.03) for claim, _ in claims] == [cases for _, cases in claims]
+
+
+# -------------------------------------------------------------------------------------------- commands, files and code
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=[f"{name(p)}: {line}" for p, line in COMMANDS])
+def test_a_command_in_the_docs_has_only_options_that_exist(page, line):
+    """Every `calm` command parses, every `--calm-` option is one of the plugin's, every edit can be found."""
+    options = {option for option, _ in load_generator().plugin_options().options}
+    words = shlex.split(line, comments=True)
+
+    if words and words[0] == "calm":
+        load_generator().cli._parser().parse_args(words[1:])
+
+    assert {w.partition("=")[0] for w in words if w.startswith("--calm-")} <= options
+    assert [w for before, w in pairwise(words) if before == "--edit" and not known_edit(w)] == []
+
+
+def known_edit(wanted):
+    """Return whether a shipped edit has this name, or it is one of a file of the page's own."""
+    return ":" in wanted or wanted in dict(shipped_edits())
+
+
+def test_edits_that_take_an_argument_are_not_offered_by_name():
+    """What the table of perturbations shows without parentheses is what `calm try --edit` finds."""
+    rows = re.findall(r"^\| `([\w.]+)` \|", (REFERENCE / "perturbations.md").read_text("utf-8"), re.MULTILINE)
+
+    assert [row for row in rows if find_edit(row) is None] == []
+    assert sorted(rows) == sorted(dict(shipped_edits()))
+
+
+FILES = [(page, file, body) for page in PAGES for file, body in load_generator().files_in(page).items()]
+SUITES = [(page, file) for page, file, _ in FILES if file.startswith("test_")]
+JUDGES = [
+    (DOCS / "tutorial.md", "first:judge"),
+    (DOCS / "tutorial.md", "second:judge"),
+    (DOCS / "tutorial.md", "third:judge"),
+    (HOW_TO / "audit-a-python-judge.md", "longest:judge"),
+    (HOW_TO / "audit-a-python-judge.md", "share:judge"),
+]
+
+
+def write_files(page, folder):
+    """Write the files of a page into a folder."""
+    for file, body in load_generator().files_in(page).items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(body, "utf-8")
+
+
+@pytest.mark.parametrize(("page", "file"), [(p, f) for p, f, _ in FILES if f.endswith(".toml")])
+def test_a_judge_file_in_the_docs_can_be_read(page, file, tmp_path):
+    """Each judge.toml describes a judge, with the templates that its page shows."""
+    write_files(page, tmp_path)
+
+    judge = read_judge(tmp_path / file, KEY)
+
+    assert judge.name == tomllib.loads((tmp_path / file).read_text("utf-8"))["judge"]["name"]
+
+
+@pytest.mark.parametrize(("page", "file", "body"), [f for f in FILES if f[1].endswith(".jsonl")])
+def test_a_file_of_cases_in_the_docs_can_be_read(page, file, body):
+    """Each file of cases is one."""
+    cases = read(io.BytesIO(body.encode()), file, task="pairwise")
+
+    assert len(cases) == len(body.splitlines())
+
+
+@pytest.mark.parametrize(("page", "file"), SUITES)
+def test_a_probe_in_the_docs_passes_for_a_sound_judge(page, file, tmp_path):
+    """Each probe runs as it stands, on a planted judge without a bias."""
+    write_files(page, tmp_path)
+
+    told = load_generator().run(
+        tmp_path, "pytest", file, "--calm-judge=planted:noise=0.02", "-q", *load_generator().QUIET
+    )
+
+    assert "1 of 1 biases tested; all 3 claims proven" in told, told
+
+
+@pytest.mark.parametrize(("page", "judge"), JUDGES)
+def test_a_python_judge_in_the_docs_can_be_asked(page, judge, tmp_path):
+    """Each judge of a page gives a readable verdict on a bundled case."""
+    write_files(page, tmp_path)
+
+    told = load_generator().run(tmp_path, "calm", "try", judge)
+
+    assert re.search(r"^-- verdict: [^!\s]", told, re.MULTILINE), told
+
+
+def test_the_conftest_in_the_docs_puts_its_judge_in_place(tmp_path):
+    """A `judge` fixture in conftest.py is the judge under audit."""
+    write_files(HOW_TO / "audit-a-python-judge.md", tmp_path)
+    (tmp_path / "test_any.py").write_text(
+        "from calm import readable_rate\n\n\ndef test_it_is_read(probe):\n"
+        "    assert probe().proves(readable_rate >= 0.95)\n"
+    )
+
+    told = load_generator().run(tmp_path, "pytest", "test_any.py", "-q", *load_generator().QUIET)
+
+    assert "judge conftest:longest (pairwise)" in told
+    assert "the claim proven" in told
+
+
+@pytest.mark.parametrize("page", sorted(EXPLANATION.glob("*.md")), ids=name)
+def test_a_script_in_an_explanation_prints_what_the_page_says(page):
+    """Each script that is followed by its output prints this output."""
+    scripts, outputs = blocks(page, "python"), blocks(page, "text")
+
+    printed = [printed_by(script) for script in scripts]
+
+    assert printed == outputs[: len(scripts)]
+
+
+def printed_by(script):
+    """Return what a script prints."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        exec(compile(script, "script", "exec"), {})
+    return out.getvalue()
+
+
+def test_every_block_of_python_is_run_somewhere():
+    """A block of Python is a file that a test writes and runs, or a script of an explanation."""
+    ours = [p for p in PAGES if p.name not in ("CONTRIBUTING.md", "ARCHITECTURE.md") and "decisions" not in p.parts]
+
+    loose = [
+        (name(page), body.splitlines()[0])
+        for page in ours
+        for body in blocks(page, "python")
+        if body not in load_generator().files_in(page).values() and page.parent != EXPLANATION
+    ]
+
+    assert loose == []
+
+
+def test_rubrics_are_claimed_as_the_readme_says():
+    """The limits on rubrics are those on scores, but for the repeats."""
+    generator = load_generator()
+    sources = {n: (ROOT / "suites" / f"{n}.py").read_text("utf-8") for n in generator.suite_names()}
+
+    rubrics = {n: generator.claims_of(source, "rubric") for n, source in sources.items()}
+
+    scores = {n: generator.claims_of(source, "score") for n, source in sources.items()}
+    scores["test_consistency"] = ["repeat_distance <= 0.20", "readable_rate >= 0.95"]
+    assert rubrics == scores
+
+
+def test_the_case_that_the_tutorial_tries_flips_as_it_says(tmp_path):
+    """The one case of the tutorial goes from `good` to `bad` when a book is cited."""
+    command = next(
+        line for page, line in COMMANDS if page.name == "tutorial.md" and line.startswith("calm try planted")
+    )
+
+    told = load_generator().run(tmp_path, *command.split())
+
+    assert re.findall(r"^-- verdict: (\w+)", told, re.MULTILINE) == ["good", "bad"]
