@@ -1,0 +1,121 @@
+"""What is released holds what it should and works where nothing of this repository is."""
+
+import shutil
+from email import message_from_string
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).parents[2]
+JUDGE = (
+    "def gold(case):\n    return case.better\n\n\n"
+    "gold.reads, gold.quick = ('question', 'answers', 'better', 'framing', 'notes', 'bylines', 'labels'), True\n"
+)
+
+
+def modules(folder):
+    return {f"calm/{folder}/{p.relative_to(ROOT / folder).as_posix()}" for p in (ROOT / folder).rglob("*.py")}
+
+
+def test_the_wheel_holds_one_top_level_package(built):
+    """Nothing but calm is installed: top-level folders of common names would break other projects."""
+    top = {PurePosixPath(name).parts[0] for name in built.in_wheel()}
+
+    assert {name for name in top if not name.endswith(".dist-info")} == {"calm"}
+    assert len(top) == 2
+
+
+def test_the_linked_folders_are_real_in_the_wheel(built):
+    """Perturbations, suites and reports are packages inside calm, module by module."""
+    names = set(built.in_wheel())
+
+    for folder in ("perturbations", "suites", "reports"):
+        assert modules(folder) <= names, folder
+    assert {n for n in names if n.startswith("calm/suites/test_")}
+
+
+def test_the_wheel_holds_data_templates_and_types(built):
+    """What is read at run time travels with the code."""
+    names = set(built.in_wheel())
+    data = {p.relative_to(ROOT).as_posix() for p in (ROOT / "calm" / "data").rglob("*") if p.is_file()}
+
+    assert "calm/py.typed" in names
+    assert {d for d in data if not d.endswith(".pyc")} <= names
+    assert {
+        "calm/data/cases/pairwise-1.jsonl",
+        "calm/data/cases/score-1.jsonl",
+        "calm/data/cases/rubric-1.jsonl",
+    } <= names
+    assert any(n.startswith("calm/data/prompts/") for n in names)
+
+
+def test_the_wheel_holds_no_tests_and_no_litter(built):
+    """Neither the tests of the project nor anybody's cache is released."""
+    litter = ("__pycache__", ".pyc", ".sqlite", ".calm", "/tests/", "conftest.py", ".env")
+
+    assert [name for name in built.in_wheel() if any(word in name for word in litter)] == []
+    assert not [name for name in built.in_wheel() if name.startswith(("tests/", "benchmarks/", "docs/"))]
+
+
+def test_the_sdist_can_be_built_and_tested_from(built):
+    """The source release holds the folders behind the links, the tests, the licence and no litter."""
+    names = set(built.in_sdist())
+
+    assert {"pyproject.toml", "LICENSE", "README.md", "tests/conftest.py", "conftest.py"} <= names
+    assert {"perturbations/authority.py", "suites/test_authority.py"} <= names or {
+        "calm/perturbations/authority.py",
+        "calm/suites/test_authority.py",
+    } <= names
+    assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".sqlite"))]
+
+
+def test_the_metadata_is_sane(built):
+    """Name, licence, Python and the two entry points are what users and tools look for."""
+    metadata = message_from_string(built.metadata())
+
+    assert metadata["Name"] == "calm-judge"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["License-File"] == "LICENSE"
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert "Typing :: Typed" in metadata.get_all("Classifier")
+    required = {r.split(">")[0].split("[")[0] for r in metadata.get_all("Requires-Dist") if "extra ==" not in r}
+    assert {"pytest", "jinja2", "openai", "anthropic", "scipy"} <= required
+    assert metadata.get_payload().strip() or metadata["Description"]
+
+
+def test_the_suites_run_from_an_empty_folder(installed, tmp_path):
+    """`pytest --pyargs calm.suites` audits a judge where there is nothing but the judge."""
+    (tmp_path / "judges.py").write_text(JUDGE)
+
+    done = installed.pytest(tmp_path, "--pyargs", "calm.suites", "--calm-judge=judges:gold", "-p", "no:cacheprovider")
+
+    assert "biases tested" in done.stdout, done.stdout + done.stderr
+    assert "judge judges:gold (pairwise), 200 cases" in done.stdout
+    assert "error" not in done.stdout.splitlines()[-1]
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_command_runs(installed, tmp_path):
+    """`calm` is there, says its version, and asks the embedded judge about a bundled case."""
+    version = installed.run("-P", "-m", "calm", "--version", folder=tmp_path)
+    tried = installed.run("-P", "-m", "calm", "try", "lexical", "--edit=authority.cite_book", folder=tmp_path)
+
+    assert version.stdout.startswith("calm ")
+    assert tried.returncode == 0, tried.stderr
+    assert tried.stdout.count("-- verdict:") == 2
+
+
+def test_a_new_bias_needs_nothing_of_the_repository(installed, tmp_path):
+    """The example of a new bias runs beside an installed calm, in a project with folders of the same names."""
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / "tests" / "examples" / "new_bias", project)
+    (project / "reports").mkdir()
+    (project / "reports" / "__init__.py").write_text("")
+
+    done = installed.pytest(project)
+
+    assert "1 of 1 biases tested" in done.stdout, done.stdout + done.stderr
+    assert "judge lexical (pairwise), 200 cases" in done.stdout
+
+
+def test_the_plugin_is_found_by_its_entry_point(installed, tmp_path):
+    """An installed copy needs no `-p`: its options are in the help."""
+    assert "--calm-judge=SPEC" in installed.pytest(tmp_path, "--help").stdout

@@ -1,0 +1,53 @@
+"""`--calm-every-variant`: each variant of a rotation also by itself."""
+
+import pytest
+
+SUITE = """
+from calm import gain, rotate
+from edits import flatter, flatter_first, greet
+
+
+def test_courtesy_does_not_win(probe):
+    assert probe(rotate(flatter, flatter_first, greet)).proves(gain <= 0.10)
+"""
+
+
+@pytest.fixture
+def courtesy(project):
+    project.write("test_flattery.py", SUITE)
+    return project
+
+
+def test_a_rotation_is_one_finding_without_it(courtesy):
+    """By default the variants share the cases and one decision."""
+    courtesy.run("--calm-results=results.json")
+
+    assert sorted(courtesy.outcomes()) == ["flattery/gain", "flattery/unreadable_gain"]
+
+
+def test_each_variant_is_a_finding_that_proves_nothing(courtesy, workers):
+    """With a sound judge the variants are observed: they cannot make the gate green by themselves."""
+    result = courtesy.run("--calm-every-variant", "--calm-results=results.json", *workers)
+
+    found = courtesy.outcomes()
+    assert result.ret == 0
+    assert [found[f"flattery/gain/{v}"] for v in ("flatter", "flatter_first", "greet")] == ["OBSERVED"] * 3
+
+
+def test_a_variant_with_evidence_against_it_fails(courtesy, workers):
+    """Where one kind of wording wins, the report names it and not its sound sibling."""
+    result = courtesy.run("--calm-every-variant", "--calm-results=results.json", *workers, judge="judges:fond")
+
+    found = courtesy.outcomes()
+    assert result.ret == 1
+    assert [found[f"flattery/gain/{v}"] for v in ("flatter", "flatter_first", "greet")] == ["FAIL", "FAIL", "OBSERVED"]
+
+
+@pytest.mark.parametrize(("setting", "more"), [("true", True), ("false", False)])
+def test_the_ini_setting_does_the_same(courtesy, setting, more):
+    """`calm_every_variant` is a truth value of the ini file."""
+    courtesy.ini(every_variant=setting)
+
+    courtesy.run("--calm-results=results.json")
+
+    assert ("flattery/gain/greet" in courtesy.outcomes()) is more

@@ -1,0 +1,77 @@
+"""`--calm-judge SPEC`: which judge is under audit."""
+
+import pytest
+
+
+def test_a_callable_is_found_in_the_folder_of_the_project(project, workers):
+    """A judge `module:attribute` beside the suite is audited."""
+    result = project.run("--calm-results=results.json", *workers, judge="judges:fond")
+
+    assert result.ret == 1
+    assert project.results()["judge"]["name"] == "judges:fond"
+    assert set(project.outcomes().values()) == {"FAIL", "PASS"}
+
+
+def test_a_sound_callable_passes(project, workers):
+    """A judge without fault gives exit status 0, and the first line of the section says so."""
+    result = project.run(*workers)
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*= calm =*", "1 of 1 biases tested; all 3 claims proven"])
+
+
+def test_the_ini_setting_names_the_judge(project, workers):
+    """`calm_judge` in the ini file does what the option does."""
+    project.ini(judge="judges:fond")
+
+    result = project.run(*workers, judge=None)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*2 of 3 claims failed*", "judge judges:fond (pairwise), 100 cases*"])
+
+
+def test_the_option_wins_over_the_ini_setting(project):
+    """The command line is stronger than the ini file."""
+    project.ini(judge="judges:fond")
+
+    assert project.run(judge="judges:gold").ret == 0
+
+
+def test_the_default_is_the_embedded_judge(project):
+    """Without the option the lexical judge is asked about the bundled cases."""
+    result = project.run_apart("--calm-sample=90", judge=None, cases=None)
+
+    result.stdout.fnmatch_lines(["judge lexical (pairwise), 90 cases, 4+2 asks; *"])
+
+
+def test_a_judge_of_another_task_gets_cases_for_it(project):
+    """The bundled cases follow the task of the judge."""
+    project.write(
+        "test_flattery.py",
+        "from calm import gain\nfrom edits import flatter\n\n\n"
+        "def test_thanks(probe):\n    assert probe(flatter).proves(gain <= 0.10, score=[gain <= 0.05])\n",
+    )
+
+    result = project.run_apart("--calm-results=results.json", judge="judges:marked", cases=None)
+
+    assert result.ret == 0
+    assert project.results()["judge"]["task"] == "score"
+
+
+def test_a_judge_file_in_the_ini_setting_is_relative_to_the_ini_file(project, monkeypatch):
+    """`calm_judge = judge.toml` means the same file whatever folder pytest is started in."""
+    project.ini(judge="wiring/judge.toml")
+    folder = project.path / "deep"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    result = project.run("..", judge=None, cases=None)
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: calm: {project.path / 'wiring' / 'judge.toml'}: cannot be read*"])
+
+
+@pytest.mark.parametrize("option", ["--calm-judge", "--calm-cases", "--calm-sample", "--calm-report"])
+def test_an_option_without_a_value_is_a_usage_error(project, option):
+    """An option that lost its value never swallows silence."""
+    assert project.pytester.runpytest_subprocess(option).ret == 4

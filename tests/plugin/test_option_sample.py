@@ -1,0 +1,40 @@
+"""`--calm-sample N`: at most N cases, the same for all probes."""
+
+
+def test_a_sample_is_that_many_cases(project, workers):
+    """The record counts the sample, not the file."""
+    project.run("--calm-sample=85", "--calm-results=results.json", *workers)
+
+    assert project.results()["cases"]["n"] == 85
+
+
+def test_all_probes_get_the_same_sample(project):
+    """Two tests of a run have trials on the same cases."""
+    project.write(
+        "test_more.py",
+        "from calm import gain\nfrom edits import greet\n\n\n"
+        "def test_greetings_do_not_win(probe):\n    assert probe(greet).proves(gain <= 0.20)\n",
+    )
+
+    project.run("--calm-sample=50", "--calm-results=results.json")
+
+    asked = {frozenset(t["case"] for t in f["trials"]) for f in project.results()["findings"]}
+    assert len(asked) == 1
+
+
+def test_the_default_is_two_hundred(project):
+    """Of more cases two hundred are drawn."""
+    project.write("many.jsonl", project.cases(230))
+
+    result = project.run(cases="many.jsonl")
+
+    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 200 cases, *"])
+
+
+def test_the_ini_setting_does_the_same(project):
+    """`calm_sample` in the ini file limits the sample."""
+    project.ini(sample="85")
+
+    result = project.run()
+
+    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 85 cases, *"])

@@ -1,0 +1,121 @@
+"""What a run reports: categories, the first line of the section, the exit status."""
+
+NOTE = """
+from calm import net_robustness
+from edits import remind
+
+
+def test_a_note_does_not_move_the_verdict(probe):
+    assert probe(remind).proves(net_robustness >= 0.90)
+"""
+
+FOR_SCORES = """
+from calm import gain
+from edits import flatter
+
+
+def test_thanks(probe):
+    assert probe(flatter).proves(score=[gain <= 0.05])
+"""
+
+
+def test_not_tested_is_skipped_with_the_reason(project, workers):
+    """An edit that the judge cannot see is a skip, named with its reason on the first line of the section."""
+    project.write("test_reminder.py", NOTE)
+
+    result = project.run("-rs", *workers)
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*= calm =*", "1 of 2 biases tested; all 3 claims proven; not tested: reminder (the judge is shown no notes)"]
+    )
+    result.stdout.fnmatch_lines(["*1 passed*1 not tested*"])
+
+
+def test_a_run_that_proved_nothing_is_not_green(project, workers):
+    """If all is NOT_TESTED the exit status is 1."""
+    project.write("test_flattery.py", NOTE)
+
+    result = project.run("--calm-results=results.json", *workers)
+
+    assert result.ret == 1
+    assert project.results()["outcome"] == "INCOMPLETE"
+    result.stdout.fnmatch_lines(
+        [
+            "0 of 1 biases tested; not tested: reminder (the judge is shown no notes)",
+            "nothing was proven: a gate without one passed claim is not green",
+        ]
+    )
+
+
+def test_a_run_in_which_nothing_was_claimed_is_not_green(project, workers):
+    """Claims for another kind of verdict are no claims: exit status 1, and the reason."""
+    project.write("test_flattery.py", FOR_SCORES)
+
+    result = project.run(*workers)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*= calm =*", "nothing was proven: *"])
+
+
+def test_a_run_that_only_observes_is_not_green(project):
+    """Measuring without a limit proves nothing."""
+    project.write(
+        "test_flattery.py",
+        "from calm import gain\nfrom edits import flatter\n\n\n"
+        "def test_dose(probe):\n    assert probe(flatter).observe(gain)[gain].value < 2\n",
+    )
+
+    assert project.run().ret == 1
+
+
+def test_ordinary_tests_beside_the_gate_do_not_make_it_green(project):
+    """Green unit tests in the same run do not stand in for a proof."""
+    project.write("test_flattery.py", NOTE)
+    project.write("test_units.py", "def test_sum():\n    assert 1 + 1 == 2\n")
+
+    assert project.run().ret == 1
+
+
+def test_a_judge_that_fails_is_incomplete_and_says_why(project, workers):
+    """An exception of the judge is no evidence; what it says reaches the terminal without its escapes."""
+    result = project.run("--color=no", *workers, judge="judges:broken")
+
+    text = f"{result.stdout}{result.stderr}"
+    assert result.ret == 1
+    assert "INCOMPLETE" in text
+    assert "RuntimeError: no answer" in text
+    assert "\x1b" not in text
+    assert "INTERNALERROR" not in text
+
+
+def test_controls_that_are_not_decided_keep_the_gate_red(project):
+    """Without sensitivity a constant judge could pass."""
+    project.write(
+        "test_sensitivity.py",
+        "from calm import Expects, net_detection, perturbation\n\n\n"
+        "@perturbation(bias='sensitivity', expects=Expects.WORSE)\n"
+        "def nothing_to_break(case, rng):\n    return None\n\n\n"
+        "def test_noticed(probe):\n    assert probe(nothing_to_break).proves(net_detection >= 0.60)\n",
+    )
+
+    result = project.run()
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["sensitivity was not decided: without it a constant judge or a coin could pass"])
+
+
+def test_an_edit_that_changes_nothing_is_an_error(project, workers):
+    """A bug in an edit is a failed test with the reason, never a green one."""
+    project.write(
+        "test_flattery.py",
+        "from calm import Expects, gain, perturbation\n\n\n"
+        "@perturbation(bias='flattery', expects=Expects.NOT_BETTER)\n"
+        "def idle(case, rng):\n    return case\n\n\n"
+        "def test_idle(probe):\n    assert probe(idle).proves(gain <= 0.10)\n",
+    )
+
+    result = project.run(*workers)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*EditError: perturbation idle returned case c*unchanged*"])
