@@ -1,0 +1,44 @@
+"""The examples in the docstrings of `calm.statistics` are known values: they run."""
+
+import doctest
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+MODULES = ["agreement", "betting", "intervals", "multiplicity", "paired", "power", "ratings", "sequential", "sprt"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_hold(name):
+    """Every doctest of the module passes, and there is at least one."""
+    found = doctest.testmod(import_module(f"calm.statistics.{name}"))
+
+    assert found.failed == 0
+    assert found.attempted > 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_function_has_an_example(name):
+    """Every public function of the module shows a value."""
+    module = import_module(f"calm.statistics.{name}")
+    public = [
+        thing
+        for key, thing in vars(module).items()
+        if not key.startswith("_") and callable(thing) and getattr(thing, "__module__", "") == module.__name__
+    ]
+    functions = [thing for thing in public if not isinstance(thing, type)]
+
+    assert functions
+    assert [f.__name__ for f in functions if ">>>" not in (f.__doc__ or "")] == []
+
+
+def test_statistics_are_light_to_import():
+    """Importing every module loads neither numpy nor scipy nor pandas."""
+    lines = [f"import calm.statistics.{name}" for name in MODULES]
+    code = "\n".join(["import sys", *lines, "print({'numpy', 'scipy', 'pandas'} & set(sys.modules))"])
+
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert shown.strip() == "set()"
