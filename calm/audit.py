@@ -18,16 +18,17 @@ from types import NoneType, UnionType
 from typing import Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from calm.claims import Decision, Outcome
-from calm.edits import Edit
+from calm.edits import Edit, Expects
 from calm.errors import ConfigError
 from calm.measures import Measure, consistency_rate, flips, rate, robustness_rate
-from calm.texts import CaseTexts as CaseTexts
-from calm.texts import Exchange as Exchange
+from calm.texts import CaseTexts, Exchange
 from calm.trials import Trial, Trials
 from calm.verdict import Code, code
 from calm.wire import Json
 
 SCHEMA = "calm-results/1"
+BASELINE = "baseline"
+"""The first part of the key of the claim that nothing got worse: no bias, either."""
 CONTROLS = ("consistency", "sensitivity")
 """The two suites that are no bias: without them a constant judge or a coin could pass."""
 
@@ -46,7 +47,9 @@ class TrialRecord:
     One case of a finding in codes (see `calm.verdict.code`), the arms in the order of their asks.
 
     `target` is the treated answer, `damaged` the harmed one, `hit` the criterion that was broken, `room` whether the
-    treated answer could still gain: with them every number of the finding can be computed again.
+    treated answer could still gain, `better`, `met` and `points` the gold label and the weights of the criteria,
+    `slots` the order in which the perturbed asks showed the answers, where a measure needs it: with them every number
+    of the finding can be computed again.
     """
 
     case: str
@@ -60,11 +63,15 @@ class TrialRecord:
     damaged: str | None = None
     hit: str | None = None
     room: bool = True
+    better: str | None = None
+    met: Mapping[str, bool] = field(default_factory=dict)
+    points: Mapping[str, float] = field(default_factory=dict)
+    slots: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One claim of one probe, decided. `key` is `bias/measure[/perturbation]`; `low` and `high` are one-sided bounds."""
+    """One claim of a probe, decided. `key` is `bias/measure[/perturbation]`; `low` and `high` are one-sided bounds."""
 
     key: str
     node: str
@@ -93,6 +100,8 @@ class Finding:
     accepted: str | None
     asks: str
     against: str | None = None
+    stated: Limit | None = None
+    """The limit that the suite states, where gate.toml set the other one that `claim` holds."""
     baseline: Mapping[str, Json] | None = None
     trials: tuple[TrialRecord, ...] = ()
 
@@ -140,6 +149,8 @@ class Audit:
     seed: int
     repeats: str
     findings: tuple[Finding, ...]
+    stopping: str = "fixed"
+    """The rule by which claims were decided: at the end, or early at looks or anytime (`calm.stopping.Stopping`)."""
     run: Run = Run()
     texts: tuple[CaseTexts, ...] = ()
 
@@ -160,7 +171,7 @@ class Audit:
     @property
     def biases(self) -> tuple[str, ...]:
         """The biases that were asked about, without the two controls."""
-        return tuple(sorted({f.bias for f in self.findings} - set(CONTROLS)))
+        return tuple(sorted({f.bias for f in self.findings} - {*CONTROLS, BASELINE}))
 
     def tested(self, bias: str) -> bool:
         """Return whether any claim about a bias was decided, or at least asked."""
@@ -195,6 +206,7 @@ class Audit:
                 seed=int(str(body["seed"])),
                 repeats=str(body["repeats"]),
                 findings=tuple(finding_from_json(_mapping(f)) for f in _list(body["findings"])),
+                stopping=str(body.get("stopping", "fixed")),
                 run=_run(_mapping(body["run"])),
                 texts=tuple(texts_from_json(t) for t in texts),
             )
@@ -202,7 +214,7 @@ class Audit:
             raise ConfigError(f"results of schema {SCHEMA!r} are damaged: {type(error).__name__} {error}") from error
 
 
-_ORDER = ("schema", "calm", "judge", "cases", "seed", "repeats", "outcome", "findings", "run")
+_ORDER = ("schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "run")
 
 
 def finding(
@@ -220,6 +232,8 @@ def finding(
     estimate, claim = decision.estimate, decision.claim
     shown = edit.label if edit and edit.name else None
     moved = flips(trials) if trials and edit else None
+    rows = sorted(trials.rows, key=lambda row: row.case) if trials else []
+    tied = edit is not None and edit.expects in (Expects.TIE, Expects.OBSERVE)
     return Finding(
         key="/".join(part for part in (bias, decision.measure, shown) if part),
         node=node,
@@ -248,11 +262,11 @@ def finding(
         accepted=accepted,
         asks=trials.asks if trials else "",
         against=against.label if against else None,
-        trials=tuple(_record(row, controlled=against is not None) for row in trials.rows) if trials else (),
+        trials=tuple(_record(row, controlled=against is not None, tied=tied) for row in rows),
     )
 
 
-def _record(row: Trial, *, controlled: bool) -> TrialRecord:
+def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
     compared = tuple(code(v) for v in row.clean)
     return TrialRecord(
         case=row.case,
@@ -266,6 +280,10 @@ def _record(row: Trial, *, controlled: bool) -> TrialRecord:
         damaged=row.damaged,
         hit=row.hit,
         room=row.room,
+        better=row.better,
+        met=dict(row.met),
+        points=dict(row.points),
+        slots=row.slots if tied else (),
     )
 
 
@@ -290,8 +308,13 @@ def finding_from_json(body: Mapping[str, Json]) -> Finding:
     claim = data.pop("claim")
     records = tuple(_trial(_mapping(t)) for t in _list(data.pop("trials")))
     outcome = Outcome(str(data.pop("outcome")))
-    limit = Limit(**_fitting(Limit, _mapping(claim))) if claim is not None else None  # type: ignore[arg-type]  # checked
-    return Finding(**_fitting(Finding, data), claim=limit, outcome=outcome, trials=records)  # type: ignore[arg-type]
+    stated = _limit(data.pop("stated", None))
+    limit = _limit(claim)
+    return Finding(**_fitting(Finding, data), claim=limit, stated=stated, outcome=outcome, trials=records)  # type: ignore[arg-type]
+
+
+def _limit(body: Json) -> Limit | None:
+    return Limit(**_fitting(Limit, _mapping(body))) if body is not None else None  # type: ignore[arg-type]  # checked
 
 
 def texts_to_json(texts: CaseTexts) -> dict[str, Json]:
@@ -315,8 +338,9 @@ def texts_from_json(body: Mapping[str, Json]) -> CaseTexts:
 
 def _trial(body: Mapping[str, Json]) -> TrialRecord:
     arms = {name: tuple(_list(body[name])) for name in ("clean", "perturbed", "control")}
-    rest = {k: v for k, v in body.items() if k not in arms}
-    return TrialRecord(**_fitting(TrialRecord, rest), **arms)  # type: ignore[arg-type]  # checked
+    slots = tuple(tuple(_list(order)) for order in _list(body.get("slots", [])))
+    rest = {k: v for k, v in body.items() if k not in arms and k != "slots"}
+    return TrialRecord(**_fitting(TrialRecord, rest), **arms, slots=slots)  # type: ignore[arg-type]  # checked
 
 
 def _run(body: Mapping[str, Json]) -> Run:
@@ -429,4 +453,3 @@ def write_whole(path: Path, parts: Iterable[str]) -> None:
                 raise
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
-

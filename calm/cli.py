@@ -8,15 +8,18 @@ import os
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import indent
 
 from calm import __version__
+from calm.audit import Audit
 from calm.case import Case
 from calm.edits import Edit
 from calm.errors import CalmError, ConfigError, nearest
-from calm.verdict import Unreadable, code
+from calm.verdict import code
+from calm.wording import printable
 
 DONE, REFUSED, CONFIGURATION = 0, 1, 4
 DEMO = "planted:verbosity=0.35,authority=0.5,noise=0.03,seed=7"
@@ -28,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Usage errors leave with status 2, as is the custom of command lines.
     """
-    options = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index("--") if "--" in given else len(given)
+    options = _parser().parse_args(given[:end])
+    options.pytest = given[end + 1 :]  # argparse would take them only straight behind the judge
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)
@@ -49,11 +55,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     judge_help = "lexical, planted:..., a path to a judge.toml, or package.module:attribute"
 
-    audit = commands.add_parser("audit", help="run all suites on a judge and write a report")
+    audit = commands.add_parser(
+        "audit", help="run all suites on a judge and write a report", epilog="Options of pytest may follow after --."
+    )
     audit.add_argument("judge", metavar="JUDGE", help=judge_help)
     audit.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
     audit.add_argument("--out", default="calm-audit", metavar="DIR", help="where to write (default calm-audit)")
-    audit.add_argument("pytest", nargs="*", metavar="-- OPTION", help="further options of pytest, after --")
     audit.set_defaults(run=_audit)
 
     attempt = commands.add_parser("try", help="ask a judge about one case: prompt, reply, verdict")
@@ -63,6 +70,17 @@ def _parser() -> argparse.ArgumentParser:
     attempt.add_argument("--edit", metavar="NAME", help="a perturbation: authority.cite_book, or package.module:name")
     attempt.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the edit (default 0)")
     attempt.set_defaults(run=_try)
+
+    accept = commands.add_parser("accept", help="write a reviewed baseline from the results of a run")
+    accept.add_argument("results", metavar="RESULTS", help="a file that --calm-results wrote")
+    accept.add_argument("-o", "--out", default="baseline.json", metavar="FILE", help="default baseline.json")
+    accept.set_defaults(run=_accept)
+
+    compare = commands.add_parser("compare", help="say what changed between the results of two runs")
+    compare.add_argument("old", metavar="OLD", help="results or a baseline")
+    compare.add_argument("new", metavar="NEW", help="results or a baseline")
+    compare.add_argument("--lines", type=int, default=40, metavar="N", help="lines a part (default 40)")
+    compare.set_defaults(run=_compare)
 
     demo = commands.add_parser("demo", help="show a failing report of a planted judge; no model, no cost")
     demo.add_argument("--out", default="calm-demo", metavar="DIR", help="where to write (default calm-demo)")
@@ -88,6 +106,8 @@ def _gate(judge: str, out: Path, options: Sequence[str]) -> int:
                     "no:cacheprovider",
                     "--tb=no",
                     "-q",
+                    "-W",  # an editable install is imported before pytest can rewrite it
+                    "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning",
                     f"--calm-judge={judge}",
                     f"--calm-report={out / 'report.html'}",
                     f"--calm-results={out / 'results.json'}",
@@ -111,6 +131,38 @@ def _demo(options: argparse.Namespace) -> int:
         return CONFIGURATION
     print(f"\nThe gate is red, as it should be. Open {out / 'report.html'}.")
     return DONE
+
+
+def _accept(options: argparse.Namespace) -> int:
+    from calm.audit import read
+    from calm.baseline import write_baseline
+
+    try:
+        write_baseline(read(Path(options.results)), Path(options.out))
+    except ConfigError as error:
+        print(f"calm: {error}", file=sys.stderr)
+        return REFUSED
+    print(f"wrote {options.out}: review it, keep it under version control, use it with --calm-baseline={options.out}")
+    return DONE
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from calm.compare import compare, render_text
+
+    old, new = (_record(Path(name)) for name in (options.old, options.new))
+    print(render_text(compare(old, new), get_terminal_size().columns, lines=options.lines))
+    return DONE
+
+
+def _record(path: Path) -> Audit:
+    """Return an audit from a results file or a baseline."""
+    from calm.audit import read
+    from calm.baseline import SCHEMA, read_baseline
+
+    with suppress(OSError, UnicodeDecodeError):
+        if f'"{SCHEMA}"' in path.read_text("utf-8")[:200]:
+            return read_baseline(path)
+    return read(path)
 
 
 @contextmanager
@@ -139,7 +191,7 @@ def _try(options: argparse.Namespace) -> int:
         pairs, excluded, lost = pair_up(setup, edit, None)
         if not pairs:
             raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*excluded, *lost]))}")
-        print(f"case {case.id}: {printable(case.question)}")
+        print(f"case {case.id}: {_shown(case.question)}")
         _show(engine, setup, pairs[0].base, "as it is")
         if pairs[0].edited is not None:
             _show(engine, setup, pairs[0].edited, f"after {pairs[0].variant} ({edit.expects if edit else ''})")
@@ -158,12 +210,16 @@ def _show(engine: object, setup: object, case: Case, title: str) -> None:
     print(f"\n== {title}")
     for key in asked.calls:
         for message in engine.store.prompt(key):
-            print(f"-- {message.role}\n{indent(printable(message.text), '   ')}")
+            print(f"-- {message.role}\n{indent(_shown(message.text), '   ')}")
         reply = engine.store.get(key)
-        print(f"-- reply\n{indent(printable(reply.text if reply else ''), '   ')}")
-    reason = f" ({printable(asked.verdict.reason)})" if isinstance(asked.verdict, Unreadable) else ""
-    reason = reason or (f" ({printable(r)})" if (r := getattr(asked.verdict, "reason", "")) else "")
+        print(f"-- reply\n{indent(_shown(reply.text if reply else ''), '   ')}")
+    said = getattr(asked.verdict, "reason", "")
+    reason = f" ({_shown(said)})" if said else ""
     print(f"-- verdict: {code(asked.verdict)}{reason}")
+
+
+def _shown(text: str) -> str:
+    return printable(text, keep="\n\t")
 
 
 def _chosen(cases: Sequence[Case], wanted: str | None) -> Case:
@@ -195,7 +251,8 @@ def find_edit(name: str) -> Edit:
     edits = dict(shipped_edits())
     matches = [e for key, e in edits.items() if name in (key, key.partition(".")[2])]
     if not matches:
-        raise ConfigError(f"--edit {name}: there is no such perturbation{nearest(name, edits)}")
+        names = edits if "." in name else [key.partition(".")[2] for key in edits]
+        raise ConfigError(f"--edit {name}: there is no such perturbation{nearest(name, names)}")
     return matches[0]
 
 
@@ -207,16 +264,6 @@ def shipped_edits() -> Iterator[tuple[str, Edit]]:
         for name, value in vars(importlib.import_module(f"calm.perturbations.{module.name}")).items():
             if isinstance(value, Edit):
                 yield f"{module.name}.{name}", value
-
-
-def printable(text: str) -> str:
-    """
-    Return text that a terminal can show and not obey: control characters become visible escapes.
-
-    >>> printable("red \\x1b[31m alert")
-    'red \\\\x1b[31m alert'
-    """
-    return "".join(c if c in "\n\t" or (c.isprintable()) else c.encode("unicode_escape").decode() for c in text)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeVar
@@ -146,7 +147,8 @@ class Engine:
                     raise
             except BaseException:
                 if not future.done():  # interrupted: what is under way must not go on costing money
-                    asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(timeout=10)
+                    with suppress(NotYet):
+                        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(timeout=10)
                 raise
 
     async def _ask_all(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
@@ -182,7 +184,7 @@ class Engine:
             return Asked(NoReply(str(error)), tuple(send.keys))
 
     async def _ask_callable(self, judge: Judge, case: Case, send: _Send) -> Asked:
-        """Ask a judge that has no endpoint of its own: an ask without `send` is a call, and kept if it is known whose."""
+        """Ask a judge without an endpoint: an ask without `send` is a call, and kept if it is known whose."""
         key = None
         if judge.fingerprint is not None:
             key = bytes.fromhex(digest("verdict", judge.fingerprint, repr(judge.sees(case)), send.ask))
@@ -192,7 +194,7 @@ class Engine:
                 found = json.loads(kept.text)
                 return Asked(decode(found["code"], found["reason"]))
         if self.store.mode is Mode.REPLAY:
-            raise JudgeError(f"--calm-cache=replay: the cache has no verdict of {judge.name!r} on case {case.id!r}")
+            raise JudgeError(f"--calm-cache=replay: the cache lacks a verdict of {judge.name!r}; no call is made")
         sends = bool(getattr(judge, "send", ""))  # what it sends is counted and capped there, not here
         if not sends:
             self._reserve(0.0)

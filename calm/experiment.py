@@ -7,21 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from calm.case import TIE, Case, digest
-from calm.claims import Claim, Decision, Outcome, cases_to_decide, decide
+from calm.claims import Claim, Decision, Outcome, cases_to_decide
 from calm.edits import Edit, Expects
 from calm.engine import CAPPED, Asked, Engine
 from calm.errors import ClaimError, EditError, EstimateError, nearest
 from calm.measures import MEASURES, Measure, flip, why_none
+from calm.statistics.sequential import Look
+from calm.stopping import LEVEL, Stopping, looks, rule_on
 from calm.store import Store
 from calm.texts import CaseTexts, Exchange
 from calm.trials import Trial, Trials, favour
 from calm.verdict import FAMILY, Family, NoReply, Preferred, Ranking, Verdict, readable
 from calm.wire import Judge, Message
 
-LEVEL = 0.05
-"""One-sided error probability of a claim."""
-STAGE_LEVEL = 0.03
-"""The same for each look of the two-stage design; both together stay below `LEVEL`."""
 LOST = 0.02
 """Share of cases that may be lost before a claim is INCOMPLETE."""
 NO_ROOM = 0.75
@@ -51,6 +49,7 @@ class Setup:
     engine: Engine
     seed: int = 0
     design: Design = Design()
+    stopping: Stopping = Stopping.FIXED
 
     @property
     def family(self) -> Family:
@@ -72,6 +71,9 @@ class Result:
 
     decided: tuple[Decided, ...]
     texts: tuple[CaseTexts, ...] = ()
+    asked: int = 0
+    planned: int = 0
+    """Asks that were needed, and that all cases would have needed before any top-up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +146,26 @@ def run(
             only = next(iter(excluded)) if len(excluded) == 1 else why_none(excluded)
             reason, outcome = only or "there are no cases", Outcome.NOT_TESTED
         return Result(tuple(Decided(d, None) for d in _untested(claims, observed, reason, outcome)))
-    design = setup.design
     arms = _Arms(setup, edit, pairs, excluded, lost)
+    design = setup.design
     staged = edit is not None and top_up and design.perturbed < design.clean
-    trials = arms.ask(design.clean, design.perturbed)
-    decided = [Decided(_decision(c, trials, design, STAGE_LEVEL if staged else LEVEL, edit), trials) for c in claims]
-    if staged and any(d.decision.outcome is Outcome.UNDECIDED for d in decided):
-        full = Design(design.clean, design.clean)
-        trials = arms.ask(full.clean, full.perturbed)
-        decided = [
-            Decided(_decision(c, trials, full, STAGE_LEVEL, edit), trials)
-            if d.decision.outcome is Outcome.UNDECIDED
-            else d
-            for c, d in zip(claims, decided, strict=True)
-        ]
-    decided += [Decided(_observation(m, trials, design), trials) for m in observed]
-    return Result(tuple(decided), arms.texts(trials))
+    rule = setup.stopping if claims else Stopping.FIXED
+    plan = looks(rule, len(pairs), staged=staged, edited=edit is not None)
+    decided: dict[Claim, Decided] = {}
+    for number, look in enumerate(plan.looks, start=1):
+        asks = replace(design, perturbed=design.clean) if look.topped else design
+        trials = arms.ask(look.n, asks.clean, asks.perturbed)
+        for claim in claims:
+            if claim in decided:
+                continue
+            found = _decided(rule, claim, trials, asks, look)
+            if found.decision.outcome is not Outcome.UNDECIDED or number == len(plan.looks):
+                decided[claim] = found
+        if claims and len(decided) == len(claims):
+            break
+    seen = [Decided(_observation(m, trials, design), trials) for m in observed]
+    planned = arms.asks_for(len(pairs), design.clean, design.perturbed)
+    return Result((*(decided[c] for c in claims), *seen), arms.texts(trials), arms.asked, planned)
 
 
 def _with_readability(edit: Edit | None, claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -178,25 +184,26 @@ def _untested(
     return asked + [Decision(m.name, None, outcome, reason=reason) for m in observed]
 
 
-def _decision(claim: Claim, trials: Trials, design: Design, level: float, edit: Edit | None) -> Decision:
+def _decided(rule: Stopping, claim: Claim, trials: Trials, design: Design, look: Look) -> Decided:
     measure = MEASURES[claim.measure]
     missing = _missing(claim, trials)
     need_clean, need_perturbed = measure.asks
-    if design.clean < need_clean or (edit is not None and design.perturbed < need_perturbed):
+    if design.clean < need_clean or (design.perturbed < need_perturbed):
         reason = f"{claim.measure} needs {need_clean}+{need_perturbed} asks a case, --calm-repeats gives {design}"
-        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
+        return Decided(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     try:
-        estimate = measure.estimate(trials, level)
+        ruling = rule_on(rule, claim, measure, trials, look)
     except EstimateError as error:
         outcome = Outcome.INCOMPLETE if missing else Outcome.NOT_TESTED
-        return Decision(claim.measure, claim, outcome, reason=missing or str(error))
+        return Decided(Decision(claim.measure, claim, outcome, reason=missing or str(error)), trials)
     if missing:
-        return Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, missing)
-    outcome = decide(estimate, claim)
-    if outcome is not Outcome.UNDECIDED:
-        return Decision(claim.measure, claim, outcome, estimate)
-    smallest = measure.smallest_n(claim, level)
-    return Decision(claim.measure, claim, outcome, estimate, cases_to_decide=cases_to_decide(estimate, claim, smallest))
+        return Decided(Decision(claim.measure, claim, Outcome.INCOMPLETE, ruling.estimate, missing), trials)
+    needed = None
+    if ruling.outcome is Outcome.UNDECIDED:
+        smallest = measure.smallest_n(claim, look.prove or LEVEL)
+        needed = cases_to_decide(ruling.estimate, claim, smallest)
+    decision = Decision(claim.measure, claim, ruling.outcome, ruling.estimate, cases_to_decide=needed)
+    return Decided(decision, ruling.trials)
 
 
 def _observation(measure: Measure, trials: Trials, design: Design) -> Decision:
@@ -219,17 +226,17 @@ def _missing(claim: Claim, trials: Trials) -> str:
     return ""
 
 
-def pair_up(
-    setup: Setup, edit: Edit | None, against: Edit | None
-) -> tuple[list[Pair], Counter[str], Counter[str]]:
+def pair_up(setup: Setup, edit: Edit | None, against: Edit | None) -> tuple[list[Pair], Counter[str], Counter[str]]:
     """Return the cases to ask, and the others counted by reason: excluded by design, or lost."""
     judge = setup.judge
-    cases = [c if judge.as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in setup.cases]
+    # the order of `datasets.sample`: looks are taken in it, so it may not be that of a file or of a test's own list
+    drawn = sorted(setup.cases, key=lambda case: digest("sample", setup.seed, case.id))
+    cases = [c if judge.as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
     cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
     excluded: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     if edit is None:
-        return [Pair(c, c, None, "", "", "", None, True) for c in cases], excluded, lost
+        return [Pair(c, c, None, "", "", _identity(c), None, True) for c in cases], excluded, lost
     piloted = [c for c in cases if _wants_pilot(c, edit)]
     asked = setup.engine.ask(judge, [(c, 0) for c in piloted])
     pilots = {c.id: a.verdict for c, a in zip(piloted, asked, strict=True)}
@@ -260,7 +267,7 @@ def _aimed(case: Case, edit: Edit, pilot: Verdict | None) -> Case | str:
     if len(case.answers) == 1:
         return replace(case, target=case.answers[0].id)
     ids = sorted((a.id for a in case.answers), key=lambda i: digest("target", case.id, i))
-    if edit.expects is Expects.TIE or isinstance(pilot, Ranking) is False and case.better == TIE:
+    if edit.expects is Expects.TIE or (case.better == TIE and not isinstance(pilot, Ranking)):
         return replace(case, target=ids[0])
     best, worst = _ends(case, pilot)
     if edit.expects is Expects.WORSE:
@@ -301,8 +308,13 @@ def _paired(setup: Setup, edit: Edit, against: Edit | None, case: Case, pilot: V
         return found
     edited, variant, changed = found
     room = edit.expects is not Expects.NOT_BETTER or _has_room(setup, case, edited.target, pilot)
-    identity = digest(edited.blind().content())[:16]
-    return Pair(case, base, edited, variant, ", ".join(sorted(_CHANNEL.get(c, c) for c in changed)), identity, pilot, room)
+    channel = ", ".join(sorted(_CHANNEL.get(c, c) for c in changed))
+    return Pair(case, base, edited, variant, channel, _identity(edited), pilot, room)
+
+
+def _identity(case: Case) -> str:
+    """Return what tells whether two runs asked about the same case, edited in the same way."""
+    return digest(case.blind().content())[:16]
 
 
 def _has_room(setup: Setup, case: Case, target: str | None, pilot: Verdict | None) -> bool:
@@ -340,9 +352,10 @@ def _refuse(variant: Edit, case: Case, edited: Case) -> None:
         broken = [name for name in gold if getattr(case, name) != getattr(edited, name)]
         if broken or {a.id for a in case.answers} - {a.id for a in edited.answers}:
             what = broken[0] if broken else "the answers' ids"
-            raise EditError(f"perturbation {variant.label} expects {variant.expects} but changed {what} of case {case.id}")
+            changed = f"changed {what} of case {case.id}"
+            raise EditError(f"perturbation {variant.label} expects {variant.expects} but {changed}")
     if variant.expects is Expects.WORSE and edited.damaged is None:
-        raise EditError(f"perturbation {variant.label} expects WORSE: make the harmed answer with case.damage(id, change)")
+        raise EditError(f"perturbation {variant.label} expects WORSE: harm the answer with case.damage(id, change)")
 
 
 _HIDDEN = ("target", "damaged", "hit", "better", "scores", "met")
@@ -377,17 +390,27 @@ class _Arms:
         self._both_orders = alone and edit is not None and edit.expects is Expects.WORSE
         self._asked: dict[str, tuple[list[Asked], list[Asked]]] = {}
 
-    def ask(self, clean: int, perturbed: int) -> Trials:
-        """Return the trials with so many asks an arm."""
+    @property
+    def asked(self) -> int:
+        """How many asks were needed so far, without the pilots."""
+        return sum(len(clean) + len(perturbed) for clean, perturbed in self._asked.values())
+
+    def asks_for(self, n: int, clean: int, perturbed: int) -> int:
+        """Return how many asks the first n cases need."""
+        return sum((clean if self._has_clean else 0) + self._perturbed(p, perturbed) for p in self._pairs[:n])
+
+    def ask(self, n: int, clean: int, perturbed: int) -> Trials:
+        """Return the trials of the first n cases with so many asks an arm, in the order asked."""
         clean = clean if self._has_clean else 0
+        pairs = self._pairs[:n]
         questions: list[tuple[Case, int]] = []
-        for pair in self._pairs:
+        for pair in pairs:
             questions += [(pair.base, k) for k in range(1, clean + 1)]
             questions += [self._question(pair, k) for k in range(1, self._perturbed(pair, perturbed) + 1)]
         answers = iter(self._setup.engine.ask(self._setup.judge, questions))
         rows: list[Trial] = []
         lost = Counter(self._lost)
-        for pair in self._pairs:
+        for pair in pairs:
             first = [next(answers) for _ in range(clean)]
             second = [next(answers) for _ in range(self._perturbed(pair, perturbed))]
             self._asked[pair.source.id] = (first, second)
@@ -396,7 +419,6 @@ class _Arms:
                 lost[row] += 1
             else:
                 rows.append(row)
-        rows.sort(key=lambda row: row.case)
         asks = f"{clean}+{perturbed if self._pairs[0].edited is not None else 0}"
         return Trials(tuple(rows), self._setup.family, self._setup.judge.scale, self._excluded, lost, asks)
 
@@ -443,7 +465,7 @@ class _Arms:
         )
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
-        """Return the texts of the cases that tell most: flips, defects that were missed, disagreements, unread replies."""
+        """Return the texts of the cases that tell most: flips, missed defects, disagreements, unread replies."""
         telling = {row.case for row in trials.rows if _tells(row, trials)}
         chosen = [p for p in sorted(self._pairs, key=lambda p: p.source.id) if p.source.id in telling][:EXAMPLES]
         return tuple(self._text(pair) for pair in chosen)
@@ -466,9 +488,7 @@ class _Arms:
         )
 
 
-def _exchanges(
-    store: Store, asked: Asked, prompts: dict[str, tuple[Mapping[str, str], ...]]
-) -> tuple[Exchange, ...]:
+def _exchanges(store: Store, asked: Asked, prompts: dict[str, tuple[Mapping[str, str], ...]]) -> tuple[Exchange, ...]:
     found = []
     for key in asked.calls:
         reply = store.get(key)

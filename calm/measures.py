@@ -34,7 +34,7 @@ from calm.edits import Expects
 from calm.errors import ClaimError, EstimateError
 from calm.statistics.intervals import padded_t, smallest_n
 from calm.trials import Trial, Trials, distance, favour, same
-from calm.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Score, Tie, Verdict, readable
+from calm.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, readable
 
 PerCase: TypeAlias = Callable[[Trial, Scale], float | str]
 """The value of one case, or the reason why the case has none."""
@@ -81,18 +81,19 @@ class Measure:
         return replace(self, two_sided=True)
 
     def __bool__(self) -> bool:
-        raise ClaimError(f"{self!r} has no truth of its own: claim it, as in probe(...).proves({self!r} {self.op} 0.05)")
+        raise ClaimError(f"{self!r} has no truth of its own: claim it in probe(...).proves({self!r} {self.op} 0.05)")
 
     def _claim(self, op: str, limit: float) -> Claim:
         if isinstance(limit, bool) or not isinstance(limit, int | float):
             raise ClaimError(f"{self!r} {op}: expected a number as the limit, got {limit!r}")
         if op != self.op:
-            raise ClaimError(f"{self!r} {op} {limit:g} claims the wrong direction: {self.name} is claimed with {self.op}")
+            raise ClaimError(f"{self!r} {op} {limit:g}: wrong direction; {self.name} is claimed with {self.op}")
         ends = (1 - self.high, 1 - self.low) if self.flipped else (self.low, self.high)
         best = ends[1] if op == ">=" else 0.0 if self.two_sided else ends[0]
         inside = ends[0] < limit < min(best, 1.0) if op == ">=" else best < limit < ends[1]
         if not inside:
-            raise ClaimError(f"{self!r} {op} {limit:g} can be neither proven nor disproven: its range is {ends[0]:g} to 1")
+            reach = f"its range is {ends[0]:g} to 1"
+            raise ClaimError(f"{self!r} {op} {limit:g} can be neither proven nor disproven: {reach}")
         if self.two_sided:
             return Claim(self.name, "abs<=", float(limit))
         return Claim(self.name, ">=" if op == ">=" else "<=", float(limit))
@@ -141,6 +142,10 @@ class Measure:
         return smallest_n((limit - best) / (self.high - best), level)
 
 
+MOST_REASONS = 3
+"""How many reasons are named before the rest is only counted."""
+
+
 def why_none(excluded: Mapping[str, int]) -> str:
     """
     Return the reasons for leaving cases out, the most frequent first.
@@ -149,7 +154,9 @@ def why_none(excluded: Mapping[str, int]) -> str:
     'no reply (9 cases); does not apply (3 cases)'
     """
     ordered = sorted(excluded.items(), key=lambda item: (-item[1], item[0]))
-    return "; ".join(f"{reason} ({count} case{'s' * (count != 1)})" for reason, count in ordered)
+    words = [f"{reason} ({count} case{'s' * (count != 1)})" for reason, count in ordered[:MOST_REASONS]]
+    rest = sum(count for _, count in ordered[MOST_REASONS:])
+    return "; ".join([*words, f"other reasons ({rest} cases)"] if rest else words)
 
 
 def _mean(values: list[float]) -> float:
@@ -260,8 +267,8 @@ def _read(row: Trial, _scale: Scale) -> float | str:
 
 def _accurate(row: Trial, _scale: Scale) -> float | str:
     if row.met:
-        right = [float(v.met.get(c) == m) if isinstance(v, Criteria) else 0.0 for v in row.clean for c, m in row.met.items()]
-        return _mean(right)
+        read = [v.met if isinstance(v, Criteria) else {} for v in row.clean]
+        return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
     if row.better is None:
         return "no gold label"
     gold = Tie if row.better == "tie" else None
@@ -275,9 +282,7 @@ _HARMED: frozenset[Expects | None] = frozenset({Expects.WORSE, Expects.OBSERVE})
 _TIED: frozenset[Expects | None] = frozenset({Expects.TIE, Expects.OBSERVE})
 _CLEAN: frozenset[Expects | None] = frozenset({None})
 
-net_robustness = Measure(
-    "net_robustness", _excess, -0.5, 1, ">=", _MOVED | {Expects.TIE}, flipped=True, asks=(2, 2)
-)
+net_robustness = Measure("net_robustness", _excess, -0.5, 1, ">=", _MOVED | {Expects.TIE}, flipped=True, asks=(2, 2))
 gain = Measure("gain", _gain, -1, 1, "<=", _MOVED)
 mean_shift = Measure("mean_shift", _shift, -1, 1, "<=", _MOVED, families=("score", "rubric"))
 net_detection = Measure("net_detection", _detection, -1, 1, ">=", _HARMED, asks=(0, 1))

@@ -10,15 +10,17 @@ from time import perf_counter
 from typing import Literal
 
 from calm import experiment
-from calm.audit import Finding, finding
+from calm.audit import Finding, Limit, finding
 from calm.case import Case
 from calm.claims import Claim, Estimate, Outcome, decide
 from calm.edits import Edit
 from calm.errors import ClaimError, ConfigError, EstimateError
-from calm.experiment import LEVEL, Decided, Setup
+from calm.experiment import Decided, Setup
+from calm.gatefile import Gate
 from calm.measures import MEASURES, Measure
+from calm.stopping import LEVEL
 from calm.texts import CaseTexts
-from calm.verdict import FAMILIES, Family
+from calm.verdict import FAMILIES
 from calm.wording import line
 
 MAX_REPR = 240
@@ -50,7 +52,7 @@ class Proof:
     @property
     def holds(self) -> bool:
         """Whether every claim holds, without counting as having been looked at."""
-        return all(f.outcome in self._passes for f in self.findings)
+        return all(f.outcome in self._passes or f.accepted is not None for f in self.findings)
 
     def __bool__(self) -> bool:
         self.looked_at = True
@@ -62,7 +64,7 @@ class Proof:
     def __repr__(self) -> str:
         if not self.findings:
             return f"NOT_TESTED: {self.nothing}"
-        bad = [f for f in self.findings if f.outcome not in self._passes]
+        bad = [f for f in self.findings if f.outcome not in self._passes and f.accepted is None]
         rank = [Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.NOT_TESTED, Outcome.OBSERVED, Outcome.PASS]
         words = [line(f) for f in sorted(bad or self.findings, key=lambda f: rank.index(f.outcome))]
         text = words[0]
@@ -168,14 +170,51 @@ class Question:
             return []
         setup = self._probe.setup_for(self._cases)
         began = perf_counter()
+        stated = {c.measure: c for c in claims}
+        claims = [self._gated(c) for c in claims]
         result = experiment.run(setup, self._edit, claims, observed=observed, against=self._against, top_up=top_up)
+        self._probe.asked += result.asked
+        self._probe.planned += result.planned
         self._probe.texts += [t for t in result.texts if (t.case, t.hash) not in self._probe.seen_texts]
         self._probe.seen_texts |= {(t.case, t.hash) for t in result.texts}
-        findings = [self._finding(self._edit, d) for d in result.decided]
+        findings = [self._accepted(self._finding(self._edit, d), stated) for d in result.decided]
         if self._probe.every_variant and self._edit is not None and self._edit.variants and claims:
             findings += self._variants(setup, claims)
         self._probe.seconds |= {f.key: perf_counter() - began for f in findings}
         return findings
+
+    def _key(self, measure: str) -> str:
+        edit = self._edit
+        bias = edit.bias if edit else self._probe.node.suite
+        return "/".join(part for part in (bias, measure, edit.label if edit and edit.name else "") if part)
+
+    def _gated(self, claim: Claim) -> Claim:
+        """
+        Return the claim with the limit that gate.toml sets for it.
+
+        Raises:
+            ConfigError: the limit has the wrong sign for a claim on both sides.
+        """
+        override = self._probe.gate.limit_for(self._key(claim.measure))
+        if override is None or override.limit is None:
+            return claim
+        if claim.op == "abs<=" and override.limit <= 0:
+            raise ConfigError(f"gate.toml: {override}: expected a limit above 0 for {claim}, got {override.limit!r}")
+        return replace(claim, limit=override.limit)
+
+    def _accepted(self, found: Finding, stated: Mapping[str, Claim]) -> Finding:
+        """Return a finding with what gate.toml says of it: the limit that the suite states, or why it is accepted."""
+        gate = self._probe.gate
+        override, claim = gate.limit_for(found.key), stated.get(found.measure)
+        if override is not None and claim is not None and found.claim is not None and claim.limit != found.claim.limit:
+            words = f"gate.toml, until {override.expires}: {override.reason}"
+            reason = f"{found.reason}; {words}" if found.reason else words
+            found = replace(found, stated=Limit(claim.op, claim.limit), reason=reason)
+        kinds = {Outcome.FAIL: gate.waiver, Outcome.UNDECIDED: gate.waiver, Outcome.NOT_TESTED: gate.accepts_untested}
+        entry = kinds[found.outcome](found.key) if found.outcome in kinds else None
+        if entry is None:
+            return found
+        return replace(found, accepted=f"gate.toml, until {entry.expires}: {entry.reason}")
 
     def _finding(self, edit: Edit | None, decided: Decided) -> Finding:
         node = self._probe.node
@@ -247,15 +286,17 @@ class Probe:
         *,
         undecided: Literal["fail", "warn"] = "fail",
         every_variant: bool = False,
+        gate: Gate | None = None,
     ) -> None:
         self.setup, self.node = setup, node
-        self.undecided, self.every_variant = undecided, every_variant
+        self.undecided, self.every_variant, self.gate = undecided, every_variant, gate or Gate()
         self.questions: list[Question] = []
         self.proofs: list[Proof] = []
         self.findings: list[Finding] = []
         self.texts: list[CaseTexts] = []
         self.seen_texts: set[tuple[str, str]] = set()
         self.seconds: dict[str, float] = {}
+        self.asked = self.planned = 0
 
     def __repr__(self) -> str:
         return "probe"
@@ -276,7 +317,8 @@ class Probe:
         """
         for name, value in (("edit", edit), ("against", against)):
             if value is not None and not isinstance(value, Edit):
-                raise ClaimError(f"probe(): expected {name} to be a perturbation, got {value!r}; decorate it with @perturbation")
+                wanted = f"probe(): expected {name} to be a perturbation"
+                raise ClaimError(f"{wanted}, got {value!r}; decorate it with @perturbation")
         if against is not None and edit is None:
             raise ClaimError("probe(): against= needs an edit to compare with")
         question = Question(self, edit, against, cases)

@@ -13,6 +13,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
     from calm.case import Case
     from calm.engine import Engine
     from calm.experiment import Design, Setup
+    from calm.gatefile import Gate
     from calm.probe import Probe
+    from calm.stopping import Stopping
     from calm.wire import Judge
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
+POOLED = "baseline/worsening"
+"""The key of the claim that nothing got worse on the whole (as in `calm.gatefile`, which is not imported here)."""
 
 # option, its default, what it takes, help
 _OPTIONS = (
@@ -38,10 +44,17 @@ _OPTIONS = (
     ("max-calls", "", "N", "make at most so many calls; what is unfinished is INCOMPLETE"),
     ("max-usd", "", "X", "spend at most so many US dollars"),
     ("undecided", "fail", "fail|warn", "what an undecided claim does to its test"),
+    ("gate", "", "FILE", "gate.toml: other limits, waivers and accepted NOT_TESTED, each with a reason and an expiry"),
+    ("baseline", "", "FILE", "also require: not worse than this accepted run (see `calm accept`)"),
     ("report", "", "FILE.html", "write a report for people"),
     ("results", "", "FILE.json", "write the results for machines, and their texts beside them"),
 )
-_PATHS = ("cache-file", "report", "results")
+_FLAGS = (
+    ("every-variant", "also run each variant of a rotation by itself (Holm-corrected; only a FAIL counts)"),
+    ("sequential", "stop each claim as soon as one of five looks decides it"),
+    ("anytime", "the same by a betting e-process: valid whenever one looks, also after adding cases to a run"),
+)
+_PATHS = ("cache-file", "gate", "baseline", "report", "results")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,14 +68,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--calm-cases", dest="calm_cases", action="append", default=None, metavar="FILE", help="cases as JSON Lines"
     )
     parser.addini("calm_cases", "files of cases (as --calm-cases)", type="paths")
-    group.addoption(
-        "--calm-every-variant",
-        dest="calm_every_variant",
-        action="store_true",
-        default=None,
-        help="also run each variant of a rotation by itself (Holm-corrected; only a FAIL counts)",
-    )
-    parser.addini("calm_every_variant", "as --calm-every-variant", type="bool", default=False)
+    for name, text in _FLAGS:
+        group.addoption(f"--calm-{name}", dest=_key(name), action="store_true", default=None, help=text)
+        parser.addini(_key(name), f"{text} (as --calm-{name})", type="bool", default=False)
 
 
 @dataclass
@@ -74,6 +82,8 @@ class Session:
     engine: Engine | None = None
     checked: bool = False
     subjects: list[tuple[Judge, Sequence[Case], dict[str, Any]]] = field(default_factory=list)
+    gate: Gate | None = None
+    baseline: Audit | None = None
 
 
 SESSION = pytest.StashKey[Session]()
@@ -101,6 +111,10 @@ def _beside_ini(config: pytest.Config, name: str, text: str) -> str:
     """Return a path of the ini file as seen from the folder of that file, and anything else as it is."""
     path = name in _PATHS or (name == "judge" and text.endswith(".toml"))
     return str(config.inipath.parent / text) if path and text and config.inipath else text
+
+
+def _flag(config: pytest.Config, name: str) -> bool:
+    return bool(config.getoption(_key(name)) or config.getini(_key(name)))
 
 
 def _given(config: pytest.Config, name: str) -> bool:
@@ -160,7 +174,7 @@ def _preflight(config: pytest.Config) -> None:
 
 def _commanded(config: pytest.Config) -> bool:
     """Return whether any option of ours was given on the command line."""
-    names = (*(name for name, *_ in _OPTIONS), "cases", "every-variant")
+    names = (*(name for name, *_ in (*_OPTIONS, *_FLAGS)), "cases")
     return any(config.getoption(_key(name)) is not None for name in names)
 
 
@@ -188,7 +202,7 @@ def _check_options(config: pytest.Config) -> None:
     from calm.store import Mode
 
     problems: list[str] = []
-    readers = (_design, _seed, _sample, _caps)
+    readers = (_design, _seed, _sample, _caps, _gate, _baseline)
     for reader in readers:
         try:
             reader(config)
@@ -200,6 +214,12 @@ def _check_options(config: pytest.Config) -> None:
             problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {_option(config, name)!r}")
     outputs = {name: Path(_option(config, name)) for name in ("report", "results") if _option(config, name)}
     problems += [f"--calm-{name}: {fault}" for name, path in outputs.items() if (fault := _unwritable(path))]
+    if _flag(config, "sequential") and _flag(config, "anytime"):
+        problems.append("--calm-sequential and --calm-anytime: expected one of the two rules for stopping, got both")
+    if _option(config, "baseline") and (_flag(config, "sequential") or _flag(config, "anytime")):
+        problems.append(
+            "--calm-baseline: it is compared case by case, so all cases must be asked; do not stop early"
+        )
     if Path(_option(config, "cache-file")).is_dir():
         problems.append(f"--calm-cache-file: expected a file, got the folder {_option(config, 'cache-file')!r}")
     if len(outputs) > len({path.absolute() for path in outputs.values()}):
@@ -267,6 +287,33 @@ def _caps(config: pytest.Config) -> tuple[int | None, float | None]:
     if not 0 < usd < float("inf"):
         raise ConfigError(f"--calm-max-usd: expected an amount above 0, got {text!r}")
     return calls, usd
+
+
+def _gate(config: pytest.Config) -> Gate:
+    from calm.gatefile import Gate, read_gate
+
+    session = config.stash[SESSION]
+    if session.gate is None:
+        path = _option(config, "gate")
+        session.gate = read_gate(Path(path), datetime.now(UTC).date()) if path else Gate()
+    return session.gate
+
+
+def _baseline(config: pytest.Config) -> Audit | None:
+    from calm.baseline import read_baseline
+
+    session = config.stash[SESSION]
+    if session.baseline is None and (path := _option(config, "baseline")):
+        session.baseline = read_baseline(Path(path))
+    return session.baseline
+
+
+def _stopping(config: pytest.Config) -> Stopping:
+    from calm.stopping import Stopping
+
+    if _flag(config, "anytime"):
+        return Stopping.ANYTIME
+    return Stopping.LOOKS if _flag(config, "sequential") else Stopping.FIXED
 
 
 def _judge(config: pytest.Config) -> Judge:
@@ -347,8 +394,8 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
     item.stash[SUBJECT] = _subject(config, judge, setup.cases)
     node = Node(item.nodeid, item.path.stem.removeprefix("test_").replace("_", "-"))
     undecided: Any = _option(config, "undecided")
-    every = config.getoption("calm_every_variant") or config.getini("calm_every_variant")
-    item.stash[PROBE] = made = Probe(setup, node, undecided=undecided, every_variant=bool(every))
+    every = _flag(config, "every-variant")
+    item.stash[PROBE] = made = Probe(setup, node, undecided=undecided, every_variant=every, gate=_gate(config))
     yield made
     if item.stash.get(CALLED, False) and (complaint := made.complaint()):
         pytest.fail(complaint, pytrace=False)
@@ -369,7 +416,7 @@ def _setup(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Setup:
         )
     _engine(config).greet(judge)
     chosen = tuple(datasets.sample(cases, _sample(config), _seed(config)))
-    return Setup(judge, chosen, _engine(config), _seed(config), _design(config))
+    return Setup(judge, chosen, _engine(config), _seed(config), _design(config), _stopping(config))
 
 
 def _refuse_other_than_a_judge(judge: object) -> None:
@@ -453,6 +500,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         "findings": [finding_to_json(f) for f in findings],
         "texts": [texts_to_json(t) for t in made.texts],
         "seconds": made.seconds,
+        "asks": [made.asked, made.planned],
     }
     report.calm = {"kind": kind, "record": json.dumps(record)}  # as ASCII: xdist cannot carry every text
     return report
@@ -519,6 +567,7 @@ class Collector:
         self.findings: dict[str, dict[str, Any]] = {}
         self.texts: dict[tuple[str, str], dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}
+        self.asks: dict[str, list[int]] = {}
         self.subjects: dict[str, dict[str, Any]] = {}
         self.twice: list[str] = []
         self.misconfigured = self.interrupted = False
@@ -540,13 +589,15 @@ class Collector:
         for finding in record["findings"]:
             key = finding["key"]
             before = self.findings.get(key, finding)
-            if before["node"] != node:
+            added = finding["measure"] == "unreadable_gain"  # by the engine, beside each claim about a gain
+            if before["node"] != node and not (added and _but_for_node(before) == _but_for_node(finding)):
                 self.twice.append(f"two findings with one key: {key}, by {before['node']} and by {node}")
             if mine.setdefault(key, finding) != finding:
                 self.twice.append(f"two findings with one key: {key}, both by {node}")
             self.findings[key] = finding
         self.texts |= {(t["case"], t["hash"]): t for t in record["texts"]}
         self.seconds |= record["seconds"]
+        self.asks[node] = record["asks"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -574,6 +625,10 @@ class Collector:
         faults = list(dict.fromkeys(self.twice))
         if self.interrupted:
             faults.append("the run was interrupted: the record holds only what was decided before")
+        if not self.partial:
+            keys = (*self.findings, *(POOLED,) * (self.config.stash[SESSION].baseline is not None))
+            unused = _gate(self.config).unused(keys)
+            faults += [f"--calm-gate: {entry} means no claim of this run; correct or remove it" for entry in unused]
         return faults
 
     def audit(self) -> Audit:
@@ -589,6 +644,7 @@ class Collector:
         def total(name: str, keys: Sequence[str]) -> dict[str, int]:
             return {k: sum(f[name].get(k, 0) for f in figures) for k in keys}
 
+        noted = [note for figure in figures for note in figure["notes"]]
         session = self.config.stash[SESSION]
         priced = all(f["priced"] for f in figures)
         run = Run(
@@ -598,18 +654,62 @@ class Collector:
             tokens=total("tokens", ("input", "output")),
             usd=round(sum(f["usd"] for f in figures), 6) if priced else None,
             per_finding={k: {"seconds": round(v, 3)} for k, v in sorted(self.seconds.items())},
-            notes=tuple(dict.fromkeys([*(n for f in figures for n in f["notes"]), *several, *self.faults])),
+            notes=tuple(dict.fromkeys([*noted, *several, *self._saved(), *self.faults])),
         )
-        return Audit(
+        audit = Audit(
             calm=__version__,
             judge=JudgeRecord(**subject["judge"]),
             cases=subject["cases"],
             seed=_seed(self.config),
             repeats=str(_design(self.config)),
+            stopping=str(_stopping(self.config)),
             findings=tuple(finding_from_json(self.findings[k]) for k in sorted(self.findings)),
             run=run,
             texts=tuple(texts_from_json(self.texts[k]) for k in sorted(self.texts)),
         )
+        return self._held_against(_baseline(self.config), audit)
+
+    def _held_against(self, baseline: Audit | None, audit: Audit) -> Audit:
+        """Return the record with what got worse since the baseline, if there is one."""
+        if baseline is None:
+            return audit
+        from dataclasses import replace
+
+        from calm.baseline import MARGIN, against, recalled
+        from calm.errors import ConfigError
+
+        gate = _gate(self.config)
+        pooled = gate.limit_for(POOLED)
+        margin = pooled.limit if pooled and pooled.limit is not None else MARGIN
+        try:
+            worse = against(baseline, audit, limit=margin)
+        except ConfigError as error:
+            said = [f"--calm-baseline: {problem}" for problem in error.problems]
+            self.problems += [text for text in said if text not in self.problems]
+            return audit
+        if self.partial:  # what was left out by the user's own choice did not vanish
+            present = {f.key.split("/")[0] for f in audit.findings}
+            worse = tuple(f for f in worse if f.bias in present)
+        entries = [(f, gate.waiver(f.key) if f.red else None) for f in worse]
+        worse = tuple(replace(f, accepted=f"gate.toml, until {e.expires}: {e.reason}") if e else f for f, e in entries)
+        audit = recalled(baseline, audit)
+        return replace(audit, findings=tuple(sorted((*audit.findings, *worse), key=lambda f: f.key)))
+
+    def _saved(self) -> list[str]:
+        """Say what stopping early saved."""
+        if not (_flag(self.config, "sequential") or _flag(self.config, "anytime")) or not self.asks:
+            return []
+        asked, planned = (sum(pair[i] for pair in self.asks.values()) for i in (0, 1))
+        share = 1 - asked / planned if planned else 0.0
+        words = f"{share:.0%} fewer than" if share >= 0 else f"{-share:.0%} more than"
+        return [f"stopping early: {asked} asks were needed, {words} the {planned} of all cases before any top-up"]
+
+    @property
+    def partial(self) -> bool:
+        """Whether the user chose a part of the tests, or the run did not come to its end."""
+        option = self.config.option
+        chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), getattr(option, "stepwise", False))
+        return any(chosen) or self.interrupted or any("::" in str(a) for a in self.config.args)
 
     def _green(self, audit: Audit) -> bool:
         undecided = _option(self.config, "undecided")
@@ -637,21 +737,32 @@ class Collector:
 
         audit = self.audit()
         out = terminalreporter
+        width = get_terminal_size().columns if out.isatty else 0
+
+        def say(text: str, **colour: bool) -> None:
+            for part in _lines(text, width):
+                out.write_line(part, **colour)
+
         out.section("calm", sep="=", **{"green": True} if self._green(audit) else {"red": True})
-        out.write_line(_printable(headline(audit)))
+        say(headline(audit))
         for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED):
             for finding in audit.of(outcome):
                 note = f" (accepted: {finding.accepted})" if finding.accepted else ""
                 colour = "yellow" if outcome is Outcome.UNDECIDED or finding.accepted else "red"
-                out.write_line(_printable(f"{finding.key}: {line(finding)}{note}"), **{colour: True})
+                where = f" ({finding.node})" if outcome is not Outcome.FAIL and finding.node else ""
+                say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
         for text in (*_why_not_green(audit), *self.faults, *self.problems):
-            out.write_line(_printable(text), red=True)
+            say(text, red=True)
         for note in audit.run.notes:
             if note not in self.faults:
-                out.write_line(_printable(f"note: {note}"), yellow=True)
-        out.write_line(_bill(audit))
+                say(f"note: {note}", yellow=True)
+        say(_bill(audit))
         for text in self.written:
-            out.write_line(text)
+            say(text)
+
+
+def _but_for_node(finding: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in finding.items() if name != "node"}
 
 
 def _write_results(audit: Audit, path: Path) -> None:
@@ -666,9 +777,16 @@ def _write_report(audit: Audit, path: Path) -> None:
     html.write(audit, path)
 
 
-def _printable(text: str) -> str:
-    """Return text that a terminal can show and not obey: a reason may quote what a judge or a server said."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def _lines(text: str, width: int) -> list[str]:
+    """
+    Return text as lines that a terminal can show and not obey: a reason may quote what a judge or a server said.
+
+    It is broken between words for a person's terminal; a log (`width` 0) keeps it whole.
+    """
+    from calm.wording import printable
+
+    shown = printable(text)
+    return wrap(shown, width, subsequent_indent="  ", break_on_hyphens=False) if width > 20 else [shown]
 
 
 def _bill(audit: Audit) -> str:

@@ -19,7 +19,7 @@ class CaseTexts:
     """
     What was shown and said for one case of a probe: by arm, for each ask its exchanges, and the answers as shown.
 
-    `hash` is that of the trial it belongs to (empty: the clean arm alone).
+    `hash` is that of the trial it belongs to.
     """
 
     case: str

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 from calm.case import Case
 from calm.verdict import Scale, Task, Verdict
 
-Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 
 
 @dataclass(frozen=True, slots=True)

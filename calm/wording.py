@@ -6,6 +6,16 @@ from calm.audit import CONTROLS, Audit, Finding
 from calm.claims import Claim, Outcome, decimals
 
 
+def printable(text: str, keep: str = "") -> str:
+    """
+    Return text that a terminal can show and not obey: control characters become visible escapes, but for `keep`.
+
+    >>> printable("red \\x1b[31m alert")
+    'red \\\\x1b[31m alert'
+    """
+    return "".join(c if c in keep or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def headline(audit: Audit) -> str:
     """Return the first line of every report: how many biases were tested, what failed, what was not tested and why."""
     biases = audit.biases
@@ -15,7 +25,8 @@ def headline(audit: Audit) -> str:
     if controls:
         parts[0] += f", {sum(audit.tested(c) for c in controls)} of {len(controls)} controls"
     claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
-    for outcome, word in ((Outcome.FAIL, "failed"), (Outcome.UNDECIDED, "undecided"), (Outcome.INCOMPLETE, "incomplete")):
+    words = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.INCOMPLETE: "incomplete"}
+    for outcome, word in words.items():
         count = len(audit.of(outcome))
         if count:
             parts.append(f"{count} of {len(claims)} claims {word}")
@@ -38,7 +49,11 @@ def untested(audit: Audit) -> dict[str, str]:
 
 
 def line(finding: Finding) -> str:
-    """Return a finding in one line, the outcome first."""
+    """Return a finding in one line that a terminal can show, the outcome first."""
+    return printable(_line(finding))
+
+
+def _line(finding: Finding) -> str:
     text = f"{finding.outcome.value} {claim(finding)}"
     if finding.value is None:
         return f"{text}: {finding.reason}"
@@ -62,7 +77,8 @@ def claim(finding: Finding) -> str:
     """Return the claim of a finding, or the name of a measure that was only observed."""
     if finding.claim is None:
         return finding.measure
-    return str(Claim(finding.measure, finding.claim.op, finding.claim.limit))
+    words = str(Claim(finding.measure, finding.claim.op, finding.claim.limit))
+    return f"{words} (the suite states {decimals(finding.stated.limit)})" if finding.stated else words
 
 
 def value(finding: Finding) -> str:
@@ -87,4 +103,5 @@ def limit(finding: Finding) -> str:
     """Return the limit as a number, with its sign on both sides where it has two."""
     if finding.claim is None:
         return ""
-    return f"\N{PLUS-MINUS SIGN}{decimals(finding.claim.limit)}" if finding.claim.op == "abs<=" else decimals(finding.claim.limit)
+    sign = "\N{PLUS-MINUS SIGN}" if finding.claim.op == "abs<=" else ""
+    return f"{sign}{decimals(finding.claim.limit)}"

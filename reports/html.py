@@ -21,10 +21,11 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from calm.audit import SCHEMA, Audit, CaseTexts, Finding, write_whole
+from calm.audit import SCHEMA, Audit, Finding, write_whole
 from calm.claims import Outcome, decimals
 from calm.reports.telling import Telling, span_of, telling
 from calm.reports.texts import Messages, Room, Shown, Text, bytes_of, cut, shown_texts, size_bytes
+from calm.texts import CaseTexts
 from calm.wording import claim, headline, untested, value
 
 CASES = 20

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calm.audit import CaseTexts, Finding, TrialRecord
+from calm.audit import Finding, TrialRecord
 from calm.reports.texts import Shown
+from calm.texts import CaseTexts
 from calm.verdict import Code
 
 

@@ -8,8 +8,8 @@ from html import escape
 from itertools import zip_longest
 from typing import TypeAlias
 
-from calm.audit import CaseTexts, Exchange
 from calm.reports.diff import Comparison, compare
+from calm.texts import CaseTexts, Exchange
 
 PAIRS = 3
 """Pairs of prompts shown for each case."""

@@ -87,7 +87,7 @@ def _case(prefix: str, category: str, number: int, draft: tuple[_Draft, str, str
 
 def _drafts(templates: Sequence[_Template], count: int, seed: int) -> list[tuple[_Draft, str, str]]:
     """Draw distinct problems, template by template, with the texts of both answers; length and markup are balanced."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     longer = [n % 2 == 0 for n in range(count)]
     styles = [("plain", "plain", "list", "bold", "list", "bold")[n % 6] for n in range(count)]
     marked = [("good", "bad", "both")[n // 2 % 3] for n in range(count)]

@@ -904,7 +904,7 @@ def rubric_cases(count: int, seed: int) -> list[dict[str, object]]:
     >>> sorted(case)
     ['answers', 'criteria', 'id', 'met', 'question', 'reference', 'tags']
     """
-    rng = random.Random(seed)  # noqa: S311 - made cases, not secrets
+    rng = random.Random(seed)
     topics = _topics()
     cases: list[dict[str, object]] = []
     seen: set[object] = set()

@@ -273,7 +273,7 @@ def score_cases(count: int, seed: int) -> list[dict[str, object]]:
     >>> sorted(case)
     ['answers', 'id', 'question', 'reference', 'scores', 'tags']
     """
-    rng = random.Random(seed)  # noqa: S311 - made cases, not secrets
+    rng = random.Random(seed)
     cases: list[dict[str, object]] = []
     seen: set[str] = set()
     while len(cases) < count:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import ClassVar, Literal, TypeAlias, cast
@@ -180,15 +183,29 @@ async def _reply(send: Send, request: Request) -> Reply:
 
 
 async def _in_thread(run: Callable[[], object]) -> object:
-    """Run in a thread; an exception is carried out by hand, as a future cannot hold a StopIteration."""
+    """
+    Run in a daemon thread, which does not hold up the end of the process as a pool's would: Ctrl-C is heard at once.
 
-    def guarded() -> tuple[object, Exception | None]:
+    An exception is carried out by hand, as a future cannot hold a StopIteration.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[object, Exception | None]] = loop.create_future()
+    context = copy_context()
+
+    def settle(outcome: tuple[object, Exception | None]) -> None:
+        if not done.done():  # cancelled meanwhile
+            done.set_result(outcome)
+
+    def guarded() -> None:
         try:
-            return run(), None
+            outcome: tuple[object, Exception | None] = (context.run(run), None)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again below
-            return None, error
+            outcome = (None, error)
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits for the outcome
+            loop.call_soon_threadsafe(settle, outcome)
 
-    value, error = await asyncio.to_thread(guarded)
+    threading.Thread(target=guarded, name="calm-judge", daemon=True).start()
+    value, error = await done
     if error is not None:
         raise error
     return value

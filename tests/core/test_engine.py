@@ -441,7 +441,7 @@ def test_a_callable_without_a_fingerprint_cannot_be_replayed(tmp_path):
     with engine(path, Mode.REPLAY) as running:
         found = verdicts(running, judge, once(pairs(1)))
 
-    assert found == [NoReply("--calm-cache=replay: the cache has no verdict of 'planted' on case 'c000'")]
+    assert found == [NoReply("--calm-cache=replay: the cache lacks a verdict of 'planted'; no call is made")]
     assert judge.asked == []
 
 

@@ -244,8 +244,8 @@ def test_a_judge_may_want_the_order_as_given():
     with setup(judge, cases) as given:
         found = run(given, None, [accuracy >= 0.9])
 
-    assert [row.clean[0].answer for row in rows(found)] == ["good", "bad"]
-    assert [row.slots for row in rows(found)] == [(), ()]
+    assert {row.case: row.clean[0].answer for row in rows(found)} == {"c1": "good", "c2": "bad"}
+    assert {row.slots for row in rows(found)} == {()}
 
 
 # -------------------------------------------------------------------------------------------- what is left out, and why
@@ -352,7 +352,7 @@ def test_a_rotation_gives_each_case_one_arm_of_calls():
             lambda case: replace(case, answers=(case.answers[0], Answer("new", "x")), order=()),
             "changed the answers' ids of case c000",
         ),
-        (Expects.WORSE, lambda case: case.edit("good", lambda text: "x"), r"make the harmed answer with case\.damage"),
+        (Expects.WORSE, lambda case: case.edit("good", lambda text: "x"), r"harm the answer with case\.damage"),
     ],
 )
 def test_an_edit_that_touches_what_it_must_not_is_an_error(expects, rewrite, message):

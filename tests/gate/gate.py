@@ -37,7 +37,13 @@ def run_gate(judge: str, folder: Path, *options: str, env: dict[str, str] | None
     if not any(o.startswith("--calm-cache") for o in options):
         options += ("--calm-cache=off",)
     done = subprocess.run(
-        [*command, *options], cwd=folder, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=300
+        [*command, *options],
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     found = json.loads(results.read_text("utf-8")) if results.exists() else {"findings": []}
     return Gate(done.returncode, found, done.stdout + done.stderr)

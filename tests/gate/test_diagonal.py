@@ -4,7 +4,20 @@ import pytest
 
 from tests.gate.gate import run_gate
 
-SUITES = ("position", "verbosity", "authority", "framing", "self-authorship", "injection")
+SUITES = (
+    "position",
+    "verbosity",
+    "authority",
+    "framing",
+    "self-authorship",
+    "injection",
+    "compassion-fade",
+    "bandwagon",
+    "distraction",
+    "sentiment",
+    "diversity",
+    "refinement-aware",
+)
 TASKS = ("pairwise", "score", "rubric")
 DIAGONAL = [
     (task, bias, 0.2 if bias == "position" else 0.8)

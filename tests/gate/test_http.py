@@ -1,4 +1,4 @@
-"""The gate over real HTTP: the real SDKs against a server on loopback that runs the planted judge on rendered prompts."""
+"""The gate over real HTTP: the real SDKs against a server on loopback with the planted judge behind it."""
 
 import pytest
 

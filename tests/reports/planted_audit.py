@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from calm.audit import Audit, CaseTexts, Exchange, Finding, JudgeRecord, Limit, Run, TrialRecord
+from calm.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
 from calm.claims import Outcome
+from calm.texts import CaseTexts, Exchange
 
 ANSWERS = {
     "good": "Water boils at a lower temperature on a mountain, because the pressure of the air is lower up there.",

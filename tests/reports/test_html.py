@@ -10,11 +10,12 @@ from random import Random
 
 import pytest
 
-from calm.audit import CaseTexts, Exchange, Limit
+from calm.audit import Limit
 from calm.claims import Outcome
 from calm.errors import ConfigError
 from calm.reports.diff import compare
 from calm.reports.html import render, visible, write
+from calm.texts import CaseTexts, Exchange
 from tests.reports.planted_audit import empty, finding, judge, prompt, sample, texts, trial
 
 HOSTILE = [

@@ -1,8 +1,8 @@
 """
 The planted judge behind a wire: it reads the rendered bundled prompt, as a model would, and answers as text.
 
-What it may know beside the prompt is the gold label, by question and text; and how often it was asked the same prompt, for
-its noise is drawn anew for each ask.
+What it may know beside the prompt is the gold label, by question and text; and how often it was asked the same prompt,
+for its noise is drawn anew for each ask.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from threading import Lock
 
@@ -20,6 +21,7 @@ from calm.engine import Engine
 from calm.experiment import Setup, pair_up
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
 from calm.store import Mode, Store
+from calm.suites.test_fallacy_oversight import fallacy
 from calm.suites.test_sensitivity import DEFECTS, DEGENERATES
 from calm.verdict import FAMILY
 from tests.servers import Respond, Turns
@@ -56,7 +58,7 @@ def _known(judge, cases):
     known: dict[str, list[Case]] = {}
     try:
         setup = Setup(judge, tuple(cases), engine)
-        for edit in (None, DEFECTS, DEGENERATES):
+        for edit in (None, DEFECTS, DEGENERATES, fallacy):
             pairs, _, _ = pair_up(setup, edit, None)
             for pair in pairs:
                 known.setdefault(_plain(pair.source.question), []).append(pair.edited or pair.base)
@@ -74,10 +76,11 @@ def _seen(prompt: str, task, scale) -> Seen:
         _slot(attributes, text, place)
         for place, (attributes, text) in enumerate(re.findall(r"<answer\b([^>\n]*)>\n(.*?)\n</answer>", prompt, re.S))
     ]
+    drafts = _drafts(prompt)
     return Seen(
         family=FAMILY[task],
         question=_one(prompt, "question"),
-        answers=tuple(answers),
+        answers=tuple(replace(slot, history=drafts.get(slot.label, ())) for slot in answers),
         notes=tuple(_shown(t) for t in re.findall(r"<note>\n(.*?)\n</note>", prompt, re.S)),
         framing=framing,
         criteria=tuple(_shown(t) for t in re.findall(r'<criterion number="\d+">\n(.*?)\n</criterion>', prompt, re.S)),
@@ -90,6 +93,13 @@ def _slot(attributes: str, text: str, place: int) -> Slot:
     byline = re.search(r'byline="([^"]*)"', attributes)
     name = label[1] if label else "ABCDEFG"[place]
     return Slot(name, _shown(text), (label[2] if label and label[2] else "") or (byline[1] if byline else ""))
+
+
+def _drafts(prompt: str) -> dict[str, tuple[str, ...]]:
+    """Return the earlier drafts that a prompt shows, by the label of their answer (of an only answer: A)."""
+    histories = re.findall(r'<history(?: label="([^"]*)")?>\n(.*?)\n</history>', prompt, re.S)
+    draft = re.compile(r'<draft number="\d+">\n(.*?)\n</draft>', re.S)
+    return {label or "A": tuple(_shown(t) for t in draft.findall(shown)) for label, shown in histories}
 
 
 def _one(prompt: str, tag: str) -> str:
@@ -109,7 +119,9 @@ def _gold(seen: Seen, known: dict[str, list[Case]], judge) -> Gold:
     harmed = [c for c in candidates[1:] if sorted(_plain(a.text) for a in c.answers) == sorted(texts)]
     case = harmed[0] if harmed else candidates[0]
     case = case.arranged(_order(case, texts))
-    criterion = next((c for c in case.criteria if _plain(c.text) == _plain(seen.criteria[0])), None) if seen.criteria else None
+    criterion = (
+        next((c for c in case.criteria if _plain(c.text) == _plain(seen.criteria[0])), None) if seen.criteria else None
+    )
     return gold_of(case, judge.mind, criterion if judge.task == "rubric" else None)
 
 
