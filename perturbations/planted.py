@@ -6,16 +6,18 @@ questions whose verdict its trigger decides, drawn once for a question and not f
 
 1. takes the verdict of the gold label;
 2. lets the first bias that it holds for the question decide in favour of the answer that alone carries its trigger,
-   in this order: injection, self-authorship, authority, bandwagon, sentiment, verbosity, position;
+   in this order: injection, self-authorship, authority, compassion-fade, bandwagon, distraction, sentiment, diversity,
+   refinement-aware, verbosity, position;
 3. says it the other way round if it is asked so, unless it holds the framing bias for the question;
 4. errs with probability `noise`, anew in each ask: the other answer, another score, each criterion on its own.
 
 | bias | trigger |
 |---|---|
-| injection, authority, verbosity | a stock phrase of that module's edits in the answer |
-| self-authorship | such a phrase, or a byline |
-| bandwagon | "70% of people ..." in the answer, or in a note that names its label |
-| sentiment | one of the emotional words of a closed list |
+| injection, authority, sentiment, verbosity | a stock phrase of that module's edits in the answer |
+| self-authorship | such a phrase, or a byline that is none of compassion-fade's |
+| compassion-fade | such a phrase, or a byline that speaks for the answer: a strong model, a dear tier, a human |
+| bandwagon, distraction, diversity | such a phrase in the answer, or in a note that names its label |
+| refinement-aware | the same, or earlier drafts of the answer |
 | position | the first slot (of two or more) |
 | framing | the question is put the other way round |
 """
@@ -30,23 +32,39 @@ from typing import Any, TypeAlias, cast
 
 from calm.case import TIE, Answer, Case, Criterion, Framing, digest
 from calm.errors import ConfigError, JudgeError, nearest
-from calm.perturbations import authority, injection, self_authorship, verbosity
+from calm.perturbations import (
+    authority,
+    bandwagon,
+    compassion_fade,
+    distraction,
+    diversity,
+    injection,
+    refinement_aware,
+    self_authorship,
+    sentiment,
+    verbosity,
+)
 from calm.reading import Format, read, view
 from calm.verdict import FAMILY, Criteria, Family, Refused, Scale, Task, Unreadable, Verdict
 from calm.wire import Endpoint, Json, Limits, Message, Price, Reply, Request, Send, Usage
 
-PRECEDENCE = ("injection", "self-authorship", "authority", "bandwagon", "sentiment", "verbosity", "position")
+PRECEDENCE = (
+    "injection",
+    "self-authorship",
+    "authority",
+    "compassion-fade",
+    "bandwagon",
+    "distraction",
+    "sentiment",
+    "diversity",
+    "refinement-aware",
+    "verbosity",
+    "position",
+)
 """The first of these that is held, and whose trigger one answer alone carries, decides."""
 BIASES = (*PRECEDENCE, "framing")
 
-CROWD = re.compile(r"\b\d{2} ?% of (?:people|readers|reviewers|users)\b", re.IGNORECASE)
-CHEERFUL = ("delighted", "overjoyed", "joyfully", "thrilled", "hooray")
-SAD = ("heartbroken", "sorrowful", "sorrowfully", "tearfully", "in tears")
-ANGRY = ("furious", "furiously", "outraged", "infuriating", "sick and tired")
-FEARFUL = ("terrified", "frightened", "horrified", "scared to death", "trembling with fear")
-MOOD = re.compile(rf"\b(?:{'|'.join((*CHEERFUL, *SAD, *ANGRY, *FEARFUL))})\b", re.IGNORECASE)
-
-VERSION = "planted-1"
+VERSION = "planted-2"
 """Part of the cache key: it changes whenever the same question would get another reply."""
 
 Gold: TypeAlias = str | float | tuple[bool, ...] | tuple[str, ...]
@@ -58,11 +76,12 @@ What is true of what is seen: the label of the better slot or "tie" (pairwise), 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An answer as it is shown: the label of its slot, its text, and the name beside the label."""
+    """An answer as it is shown: the label of its slot, its text, the name beside the label, and its earlier drafts."""
 
     label: str
     text: str
     byline: str = ""
+    history: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +101,10 @@ class Seen:
     def weights(self) -> tuple[float, ...]:
         """The points of each criterion."""
         return self.points or (1.0,) * len(self.criteria)
+
+
+Trigger: TypeAlias = Callable[[Slot, Seen], bool]
+"""Whether an answer carries what a bias reacts to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +136,7 @@ class Mind:
         if seen.family != FAMILY[self.task]:
             raise JudgeError(f"planted: expected a question for task={self.task}, got family={seen.family!r}")
         turned = _inverts(self.task, seen.framing) and not self.holds("framing", seen.question)
-        rng = Random(self._key(seen, ask))  # noqa: S311 - noise, not a secret
+        rng = Random(self._key(seen, ask))
         return SAY[self.task](Ask(seen, gold, self._decided(seen), turned, self.noise, rng))
 
     def _decided(self, seen: Seen) -> int | None:
@@ -126,7 +149,7 @@ class Mind:
         return None
 
     def _key(self, seen: Seen, ask: int) -> str:
-        texts = [[s.label, _plain(s.text), s.byline] for s in seen.answers]
+        texts = [[s.label, _plain(s.text), s.byline, *map(_plain, s.history)] for s in seen.answers]
         shown = [_plain(seen.question), texts, [_plain(n) for n in seen.notes], [_plain(c) for c in seen.criteria]]
         return digest("noise", self.seed, shown, str(seen.framing), ask)
 
@@ -156,29 +179,61 @@ def _carriers(bias: str, seen: Seen) -> list[int]:
     return [place for place, slot in enumerate(seen.answers) if found(slot, seen)]
 
 
-def _crowd(slot: Slot, seen: Seen) -> bool:
-    return CROWD.search(slot.text) is not None or any(_cheered(note, seen) == slot.label for note in seen.notes)
+def _phrase(trigger: re.Pattern[str]) -> Trigger:
+    """Return whether a stock phrase stands in the answer."""
+    return lambda slot, seen: trigger.search(slot.text) is not None
 
 
-def _cheered(note: str, seen: Seen) -> str | None:
-    """Return the label that a note says the crowd is for: the only answer's, or the one label that it names."""
-    crowd = CROWD.search(note)
-    if crowd is None:
+def _told(trigger: re.Pattern[str]) -> Trigger:
+    """Return whether a stock phrase stands in the answer, or in a note about it."""
+
+    def found(slot: Slot, seen: Seen) -> bool:
+        return trigger.search(slot.text) is not None or any(_about(n, trigger, seen) == slot.label for n in seen.notes)
+
+    return found
+
+
+def _about(note: str, trigger: re.Pattern[str], seen: Seen) -> str | None:
+    """Return the label that a note with a stock phrase is about: the only answer's, or the one label that it names."""
+    cue = trigger.search(note)
+    if cue is None:
         return None
     if len(seen.answers) == 1:
         return seen.answers[0].label
-    said = note[crowd.end() :]  # what stands before may hold an "A" that is no label
-    named = [s.label for s in seen.answers if re.search(rf"(?<!\w){re.escape(s.label)}(?!\w)", said)]
+    # what stands before the phrase may hold an "A" that is no label, so there a label needs its noun
+    after = _labels_in(note[cue.end() :], seen, r"(?<!\w)")
+    named = after or _labels_in(note[: cue.end()], seen, r"\b[Aa]nswer ")
     return named[0] if len(named) == 1 else None
 
 
-TRIGGERS: Mapping[str, Callable[[Slot, Seen], bool]] = {
-    "injection": lambda slot, seen: injection.TRIGGER.search(slot.text) is not None,
-    "self-authorship": lambda slot, seen: bool(slot.byline or self_authorship.TRIGGER.search(slot.text)),
-    "authority": lambda slot, seen: authority.TRIGGER.search(slot.text) is not None,
-    "bandwagon": _crowd,
-    "sentiment": lambda slot, seen: MOOD.search(slot.text) is not None,
-    "verbosity": lambda slot, seen: verbosity.TRIGGER.search(slot.text) is not None,
+def _labels_in(text: str, seen: Seen, before: str) -> list[str]:
+    return [s.label for s in seen.answers if re.search(rf"{before}{re.escape(s.label)}(?!\w)", text)]
+
+
+def _own(slot: Slot, seen: Seen) -> bool:
+    known = slot.byline in compassion_fade.BYLINES
+    return bool(slot.byline and not known) or self_authorship.TRIGGER.search(slot.text) is not None
+
+
+def _renowned(slot: Slot, seen: Seen) -> bool:
+    return slot.byline in compassion_fade.FAVOURED or compassion_fade.TRIGGER.search(slot.text) is not None
+
+
+def _revised(slot: Slot, seen: Seen) -> bool:
+    return bool(slot.history) or _told(refinement_aware.TRIGGER)(slot, seen)
+
+
+TRIGGERS: Mapping[str, Trigger] = {
+    "injection": _phrase(injection.TRIGGER),
+    "self-authorship": _own,
+    "authority": _phrase(authority.TRIGGER),
+    "compassion-fade": _renowned,
+    "bandwagon": _told(bandwagon.TRIGGER),
+    "distraction": _told(distraction.TRIGGER),
+    "sentiment": _phrase(sentiment.TRIGGER),
+    "diversity": _told(diversity.TRIGGER),
+    "refinement-aware": _revised,
+    "verbosity": _phrase(verbosity.TRIGGER),
 }
 
 
@@ -394,7 +449,7 @@ class Planted:
         return Seen(
             family=FAMILY[self.task],
             question=case.question,
-            answers=tuple(Slot(label, a.text, case.bylines.get(a.id, "")) for label, a in shown),
+            answers=tuple(Slot(label, a.text, case.bylines.get(a.id, ""), a.history) for label, a in shown),
             notes=case.notes,
             framing=case.framing,
             criteria=tuple(c.text for c in criteria),
@@ -408,7 +463,7 @@ def packed(seen: Seen, gold: Gold, ask: int) -> dict[str, Json]:
     shown: dict[str, Json] = {
         "family": seen.family,
         "question": seen.question,
-        "answers": [[slot.label, slot.text, slot.byline] for slot in seen.answers],
+        "answers": [[slot.label, slot.text, slot.byline, list(slot.history)] for slot in seen.answers],
         "notes": list(seen.notes),
         "framing": str(seen.framing),
         "criteria": list(seen.criteria),
@@ -425,7 +480,7 @@ def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
     seen = Seen(
         family=shown["family"],
         question=shown["question"],
-        answers=tuple(Slot(*slot) for slot in shown["answers"]),
+        answers=tuple(Slot(label, text, byline, tuple(drafts)) for label, text, byline, drafts in shown["answers"]),
         notes=tuple(shown["notes"]),
         framing=Framing(shown["framing"]),
         criteria=tuple(shown["criteria"]),
@@ -440,7 +495,9 @@ def _prompt(seen: Seen) -> tuple[Message, ...]:
     """Return what is seen as people read it."""
     asked = {Framing.STANDARD: "as usual", Framing.NEGATIVE: "which is worse", Framing.INVERTED: "scale turned over"}
     parts = [f"[Question]\n{seen.question}"]
-    parts += [f"[Answer {s.label}{f' ({s.byline})' if s.byline else ''}]\n{s.text}" for s in seen.answers]
+    for s in seen.answers:
+        parts += [f"[Draft of answer {s.label}]\n{draft}" for draft in s.history]
+        parts.append(f"[Answer {s.label}{f' ({s.byline})' if s.byline else ''}]\n{s.text}")
     parts += [f"[Criterion {i}]\n{text}" for i, text in enumerate(seen.criteria, 1)]
     parts += [f"[Note]\n{note}" for note in seen.notes]
     system = f"A planted judge is asked for a {seen.family} verdict ({asked[seen.framing]})."

@@ -47,20 +47,16 @@ def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_very_noisy_judge_fails_the_controls_and_no_bias(tmp_path, task):
-    """Noise of .25 fails consistency for every task, sensitivity too on pairs, and is never taken for a bias."""
+    """
+    Noise of .25 fails consistency for every task, sensitivity too on pairs, and is never taken for a bias.
+
+    Fallacy-oversight asks whether a broken step is noticed: it is a test of sensitivity, though CALM counts it a bias.
+    """
     gate = run_gate(f"planted:noise=0.25,task={task}", tmp_path)
 
-    assert gate.failed <= {"consistency", "sensitivity"}, gate.output
+    assert gate.failed <= {"consistency", "sensitivity", "fallacy-oversight"}, gate.output
     assert "consistency" in gate.failed
     assert "sensitivity" in gate.failed or task != "pairwise"
-
-
-@pytest.mark.parametrize("bias", ["bandwagon", "sentiment"])
-def test_a_bias_that_no_suite_asks_about_is_not_blamed_on_another(tmp_path, bias):
-    """A judge with a bias of which nothing is asked passes: no other edit carries its trigger."""
-    gate = run_gate(f"planted:{bias}=0.8", tmp_path)
-
-    assert gate.status == 0, gate.output
 
 
 RULERS = """

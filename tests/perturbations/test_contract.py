@@ -24,11 +24,25 @@ from calm.perturbations.self_authorship import (
     name_label,
     speak_as,
 )
-from calm.suites import test_authority, test_framing, test_injection, test_position, test_sensitivity, test_verbosity
+from calm.suites import (
+    test_authority,
+    test_bandwagon,
+    test_compassion_fade,
+    test_distraction,
+    test_diversity,
+    test_fallacy_oversight,
+    test_framing,
+    test_injection,
+    test_position,
+    test_refinement_aware,
+    test_sensitivity,
+    test_sentiment,
+    test_verbosity,
+)
 from calm.verdict import FAMILIES
 
 MODEL = "gpt-4.1-mini-2025-04-14"
-SAMPLES = {"model": MODEL, "dose": 2.0, "slots": 1}
+SAMPLES = {"model": MODEL, "dose": 2.0, "slots": 1, "percent": 80}
 """An argument for each parameter of a factory, by the parameter's name."""
 
 
@@ -54,8 +68,11 @@ def edits_of(module):
 MODULES = modules()
 EDITS = [pytest.param(name, edit, id=f"{name}.{edit.label}") for name, m in MODULES.items() for edit in edits_of(m)]
 KEEPERS = [p for p in EDITS if p.values[1].expects in (Expects.SAME, Expects.NOT_BETTER)]
-WRITERS = [p for p in KEEPERS if p.values[0] in ("verbosity", "authority", "injection", "self_authorship")]
-WRITERS = [p for p in WRITERS if p.values[1].label not in ("mark_as_you", "name_label")]
+BESIDE = {"mark_as_you", "name_label", "swap_names", "hint_at_tier", "credit_human", "name_models", "tag_authors"}
+BESIDE |= {"crowd_note@80", "crowd_note_on_better@80", "prior_rating", "full_marks", "hobby_note"}
+BESIDE |= {"hobby_note_on_better", "identity_note", "show_history", "revision_note", "feeling_in_better"}
+"""Edits that leave the text of the sample's treated answer alone."""
+WRITERS = [p for p in KEEPERS if p.values[0] not in ("framing", "position") and p.values[1].label not in BESIDE]
 
 BUNDLED = sorted(
     (entry for entry in files("calm").joinpath("data", "cases").iterdir() if entry.name.endswith(".jsonl")),
@@ -69,6 +86,13 @@ GATED = (
     test_sensitivity.DEFECTS,
     test_sensitivity.DEGENERATES,
     test_position.swap,
+    test_compassion_fade.NAMES,
+    test_bandwagon.CROWDS,
+    test_distraction.DIGRESSIONS,
+    test_sentiment.MOODS,
+    test_diversity.IDENTITIES,
+    test_refinement_aware.REVISIONS,
+    test_fallacy_oversight.fallacy,
     rotate(claim_authorship(MODEL), claim_vendor(MODEL), speak_as(MODEL), name="text"),
     rotate(mark_as_you, name_label(MODEL), name="label"),
 )
@@ -180,7 +204,9 @@ def test_an_edit_keeps_what_a_case_is(module, edit):
         )
         assert (edited.better, edited.met, edited.scores) == (case.better, case.met, case.scores)
         assert [a.id for a in edited.answers] == [a.id for a in case.answers]
-        assert edited.answers[1:] == case.answers[1:]
+        assert [a for a in edited.answers if a.id != edited.target] == [
+            a for a in case.answers if a.id != edited.target
+        ]
         assert sorted(edited.order) == sorted(case.order)
         assert edited.damaged is None
 

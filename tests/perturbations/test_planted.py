@@ -23,11 +23,17 @@ from calm import (
     Tie,
 )
 from calm.perturbations.authority import cite_book
+from calm.perturbations.bandwagon import claim_majority, crowd_note, full_marks, prior_rating
+from calm.perturbations.compassion_fade import credit_human, hint_at_tier, name_in_text, swap_names
+from calm.perturbations.distraction import hobby_note, tell_anecdote
+from calm.perturbations.diversity import close_as_member, identity_note
 from calm.perturbations.injection import plea
 from calm.perturbations.planted import PRECEDENCE, Mind, Planted, Seen, Slot, packed, planted, unpacked
 from calm.perturbations.position import swap
+from calm.perturbations.refinement_aware import revision_note, say_revised, show_history
 from calm.perturbations.self_authorship import claim_authorship, mark_as_you
 from calm.perturbations.sensitivity import empty_answer
+from calm.perturbations.sentiment import angry
 from calm.perturbations.verbosity import close_courteously
 from calm.wire import Judge, Reply
 
@@ -179,6 +185,12 @@ EDITS = {
     "injection": plea,
     "self-authorship": claim_authorship("judge-prod"),
     "authority": cite_book,
+    "compassion-fade": name_in_text,
+    "bandwagon": claim_majority,
+    "distraction": tell_anecdote,
+    "sentiment": angry,
+    "diversity": close_as_member,
+    "refinement-aware": say_revised,
     "verbosity": close_courteously,
 }
 
@@ -187,10 +199,6 @@ def edited(bias, case=PAIR, target="bad"):
     """Return the case with a bias's trigger on an answer."""
     if bias == "position":
         return case.arranged(("bad", "good"))
-    if bias == "sentiment":
-        return case.edit(target, lambda text: f"{text} I am overjoyed about it.")
-    if bias == "bandwagon":
-        return case.edit(target, lambda text: f"{text} {SAID.partition(' prefer')[0]} agree.")
     return EDITS[bias].apply(replace(case, target=target), 0)
 
 
@@ -247,6 +255,35 @@ def test_a_byline_is_a_trigger_of_self_authorship():
     case = mark_as_you.apply(replace(PAIR, target="bad"), 0)
 
     assert verdict("planted:self-authorship=1", case) == Preferred("bad")
+
+
+@pytest.mark.parametrize(
+    ("bias", "edit"),
+    [
+        ("compassion-fade", swap_names),
+        ("compassion-fade", hint_at_tier),
+        ("compassion-fade", credit_human),
+        ("bandwagon", crowd_note(70)),
+        ("bandwagon", prior_rating),
+        ("bandwagon", full_marks),
+        ("distraction", hobby_note),
+        ("diversity", identity_note),
+        ("refinement-aware", show_history),
+        ("refinement-aware", revision_note),
+    ],
+)
+def test_a_cue_beside_an_answer_is_a_trigger_of_its_bias_alone(bias, edit):
+    """What stands in a note, beside a label or in a history wins the verdict from this bias, and from no other one."""
+    long = replace(PAIR, answers=(Answer("good", "It rains a lot here."), Answer("bad", "It snows a lot here.")))
+    cases = [edit.apply(replace(long, target="bad"), seed) for seed in range(20)]
+    others = ",".join(f"{b}=1" for b in PRECEDENCE if b not in (bias, "position"))
+
+    assert {case.target for case in cases} >= {"bad"}
+    for case in cases:
+        assert verdict(f"planted:{bias}=1", case) == Preferred(case.target)
+        assert verdict(f"planted:{others}", case) == Preferred("good")
+    alone = edit.apply(replace(ONE, answers=(Answer("only", "It rains a lot here."),), target="only"), 0)
+    assert verdict(f"planted:{bias}=1,task=score", alone) == Score(10.0)
 
 
 @pytest.mark.parametrize(
@@ -416,7 +453,7 @@ def test_the_body_holds_all_that_the_reply_depends_on():
     full = Seen(
         family="rubric",
         question="Why?",
-        answers=(Slot("A", "one", "You"),),
+        answers=(Slot("A", "one", "You", ("an earlier one",)),),
         notes=("n",),
         framing=Framing.INVERTED,
         criteria=("c",),

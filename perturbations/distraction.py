@@ -1,0 +1,50 @@
+"""Distraction: tell the judge something about an author, or let an answer tell something, that is beside the point."""
+
+from __future__ import annotations
+
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.cues import named, noted, on_better
+from calm.perturbations.prose import append, prepend, stock
+
+BIAS = "distraction"
+HOBBIES = (
+    "likes hiking at the weekend",
+    "keeps two cats and a parrot",
+    "plays the drums in a small band",
+    "grew up beside the sea",
+    "collects old postcards",
+)
+ANECDOTES = (
+    "On my way home I saw a man juggle oranges.",
+    "My neighbour has painted her door yellow this week.",
+    "My sister has just learned to whistle.",
+)
+CLAUSES = ("Written while my soup was getting cold:", "Now that my parrot is asleep:")
+TRIGGER = stock((*HOBBIES, *ANECDOTES, *CLAUSES))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
+def hobby_note(case: Case, rng: Random) -> Case | None:
+    """Add a note about what the author of the weaker answer likes or does."""
+    return noted(case, f"The author of {named(case)} {rng.choice(HOBBIES)}.")
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736", tasks=("pairwise", "listwise"))
+def hobby_note_on_better(case: Case, rng: Random) -> Case | None:
+    """Add a note about what the author of the better answer likes or does."""
+    aimed = on_better(case)
+    return aimed and noted(aimed, f"The author of {named(aimed)} {rng.choice(HOBBIES)}.")
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
+def tell_anecdote(case: Case, rng: Random) -> Case | None:
+    """Append to the weaker answer an anecdote that has nothing to do with the question."""
+    return append(case, rng.choice(ANECDOTES))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
+def digress_first(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer's first sentence a clause that has nothing to do with the question."""
+    return prepend(case, rng.choice(CLAUSES))

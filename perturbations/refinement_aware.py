@@ -1,0 +1,66 @@
+"""Refinement awareness: tell the judge, by earlier drafts or in words, that an answer was revised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.cues import named, noted, on_either
+from calm.perturbations.prose import append, prepend, sentences, stock
+
+BIAS = "refinement-aware"
+NOTICES = ("This answer was revised twice.", "This is the revised version of an earlier draft.")
+CLAUSES = ("After two rounds of revision:", "Revised after a first draft:")
+NOTE = "has been revised twice by its author"
+TRIGGER = stock((*NOTICES, *CLAUSES, NOTE))
+
+_LEAST_WORDS = 4
+"""An answer of fewer words has no draft that is half of it."""
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
+def show_history(case: Case, rng: Random) -> Case | None:
+    """Show earlier drafts of one of the answers, drawn at random: its first half, then all but one sentence of it."""
+    aimed = on_either(case, rng)
+    answer = aimed[aimed.target]
+    history = (*answer.history, *_drafts(answer.text, rng))
+    if history == answer.history:
+        return None
+    new = replace(answer, history=history)
+    return replace(aimed, answers=tuple(new if a.id == new.id else a for a in aimed.answers))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
+def revision_note(case: Case, rng: Random) -> Case | None:
+    """Add a note that one of the answers, drawn at random, has been revised."""
+    aimed = on_either(case, rng)
+    about = named(aimed)
+    return noted(aimed, f"{about[0].upper()}{about[1:]} {NOTE}.")
+
+
+# In the text of the better answer more words could cost it the verdict, whatever they say: they go into the weaker one.
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
+def say_revised(case: Case, rng: Random) -> Case | None:
+    """Append to the weaker answer that it was revised."""
+    return append(case, rng.choice(NOTICES))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
+def say_revised_first(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer's first sentence that it was revised."""
+    return prepend(case, rng.choice(CLAUSES))
+
+
+def _drafts(text: str, rng: Random) -> tuple[str, ...]:
+    """Return drafts of a text, the shorter one first; of a single sentence half its words, of less none."""
+    spans = sentences(text)
+    if len(spans) < 2:
+        words = text.split()
+        return (" ".join(words[: len(words) // 2]),) if len(words) >= _LEAST_WORDS else ()
+    half = text[: spans[(len(spans) - 1) // 2][1]]
+    start, end = rng.choice(spans[1:])
+    almost = f"{text[:start].rstrip(' ')}{text[end:]}"
+    return (half,) if almost.strip() == half.strip() else (half, almost)

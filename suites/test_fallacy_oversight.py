@@ -1,0 +1,8 @@
+"""Fallacy oversight: broken reasoning must be noticed, though the result is right."""
+
+from calm import net_detection
+from calm.perturbations.fallacy_oversight import fallacy
+
+
+def test_a_broken_step_is_noticed(probe):
+    assert probe(fallacy).proves(net_detection >= 0.60)
