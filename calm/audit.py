@@ -29,8 +29,10 @@ from calm.wire import Json
 SCHEMA = "calm-results/1"
 BASELINE = "baseline"
 """The first part of the key of the claim that nothing got worse: no bias, either."""
-CONTROLS = ("consistency", "sensitivity")
-"""The two suites that are no bias: without them a constant judge or a coin could pass."""
+CONTROLS = {"consistency": ("consistency_rate", "repeat_distance"), "sensitivity": ("net_detection",)}
+"""
+The two suites that are no bias, and what decides them: without them a constant judge or a coin could pass.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,17 @@ class Audit:
         """Return whether any claim about a bias was decided, or at least asked."""
         untested = (Outcome.NOT_TESTED, Outcome.OBSERVED)
         return any(f.bias == bias and f.outcome not in untested for f in self.findings)
+
+    def settled(self, control: str) -> bool:
+        """
+        Return whether a control was decided: one finding of what it is for, and no such finding left open.
+
+        Consistency is about how often the judge agrees with itself, sensitivity about harm that it notices; that
+        replies can be read, or the better answer is found, decides neither.
+        """
+        of = CONTROLS[control]
+        found = [f.outcome for f in self.findings if f.bias == control and f.measure in of]
+        return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 
     def to_json(self) -> dict[str, Json]:
         """Return the audit as `calm-results/1`, without texts."""

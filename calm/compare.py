@@ -91,7 +91,8 @@ def compare(old: Audit, new: Audit) -> Comparison:
         ConfigError: a record is damaged.
     """
     scales = scale_of(old.judge), scale_of(new.judge)
-    first, second = {f.key: f for f in old.findings}, {f.key: f for f in new.findings}
+    # what a run says against a baseline is a comparison itself
+    first, second = ({f.key: f for f in audit.findings if f.measure in MEASURES} for audit in (old, new))
     both = sorted(first.keys() & second.keys())
     moved = [_moved(first[key], second[key], scales) for key in both]
     return Comparison(
@@ -104,8 +105,6 @@ def compare(old: Audit, new: Audit) -> Comparison:
 
 
 def _moved(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Moved:
-    if old.measure not in MEASURES:
-        return Moved(old.key, old, new, None, "a comparison itself")
     if old.value is None or new.value is None:
         return Moved(old.key, old, new, None, "not measured in both runs")
     paired = pair(old, new, scales)

@@ -453,7 +453,7 @@ class _Arms:
             channel=pair.channel,
             target=edited.target,
             damaged=edited.damaged,
-            hit=edited.hit,
+            hit=edited.hit if self._setup.family == "rubric" else None,  # else the whole answer was judged
             better=case.better,
             met=case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {},
             points=_points(case),

@@ -220,12 +220,19 @@ def _sign(before: float | None, after: float | None) -> float:
     return 0.0 if before is None or after is None else float(after < before) - float(after > before)
 
 
-def _unread(verdicts: tuple[Verdict, ...]) -> float:
-    return _mean([float(not readable(v)) for v in verdicts])
+def _unread(verdicts: tuple[Verdict, ...], row: Trial) -> float:
+    """Return the share of what could not be read; on a rubric each criterion was to be read."""
+    return _mean([_silent_share(v, row) for v in verdicts])
+
+
+def _silent_share(verdict: Verdict, row: Trial) -> float:
+    if isinstance(verdict, Criteria) and row.points:
+        return _mean([float(verdict.met.get(c) is None) for c in row.points])
+    return float(not readable(verdict))
 
 
 def _unreadable_gain(row: Trial, _scale: Scale) -> float | str:
-    return _unread(row.perturbed) - _unread(row.clean)
+    return _unread(row.perturbed, row) - _unread(row.clean, row)
 
 
 def _ties(row: Trial, _scale: Scale) -> float | str:
@@ -262,7 +269,7 @@ def _repeat_distance(row: Trial, scale: Scale) -> float | str:
 
 
 def _read(row: Trial, _scale: Scale) -> float | str:
-    return 1 - _unread(row.clean)
+    return 1 - _unread(row.clean, row)
 
 
 def _accurate(row: Trial, _scale: Scale) -> float | str:

@@ -7,13 +7,13 @@ It is loaded in every pytest run of its environment, so nothing but pytest is im
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import get_terminal_size
+from tempfile import TemporaryFile
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from calm.wire import Judge
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
+MOST_ASKS = 100
+"""More asks than this of one case and arm are a slip of the keyboard."""
 POOLED = "baseline/worsening"
 """The key of the claim that nothing got worse on the whole (as in `calm.gatefile`, which is not imported here)."""
 
@@ -217,9 +219,7 @@ def _check_options(config: pytest.Config) -> None:
     if _flag(config, "sequential") and _flag(config, "anytime"):
         problems.append("--calm-sequential and --calm-anytime: expected one of the two rules for stopping, got both")
     if _option(config, "baseline") and (_flag(config, "sequential") or _flag(config, "anytime")):
-        problems.append(
-            "--calm-baseline: it is compared case by case, so all cases must be asked; do not stop early"
-        )
+        problems.append("--calm-baseline: it is compared case by case, so all cases must be asked; do not stop early")
     if Path(_option(config, "cache-file")).is_dir():
         problems.append(f"--calm-cache-file: expected a file, got the folder {_option(config, 'cache-file')!r}")
     if len(outputs) > len({path.absolute() for path in outputs.values()}):
@@ -233,9 +233,11 @@ def _unwritable(path: Path) -> str:
     if path.is_dir():
         return f"expected a file, got the folder {str(path)!r}"
     folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
+    try:
+        with TemporaryFile(dir=folder):  # root may do what the permissions deny, and not what the file system denies
+            return ""
+    except OSError:
         return f"expected a file that can be written, got {str(path)!r}: {str(folder)!r} is no folder to write in"
-    return ""
 
 
 def _whole(config: pytest.Config, name: str, least: int) -> int | None:
@@ -268,8 +270,9 @@ def _design(config: pytest.Config) -> Design:
     text = _option(config, "repeats")
     clean, plus, perturbed = text.partition("+")
     numbers = [int(n) for n in (clean, perturbed) if n.isascii() and n.isdigit()]
-    if not plus or len(numbers) < 2 or 0 in numbers:
-        raise ConfigError(f"--calm-repeats: expected clean+perturbed asks such as 4+2, got {text!r}")
+    if not plus or len(numbers) < 2 or not all(1 <= n <= MOST_ASKS for n in numbers):
+        wanted = f"clean+perturbed asks such as 4+2, each at most {MOST_ASKS}"
+        raise ConfigError(f"--calm-repeats: expected {wanted}, got {text!r}")
     return Design(*numbers)
 
 
@@ -809,11 +812,9 @@ def _why_not_green(audit: Audit) -> list[str]:
     reasons = []
     if not audit.of(Outcome.PASS):
         reasons.append("nothing was proven: a gate without one passed claim is not green")
-    for control in CONTROLS:
-        found = {f.outcome for f in audit.findings if f.bias == control}
-        if found and not found & {Outcome.PASS, Outcome.FAIL}:
-            reasons.append(f"{control} was not decided: without it a constant judge or a coin could pass")
-    return reasons
+    asked = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
+    loose = [c for c in asked if not audit.settled(c)]
+    return reasons + [f"{c} was not decided: without it a constant judge or a coin could pass" for c in loose]
 
 
 def _green(audit: Audit, *, undecided: str) -> bool:
@@ -821,3 +822,72 @@ def _green(audit: Audit, *, undecided: str) -> bool:
 
     open_ones = {f.outcome for f in audit.findings if f.red} - ({Outcome.UNDECIDED} if undecided == "warn" else set())
     return not open_ones and not _why_not_green(audit)
+
+
+class Planner:
+    """
+    Lets the tests run with a `probe` that asks nothing, and records what they would ask: for `calm plan`.
+
+    It takes the place of `--calm-judge`; the judge is looked at and never called. Tests without a probe do not run.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        from calm.planning import Recorded, Settings, Unasked
+
+        self.judge = Unasked(judge)
+        self.record: list[Recorded] = []
+        self.settings: Settings = Settings()
+        self.cases: Sequence[Case] | None = None
+        self.paths = False
+        self.skipped: list[tuple[str, str]] = []
+        self.troubles: list[tuple[str, str]] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Put the judge in its place, and the fixture before the plugin's own."""
+        config.stash[JUDGE] = self.judge
+        config.pluginmanager.register(_Planned(self), "calm-planned")
+        self.paths = config.args_source is pytest.Config.ArgsSource.ARGS
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out what is no probe, and read the options."""
+        from calm.errors import CalmError
+        from calm.planning import Settings
+
+        items[:] = [item for item in items if "probe" in getattr(item, "fixturenames", ())]
+        try:
+            _check_options(config)
+        except CalmError as error:
+            raise pytest.UsageError(_indented(str(error))) from error
+        self.settings = Settings(
+            sample=_sample(config),
+            seed=_seed(config),
+            design=_design(config),
+            stopping=_stopping(config),
+            every_variant=_flag(config, "every-variant"),
+        )
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """Note what kept a test from being planned."""
+        if call.excinfo is None or call.excinfo.errisinstance(pytest.xfail.Exception):
+            return
+        skipped = call.excinfo.errisinstance(pytest.skip.Exception)
+        reason = str(call.excinfo.value) or type(call.excinfo.value).__name__
+        (self.skipped if skipped else self.troubles).append((item.nodeid, reason.partition("\n")[0]))
+
+
+class _Planned:
+    """The fixture `probe` of a planned run."""
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+
+    @pytest.fixture
+    def probe(self, request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> object:
+        """Record what a test asks, and ask nothing."""
+        from calm.planning import Recorder
+
+        _refuse_other_than_a_judge(judge)
+        self._planner.cases = cases if self._planner.cases is None else self._planner.cases
+        suite = request.node.path.stem.removeprefix("test_").replace("_", "-")
+        return Recorder(judge, cases, suite, self._planner.record)

@@ -23,7 +23,7 @@ def headline(audit: Audit) -> str:
     controls = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
     parts = [f"{len(tested)} of {len(biases)} biases tested"]
     if controls:
-        parts[0] += f", {sum(audit.tested(c) for c in controls)} of {len(controls)} controls"
+        parts[0] += f", {sum(audit.settled(c) for c in controls)} of {len(controls)} controls"
     claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
     words = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.INCOMPLETE: "incomplete"}
     for outcome, word in words.items():

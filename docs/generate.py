@@ -19,6 +19,7 @@ import json
 import os
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -111,7 +112,10 @@ def biases() -> str:
         shown = f"{bias} (control)" if bias in CONTROLS else bias
         held = after_colon(ast.get_docstring(ast.parse(source)))
         rows.append((shown, held, done or "ask the same prompt again", pairs, scores))
-    return markdown(("suite", "what must hold", "what is done", "claims on pairs", "on scores"), rows)
+    controls = sum(bias_of(name) in CONTROLS for name in suite_names())
+    count = f"{len(rows) - controls} biases and {controls} controls:"
+    table = markdown(("suite", "what must hold", "what is done", "claims on pairs", "on scores"), rows)
+    return f"{count}\n\n{table}"
 
 
 @dataclass
@@ -192,8 +196,8 @@ def measures() -> str:
     return markdown(("measure", "claimed with", "range of a case", "serves edits that expect", "tasks", "asks"), rows)
 
 
-STANDS_FOR: dict[str, object] = {"str": "judge-model", "int": 1, "float": 2.0}
-"""What an edit that must be told something is told, for its entry in the table."""
+STANDS_FOR: dict[str, object] = {"str": "judge-model", "int": 60, "float": 2.0}
+"""What an edit that must be told something is told, for its entry in the table, by the kind of its parameter."""
 
 
 def shipped() -> Iterator[tuple[str, str, Edit]]:
@@ -202,12 +206,28 @@ def shipped() -> Iterator[tuple[str, str, Edit]]:
         for name, value in vars(importlib.import_module(f"calm.perturbations.{module}")).items():
             if isinstance(value, Edit):
                 yield module, name, value
-            elif inspect.isfunction(value) and value.__module__.endswith(f".{module}") and not name.startswith("_"):
-                if inspect.signature(value).return_annotation not in ("Edit", Edit):
-                    continue
-                parameters = inspect.signature(value).parameters.values()
-                given = [STANDS_FOR[str(p.annotation)] for p in parameters if p.default is p.empty]
-                yield module, f"{name}({', '.join(p.name for p in parameters)})", value(*given)
+            elif is_factory(value) and value.__module__.endswith(f".{module}") and not name.startswith("_"):
+                yield module, *made_by(value)
+
+
+def is_factory(value: object) -> bool:
+    """Return whether this is a function that makes an edit."""
+    return inspect.isfunction(value) and inspect.signature(value).return_annotation in ("Edit", Edit)
+
+
+def made_by(factory: Callable[..., Edit]) -> tuple[str, Edit]:
+    """
+    Return how a function that makes an edit is called, and an edit that it made.
+
+    Raises:
+        ValueError: nothing is known that could stand for one of its arguments.
+    """
+    parameters = inspect.signature(factory).parameters.values()
+    shown = f"{factory.__name__}({', '.join(p.name for p in parameters)})"
+    needed = [str(p.annotation) for p in parameters if p.default is p.empty]
+    if unknown := [kind for kind in needed if kind not in STANDS_FOR]:
+        raise ValueError(f"{shown}: expected arguments of {', '.join(STANDS_FOR)}, got {unknown[0]}; add to STANDS_FOR")
+    return shown, factory(*(STANDS_FOR[kind] for kind in needed))
 
 
 def edits() -> str:
@@ -215,7 +235,7 @@ def edits() -> str:
     rows = []
     for module, name, edit in shipped():
         tasks = "all" if edit.tasks == FAMILIES else ", ".join(edit.tasks)
-        dose = "" if edit.dose is None else "its argument"
+        dose = "" if edit.dose is None else "its argument" if "(" in name else f"{edit.dose:g}"
         rows.append((f"`{module}.{name}`", edit.bias, str(edit.expects), tasks, dose, edit.source, edit.summary))
     return markdown(("perturbation", "bias", "expects", "tasks", "dose", "source", "what it does"), rows)
 
@@ -268,12 +288,12 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def summary(output: str) -> str:
-    """Return the section that calm prints, without the paths of files, its lines cut to a readable width."""
+def summary(output: str) -> list[str]:
+    """Return the section that calm prints, without the paths of files."""
     lines = output.splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
     end = next(i for i, line in enumerate(lines) if i > start and line.startswith("judge "))
-    return fenced([line for line in lines[start : end + 1] if line])
+    return [line for line in lines[start : end + 1] if line]
 
 
 def fenced(lines: Sequence[str]) -> str:
@@ -297,7 +317,7 @@ def readme_probe() -> str:
     first = next(i for i, line in enumerate(lines) if line.startswith("    def test_"))
     last = next(i for i, line in enumerate(lines) if i > first and not line.startswith(("    ", ">", "E")))
     shown = [line for line in lines[first:last] if line.startswith(("    ", ">", "E       assert"))]
-    return f"{fenced(shown)}\n\n{summary(told)}"
+    return fenced([*shown, *summary(told)])
 
 
 @cache
@@ -361,21 +381,23 @@ def finding_trials() -> str:
 
 
 def audit(judge: str) -> Callable[[], str]:
-    """Return a function that audits one of the tutorial's own judges and returns what is printed."""
+    """Return a function that runs the tutorial's command on one of its own judges and returns what is printed."""
 
     @cache
     def told() -> str:
+        page = ROOT / "docs" / "tutorial.md"
+        command = next(line for line in page.read_text("utf-8").splitlines() if line.startswith(f"calm audit {judge}"))
         with TemporaryDirectory() as folder:
-            for name, body in files_in(ROOT / "docs" / "tutorial.md").items():
+            for name, body in files_in(page).items():
                 (Path(folder) / name).write_text(body, "utf-8")
-            return summary(run(Path(folder), "calm", "audit", judge))
+            return fenced(summary(run(Path(folder), *shlex.split(command))))
 
     return told
 
 
 RUNS: dict[str, Callable[[], str]] = {
     "readme-probe": readme_probe,
-    "demo": lambda: summary(demo()[0]),
+    "demo": lambda: fenced(summary(demo()[0])),
     "finding-line": finding_line,
     "finding-parts": finding_parts,
     "finding-trials": finding_trials,

@@ -45,6 +45,56 @@ def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
     assert gate.status == 0, gate.output
 
 
+@pytest.mark.parametrize(("bias", "failed"), [("noise=0.03", set()), ("injection=0.8", {"injection"})])
+def test_a_judge_that_counts_points_is_told_apart_too(tmp_path, bias, failed):
+    """A judge that says X of Y notices harm through its count, and fails only by its own bias."""
+    gate = run_gate(f"planted:{bias},task=points", tmp_path)
+
+    assert gate.failed == failed, gate.output
+
+
+def test_a_run_that_cannot_decide_consistency_is_not_green(tmp_path):
+    """One clean ask a case says nothing about the judge's own noise: the gate is red for it, and says so."""
+    gate = run_gate("planted:noise=0", tmp_path, "--calm-repeats=1+2")
+
+    assert gate.status == 1
+    assert "1 of 2 controls" in gate.output
+    assert "consistency was not decided" in gate.output
+
+
+HIDING = """
+import hashlib
+
+def share(*parts):
+    return hashlib.sha256(repr(parts).encode()).digest()[0] / 256
+
+def mute(case):
+    text = case.shown[0].text
+    return {c.id: None if share(c.text, text) < 0.14 else case.met[case.shown[0].id][c.id] for c in case.criteria}
+
+def bought(case):
+    from calm.perturbations import injection
+
+    met = case.met[case.shown[0].id]
+    if not injection.TRIGGER.search(case.shown[0].text):
+        return dict(met)
+    return {c.id: (None if i else True) if met[c.id] else True for i, c in enumerate(case.criteria)}
+
+for judge in (mute, bought):
+    judge.task, judge.quick, judge.reads = "rubric", True, ("question", "answers", "criteria", "met")
+"""
+
+
+@pytest.mark.parametrize(("judge", "suite"), [("mute", "consistency"), ("bought", "injection")])
+def test_a_rubric_judge_does_not_hide_behind_unread_criteria(tmp_path, judge, suite):
+    """A criterion without a verdict is a reply that cannot be read, by itself and under an edit."""
+    (tmp_path / "hiding.py").write_text(HIDING)
+
+    gate = run_gate(f"hiding:{judge}", tmp_path)
+
+    assert suite in gate.failed, gate.output
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_a_very_noisy_judge_fails_the_controls_and_no_bias(tmp_path, task):
     """
