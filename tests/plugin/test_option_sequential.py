@@ -1,0 +1,80 @@
+"""`--calm-sequential`, `--calm-anytime`: stop each claim as soon as the evidence decides it."""
+
+import pytest
+
+RULES = pytest.mark.parametrize("rule", ["--calm-sequential", "--calm-anytime"])
+SECOND = """
+from calm import gain, net_robustness, readable_rate, rotate
+from edits import flatter_first, greet
+
+
+def test_courtesy_does_not_win(probe):
+    assert probe(rotate(flatter_first, greet, name="courtesy")).proves(net_robustness >= 0.80, gain <= 0.10)
+
+
+def test_replies_can_be_read(probe):
+    assert probe().proves(readable_rate >= 0.90)
+"""
+
+
+@pytest.fixture
+def two_suites(project):
+    project.write("cases.jsonl", project.cases(200))
+    project.write("test_second.py", SECOND)
+    return project
+
+
+@RULES
+def test_a_clear_case_needs_fewer_asks(two_suites, rule):
+    """A judge that always falls for thanks is found out on a part of the cases; the saving is said."""
+    result = two_suites.run(rule, "--calm-results=results.json", judge="judges:fond")
+
+    findings = {f["key"]: f for f in two_suites.results()["findings"]}
+    assert findings["flattery/gain/flatter"]["outcome"] == "FAIL"
+    assert findings["flattery/gain/flatter"]["n"] <= 40
+    result.stdout.fnmatch_lines(["*stopping early: * asks were needed, *% fewer than the *"])
+
+
+@RULES
+def test_outcomes_are_those_of_the_whole_data(two_suites, rule):
+    """Where the whole data decide a claim clearly, stopping early decides the same."""
+    two_suites.run("--calm-results=fixed.json", judge="judges:fond")
+    two_suites.run(rule, "--calm-results=early.json", judge="judges:fond")
+
+    assert two_suites.outcomes("early.json") == two_suites.outcomes("fixed.json")
+
+
+@RULES
+def test_findings_depend_on_nothing_but_the_data(two_suites, rule):
+    """Workers, the order of the cases, the cache and `-k` change no finding."""
+    lines = (two_suites.path / "cases.jsonl").read_text().splitlines(keepends=True)
+    two_suites.write("backwards.jsonl", "".join(reversed(lines)))
+    two_suites.run(rule, "--calm-results=first.json", judge="judges:noisy")
+    first = {f["key"]: f for f in two_suites.results("first.json")["findings"]}
+
+    two_suites.run(rule, "-n2", "--calm-results=workers.json", judge="judges:noisy")
+    two_suites.run(rule, "--calm-cache=off", "--calm-results=back.json", judge="judges:noisy", cases="backwards.jsonl")
+    two_suites.run(rule, "-k", "courtesy", "--calm-results=part.json", judge="judges:noisy")
+
+    assert two_suites.decided("workers.json") == two_suites.decided("first.json")
+    assert two_suites.decided("back.json") == two_suites.decided("first.json")
+    part = {f["key"]: f for f in two_suites.results("part.json")["findings"]}
+    assert part
+    assert part == {key: first[key] for key in part}
+
+
+def test_one_ask_rates_are_tested_by_a_ratio(two_suites):
+    """With one ask a case a rate stops where the sequential probability ratio test does."""
+    two_suites.run("--calm-sequential", "--calm-repeats=1+1", "--calm-results=results.json", judge="judges:gold")
+
+    found = next(f for f in two_suites.results()["findings"] if f["measure"] == "readable_rate")
+    assert found["outcome"] == "PASS"
+    assert found["n"] < 60  # 43 successes in a row pass .90 against .97
+
+
+def test_only_one_rule_at_a_time(project):
+    """Both together are a configuration error."""
+    result = project.run_apart("--calm-sequential", "--calm-anytime")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*expected one of the two rules*"])
