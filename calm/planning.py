@@ -670,12 +670,17 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The largest sample within a budget: its plan, the probability of a green gate, and what allows no larger one."""
+    """
+    The largest sample within a budget: its plan, the probability of a green gate, and what allows no larger one.
+
+    `at_most` is the probability with all cases.
+    """
 
     sample: int
     design: Design
     plan: Plan
     green: float
+    at_most: float
     limited_by: tuple[str, ...]
     left_out: tuple[str, ...]
 
@@ -716,8 +721,12 @@ def _largest(found: Survey, budget: Budget, noise: float, design: Design, assump
     limited = ["number of cases"]
     if low < len(found.cases):
         limited = budget.refuses(plan_of(found, low + 1, design, assumptions).most)
-    green, left_out = chance(found, low, design, noise) if low >= LEAST_SAMPLE else (0.0, [])
-    return Fit(low, design, plan, green, tuple(limited), tuple(left_out))
+    at_most, left_out = chance(found, len(found.cases), design, noise)
+    green = at_most
+    if low < len(found.cases):
+        green = chance(found, low, design, noise)[0] if low >= LEAST_SAMPLE else 0.0
+        limited += ["number of cases"] if at_most < ENOUGH else []
+    return Fit(low, design, plan, green, at_most, tuple(limited), tuple(left_out))
 
 
 def chance(found: Survey, sample: int, design: Design, noise: float) -> tuple[float, list[str]]:
@@ -841,16 +850,17 @@ def render_fit(one: Fit, budget: Budget, noise: float) -> str:
     money = [] if budget.usd is None else [f"{budget.usd:g} USD"]
     allowed = " and ".join([*money, *([] if budget.minutes is None else [f"{budget.minutes:g} minutes"])])
     usd = "unknown cost" if one.plan.most.usd is None else f"{dollars(one.plan.most.usd)} USD"
-    to = "" if one.plan.exact else "up to "
+    to = "" if one.plan.exact else "with every top-up "
     takes = f"{to}{one.plan.most.calls} calls, {usd}, {duration(one.plan.most.seconds)}"
     limits = " and ".join(one.limited_by)
     lines = [f"within {allowed}: {one.sample} cases, {one.design} asks ({takes}); what allows no more: {limits}"]
     lines.append(
-        f"a sound judge that errs in {noise:g} of asks passes this gate with probability {one.green:.2f} "
-        f"(simulated: {sizing.JOINT_RUNS} runs, seed {sizing.SEED}, a judge with two verdicts)"
+        f"a sound judge that errs in {noise:g} of asks passes this gate with probability {one.green:.2f}, and "
+        f"{one.at_most:.2f} with all cases ({sizing.JOINT_RUNS} simulated runs of a judge with two verdicts, "
+        f"seed {sizing.SEED}; assumes that every case has room to gain)"
     )
     if one.left_out:
         lines.append(f"not in the simulation: claims about {', '.join(one.left_out)}")
     if not one.enough:
-        lines.append(f"nothing with a probability of {ENOUGH:g} or more fits; what limits it: {limits}")
+        lines.append(f"nothing with a probability of {ENOUGH:.2f} or more fits; what limits it: {limits}")
     return "\n".join(lines)

@@ -128,7 +128,8 @@ def test_the_json_begins_with_schema_and_names_the_outcome():
     """The keys stand in the order of the schema."""
     body = AUDIT.to_json()
 
-    assert list(body) == ["schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "run"]
+    told = ["schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "run"]
+    assert list(body) == told
     assert (body["schema"], body["outcome"]) == ("calm-results/1", "PASS")
 
 

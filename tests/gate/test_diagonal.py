@@ -37,7 +37,7 @@ def test_a_planted_bias_fails_its_own_suite_and_no_other(tmp_path, task, bias, d
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
     """The unbiased judge at noise .05 is green (all twenty seeds: tests/power/test_sound_judge.py)."""
     gate = run_gate(f"planted:noise=0.05,seed={seed},task={task}", tmp_path)

@@ -40,9 +40,10 @@ def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provi
 def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
     """The judge behind the wire gets the same outcome for every claim as the same judge in process."""
     spec = "injection=0.8,noise=0.03,seed=5"
+    sample = "--calm-sample=100"  # a rubric costs four calls an ask
 
-    wire = over_http(tmp_path, spec, task=task)
-    process = run_gate(f"planted:{spec},task={task}", tmp_path)
+    wire = over_http(tmp_path, spec, task=task, options=(sample,))
+    process = run_gate(f"planted:{spec},task={task}", tmp_path, sample)
 
     assert wire.outcomes() == process.outcomes()
     assert wire.failed == {"injection"}
@@ -52,6 +53,6 @@ def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
 @pytest.mark.parametrize("task", TASKS)
 def test_a_sound_judge_passes_over_http(tmp_path, task):
     """A judge without bias and with a little noise passes the whole gate through HTTP."""
-    gate = over_http(tmp_path, "noise=0.03,seed=2", task=task)
+    gate = over_http(tmp_path, "noise=0.03,seed=2", task=task, options=("--calm-sample=150",))
 
     assert gate.status == 0, gate.output
