@@ -752,7 +752,7 @@ class Collector:
             for finding in audit.of(outcome):
                 note = f" (accepted: {finding.accepted})" if finding.accepted else ""
                 colour = "yellow" if outcome is Outcome.UNDECIDED or finding.accepted else "red"
-                where = f" ({finding.node})" if outcome is not Outcome.FAIL and finding.node else ""
+                where = f" ({finding.node})" if outcome is not Outcome.FAIL and finding.red and finding.node else ""
                 say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
         for text in (*_why_not_green(audit), *self.faults, *self.problems):
             say(text, red=True)

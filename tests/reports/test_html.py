@@ -148,7 +148,7 @@ def test_it_opens_with_headline_and_outcome_in_words():
 
     text = Page(page).text
 
-    assert "4 of 5 biases tested, 2 of 2 controls; 3 of 7 claims failed" in text
+    assert "4 of 5 biases tested, 1 of 2 controls; 3 of 7 claims failed" in text
     assert '<p class="word">Failed</p>' in page
     assert text.index("biases tested") < text.index("Judge and data")
 
