@@ -16,9 +16,9 @@ from calm.wire import Judge
 SPECS = "lexical, planted:..., a path to a judge.toml, or package.module:attribute"
 
 
-def judge_from(spec: str, env: Mapping[str, str] | None = None) -> Judge:
+def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool = False) -> Judge:
     """
-    Return the judge that a specification names.
+    Return the judge that a specification names; a `keyless` one, for a replay, needs no key and makes no call.
 
     Raises:
         ConfigError: no such judge, or one that is set up wrongly; the message lists every fault.
@@ -35,7 +35,7 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None) -> Judge:
     if spec.endswith(".toml") or Path(spec).is_file():
         from calm.judgefile import read_judge
 
-        return read_judge(Path(spec), os.environ if env is None else env)
+        return read_judge(Path(spec), os.environ if env is None else env, keyless=keyless)
     if ":" in spec:
         return _callable(spec, kind, rest)
     raise ConfigError(

@@ -36,10 +36,26 @@ class EditError(CalmError, ValueError):
 
 
 class JudgeError(CalmError, RuntimeError):
-    """A judge that could not answer, as opposed to one that answered badly; `fatal` if no call after it can."""
+    """
+    A judge that could not answer, as opposed to one that answered badly.
 
-    def __init__(self, message: str = "", *, fatal: bool = False) -> None:
-        self.fatal = fatal
+    `fatal` if no call after it can be answered; `again` if the same call may be, `after_s` seconds from now if the
+    server says so; `limited` if the server only asks for fewer calls; `billed` if the model may have worked all the
+    same, so that the call may have cost money.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        fatal: bool = False,
+        again: bool = False,
+        after_s: float | None = None,
+        limited: bool = False,
+        billed: bool = False,
+    ) -> None:
+        self.fatal, self.again, self.after_s = fatal, again, after_s
+        self.limited, self.billed = limited, billed
         super().__init__(message)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar, cast, get_args
+from unicodedata import category
 
 from jinja2 import Environment, TemplateError, meta
 
@@ -37,6 +38,9 @@ MEANINGS: Final[Mapping[Family, tuple[tuple[float, ...], tuple[str, ...]]]] = {
 ROLES: Final = ("system", "user", "assistant")
 TABLES: Final = ("judge", "model", "prompt", "verdict")
 
+_UNSEEN: Final = frozenset({"Cc", "Zl", "Zp"})
+_TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that change the direction in which a text is shown."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _OWN_BODY: Final = frozenset(
     {"model", "messages", "input", "system", "stream", "n", "max_tokens", "max_completion_tokens", "max_output_tokens"}
@@ -44,9 +48,11 @@ _OWN_BODY: Final = frozenset(
 """What `extra_body` must not hold: it would make the record of the run untrue, or the reply unreadable."""
 
 
-def read_judge(path: Path, env: Mapping[str, str]) -> Judge:
+def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> Judge:
     """
     Return the judge that a judge.toml describes, with the keys that `env` holds.
+
+    A `keyless` one is for a replay: it is given no key, no variable need be set, and a live call is a `JudgeError`.
 
     Raises:
         ConfigError: one line for each fault, with file, key, what was expected and what came.
@@ -59,7 +65,7 @@ def read_judge(path: Path, env: Mapping[str, str]) -> Judge:
         elif not isinstance(value, dict):
             problems.append(f"{path}: expected a table [{name}], got {_shown(name, value)}")
     judge, model, prompt, verdict = (_Table(path, name, _dict(document.get(name)), problems) for name in TABLES)
-    found = _judge(judge, model, prompt, verdict, env)
+    found = _judge(judge, model, prompt, verdict, None if keyless else env)
     for table in (judge, model, prompt, verdict):
         table.unknown()
     if problems or found is None:
@@ -124,6 +130,15 @@ class _Table:
             return value
         self.expected(key, "a text in quotes" if not isinstance(value, str) else "a text that is not blank")
         return None
+
+    def line(self, key: str, *, required: bool = False) -> str | None:
+        """Return a text that is shown as it is: one line, without what moves a terminal's cursor or turns its text."""
+        text = self.text(key, required=required)
+        odd = sorted({f"U+{ord(c):04X}" for c in text or "" if category(c) in _UNSEEN or c in _TURNING})
+        if odd:
+            self.say(key, f"expected a text without control characters, got {key} with {', '.join(odd)}; take them out")
+            return None
+        return text
 
     def choice(self, key: str, choices: Iterable[str], *, required: bool = False) -> str | None:
         names = tuple(choices)
@@ -195,11 +210,13 @@ class _Table:
 # ----------------------------------------------------------------------------------------------------------- the whole
 
 
-def _judge(judge: _Table, model: _Table, prompt: _Table, verdict: _Table, env: Mapping[str, str]) -> Judge | None:
+def _judge(
+    judge: _Table, model: _Table, prompt: _Table, verdict: _Table, env: Mapping[str, str] | None
+) -> Judge | None:
     """Return the judge, or None if anything is wrong, after reading every key."""
-    name = judge.text("name", required=True)
+    name = judge.line("name", required=True)
     task = _one(TASKS, judge.choice("task", TASKS, required=True))
-    family = judge.text("family")
+    family = judge.line("family")
     mitigations = _mitigations(judge, task)
     form, schema = _format(verdict, task)
     scale = _scale(verdict, task)
@@ -245,7 +262,9 @@ def _mitigations(judge: _Table, task: Task | None) -> tuple[str, ...]:
 # ----------------------------------------------------------------------------------------------------------- [model]
 
 
-def _server(model: _Table, env: Mapping[str, str], schema: Mapping[str, Json] | None, *, logprobs: bool) -> Server:
+def _server(
+    model: _Table, env: Mapping[str, str] | None, schema: Mapping[str, Json] | None, *, logprobs: bool
+) -> Server:
     """Return the server that the table describes; what is wrong with it is noted, and left out."""
     provider = _one(PROVIDERS, model.choice("provider", PROVIDERS, required=True)) or "openai"
     base_url = model.text("base_url")
@@ -260,7 +279,7 @@ def _server(model: _Table, env: Mapping[str, str], schema: Mapping[str, Json] | 
             model.say("headers", f"expected the name of a header, got {name!r}")
     server = Server(
         provider=provider,
-        model=model.text("model", required=True) or "",
+        model=model.line("model", required=True) or "",
         base_url=base_url,
         api_key_env=key_name,
         headers=headers,
@@ -272,14 +291,15 @@ def _server(model: _Table, env: Mapping[str, str], schema: Mapping[str, Json] | 
         timeout_s=model.number("timeout_s", above=0) or 120.0,
         limits=limits,
         price=_price(model),
-        served_as=model.text("served_as"),
+        served_as=model.line("served_as"),
         schema=schema,
         logprobs=logprobs,
+        keyless=env is None,
     )
     return replace(server, secrets=_secrets(model, env, server))
 
 
-def _secrets(model: _Table, env: Mapping[str, str], server: Server) -> Secrets:
+def _secrets(model: _Table, env: Mapping[str, str] | None, server: Server) -> Secrets:
     values = {name: _value(model, "headers_env", variable, env) for name, variable in server.headers_env.items()}
     known = {name: value for name, value in values.items() if value is not None}
     key_name = server.api_key_env
@@ -291,12 +311,14 @@ def _secrets(model: _Table, env: Mapping[str, str], server: Server) -> Secrets:
     return Secrets(key, known)
 
 
-def _value(model: _Table, key: str, variable: str, env: Mapping[str, str]) -> str | None:
+def _value(model: _Table, key: str, variable: str, env: Mapping[str, str] | None) -> str | None:
     """Return the value of a variable; what does not look like its name is never shown, as it may be the key itself."""
     words = variable.count("_") + 1
     odd = variable != variable.upper() and (len(variable) > 30 or (words == 1 and len(variable) > 15))
     if odd or not _VARIABLE.fullmatch(variable):
         model.say(key, "expected the name of an environment variable, such as 'OPENAI_API_KEY', never the key itself")
+        return None
+    if env is None:
         return None
     value = env.get(variable)
     if value is None or not value.strip():

@@ -31,16 +31,21 @@ def look_up(model: str) -> Price | None:
         return None
 
 
-def cost(price: Price, usage: Usage) -> float:
+def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:
     """
-    Return the cost of a call in US dollars; tokens that the server did not report count as none.
+    Return the cost of a call in US dollars; tokens that the server did not report count as in `worst`, else as none.
 
     >>> cost(Price(0.40, 1.60, "judge.toml"), Usage(1000, 100))
     0.00056
+    >>> cost(Price(0.40, 1.60, "judge.toml"), Usage(1000, None), Usage(9999, 100))
+    0.00056
     """
-    return round(((usage.input or 0) * price.input + (usage.output or 0) * price.output) / 1e6, 12)
+    most = worst or Usage()
+    put = usage.input if usage.input is not None else most.input
+    got = usage.output if usage.output is not None else most.output
+    return round(((put or 0) * price.input + (got or 0) * price.output) / 1e6, 12)
 
 
-def tokens_in(characters: int) -> int:
+def tokens_in(characters: int, per_character: float = 0.5) -> int:
     """Return an upper estimate of the tokens of a text: one for two characters, as in code or unusual scripts."""
-    return characters // 2 + 1
+    return int(characters * per_character) + 1

@@ -1,9 +1,10 @@
 """
 Servers that answer: OpenAI chat completions, OpenAI responses and Anthropic messages, and whatever speaks like them.
 
-The SDKs are used for what they do well (keys, connections, retries, kinds of errors) and are imported at the first
-call, only the one that is needed: a run that finds all its replies in the cache imports none. Bodies are written and
-replies read here, as plain JSON: the body that is sent is, byte for byte, the one that the cache knows.
+The SDKs are used for what they do well (keys, connections, kinds of errors) and are imported at the first call, only
+the one that is needed: a run that finds all its replies in the cache imports none. Bodies are written and replies read
+here, as plain JSON: the body that is sent is, byte for byte, the one that the cache knows. A call is one attempt: the
+engine, which counts and caps them, makes the next one.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import math
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -38,11 +40,13 @@ MOST_BYTES: Final = 20_000_000
 MOST_PACKED_BYTES: Final = 20_000
 """The same for a compressed reply, which is not asked for: it can grow a thousandfold."""
 MOST_SAID: Final = 200
-MOST_WAIT_S: Final = 120.0
-"""A server that asks for a longer wait than this is not waited for."""
+MOST_TOKENS: Final = 10**9
+"""A server that reports more tokens than this for one call is wrong."""
+LEAST_SECRET: Final = 6
+"""A shorter value than this is no secret worth the name, and stands in honest texts by chance."""
+HIDDEN: Final = "***"
 TOP_LOGPROBS: Final = 20
 RETRIES: Final = 6
-GREETING_RETRIES: Final = 3
 
 HOMES: Final[Mapping[Provider, str]] = {
     "openai": "https://api.openai.com/v1",
@@ -102,6 +106,23 @@ class Secrets:
             text = text.replace(value, "[secret]")
         return _LOOKS_SECRET.sub("[secret]", text)
 
+    def hide(self, text: str) -> str:
+        """Return a text of the model's own with `***` for each of the values: nothing else in it is changed."""
+        for value in self.values:
+            if len(value) >= LEAST_SECRET:
+                text = text.replace(value, HIDDEN)
+        return text
+
+    def hide_all(self, data: object) -> object:
+        """Do the same to all texts in what a JSON reply holds."""
+        if isinstance(data, str):
+            return self.hide(data)
+        if isinstance(data, list):
+            return [self.hide_all(item) for item in data]
+        if isinstance(data, dict):
+            return {name: self.hide_all(item) for name, item in data.items()}
+        return data
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Server:
@@ -111,6 +132,8 @@ class Server:
     `base_url` is None for the provider's own server. `temperature` is None where the user did not say: 0 is sent then
     to models that take it, except to a Claude model, which has to be asked through an older version of its API.
     `schema` and `logprobs` are what its judge will ask for, so that `greet` finds out whether the server takes them.
+    `retries` is how often the engine tries a call again. A `keyless` server was read without its keys, for a replay:
+    it cannot be called.
     """
 
     provider: Provider
@@ -130,6 +153,7 @@ class Server:
     schema: Mapping[str, Json] | None = None
     logprobs: bool = False
     retries: int = RETRIES
+    keyless: bool = False
     secrets: Secrets = field(default_factory=Secrets, repr=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False
@@ -173,8 +197,8 @@ class Server:
         return merged(body, self.extra_body)
 
     async def call(self, body: Mapping[str, Json]) -> Reply:
-        """Send a body and return the reply; a `JudgeError` if there is none."""
-        return await self._call(body, self.retries)
+        """Send a body once and return the reply; a `JudgeError` if there is none."""
+        return await self._call(body)
 
     async def greet(self) -> Reply:
         """
@@ -184,7 +208,7 @@ class Server:
             JudgeError: no answer, or none with log-probabilities where the judge needs them.
         """
         body = self.body([Message("user", GREETING)], schema=self.schema, logprobs=self.logprobs)
-        reply = await self._call(body, min(self.retries, GREETING_RETRIES))
+        reply = await self._call(body)
         if self.logprobs and not reply.tokens:
             raise JudgeError(
                 f"{self._whose()}: expected log-probabilities, as [verdict] format = 'logprobs' needs them, and the "
@@ -199,7 +223,13 @@ class Server:
         if held is not None:
             await held.life.aclose()
 
-    async def _call(self, body: Mapping[str, Json], retries: int) -> Reply:
+    async def _call(self, body: Mapping[str, Json]) -> Reply:
+        if self.keyless:
+            raise JudgeError(
+                f"{self._whose()} was read without its keys, to replay what the cache holds: no call can be made; "
+                "run without --calm-cache=replay",
+                fatal=True,
+            )
         import aiohttp
         import httpx2
 
@@ -211,18 +241,17 @@ class Server:
                 _PATHS[self.provider],
                 cast_to=httpx2.Response,
                 content=json.dumps(body, separators=(",", ":")).encode(),
-                options={"max_retries": retries, "headers": headers, "timeout": self.timeout_s},
+                options={"max_retries": 0, "headers": headers, "timeout": self.timeout_s},
             )
         except expected as error:
             if (declined := self._declined(error)) is not None:
                 return declined
             raise self._failure(error) from None  # what the SDK raises may quote the key, and a traceback shows it
-        retried = response.request.headers.get("x-stainless-retry-count", "0")
         try:
-            reply = _SHAPES[self.provider].reply(self._data(response))
+            return _hidden(_SHAPES[self.provider].reply(self._data(response)), self.secrets)
         except _Strange as error:
-            raise JudgeError(self.secrets.scrub(f"{self._whose()}: {error}"), fatal=error.fatal) from None
-        return _retried(reply, int(retried) if retried.isdigit() else 0)
+            text = self.secrets.scrub(f"{self._whose()}: {error}")
+            raise JudgeError(text, fatal=error.fatal, again=not error.fatal, billed=error.billed) from None
 
     def _needs_old_version(self, body: Mapping[str, Json]) -> bool:
         named = any(name.lower() == "anthropic-version" for name in (*self.headers, *self.headers_env))
@@ -244,7 +273,7 @@ class Server:
 
     def _data(self, response: httpx2.Response) -> Mapping[str, object]:
         try:
-            data = json.loads(response.content)
+            data = self.secrets.hide_all(json.loads(response.content))
         except (ValueError, RecursionError):
             kind = response.headers.get("content-type", "no content type")
             raise _Strange(
@@ -254,7 +283,8 @@ class Server:
         if not isinstance(data, dict):
             raise _Strange(f"expected a JSON object as reply, got {_trimmed(json.dumps(data))}")
         if data.get("error") and not data.get("choices"):
-            raise _Strange(f"the server answered with an error: {_trimmed(_said(data))!r}", fatal=_hopeless(200, data))
+            said = _trimmed(self.secrets.scrub(_said(data)))
+            raise _Strange(f"the server answered with an error: {said!r}", fatal=_hopeless(200, data), billed=False)
         return data
 
     def _declined(self, error: BaseException) -> Reply | None:
@@ -270,10 +300,19 @@ class Server:
         if isinstance(status, int):
             data = _error_data(error)
             said = _trimmed(self.secrets.scrub(_said(data)))
-            tried = _attempts(error)
-            text = f"{self._whose()} answered {status}{tried}: {said!r}; {_advice(status, data, self)}"
-            return JudgeError(self.secrets.scrub(text), fatal=_hopeless(status, data))
-        return JudgeError(self.secrets.scrub(f"{self._whose()} {_unreached(error, self)}"))
+            fatal, headers = _hopeless(status, data), _error_headers(error)
+            return JudgeError(
+                self.secrets.scrub(f"{self._whose()} answered {status}: {said!r}; {_advice(status, data, self)}"),
+                fatal=fatal,
+                again=not fatal and _worth_another_try(status, headers),
+                after_s=_after_s(headers),
+                limited=status == 429,
+            )
+        root = _root(error)
+        text = self.secrets.scrub(f"{self._whose()} {_unreached(root, self)}")
+        return JudgeError(
+            text, again=not isinstance(root, _TooLarge), billed=isinstance(root, TimeoutError | _TooLarge)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +324,8 @@ class _Held:
 class _Strange(Exception):
     """A reply that is not in the provider's shape."""
 
-    def __init__(self, message: str, *, fatal: bool = False) -> None:
-        self.fatal = fatal
+    def __init__(self, message: str, *, fatal: bool = False, billed: bool = True) -> None:
+        self.fatal, self.billed = fatal, billed
         super().__init__(message)
 
 
@@ -532,10 +571,6 @@ def _reader(timeout_s: float) -> Callable[[httpx2.Response], Any]:
                 await response.aread()
         except TimeoutError as error:
             raise _read_timeout(response) from error
-        if response.status_code == 429 and _hopeless(429, _json(response)):
-            response.headers["x-should-retry"] = "false"
-        if _wait_s(response.headers) > MOST_WAIT_S:
-            response.headers["x-should-retry"] = "false"
 
     return read
 
@@ -580,19 +615,30 @@ def _json(response: httpx2.Response) -> object:
         return None
 
 
-def _wait_s(headers: Mapping[str, str]) -> float:
-    """Return the wait that a server asks for, in seconds: a number, or a date."""
-    value, divisor = headers.get("retry-after-ms"), 1000
-    if value is None:
-        value, divisor = headers.get("retry-after", ""), 1
+def _after_s(headers: Mapping[str, str]) -> float | None:
+    """Return the wait that a server asks for, in seconds: a number, or a date; None: it says nothing that is one."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        seconds = _seconds(headers.get(name, ""), unit)
+        if seconds is not None and not math.isnan(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _seconds(value: str, unit: float) -> float | None:
     try:
-        return float(value) / divisor
+        return float(value) / unit
     except ValueError:
         pass
     try:
         return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
     except (ValueError, TypeError, OverflowError):
-        return 0.0
+        return None
+
+
+def _worth_another_try(status: int, headers: Mapping[str, str]) -> bool:
+    """Return whether the same call may be answered later; a server that says so itself knows best."""
+    said = headers.get("x-should-retry")
+    return said == "true" if said in {"true", "false"} else status in {408, 409, 429} or status >= 500
 
 
 # -------------------------------------------------------------------------------------------------------------- errors
@@ -621,6 +667,11 @@ def _error_data(error: BaseException) -> object:
         return None
     found = _json(response)
     return response.text if found is None else found
+
+
+def _error_headers(error: BaseException) -> Mapping[str, str]:
+    response: httpx2.Response | None = getattr(error, "response", None)
+    return {} if response is None else response.headers
 
 
 def _kinds(data: object) -> frozenset[str]:
@@ -660,23 +711,21 @@ def _advice(status: int, data: object, server: Server) -> str:
     return "the server failed: look at its log, or wait"
 
 
-def _attempts(error: BaseException) -> str:
-    request = getattr(error, "request", None)
-    retried = request.headers.get("x-stainless-retry-count", "0") if request is not None else "0"
-    return f" after {retried} retries" if retried not in {"0", "1"} else " after 1 retry" if retried == "1" else ""
+def _root(error: BaseException) -> BaseException:
+    """Return what is at the bottom of an error: the SDKs wrap it twice and call much of it a timeout."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
-def _unreached(error: BaseException, server: Server) -> str:
-    """Return what happened to a call that got no status; the SDKs wrap it twice and call much of it a timeout."""
-    root = error
-    while root.__cause__ is not None:
-        root = root.__cause__
-    why = _trimmed(str(root)) or type(root).__name__
+def _unreached(root: BaseException, server: Server) -> str:
+    """Return what happened to a call that got no status."""
+    why = _trimmed(server.secrets.scrub(str(root))) or type(root).__name__
     if isinstance(root, _TooLarge):
-        return f"sent no usable reply{_attempts(error)}: {why}; is base_url right?"
+        return f"sent no usable reply: {why}; is base_url right?"
     if isinstance(root, TimeoutError):
-        return f"did not answer within timeout_s={server.timeout_s:g}{_attempts(error)}; raise timeout_s, or see to it"
-    return f"could not be reached{_attempts(error)}: {why}; is it running, and is base_url right?"
+        return f"did not answer within timeout_s={server.timeout_s:g}; raise timeout_s, or see to it"
+    return f"could not be reached: {why}; is it running, and is base_url right?"
 
 
 # ---------------------------------------------------------------------------------------------------------- the shapes
@@ -692,8 +741,32 @@ class _Shape:
     reply: Callable[[Mapping[str, object]], Reply]
 
 
-def _retried(reply: Reply, retries: int) -> Reply:
-    return Reply(reply.text, reply.model, reply.stop, reply.refusal, reply.tokens, reply.usage, retries)
+def _hidden(reply: Reply, secrets: Secrets) -> Reply:
+    """Return a reply without the values of variables, which a server may repeat, also across parts and tokens."""
+    if not secrets.values:
+        return reply
+    refusal = None if reply.refusal is None else secrets.hide(reply.refusal)
+    tokens = None if reply.tokens is None else _hidden_tokens(reply.tokens, secrets)
+    return replace(
+        reply, text=secrets.hide(reply.text), model=secrets.hide(reply.model), refusal=refusal, tokens=tokens
+    )
+
+
+def _hidden_tokens(tokens: tuple[Token, ...], secrets: Secrets) -> tuple[Token, ...]:
+    whole = "".join(t.text for t in tokens)
+    found = [
+        match.span()
+        for value in secrets.values
+        if len(value) >= LEAST_SECRET
+        for match in re.finditer(re.escape(value), whole)
+    ]
+    kept: list[Token] = []
+    at = 0
+    for token in tokens:
+        start, at = at, at + len(token.text)
+        inside = any(start < end and at > begin for begin, end in found)
+        kept.append(Token(HIDDEN, token.logprob) if inside else token)
+    return tuple(kept)
 
 
 def _turns(messages: Sequence[Message]) -> list[Json]:
@@ -757,7 +830,15 @@ def _string(value: object) -> str:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """Return a number of tokens; None for what cannot be one."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return cast("int", value) if whole and 0 <= cast("int", value) <= MOST_TOKENS else None
+
+
+def _usage(put: object, got: object, text: str) -> Usage:
+    """Return the usage that a server reports; no prompt has no tokens, nor has a text."""
+    read, written = _count(put), _count(got)
+    return Usage(read or None, None if text and not written else written)
 
 
 def _texts(content: object) -> str:
@@ -797,16 +878,16 @@ def _chat_reply(data: Mapping[str, object]) -> Reply:
         raise _Strange(f"expected a reply with choices, got {_trimmed(json.dumps(dict(data)))}")
     choice = _table(choices[0])
     message, usage = _table(choice.get("message")), _table(data.get("usage"))
-    refusal = _string(message.get("refusal")) or None
+    refusal, text = _string(message.get("refusal")) or None, _texts(message.get("content"))
     stops: Mapping[str, _Stop] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
     stop: _Stop = "refusal" if refusal else stops.get(_string(choice.get("finish_reason")), "other")
     return Reply(
-        text=_texts(message.get("content")),
+        text=text,
         model=_string(data.get("model")),
         stop=stop,
         refusal=refusal,
         tokens=_tokens(_table(choice.get("logprobs")).get("content")),
-        usage=Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))),
+        usage=_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), text),
     )
 
 
@@ -820,15 +901,16 @@ def _responses_reply(data: Mapping[str, object]) -> Reply:
     reason = _string(_table(data.get("incomplete_details")).get("reason"))
     stop: _Stop = "stop" if data.get("status") == "completed" else stops.get(reason, "other")
     written = [p for p in parts if p.get("type") == "output_text"]
+    text = "".join(_string(p.get("text")) for p in written)
     found = [_tokens(p.get("logprobs")) for p in written]
     usage = _table(data.get("usage"))
     return Reply(
-        text="".join(_string(p.get("text")) for p in written),
+        text=text,
         model=_string(data.get("model")),
         stop="refusal" if refusal else stop,
         refusal=refusal,
         tokens=tuple(t for tokens in found for t in tokens or ()) or None,
-        usage=Usage(_count(usage.get("input_tokens")), _count(usage.get("output_tokens"))),
+        usage=_usage(usage.get("input_tokens"), usage.get("output_tokens"), text),
     )
 
 
@@ -847,12 +929,13 @@ def _anthropic_reply(data: Mapping[str, object]) -> Reply:
     why = _string(_table(data.get("stop_details")).get("explanation"))
     usage = _table(data.get("usage"))
     read = [_count(usage.get(k)) for k in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
+    text = "".join(_string(b.get("text")) for b in blocks if b.get("type") == "text")
     return Reply(
-        text="".join(_string(b.get("text")) for b in blocks if b.get("type") == "text"),
+        text=text,
         model=_string(data.get("model")),
         stop=stop,
         refusal=(why or "the model declined") if stop == "refusal" else None,
-        usage=Usage(None if read[0] is None else sum(n or 0 for n in read), _count(usage.get("output_tokens"))),
+        usage=_usage(None if read[0] is None else sum(n or 0 for n in read), usage.get("output_tokens"), text),
     )
 
 

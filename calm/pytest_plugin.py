@@ -323,7 +323,8 @@ def _judge(config: pytest.Config) -> Judge:
     from calm.config import judge_from
 
     if JUDGE not in config.stash:
-        config.stash[JUDGE] = judge_from(_option(config, "judge"))
+        keyless = _option(config, "cache") == "replay"
+        config.stash[JUDGE] = judge_from(_option(config, "judge"), keyless=keyless)
     return config.stash[JUDGE]
 
 

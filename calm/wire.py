@@ -31,7 +31,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; None where the server does not say."""
+    """Tokens of one call; None where the server does not say, or says what cannot be."""
 
     input: int | None = None
     output: int | None = None
@@ -44,7 +44,7 @@ class Reply:
 
     `model` is the model that says it served the call, `stop` why the text ended, `refusal` the server's own word that
     the model declined, `tokens` the generated tokens where log-probabilities were asked for, `retries` how often the
-    call was tried again before it was answered.
+    call was tried again before it was answered, which the engine fills in.
     """
 
     text: str
@@ -80,7 +80,8 @@ class Endpoint(Protocol):
 
     `identity` names all that decides what is answered but the request itself: provider, URL, model, query, headers;
     never a secret. `live` is true where a run must begin with a live call. `served_as` is the model that replies must
-    come from, if the user named one. `call` raises `calm.errors.JudgeError` if there is no answer.
+    come from, if the user named one. `call` and `greet` make one attempt, and raise `calm.errors.JudgeError` if it has
+    no answer, which says whether the engine may make another.
     """
 
     @property

@@ -527,3 +527,52 @@ def test_the_fingerprint_changes_with_what_decides(write):
 
     assert len(set(prints[:3])) == 1
     assert len(set(prints)) == 1 + len(other)
+
+
+def test_a_replay_needs_no_key(write):
+    """Without its variables the judge is the same, and makes no call."""
+    path = write(EVERYTHING, **FILES)
+
+    keyless = read_judge(path, {}, keyless=True)
+    also = read_judge(path, KEYS, keyless=True)
+
+    assert keyless.fingerprint == also.fingerprint == read_judge(path, KEYS).fingerprint
+    assert keyless.server.identity == read_judge(path, KEYS).server.identity
+    assert keyless.server.secrets.values == also.server.secrets.values == ()
+    for judge in (keyless, also):
+        with pytest.raises(JudgeError, match="without its keys") as caught:
+            asyncio.run(judge.server.greet())
+        assert caught.value.fatal
+    assert problems(path, {}) != []
+
+
+def test_a_replay_refuses_a_key_in_the_file_all_the_same(write):
+    """What stands where a variable's name belongs may be the key itself."""
+    text = least().replace('model = "tiny"', f'model = "tiny"\napi_key_env = "{CANARY}"')
+
+    with pytest.raises(ConfigError, match="never the key itself") as caught:
+        read_judge(write(text), {}, keyless=True)
+
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("odd", ["\\u001b[2J", "\\u0000", "\\n", "\\u0085", "\\u2028", "\\u202e"])
+@pytest.mark.parametrize("key", ["name", "family", "model", "served_as"])
+def test_control_characters_in_what_is_shown_are_refused(write, key, odd):
+    """A name that moves the cursor, or turns the text around, reaches neither terminal nor report."""
+    table = "model" if key in {"model", "served_as"} else "judge"
+    kept = [line for line in least().splitlines() if not line.startswith(f"{key} =")]
+    text = "\n".join(kept).replace(f"[{table}]", f'[{table}]\n{key} = "a{odd}b"')
+
+    found = problems(write(text))
+
+    assert len(found) == 1
+    assert found[0].startswith(f"[{table}] {key}: expected a text without control characters, got {key} with U+")
+    assert all(c.isprintable() for c in found[0])
+
+
+def test_a_name_may_be_in_any_script(write):
+    """Letters, marks, joiners and pictures are no control characters."""
+    name = "Richter \u00e9 \u4e2d\u6587 \u0939\u093f \U0001f468\u200d\u2696\ufe0f"
+
+    assert read_judge(write(least().replace('"j"', f'"{name}"')), {}).name == name

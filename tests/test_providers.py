@@ -9,9 +9,13 @@ from dataclasses import replace
 
 import pytest
 
+from calm.engine import Engine
 from calm.errors import ConfigError, JudgeError
+from calm.judges.python import PythonJudge
 from calm.providers import GREETING, PROVIDERS, Secrets, Server, faults, sampling
-from calm.wire import Message, Usage
+from calm.store import Mode, Store
+from calm.wire import Message, Request, Usage
+from tests.core.planted import pair
 from tests.servers import Answer, wire_server
 
 CANARY = "canary-7f3a91-key"
@@ -37,6 +41,22 @@ def error_of(server, messages=PROMPT):
     with pytest.raises(JudgeError) as caught:
         ask(server, messages)
     return caught.value
+
+
+def tried(server):
+    """Return the verdict's reply, or the reason why there is none, of one call through the engine, and its figures."""
+
+    async def judge(case, send):
+        reply = await send(Request(server, PROMPT, server.body(PROMPT)))
+        found.append(reply)
+
+    found = []
+    running = Engine(Store(None, Mode.OFF), first_wait_s=0.001)
+    try:
+        asked = running.ask(PythonJudge(judge), [(pair("c1"), 1)])
+    finally:
+        running.close()
+    return (found[0] if found else asked[0].verdict.reason), running.ledger.calls
 
 
 @every_provider
@@ -220,41 +240,110 @@ def test_an_empty_account_is_fatal_at_once():
 
 @every_provider
 def test_a_rate_limit_is_waited_for_and_counted(provider):
-    """A 429 is tried again after the time that the server gives, and counted."""
+    """A 429 is tried again by the engine, after the time that the server gives, and each attempt is counted."""
     limited = Answer(status=429, headers={"Retry-After": "0.01"})
     with wire_server(says) as wire:
         wire.next(limited, limited)
-        reply = ask(server_at(wire, provider))
-        calls = len(wire.seen)
+        reply, calls = tried(server_at(wire, provider))
+        requests = len(wire.seen)
 
-    assert (reply.text, reply.retries, calls) == ("The first. [[A]]", 2, 3)
+    assert (reply.text, reply.retries, requests) == ("The first. [[A]]", 2, 3)
+    assert calls == {"made": 3, "retried": 2}
+
+
+@every_provider
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(status=500),
+        Answer(status=503),
+        Answer(status=529),
+        Answer(status=408),
+        Answer(status=409),
+        Answer(status=429),
+        Answer(status=400, headers={"x-should-retry": "true"}),
+        Answer(fault="cut"),
+        Answer(fault="html"),
+        Answer("x" * 200, fault="truncated"),
+        Answer(payload=b"[]"),
+    ],
+    ids=lambda a: a.fault or (str(a.payload) if a.payload else str(a.status)),
+)
+def test_a_call_is_one_request_whatever_comes(provider, answer):
+    """No SDK tries again by itself: what may be answered later says so, and the engine does the rest."""
+    with wire_server(lambda *_: answer) as wire:
+        error = error_of(server_at(wire, provider))
+        requests = len(wire.seen)
+
+    assert requests == 1
+    assert (error.again, error.fatal) == (True, False)
+    assert error.limited == (answer.status == 429)
+
+
+@every_provider
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_what_is_refused_is_not_worth_another_try(provider, status):
+    """What is sent is what is wrong."""
+    with wire_server(lambda *_: Answer(status=status)) as wire:
+        assert not error_of(server_at(wire, provider)).again
 
 
 @every_provider
 def test_an_endless_rate_limit_is_not_fatal(provider):
     """A rate limit that lasts is told with the way to mend it; the next call may fare better."""
     with wire_server(lambda *_: Answer(status=429, headers={"Retry-After": "0.01"})) as wire:
-        error = error_of(server_at(wire, provider, retries=2))
-        calls = len(wire.seen)
+        error = error_of(server_at(wire, provider))
+        reason, calls = tried(server_at(wire, provider, retries=2))
+        requests = len(wire.seen)
 
     assert not error.fatal
-    assert "answered 429 after 2 retries" in str(error)
-    assert "lower concurrency" in str(error)
-    assert calls == 3
+    assert "answered 429: " in reason
+    assert "lower concurrency" in reason
+    assert reason.endswith("; tried 3 times")
+    assert (requests, calls["made"], calls["retried"]) == (1 + 3, 3, 2)
+
+
+@every_provider
+@pytest.mark.parametrize(
+    ("headers", "after_s"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"Retry-After-Ms": "250"}, 0.25),
+        ({"Retry-After-Ms": "soon", "Retry-After": "3"}, 3.0),
+        ({"Retry-After": "-4"}, 0.0),
+        ({"Retry-After": "Thu, 01 Jan 2015 00:00:00 GMT"}, 0.0),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "later"}, None),
+    ],
+)
+def test_the_wait_that_a_server_asks_for_is_read(provider, headers, after_s):
+    """As seconds, milliseconds or a date; what is none of these is no wait."""
+    with wire_server(lambda *_: Answer(status=503, headers=headers)) as wire:
+        error = error_of(server_at(wire, provider))
+
+    assert error.after_s == after_s
 
 
 @every_provider
 @pytest.mark.parametrize(
     "headers",
-    [{"Retry-After": "3600"}, {"Retry-After-Ms": "3600000"}, {"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"}],
+    [
+        {"Retry-After": "3600"},
+        {"Retry-After": "inf"},
+        {"Retry-After-Ms": "3600000"},
+        {"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"},
+    ],
 )
 def test_a_wait_of_an_hour_is_refused(provider, headers):
     """A server that asks for a longer wait than two minutes is not waited for."""
     with wire_server(lambda *_: Answer(status=429, headers=headers)) as wire:
-        error_of(server_at(wire, provider))
-        calls = len(wire.seen)
+        reason, calls = tried(server_at(wire, provider))
+        requests = len(wire.seen)
 
-    assert calls == 1
+    assert "answered 429" in reason
+    assert (requests, calls["made"], calls["retried"]) == (1, 1, 0)
 
 
 @every_provider
@@ -272,9 +361,103 @@ def test_a_cut_connection_is_tried_again(provider):
     """A connection that breaks is opened again."""
     with wire_server(says) as wire:
         wire.next(Answer(fault="cut"))
-        reply = ask(server_at(wire, provider))
+        reply, calls = tried(server_at(wire, provider))
+        requests = len(wire.seen)
 
     assert (reply.text, reply.retries) == ("The first. [[A]]", 1)
+    assert requests == calls["made"] == 2
+
+
+@every_provider
+def test_what_may_have_been_billed_says_so(provider):
+    """A model may have worked for a reply that came too late or cannot be read, not for an error."""
+    faults_of = [Answer(fault="hang"), Answer(fault="html"), Answer(status=500), Answer(fault="cut")]
+    with wire_server(says) as wire:
+        server = server_at(wire, provider, timeout_s=0.2)
+        billed = []
+        for answer in faults_of:
+            wire.next(answer)
+            billed.append(error_of(server).billed)
+
+    assert billed == [True, True, False, False]
+
+
+@every_provider
+@pytest.mark.parametrize("put", [None, "12", 12.0, -105, True, 0, 10**400])
+def test_usage_that_cannot_be_is_unknown(provider, put):
+    """Texts, fractions, truth values, negative and absurd numbers are not counted."""
+    names = ("prompt_tokens", "completion_tokens") if provider == "openai" else ("input_tokens", "output_tokens")
+    reply = {
+        "model": "tiny",
+        "choices": [{"message": {"content": "[[A]]"}}],
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "[[A]]"}]}],
+        "content": [{"type": "text", "text": "[[A]]"}],
+    }
+    taken = [{names[0]: put, names[1]: 5}, {names[0]: 5, names[1]: put}, None]
+    with wire_server(says) as wire:
+        wire.next(*(Answer(payload=json.dumps({**reply, "usage": usage}).encode()) for usage in taken))
+        if provider == "openai-responses":
+            reply.pop("choices")
+        found = [ask(server_at(wire, provider)).usage for _ in taken]
+
+    assert found == [Usage(None, 5), Usage(5, None), Usage()]
+
+
+@with_logprobs
+@pytest.mark.parametrize("where", ["authorization", "x-gateway-token"])
+def test_a_secret_in_a_reply_is_replaced(provider, where):
+    """What a server repeats of the key, or of a header from a variable, is in no part of the reply, nor in pieces."""
+    secrets = Secrets(CANARY, {"X-Gateway-Token": f"gate-{CANARY}-\u0022"})
+
+    def repeats(messages, body):
+        said = wire.seen[-1].headers[where]
+        pieces = [(piece, -0.1, [(piece, -0.1), (said, -2.0)]) for piece in ("so ", said[:12], said[12:], " it is")]
+        return Answer(f"I was called with {said}. [[A]]", model=f"tiny {said}", tokens=pieces)
+
+    with wire_server(repeats) as wire:
+        reply = ask(server_at(wire, provider, secrets=secrets), logprobs=True)
+
+    bearer = "Bearer " if where == "authorization" else ""
+    assert reply.text == f"I was called with {bearer}***. [[A]]"
+    assert reply.model == f"tiny {bearer}***"
+    assert CANARY not in repr(reply)
+    assert CANARY not in "".join(t.text for t in reply.tokens)
+    assert (reply.tokens[0].text, reply.tokens[-1].text) == ("so ", " it is")
+
+
+@every_provider
+def test_a_secret_in_a_refusal_or_an_odd_reply_is_replaced(provider):
+    """Wherever it is cut."""
+    odd = json.dumps({"x" * 140: f"{CANARY} " * 9}).encode()
+    with wire_server(lambda *_: Answer(stop="refusal", refusal=f"not with {CANARY}")) as wire:
+        server = server_at(wire, provider, secrets=Secrets(CANARY))
+        refusal = ask(server).refusal
+        wire.next(Answer(payload=odd))
+        error = str(error_of(server))
+
+    assert refusal == "not with ***"
+    assert CANARY[:6] not in error
+
+
+def test_what_only_looks_like_a_secret_stays_in_a_reply():
+    """A reply is evidence: values alone are replaced, and none so short that it stands there by chance."""
+    said = "The key sk-proj-abcdef123456 is in answer A: EMPTY. [[A]]"
+    with wire_server(lambda *_: said) as wire:
+        reply = ask(server_at(wire, "openai", secrets=Secrets("EMPTY", {"X-Flag": "A"})))
+
+    assert reply.text == said
+
+
+@every_provider
+def test_a_server_without_its_keys_makes_no_call(provider):
+    """One that was read for a replay fails before anything is sent."""
+    with wire_server(says) as wire:
+        error = error_of(server_at(wire, provider, keyless=True))
+        requests = len(wire.seen)
+
+    assert error.fatal
+    assert "without its keys" in str(error)
+    assert requests == 0
 
 
 @every_provider

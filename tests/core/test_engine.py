@@ -2,7 +2,11 @@
 
 import _thread
 import asyncio
+import json
+import subprocess
+import sys
 import threading
+from collections import Counter
 from random import Random
 
 import pytest
@@ -14,6 +18,7 @@ from calm.store import Mode, Store
 from calm.verdict import NoReply, Preferred, Score, Tie, Unreadable
 from calm.wire import Limits, Message, Price, Reply, Request, Usage
 from tests.core.planted import Asking, Local, Planted, engine, pair, pairs, usage
+from tests.servers import Answer, wire_server
 
 
 def verdicts(running, judge, questions):
@@ -484,21 +489,271 @@ def test_no_more_calls_are_in_flight_than_allowed():
     assert most == [3]
 
 
+def flaky(answer, *, fails=1, error=None):
+    """Return a rule of a server that fails the first attempts at each body."""
+    tried = Counter()
+    failure = error or JudgeError("busy", again=True)
+
+    def respond(body, number):
+        tried[body["text"]] += 1
+        return failure if tried[body["text"]] <= fails else answer
+
+    return respond
+
+
 def test_the_ledger_adds_up():
     """Calls, retries and tokens of what was made; the price where one is known."""
-    server = Local(
-        lambda body, number: Reply("good", model="m-1", usage=Usage(100, 10), retries=2), price=Price(1.0, 5.0, "test")
-    )
+    reply = Reply("good", model="m-1", usage=Usage(100, 10))
+    server = Local(flaky(reply, fails=2), price=Price(1.0, 5.0, "test"), limits=Limits(concurrency=2))
 
-    with engine() as running:
+    with engine(first_wait_s=0.001) as running:
         running.ask(Asking(server), once(pairs(10)))
         running.ask(Asking(server, fingerprint="another"), once(pairs(4)))
 
     ledger = running.ledger
-    assert ledger.calls == {"made": 10, "cached": 4, "retried": 20}
+    assert ledger.calls == {"made": 30, "cached": 4, "retried": 20}
     assert ledger.tokens == {"input": 1000, "output": 100}
     assert ledger.usd == pytest.approx(10 * (100 * 1.0 + 10 * 5.0) / 1e6)
     assert ledger.priced
+
+
+def test_a_reply_says_how_often_its_call_was_tried_again(tmp_path):
+    """Also when it comes from the cache."""
+    server = Local(flaky(Reply("good", model="m-1"), fails=3))
+
+    with engine(tmp_path / "cache.sqlite", Mode.ON, first_wait_s=0.001) as running:
+        asked = running.ask(Asking(server), once(pairs(1)))[0]
+        found = running.store.get(asked.calls[0])
+
+    assert (found.text, found.retries) == ("good", 3)
+
+
+@pytest.mark.parametrize("cap", [1, 5, 20])
+def test_the_cap_counts_every_attempt(cap):
+    """A server that only fails gets no more requests than the cap allows, and the figures say how many it got."""
+    server = Local(lambda body, number: JudgeError("boom", again=True, limited=True))
+
+    with engine(caps=Caps(calls=cap), first_wait_s=0.001) as running:
+        found = verdicts(running, Asking(server), once(pairs(30)))
+
+    assert len(server.begun) == running.ledger.calls["made"] == cap
+    assert all(v.reason.startswith(CAPPED) for v in found)
+
+
+def test_a_call_is_tried_seven_times_and_all_are_counted():
+    """Also those of a call that failed in the end; what it says is how often it was tried."""
+    server = Local(lambda body, number: JudgeError("boom", again=True, limited=True))
+
+    with engine(first_wait_s=0.001) as running:
+        found = verdicts(running, Asking(server), once(pairs(2)))
+
+    assert found == [NoReply("boom; tried 7 times")] * 2
+    assert running.ledger.calls == {"made": 14, "retried": 12, "failed": 2}
+    assert running.broken is None
+
+
+def test_greeting_is_tried_four_times():
+    """A run that cannot begin does not wait for long, and each attempt is a call."""
+    server = Local(hello=JudgeError("boom", again=True))
+
+    with engine(first_wait_s=0.001) as running, pytest.raises(ConfigError, match="boom; tried 4 times"):
+        running.greet(Asking(server))
+
+    assert running.ledger.calls == {"made": 4, "retried": 3}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [JudgeError("no"), JudgeError("no", again=True, after_s=121.0), JudgeError("no", again=True, after_s=float("inf"))],
+    ids=["refused", "two-minutes", "for-ever"],
+)
+def test_what_another_try_cannot_mend_is_not_tried(error):
+    """A call that was refused, and a server that asks for a long wait."""
+    server = Local(lambda body, number: error)
+
+    with engine() as running:
+        found = verdicts(running, Asking(server), once(pairs(1)))
+
+    assert found == [NoReply("no")]
+    assert len(server.begun) == 1
+
+
+def test_a_call_that_waits_holds_no_place():
+    """With one place, another call is made while the first one waits to be tried again."""
+    order = []
+    server = Local(limits=Limits(concurrency=1))
+
+    def answer(body, number):
+        order.append(body["text"].splitlines()[0])
+        return JudgeError("busy", again=True, after_s=0.3) if number == 1 else Reply("good", model="m-1")
+
+    server.answer = answer
+
+    with engine() as running:
+        found = verdicts(running, Asking(server), once(pairs(3)))
+
+    assert found == [Preferred("good")] * 3
+    assert order == ["What is c000?", "What is c001?", "What is c002?", "What is c000?"]
+
+
+def test_failures_at_random_are_no_outage(tmp_path):
+    """With one attempt in ten failing, all 600 calls are answered and kept, once each."""
+    rng = Random(7)
+    kinds = [JudgeError("slow down", again=True, limited=True), JudgeError("boom", again=True)]
+    server = Local(
+        lambda body, number: rng.choice(kinds) if rng.random() < 0.1 else Reply(f"good {number}", model="m-1")
+    )
+
+    with engine(tmp_path / "cache.sqlite", Mode.ON, first_wait_s=0.001) as running:
+        asked = running.ask(Asking(server), once(pairs(600)))
+        keys = [key for a in asked for key in a.calls]
+        kept = {running.store.get(key).text for key in keys}
+
+    assert len(set(keys)) == len(kept) == 600
+    assert {f"{a.verdict.answer}" for a in asked} == kept
+    assert running.broken is None
+    assert running.ledger.calls["made"] == len(server.begun) == 600 + running.ledger.calls["retried"]
+
+
+DOWN = {
+    "cut": JudgeError("the connection broke", again=True),
+    "hanging": JudgeError("too late", again=True, billed=True),
+    "refusing": JudgeError("status 400"),
+}
+
+
+@pytest.mark.parametrize("kind", DOWN)
+def test_a_server_that_is_lost_is_given_up(kind):
+    """After a few rounds no further call is made, by this ask or later ones; what waits is told at once."""
+    server = Local(lambda body, number: Reply("good", model="m-1") if number <= 50 else DOWN[kind])
+
+    with engine(first_wait_s=0.001) as running:
+        found = verdicts(running, Asking(server), once(pairs(1000)))
+        begun = len(server.begun)
+        later = verdicts(running, Asking(server), once(pairs(1000), 2))
+
+    assert found.count(Preferred("good")) == 50
+    assert begun == len(server.begun) <= 50 + 8 * 32
+    assert running.broken.startswith("the server of 'm' stopped answering: ")
+    assert f"failed, the last one so: {DOWN[kind]}; no more calls are made to it" in running.broken
+    assert set(later) == {NoReply(running.broken)}
+
+
+def test_what_was_answered_is_kept_when_the_server_is_lost(tmp_path):
+    """The message says how to go on, and a new run asks only for the rest."""
+    path = tmp_path / "cache.sqlite"
+    server = Local(lambda body, number: Reply("good", model="m-1") if number <= 20 else DOWN["cut"])
+    with engine(path, Mode.ON, first_wait_s=0.001) as running:
+        verdicts(running, Asking(server), once(pairs(100)))
+    well = Local()
+
+    with engine(path, Mode.ON) as again:
+        found = verdicts(again, Asking(well), once(pairs(100)))
+
+    assert running.broken.endswith("mend it and run again; what was answered is kept, and the new run goes on there")
+    assert found == [Preferred("good")] * 100
+    assert len(well.begun) == 80 + (20 - again.ledger.calls["cached"])
+
+
+def test_a_short_outage_is_waited_out():
+    """A server that is down for a moment is not stormed, and all calls are answered when it is back."""
+    server = Local(lambda body, number: DOWN["cut"] if 100 < number <= 150 else Reply("good", model="m-1"))
+
+    with engine(first_wait_s=0.05) as running:
+        found = verdicts(running, Asking(server), once(pairs(400)))
+
+    assert found == [Preferred("good")] * 400
+    assert running.broken is None
+    assert len(server.begun) == 450
+
+
+def test_a_limit_of_rate_alone_is_no_outage():
+    """A server that asks for fewer calls is there; a call still ends after its tries."""
+    server = Local(lambda body, number: JudgeError("slow down", again=True, limited=True))
+
+    with engine(first_wait_s=0.001) as running:
+        found = verdicts(running, Asking(server), once(pairs(60)))
+
+    assert running.broken is None
+    assert set(found) == {NoReply("slow down; tried 7 times")}
+
+
+def test_one_lost_server_does_not_stop_another():
+    """Each server is judged by its own failures."""
+    lost = Local(lambda body, number: DOWN["cut"], identity="lost")
+
+    with engine(first_wait_s=0.001) as running:
+        verdicts(running, Asking(lost), once(pairs(50)))
+        found = verdicts(running, Asking(Local(), fingerprint="well"), once(pairs(50)))
+
+    assert running.broken
+    assert found == [Preferred("good")] * 50
+
+
+def test_calls_that_wait_for_a_minutes_limit_are_told_at_once():
+    """What waits for its turn a minute later ends when the server is lost."""
+    server = Local(
+        lambda body, number: JudgeError("the key was refused", fatal=True), limits=Limits(concurrency=4, rpm=2)
+    )
+
+    with engine() as running:
+        found = verdicts(running, Asking(server), once(pairs(100)))
+
+    assert set(found) == {NoReply("the key was refused")}
+    assert len(server.begun) <= 2
+
+
+@pytest.mark.parametrize("told", [Usage(), Usage(5, None), Usage(None, 5)], ids=["nothing", "input", "output"])
+def test_the_cap_in_dollars_holds_without_usage(told):
+    """Where the server does not say what a call took, the most that it can have taken counts, and a note says so."""
+    server = Local(
+        lambda body, number: Reply("good", model="m-1", usage=told), price=Price(10.0, 20.0, "test"), max_tokens=100
+    )
+
+    with engine(caps=Caps(usd=0.01)) as running:
+        found = verdicts(running, Asking(server), once(pairs(100)))
+
+    answered = found.count(Preferred("good"))
+    assert 0 < answered == len(server.begun) < 20
+    assert 0 < running.ledger.usd <= 0.01
+    assert running.ledger.reserved == pytest.approx(0.0)
+    assert running.notes == ["the server of 'm' reports no usage: its cost is an upper estimate"]
+
+
+def test_a_server_that_reports_more_than_a_token_a_character_is_learnt_from():
+    """After the first reply no call is made that could pass the cap, however much the server reports."""
+    server = Local(
+        lambda body, number: Reply("good", model="m-1", usage=Usage(3 * len(body["text"]), 300)),
+        price=Price(100.0, 100.0, "test"),
+        limits=Limits(concurrency=1),
+    )
+
+    with engine(caps=Caps(usd=0.5)) as running:
+        verdicts(running, Asking(server), once(pairs(100)))
+
+    assert 0.4 < running.ledger.usd <= 0.5
+
+
+@pytest.mark.parametrize(("billed", "kept"), [(True, True), (False, False)])
+def test_a_call_that_timed_out_may_have_been_billed(billed, kept):
+    """Its dollars stay taken; those of a call that did not get there are given back."""
+    server = Local(lambda body, number: JudgeError("late", billed=billed), price=Price(10.0, 20.0, "test"))
+
+    with engine(caps=Caps(usd=1.0)) as running:
+        running.ask(Asking(server), once(pairs(3)))
+
+    assert (running.ledger.usd > 3 * 100 * 20 / 1e6) == kept
+    assert (running.ledger.usd == 0) != kept
+    assert running.ledger.reserved == pytest.approx(0.0)
+    assert running.notes == ["calls to 'm' that failed may be billed: its cost is an upper estimate"] * kept
+
+
+def test_greeting_fits_the_cap_in_dollars():
+    """A first call that could pass the cap is not made."""
+    server = Local(price=Price(10.0, 20.0, "test"), hello=JudgeError("called"))
+
+    with engine(caps=Caps(usd=0.001)) as running, pytest.raises(ConfigError, match="the first live call did not fit"):
+        running.greet(Asking(server))
 
 
 def test_a_model_without_a_price_is_said_to_have_none():
@@ -563,3 +818,45 @@ def test_closing_ends_what_is_under_way():
 
     assert not thread.is_alive()
     assert len(errors) == 1
+
+
+GATE = """
+[judge]
+name = "lost"
+task = "pairwise"
+
+[model]
+provider = "openai"
+model = "tiny"
+base_url = "{url}"
+max_tokens = 50
+timeout_s = 1
+"""
+
+
+@pytest.mark.parametrize(
+    "fault", [Answer(fault="cut"), Answer(status=500), Answer(fault="hang")], ids=["cut", "500", "hang"]
+)
+def test_a_gate_whose_server_is_lost_ends_and_reports(tmp_path, fault):
+    """The whole gate over HTTP: it ends soon, is red and incomplete, says why once, and writes its results."""
+    with wire_server(lambda *_: "[[A]]" if len(wire.seen) <= 200 else fault) as wire:
+        (tmp_path / "judge.toml").write_text(GATE.format(url=wire.url))
+        options = ("--calm-judge=judge.toml", "--calm-sample=20", "--calm-results=r.json", "--calm-report=r.html")
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "--pyargs", "calm.suites", "-q", "--tb=no", *options],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        requests = len(wire.seen)
+    results = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    run = results["run"]
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "INCOMPLETE" in {f["outcome"] for f in results["findings"]}
+    assert "PASS" not in {f["outcome"] for f in results["findings"][-5:]}
+    assert "the server of 'tiny' stopped answering" in f"{done.stdout}{json.dumps(run)}"
+    assert run["calls"]["made"] == requests <= 200 + 8 * 32
+    assert (tmp_path / "r.html").stat().st_size > 0

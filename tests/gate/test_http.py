@@ -56,3 +56,19 @@ def test_a_sound_judge_passes_over_http(tmp_path, task):
     gate = over_http(tmp_path, "noise=0.03,seed=2", task=task, options=("--calm-sample=150",))
 
     assert gate.status == 0, gate.output
+
+
+def test_a_replay_needs_no_key_and_no_server(tmp_path):
+    """What was answered once can be decided again by anybody who has the cache."""
+    sample = datasets.sample(datasets.bundled("pairwise"), 100, 0)
+    cache = (f"--calm-cache-file={tmp_path / 'cache.sqlite'}", "--calm-sample=100")
+    with wire_server(planted_respond("planted:noise=0", sample), api_key="k-1") as server:
+        judge = judge_file(tmp_path, server, more='api_key_env = "GATE_KEY"\n')
+        first = run_gate(judge, tmp_path, "--calm-cache=on", *cache, env={"GATE_KEY": "k-1"})
+
+    again = run_gate(judge, tmp_path, "--calm-cache=replay", *cache)
+
+    assert first.status == 0, first.output
+    assert again.status == 0, again.output
+    assert again.outcomes() == first.outcomes()
+    assert again.results["run"]["calls"]["made"] == 0
