@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 DONE, REFUSED, CONFIGURATION = 0, 1, 4
 SIZED = ("net_robustness", "gain", "consistency_rate", "accuracy", "readable_rate")
+JUDGES = "lexical, planted:..., a path to a judge.toml, or package.module:attribute"
 DEMO = "planted:verbosity=0.35,authority=0.5,noise=0.03,seed=7"
 
 
@@ -67,24 +68,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="calm", description="The regression gate for LLM judges.")
     parser.add_argument("--version", action="version", version=f"calm {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    judge_help = "lexical, planted:..., a path to a judge.toml, or package.module:attribute"
-
     audit = commands.add_parser(
         "audit", help="run all suites on a judge and write a report", epilog="Options of pytest may follow after --."
     )
-    audit.add_argument("judge", metavar="JUDGE", help=judge_help)
+    audit.add_argument("judge", metavar="JUDGE", help=JUDGES)
     audit.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
     audit.add_argument("--out", default="calm-audit", metavar="DIR", help="where to write (default calm-audit)")
     audit.set_defaults(run=_audit)
 
     attempt = commands.add_parser("try", help="ask a judge about one case: prompt, reply, verdict")
-    attempt.add_argument("judge", metavar="JUDGE", help=judge_help)
+    attempt.add_argument("judge", metavar="JUDGE", help=JUDGES)
     attempt.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines")
     attempt.add_argument("--case", metavar="ID", help="which case (default: the first)")
     attempt.add_argument("--edit", metavar="NAME", help="a perturbation: authority.cite_book, or package.module:name")
     attempt.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the edit (default 0)")
     attempt.set_defaults(run=_try)
 
+    _add_paper_commands(commands)
+    demo = commands.add_parser("demo", help="show a failing report of a planted judge; no model, no cost")
+    demo.add_argument("--out", default="calm-demo", metavar="DIR", help="where to write (default calm-demo)")
+    demo.set_defaults(run=_demo)
+    return parser
+
+
+def _add_paper_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands that read what runs wrote, and those that say what a run would need."""
     accept = commands.add_parser("accept", help="write a reviewed baseline from the results of a run")
     accept.add_argument("results", metavar="RESULTS", help="a file that --calm-results wrote")
     accept.add_argument("-o", "--out", default="baseline.json", metavar="FILE", help="default baseline.json")
@@ -93,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="say what changed between the results of two runs")
     compare.add_argument("old", metavar="OLD", help="results or a baseline")
     compare.add_argument("new", metavar="NEW", help="results or a baseline")
+    compare.add_argument("-o", "--out", metavar="FILE.html", help="also write the comparison as a page")
     compare.add_argument("--lines", type=int, default=40, metavar="N", help="lines a part (default 40)")
     compare.set_defaults(run=_compare)
 
@@ -101,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         help="say what a run will ask and cost; no call is made",
         epilog="Options of pytest may follow after --.",
     )
-    plan.add_argument("judge", metavar="JUDGE", help=judge_help)
+    plan.add_argument("judge", metavar="JUDGE", help=JUDGES)
     plan.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
     plan.add_argument("--sample", metavar="N", help="at most so many cases (default 200; with --fit: all)")
     plan.add_argument("--repeats", metavar="K+M", help="clean and perturbed asks a case (default 4+2)")
@@ -127,11 +136,6 @@ def _parser() -> argparse.ArgumentParser:
     power.add_argument("--cases", type=int, metavar="N", help="only this number of cases (default 40 to 400)")
     power.add_argument("--repeats", default="4+2", metavar="K+M", help="clean and perturbed asks a case (default 4+2)")
     power.set_defaults(run=_power)
-
-    demo = commands.add_parser("demo", help="show a failing report of a planted judge; no model, no cost")
-    demo.add_argument("--out", default="calm-demo", metavar="DIR", help="where to write (default calm-demo)")
-    demo.set_defaults(run=_demo)
-    return parser
 
 
 def _gate(judge: str, out: Path, options: Sequence[str]) -> int:
@@ -196,7 +200,13 @@ def _compare(options: argparse.Namespace) -> int:
     from calm.compare import compare, render_text
 
     old, new = (_record(Path(name)) for name in (options.old, options.new))
-    print(render_text(compare(old, new), get_terminal_size().columns, lines=options.lines))
+    found = compare(old, new)
+    print(render_text(found, get_terminal_size().columns, lines=options.lines))
+    if options.out:
+        from calm.reports import comparison
+
+        comparison.write(found, old, new, Path(options.out))
+        print(f"wrote {options.out}")
     return DONE
 
 

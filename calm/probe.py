@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal
@@ -172,6 +172,7 @@ class Question:
         began = perf_counter()
         stated = {c.measure: c for c in claims}
         claims = [self._gated(c) for c in claims]
+        self._say_too_few(setup, claims)
         result = experiment.run(setup, self._edit, claims, observed=observed, against=self._against, top_up=top_up)
         self._probe.asked += result.asked
         self._probe.planned += result.planned
@@ -182,6 +183,14 @@ class Question:
             findings += self._variants(setup, claims)
         self._probe.seconds |= {f.key: perf_counter() - began for f in findings}
         return findings
+
+    def _say_too_few(self, setup: Setup, claims: Sequence[Claim]) -> None:
+        """Say of a claim that so few cases can never prove, before its calls are paid; it can still fail."""
+        for claim in claims:
+            least = MEASURES[claim.measure].smallest_n(claim, LEVEL)
+            if len(setup.cases) < least - 1:  # `smallest_n` may be one too careful
+                few = f"{len(setup.cases)} cases cannot prove {claim}, whatever the judge says"
+                self._probe.say(f"{self._key(claim.measure)}: {few}: at least {least} are needed")
 
     def _key(self, measure: str) -> str:
         edit = self._edit
@@ -287,6 +296,7 @@ class Probe:
         undecided: Literal["fail", "warn"] = "fail",
         every_variant: bool = False,
         gate: Gate | None = None,
+        say: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.setup, self.node = setup, node
         self.undecided, self.every_variant, self.gate = undecided, every_variant, gate or Gate()
@@ -296,6 +306,7 @@ class Probe:
         self.texts: list[CaseTexts] = []
         self.seen_texts: set[tuple[str, str]] = set()
         self.seconds: dict[str, float] = {}
+        self.say = say
         self.asked = self.planned = 0
 
     def __repr__(self) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -399,10 +400,27 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
     node = Node(item.nodeid, item.path.stem.removeprefix("test_").replace("_", "-"))
     undecided: Any = _option(config, "undecided")
     every = _flag(config, "every-variant")
-    item.stash[PROBE] = made = Probe(setup, node, undecided=undecided, every_variant=every, gate=_gate(config))
+    gate, say = _gate(config), _speaker(config)
+    item.stash[PROBE] = made = Probe(setup, node, undecided=undecided, every_variant=every, gate=gate, say=say)
     yield made
     if item.stash.get(CALLED, False) and (complaint := made.complaint()):
         pytest.fail(complaint, pytrace=False)
+
+
+def _speaker(config: pytest.Config) -> Callable[[str], None]:
+    """Return what says something at once, not at the end of the run; a worker of xdist has nobody to say it to."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    capture = config.pluginmanager.get_plugin("capturemanager")
+
+    def say(text: str) -> None:
+        if reporter is None or _is_worker(config):
+            return
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            reporter.ensure_newline()
+            for part in _lines(f"calm: {text}", 0):
+                reporter.write_line(part, yellow=True)
+
+    return say
 
 
 def _setup(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Setup:

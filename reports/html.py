@@ -163,9 +163,9 @@ def render(audit: Audit) -> str:
         for finding, anchor in zip(audit.findings, _anchors("f", [f.key for f in audit.findings]), strict=True)
     )
     probes, whole = _with_texts(_probes(audit, rows))
-    environment = _environment()
-    script = environment.get_template("report.js").render()
-    return environment.get_template("report.html.jinja").render(
+    pages = environment()
+    script = pages.get_template("report.js").render()
+    return pages.get_template("report.html.jinja").render(
         audit=audit,
         headline=headline(audit),
         meaning=_meaning(audit),
@@ -187,8 +187,9 @@ def render(audit: Audit) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return the templates of all pages: escaped, and with what cannot be seen made visible."""
+    pages = Environment(
         loader=PackageLoader("calm.reports"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -196,9 +197,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["whole"] = lambda text: cut(text, WHOLE)
-    environment.filters["runs"] = lambda codes: [(code, len(list(group))) for code, group in groupby(codes)]
-    return environment
+    pages.filters["whole"] = lambda text: cut(text, WHOLE)
+    pages.filters["runs"] = lambda codes: [(code, len(list(group))) for code, group in groupby(codes)]
+    return pages
 
 
 def _shown_value(value: object) -> object:

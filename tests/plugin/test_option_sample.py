@@ -38,3 +38,13 @@ def test_the_ini_setting_does_the_same(project):
     result = project.run()
 
     result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 85 cases, *"])
+
+
+def test_too_few_cases_are_said_before_they_are_asked(project):
+    """A claim that so few cases can never prove is named above the test's outcome; the claim is asked all the same."""
+    result = project.run_apart("--calm-sample=20", judge="judges:counted")
+
+    result.stdout.fnmatch_lines(
+        ["*flattery/gain/flatter: 20 cases cannot prove gain <= 0.10, whatever the judge says: at least 30 are needed"]
+    )
+    assert project.calls() > 0
