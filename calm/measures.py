@@ -32,7 +32,7 @@ from typing import TypeAlias
 from calm.claims import Claim, Estimate
 from calm.edits import Expects
 from calm.errors import ClaimError, EstimateError
-from calm.statistics.intervals import padded_t, smallest_n
+from calm.statistics.intervals import clopper_pearson, padded_t, smallest_n
 from calm.trials import Trial, Trials, distance, favour, same
 from calm.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, readable
 
@@ -112,7 +112,7 @@ class Measure:
 
     def estimate(self, trials: Trials, level: float) -> Estimate:
         """
-        Return the mean over cases with its one-sided bounds at `level`.
+        Return the mean over cases with its one-sided bounds at `level`: padded t, or exact for a rate of one ask a case.
 
         Raises:
             EstimateError: fewer than two cases have a value; the message says why the others have none.
@@ -121,11 +121,19 @@ class Measure:
         excluded = dict(Counter(trials.excluded) + Counter(trials.lost) + without)
         if len(values) < 2:
             raise EstimateError(why_none(excluded) or f"{len(values)} case: an estimate needs two")
-        low, high = padded_t(values, self.low, self.high, level)
+        if self._is_rate(trials, values):
+            low, high = clopper_pearson(sum(values), len(values), level)
+        else:
+            low, high = padded_t(values, self.low, self.high, level)
         mean = fsum(values) / len(values)
         if self.flipped:
             mean, low, high = 1 - mean, 1 - high, 1 - low
         return Estimate(mean, low, high, len(values), level, excluded)
+
+    def _is_rate(self, trials: Trials, values: list[float]) -> bool:
+        """Return whether every case said yes or no once, so that the exact interval of a rate is due."""
+        once = all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
+        return once and (self.low, self.high) == (0, 1) and all(value in (0.0, 1.0) for value in values)
 
     def smallest_n(self, claim: Claim, level: float) -> int:
         """

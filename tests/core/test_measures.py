@@ -29,6 +29,7 @@ from calm.measures import (
     tie_rate,
     unreadable_gain,
 )
+from calm.statistics.intervals import clopper_pearson
 from calm.trials import Trial, Trials
 from calm.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 
@@ -599,3 +600,16 @@ def test_a_measure_is_shown_by_its_name():
     assert repr(gain) == "gain"
     assert repr(abs(gain)) == "abs(gain)"
     assert {name: m.name for name, m in MEASURES.items()} == {name: name for name in MEASURES}
+
+
+def test_a_rate_of_one_ask_a_case_has_the_exact_interval():
+    """Clopper-Pearson where every case says yes or no once; 0.05 ** (1 / 60) where all say yes."""
+    right, wrong = Preferred("good"), Preferred("bad")
+    rows = tuple(Trial(f"c{i}", better="good", clean=(wrong if i < 3 else right,)) for i in range(60))
+    trials = Trials(rows, "pairwise", Scale())
+
+    found = accuracy.estimate(trials, 0.05)
+    sure = readable_rate.estimate(trials, 0.05)
+
+    assert (found.low, found.high) == clopper_pearson(57, 60, 0.05)
+    assert sure.low == pytest.approx(0.05 ** (1 / 60))
