@@ -112,7 +112,7 @@ class Measure:
 
     def estimate(self, trials: Trials, level: float) -> Estimate:
         """
-        Return the mean over cases with its one-sided bounds at `level`: padded t, or exact for a rate of one ask a case.
+        Return the mean over cases with its one-sided bounds at `level`: padded t, or exact for rates of one ask a case.
 
         Raises:
             EstimateError: fewer than two cases have a value; the message says why the others have none.
