@@ -99,7 +99,7 @@ def check(edit: Edit | None, claims: Sequence[Claim], family: Family) -> None:
     """
     expects = edit.expects if edit else None
     fitting = [m for m in MEASURES.values() if expects in m.serves and family in m.families]
-    can = [m.name for m in fitting if m.asks[0] == 0 or not _alone(edit, family)]
+    can = [m.name for m in fitting if m.asks[0] == 0 or not alone(edit, family)]
     for claim in claims:
         if claim.measure in can:
             continue
@@ -110,7 +110,7 @@ def check(edit: Edit | None, claims: Sequence[Claim], family: Family) -> None:
         raise ClaimError(f"{about}: {claim.measure} says nothing about it on {family} verdicts; {instead}")
 
 
-def _alone(edit: Edit | None, family: Family) -> bool:
+def alone(edit: Edit | None, family: Family) -> bool:
     """Return whether the edited case is asked without a clean arm: what must lose or tie does so in its own prompt."""
     together = family in ("pairwise", "listwise")
     return edit is not None and together and edit.expects in (Expects.WORSE, Expects.TIE)
@@ -133,7 +133,7 @@ def run(
         EditError: an edit that changed nothing, or changed what it must not.
     """
     check(edit, claims, setup.family)
-    claims = _with_readability(edit, claims)
+    claims = with_readability(edit, claims)
     for one in (edit, against):
         if one is not None and setup.family not in one.tasks:
             reason = f"{one!r} serves {', '.join(one.tasks)}; the judge's task is {setup.judge.task}"
@@ -168,7 +168,7 @@ def run(
     return Result((*(decided[c] for c in claims), *seen), arms.texts(trials), arms.asked, planned)
 
 
-def _with_readability(edit: Edit | None, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+def with_readability(edit: Edit | None, claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """Add to a claim about a gain that the edit does not make replies unreadable: they would hide the gain."""
     moved = any(c.measure in ("gain", "mean_shift") for c in claims)
     stated = any(c.measure == "unreadable_gain" for c in claims)
@@ -385,9 +385,9 @@ class _Arms:
         self, setup: Setup, edit: Edit | None, pairs: list[Pair], excluded: Counter[str], lost: Counter[str]
     ) -> None:
         self._setup, self._pairs, self._excluded, self._lost = setup, pairs, excluded, lost
-        alone = _alone(edit, setup.family)
-        self._has_clean = not alone
-        self._both_orders = alone and edit is not None and edit.expects is Expects.WORSE
+        by_itself = alone(edit, setup.family)
+        self._has_clean = not by_itself
+        self._both_orders = by_itself and edit is not None and edit.expects is Expects.WORSE
         self._asked: dict[str, tuple[list[Asked], list[Asked]]] = {}
 
     @property

@@ -30,7 +30,7 @@ from calm.claims import Claim, Estimate
 from calm.edits import Edit, Expects
 from calm.engine import Engine
 from calm.errors import ClaimError, ConfigError, JudgeError
-from calm.experiment import Design, Pair, Setup, check, pair_up
+from calm.experiment import Design, Pair, Setup, alone, check, pair_up, with_readability
 from calm.measures import MEASURES, Measure, why_none
 from calm.pricing import price_of, tokens_in
 from calm.providers import GREETING
@@ -327,14 +327,16 @@ class _Surveyor:
         cases = one.cases if one.own_cases else self._sample
         setup = Setup(one.judge, cases, self.engine, self._settings.seed, self._settings.design)
         pairs, excluded, piloted, unsure = _paired(setup, edit, one.against)
-        alone, sampled = _alone(edit, family), not one.own_cases
+        by_itself, sampled = alone(edit, family), not one.own_cases
         units = [Unit(case.id, PILOT, (p,), sampled, True) for case, p in renderer.prompts(piloted)]
-        if not alone:
+        if not by_itself:
             bases = renderer.prompts([pair.base for pair in pairs])
             units += [Unit(case.id, CLEAN, (p,), sampled, one.against is None) for case, p in bases]
         if edit is not None:
             edits = [pair.edited or pair.base for pair in pairs]
-            orders = [edits, [_turned(case) for case in edits]] if alone and edit.expects is Expects.WORSE else [edits]
+            orders = (
+                [edits, [_turned(case) for case in edits]] if by_itself and edit.expects is Expects.WORSE else [edits]
+            )
             shown = [[prompt for _, prompt in renderer.prompts(cases)] for cases in orders]
             for pair, *prompts in zip(pairs, *shown, strict=True):
                 units.append(Unit(pair.source.id, PERTURBED, tuple(prompts), sampled))
@@ -342,9 +344,9 @@ class _Surveyor:
             self.skipped.append((one.name, why_none(excluded) or "there are no cases"))
         if unsure:
             self.assumed.append(_PILOTS)
-        gated = _with_readability(one) if one.top_up else ()
+        gated = with_readability(one.edit, one.claims) if one.top_up else ()
         staged = one.top_up and edit is not None and bool(one.claims)
-        row = Row(one.name, tuple(units), staged, unsure, bool(one.claims), edit is not None, alone, gated)
+        row = Row(one.name, tuple(units), staged, unsure, bool(one.claims), edit is not None, by_itself, gated)
         self.rows.append(row)
 
 
@@ -357,18 +359,6 @@ def _nothing_asked(one: Recorded, family: Family) -> str:
         if each is not None and family not in each.tasks:
             return f"it serves {', '.join(each.tasks)}; the judge's task is {one.judge.task}"
     return ""
-
-
-def _with_readability(one: Recorded) -> tuple[Claim, ...]:
-    """Return the claims of a probe with the one that the run adds to claims about a gain."""
-    names = {claim.measure for claim in one.claims}
-    added = one.edit is not None and names & {"gain", "mean_shift"} and "unreadable_gain" not in names
-    return (*one.claims, Claim("unreadable_gain", "<=", 0.05)) if added else one.claims
-
-
-def _alone(edit: Edit | None, family: Family) -> bool:
-    """Return whether the edited case is asked without a clean arm, as `calm.experiment` does."""
-    return edit is not None and family in ("pairwise", "listwise") and edit.expects in (Expects.WORSE, Expects.TIE)
 
 
 def _turned(case: Case) -> Case:

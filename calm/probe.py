@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Literal
 
@@ -18,6 +19,7 @@ from calm.errors import ClaimError, ConfigError, EstimateError
 from calm.experiment import Decided, Setup
 from calm.gatefile import Gate
 from calm.measures import MEASURES, Measure
+from calm.statistics.multiplicity import holm_rejects
 from calm.stopping import LEVEL
 from calm.texts import CaseTexts
 from calm.verdict import FAMILIES
@@ -244,7 +246,11 @@ class Question:
         for variant in self._edit.variants:
             result = experiment.run(setup, variant, claims, against=self._against, top_up=False)
             asked += [(variant, d) for d in result.decided]
-        failing = _holm(asked)
+        claimed = [
+            i for i, (_, d) in enumerate(asked) if d.decision.claim is not None and d.decision.estimate is not None
+        ]
+        tests = [partial(_fails, asked[i][1]) for i in claimed]
+        failing = {claimed[i] for i in holm_rejects(tests, LEVEL)} if tests else set()
         findings = []
         for position, (variant, decided) in enumerate(asked):
             decision = decided.decision
@@ -260,19 +266,6 @@ class Question:
         proof = Proof(findings, passes=passes, question=repr(self), nothing=nothing)
         self._probe.proofs.append(proof)
         return proof
-
-
-def _holm(asked: Sequence[tuple[Edit, Decided]]) -> set[int]:
-    """Return the positions of the claims that fail with a familywise error of `LEVEL` (Holm 1979)."""
-    family = {i for i, (_, d) in enumerate(asked) if d.decision.claim is not None and d.decision.estimate is not None}
-    failing: set[int] = set()
-    while family - failing:
-        rest = family - failing
-        found = {i for i in rest if _fails(asked[i][1], LEVEL / len(rest))}
-        if not found:
-            break
-        failing |= found
-    return failing
 
 
 def _fails(decided: Decided, level: float) -> bool:
