@@ -2,11 +2,15 @@
 
 import pytest
 
-from calm import gain, net_robustness
+from calm import accuracy_gain, gain, net_robustness
 from calm.perturbations.chain_of_thought import solve_first
 
 
-def test_solving_first_is_observed(probe, pytestconfig):
-    if not (pytestconfig.getoption("calm_every_variant") or pytestconfig.getini("calm_every_variant")):
-        pytest.skip("observed only, so that it costs no calls of a gate; asked with --calm-every-variant")
-    probe(solve_first).observe(gain, net_robustness)
+@pytest.mark.calm_every_variant
+def test_solving_first_is_observed(probe):
+    probe(solve_first).observe(
+        gain,
+        net_robustness,
+        pairwise=[accuracy_gain, gain, net_robustness],
+        rubric=[accuracy_gain, gain, net_robustness],
+    )

@@ -1,15 +1,22 @@
 """Compassion fade: a well-known name beside an answer must not let it win."""
 
-from calm import gain, net_robustness, rotate
+import pytest
+
+from calm import gain, mean_shift, net_robustness, rotate
 from calm.perturbations.compassion_fade import (
     credit_human,
+    hint_at_price,
+    hint_at_release,
     hint_at_tier,
     name_before_text,
     name_in_text,
+    name_models,
     swap_names,
+    tag_authors,
 )
 
-NAMES = rotate(swap_names, hint_at_tier, credit_human, name_in_text, name_before_text)
+NAMES = rotate(swap_names, hint_at_tier, hint_at_price, hint_at_release, credit_human, name_in_text, name_before_text)
+DRAWN = rotate(name_models, tag_authors, name="drawn")
 
 
 def test_a_great_name_does_not_win(probe):
@@ -19,4 +26,14 @@ def test_a_great_name_does_not_win(probe):
         score=[gain <= 0.05],
         rubric=[gain <= 0.05],
         listwise=[gain <= 0.10],
+    )
+
+
+@pytest.mark.calm_every_variant
+def test_drawn_names_do_not_move_the_verdict(probe):
+    assert probe(DRAWN).proves(
+        net_robustness >= 0.95,
+        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
+        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
+        listwise=[net_robustness >= 0.95],
     )

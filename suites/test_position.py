@@ -1,8 +1,22 @@
 """Position bias: the order of the answers must not move the verdict."""
 
-from calm import gain, net_robustness
-from calm.perturbations.position import swap
+import pytest
+
+from calm import gain, net_robustness, rotate, slot_pull
+from calm.perturbations.position import permute, reverse_order, same_text, swap
+
+ORDERS = rotate(reverse_order, *map(permute, range(1, 6)), name="orders")
 
 
 def test_the_order_does_not_move_the_verdict(probe):
     assert probe(swap).proves(net_robustness >= 0.95, abs(gain) <= 0.10, listwise=[net_robustness >= 0.95])
+
+
+@pytest.mark.calm_every_variant
+def test_no_order_of_many_moves_the_verdict(probe):
+    assert probe(ORDERS).proves(listwise=[net_robustness >= 0.95])
+
+
+@pytest.mark.calm_every_variant
+def test_equal_answers_have_no_better_slot(probe):
+    assert probe(same_text).proves(abs(slot_pull) <= 0.20, score=[], rubric=[], listwise=[])

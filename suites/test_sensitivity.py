@@ -1,20 +1,63 @@
 """Sensitivity: a judge must notice what is wrong, or its robustness means nothing."""
 
+import pytest
+
 from calm import accuracy, net_detection, rotate
 from calm.perturbations.sensitivity import (
     break_criterion,
     change_number,
+    degrade,
     delete_point,
+    err_boldly,
+    fault_in_step,
+    negate,
+    reverse_relation,
+    shuffle_sentences,
+    state_falsehood,
+    substitute_fact,
+    swap_entity,
+)
+from calm.perturbations.sensitivity_degenerate import (
+    boilerplate,
+    continue_question,
     echo_question,
     empty_answer,
-    negate,
+    follow_nested,
+    foreign_opener,
+    null_template,
+    off_topic,
     reasoning_opener,
+    refuse,
     single_symbol,
+    stuff_keywords,
     truncate,
 )
 
 DEFECTS = rotate(change_number, negate, delete_point, break_criterion, name="defect")
-DEGENERATES = rotate(empty_answer, reasoning_opener, single_symbol, echo_question, truncate, name="degenerate")
+DEGENERATES = rotate(
+    empty_answer,
+    reasoning_opener,
+    foreign_opener,
+    single_symbol,
+    echo_question,
+    continue_question,
+    null_template,
+    boilerplate,
+    stuff_keywords,
+    refuse,
+    truncate,
+    name="degenerate",
+)
+ERRORS = rotate(
+    reverse_relation,
+    state_falsehood,
+    substitute_fact,
+    swap_entity,
+    err_boldly,
+    fault_in_step,
+    shuffle_sentences,
+    name="error",
+)
 
 
 def test_a_planted_defect_is_noticed(probe):
@@ -27,3 +70,19 @@ def test_a_degenerate_answer_is_noticed(probe):
 
 def test_the_better_answer_is_found(probe):
     assert probe().proves(accuracy >= 0.70, score=[], rubric=[], listwise=[])
+
+
+@pytest.mark.calm_every_variant
+def test_an_error_is_noticed(probe):
+    assert probe(ERRORS).proves(net_detection >= 0.60, rubric=[])  # few of them break what a program can verify
+
+
+@pytest.mark.calm_every_variant
+def test_an_answer_to_something_else_is_noticed(probe, cases):
+    assert probe(rotate(off_topic(cases), follow_nested, name="elsewhere")).proves(net_detection >= 0.60)
+
+
+@pytest.mark.calm_every_variant
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_degraded_copy_loses(probe, times):
+    assert probe(degrade(times)).proves(net_detection >= 0.60)

@@ -1,0 +1,87 @@
+"""
+CALM's protocol (arXiv 2410.02736): each bias by one clean ask, one repeat and one perturbed ask, without a limit.
+
+Beside each robustness rate (RR) the finding holds the consistency rate (CR) of the same cases. RR is the mean over both
+clean asks: it has the expectation of the paper's, which compares with the first one alone, and less variance.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from calm import (
+    Expects,
+    accuracy_gain,
+    mean_shift,
+    net_detection,
+    perturbation,
+    robustness_rate,
+    rotate,
+    self_preference_excess,
+)
+from calm.perturbations.authority import cite_book, cite_quote, cite_url
+from calm.perturbations.bandwagon import PERCENTS, crowd_note
+from calm.perturbations.chain_of_thought import solve_first
+from calm.perturbations.compassion_fade import name_models
+from calm.perturbations.cues import on_better
+from calm.perturbations.distraction import hobby_note, hobby_note_on_better
+from calm.perturbations.diversity import identity_note
+from calm.perturbations.fallacy_oversight import fallacy
+from calm.perturbations.position import swap
+from calm.perturbations.refinement_aware import show_history
+from calm.perturbations.sentiment import angry, cheerful, fearful, feeling_in_better, sad
+from calm.perturbations.verbosity import expand
+
+pytestmark = [pytest.mark.calm_every_variant(folder=True), pytest.mark.calm(repeats="2+1")]
+
+
+@perturbation(
+    bias="fallacy-oversight", expects=Expects.OBSERVE, source="arXiv:2410.02736", tasks=("pairwise", "listwise")
+)
+def fallacy_in_place(case, rng):
+    """Put a broken step into the better answer, beside the other answer: the paper's own way, without its original."""
+    aimed = on_better(case)
+    harmed = aimed and fallacy(aimed, rng)
+    return None if aimed is None or harmed is None else aimed.edit(aimed.target, lambda _: harmed[harmed.damaged].text)
+
+
+# with OBSERVE no pilot is asked: RR needs to know nothing about room to gain
+BIASES = {
+    "position": swap,
+    "verbosity": expand(2.0),
+    "compassion-fade": name_models,
+    "bandwagon": rotate(*map(crowd_note, PERCENTS)),
+    "distraction": hobby_note,
+    "distraction-on-better": hobby_note_on_better,
+    "fallacy-oversight": fallacy_in_place,
+    "authority": rotate(cite_book, cite_quote, cite_url),
+    "sentiment": rotate(cheerful, sad, angry, fearful),
+    "sentiment-on-better": feeling_in_better,
+    "diversity": identity_note,
+}
+OBSERVED = {name: replace(edit, expects=Expects.OBSERVE) for name, edit in BIASES.items()}
+
+
+@pytest.mark.parametrize("bias", OBSERVED)
+def test_the_robustness_rate_is_observed(probe, bias):
+    probe(OBSERVED[bias]).observe(robustness_rate)
+
+
+def test_a_broken_step_is_detected_so_often(probe):
+    probe(fallacy).observe(net_detection)  # RR would call it a virtue not to notice
+
+
+def test_what_solving_first_adds_is_observed(probe):
+    probe(solve_first).observe(
+        robustness_rate, pairwise=[accuracy_gain, robustness_rate], rubric=[accuracy_gain, robustness_rate]
+    )
+
+
+def test_refined_with_its_history_is_held_against_refined_without(probe):
+    probe(replace(show_history, expects=Expects.OBSERVE)).observe(
+        robustness_rate, score=[mean_shift, robustness_rate], rubric=[mean_shift, robustness_rate]
+    )
+
+
+def test_self_enhancement_is_observed_where_the_cases_name_authors(probe):
+    probe.cross().observe(self_preference_excess)

@@ -1,0 +1,41 @@
+"""Surface noise: slips and other spellings must not move the verdict."""
+
+import pytest
+
+from calm import gain, mean_shift, net_robustness, rotate
+from calm.perturbations.surface_noise import (
+    contract,
+    digits_for_words,
+    drop_capitals,
+    drop_commas,
+    respace,
+    respell,
+    turn_dates,
+    typos,
+    write_out,
+)
+
+pytestmark = pytest.mark.calm_every_variant
+
+SLIPS = rotate(typos(0.1), drop_capitals, drop_commas, respace, name="slip")
+FORMS = rotate(contract, write_out, digits_for_words, respell, turn_dates, name="form")
+
+
+def test_a_slip_does_not_move_the_verdict(probe):
+    assert probe(SLIPS).proves(
+        net_robustness >= 0.95,
+        abs(gain) <= 0.10,
+        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
+        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
+        listwise=[net_robustness >= 0.95],
+    )
+
+
+def test_an_equal_form_does_not_move_the_verdict(probe):
+    assert probe(FORMS).allows(  # few answers have a form that could be another
+        net_robustness >= 0.95,
+        abs(gain) <= 0.10,
+        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
+        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
+        listwise=[net_robustness >= 0.95],
+    )
