@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from calm.case import Case, digest
-from calm.datasets.reading import read
+from calm.datasets.reading import ANSWERS, read
 from calm.errors import ConfigError
 from calm.verdict import Task
 
@@ -28,7 +28,8 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
 
     Args:
         path: the file.
-        task: if given, each case must also fit this task (number of answers, criteria).
+        task: if given, each case must also fit this task (number of answers, criteria). A case with more answers than
+            the task takes, each with an author, gives a case for each answer, or for each pair of authors.
 
     Raises:
         ConfigError: a file that cannot be read, or all faults in it, as `file:line: field: message`.
@@ -36,7 +37,7 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
     name = fspath(path)
     try:
         with Path(path).open("rb") as stream:
-            return read(stream, name, task=task)
+            cases = read(stream, name, task=task)
     except (OSError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise
@@ -44,6 +45,16 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
         raise ConfigError(
             f"{name}: expected a file of cases (JSON Lines), got an error: {reason}; check its path"
         ) from error
+    return [part for case in cases for part in spread(case, task)]
+
+
+def spread(case: Case, task: Task | None) -> list[Case]:
+    """Return a case as a task takes it: itself, or one for each answer or pair of authors if it has more answers."""
+    if task is None or len(case.answers) <= ANSWERS[task][1]:
+        return [case]
+    from calm.selfpreference.verdicts import all_pairs, one_answer_each
+
+    return all_pairs(case) if task == "pairwise" else one_answer_each(case)
 
 
 def bundled(task: Task) -> list[Case]:

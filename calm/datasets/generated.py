@@ -15,7 +15,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-__all__ = ["arithmetic_pairs", "better_first", "ordering_pairs", "unit_pairs"]
+__all__ = [
+    "ARITHMETIC", "ORDERING", "UNITS", "Draft", "Template", "arithmetic_pairs", "balanced", "better_first",
+    "ordering_pairs", "render", "unit_pairs",
+]  # fmt: skip
 
 _NAMES: Final = (
     "Ada", "Bela", "Cleo", "Dina", "Enzo", "Fay", "Gus", "Hana", "Ivo", "Jana", "Kofi", "Lars", "Mina", "Noor",
@@ -28,7 +31,7 @@ _CLOSE_PERIOD: Final = 7
 
 
 @dataclass(frozen=True)
-class _Working:
+class Working:
     """Hold one answer in parts: its working, sentence by sentence, and its conclusion with ``{}`` for the result."""
 
     steps: tuple[str, ...]
@@ -38,17 +41,17 @@ class _Working:
 
 
 @dataclass(frozen=True)
-class _Draft:
+class Draft:
     """Hold a drawn problem: both answers in parts, a model answer, and whether the pair is a close one."""
 
     question: str
-    good: _Working
-    bad: _Working
+    good: Working
+    bad: Working
     reference: str
     close: bool = False
 
 
-_Template = Callable[[random.Random, bool], _Draft]
+Template = Callable[[random.Random, bool], Draft]
 
 
 def better_first(case_id: str) -> bool:
@@ -58,20 +61,20 @@ def better_first(case_id: str) -> bool:
 
 def arithmetic_pairs(count: int, seed: int) -> list[dict[str, object]]:
     """Make word problems about sums, prices, shares and averages, each with a right and a wrong working."""
-    return [_case("ari", "arithmetic", n, draft) for n, draft in enumerate(_drafts(_ARITHMETIC, count, seed), 1)]
+    return [_case("ari", "arithmetic", n, draft) for n, draft in enumerate(_drafts(ARITHMETIC, count, seed), 1)]
 
 
 def unit_pairs(count: int, seed: int) -> list[dict[str, object]]:
     """Make conversions of length, mass, time, speed, area and temperature, each with a right and a wrong working."""
-    return [_case("uni", "units", n, draft) for n, draft in enumerate(_drafts(_UNITS, count, seed), 1)]
+    return [_case("uni", "units", n, draft) for n, draft in enumerate(_drafts(UNITS, count, seed), 1)]
 
 
 def ordering_pairs(count: int, seed: int) -> list[dict[str, object]]:
     """Make questions about ranks, dates, places and lists in order, each with a right and a wrong working."""
-    return [_case("ord", "ordering", n, draft) for n, draft in enumerate(_drafts(_ORDERING, count, seed), 1)]
+    return [_case("ord", "ordering", n, draft) for n, draft in enumerate(_drafts(ORDERING, count, seed), 1)]
 
 
-def _case(prefix: str, category: str, number: int, draft: tuple[_Draft, str, str]) -> dict[str, object]:
+def _case(prefix: str, category: str, number: int, draft: tuple[Draft, str, str]) -> dict[str, object]:
     problem, good, bad = draft
     case_id = f"{prefix}-{number:03}"
     answers = [{"id": "good", "text": good}, {"id": "bad", "text": bad}]
@@ -85,7 +88,7 @@ def _case(prefix: str, category: str, number: int, draft: tuple[_Draft, str, str
     }
 
 
-def _drafts(templates: Sequence[_Template], count: int, seed: int) -> list[tuple[_Draft, str, str]]:
+def _drafts(templates: Sequence[Template], count: int, seed: int) -> list[tuple[Draft, str, str]]:
     """Draw distinct problems, template by template, with the texts of both answers; length and markup are balanced."""
     rng = random.Random(seed)
     longer = [n % 2 == 0 for n in range(count)]
@@ -93,7 +96,7 @@ def _drafts(templates: Sequence[_Template], count: int, seed: int) -> list[tuple
     marked = [("good", "bad", "both")[n // 2 % 3] for n in range(count)]
     for plan in (longer, styles, marked):
         rng.shuffle(plan)
-    made: list[tuple[_Draft, str, str]] = []
+    made: list[tuple[Draft, str, str]] = []
     seen: set[str] = set()
     while len(made) < count:
         n = len(made)
@@ -104,14 +107,14 @@ def _drafts(templates: Sequence[_Template], count: int, seed: int) -> list[tuple
         seen.add(draft.question)
         end_first = rng.random() < 0.4
         good, bad = (
-            _render(working, styles[n] if marked[n] in (side, "both") else "plain", end_first)
+            render(working, styles[n] if marked[n] in (side, "both") else "plain", end_first)
             for side, working in (("good", draft.good), ("bad", draft.bad))
         )
-        made.append((draft, *_balanced(draft, good, bad, longer[n])))
+        made.append((draft, *balanced(draft, good, bad, longer[n])))
     return made
 
 
-def _render(working: _Working, style: str, end_first: bool) -> str:
+def render(working: Working, style: str, end_first: bool) -> str:
     """Write an answer as prose, as prose with a bold result, or as a list of steps."""
     end = working.end.format(f"**{working.result}**" if style == "bold" else working.result)
     if style == "list":
@@ -120,7 +123,7 @@ def _render(working: _Working, style: str, end_first: bool) -> str:
     return " ".join((end, *working.steps) if end_first else (*working.steps, end))
 
 
-def _balanced(draft: _Draft, good: str, bad: str, good_longer: bool) -> tuple[str, str]:
+def balanced(draft: Draft, good: str, bad: str, good_longer: bool) -> tuple[str, str]:
     """Add a closing remark to the answer that is to be the longer one, and to any that is too short."""
     if len(good.split()) < _MIN_WORDS or (good_longer and len(good) <= len(bad)):
         good = _join(good, draft.good.remark)
@@ -154,7 +157,7 @@ def _listed(items: Sequence[str]) -> str:
 # Arithmetic.
 
 
-def _shopping(rng: random.Random, close: bool) -> _Draft:
+def _shopping(rng: random.Random, close: bool) -> Draft:
     name = _names(rng, 1)[0]
     first, second = rng.choice(
         (("notebooks", "pens"), ("plates", "cups"), ("rose bushes", "bags of soil"), ("tickets", "programs"))
@@ -169,7 +172,7 @@ def _shopping(rng: random.Random, close: bool) -> _Draft:
         )
     )
     steps = (f"The {first} cost {n} × {p} = {a} coins.", f"For the {second} one pays {m} × {q} = {b} coins.")
-    good = _Working(
+    good = Working(
         (*steps, f"Adding both parts gives {a} + {b} = {a + b}."),
         f"The total price for {name} is {{}} coins.",
         str(a + b),
@@ -180,7 +183,7 @@ def _shopping(rng: random.Random, close: bool) -> _Draft:
         bad = replace(good, steps=(*steps, f"Adding both parts gives {a} + {b} = {wrong}."), result=str(wrong))
     else:
         wrong = (n + m) * p
-        bad = _Working(
+        bad = Working(
             (
                 f"There are {n} + {m} = {n + m} things in the basket, counting {first} and {second}.",
                 f"Every one of them costs {p} coins, so we need {n + m} × {p} = {wrong}.",
@@ -193,10 +196,10 @@ def _shopping(rng: random.Random, close: bool) -> _Draft:
         f"{n} {first} at {p} coins cost {a} coins, and {m} {second} at {q} coins cost {b} coins. "
         f"{a} + {b} = {a + b}, so {name} pays {a + b} coins in all."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _change(rng: random.Random, close: bool) -> _Draft:
+def _change(rng: random.Random, close: bool) -> Draft:
     name = _names(rng, 1)[0]
     things = rng.choice((("bread", "cheese", "a melon"), ("soap", "a brush", "a towel"), ("paint", "glue", "tape")))
     prices = [rng.randint(6, 29) for _ in things]
@@ -210,7 +213,7 @@ def _change(rng: random.Random, close: bool) -> _Draft:
         )
     )
     added = " + ".join(str(price) for price in prices)
-    good = _Working(
+    good = Working(
         (f"First add up the bill: {added} = {total} euros.", f"Then take it from the note: 100 − {total} = {rest}."),
         f"{name} has to get {{}} euros back at the till.",
         str(rest),
@@ -218,14 +221,14 @@ def _change(rng: random.Random, close: bool) -> _Draft:
     )
     if close:
         wrong = rest + 10
-        bad = _Working(
+        bad = Working(
             (good.steps[0], f"Then take it from the note: 100 − {total} = {wrong}."),
             good.end, str(wrong), f"The bill itself is {total} euros and the note covers it with ease.",
         )  # fmt: skip
     else:
         two = prices[0] + prices[1]
         wrong = 100 - two
-        bad = _Working(
+        bad = Working(
             (
                 f"First add up the bill: {prices[0]} + {prices[1]} = {two} euros.",
                 f"Then take it from the note: 100 − {two} = {wrong}.",
@@ -237,10 +240,10 @@ def _change(rng: random.Random, close: bool) -> _Draft:
     reference = (
         f"The bill comes to {added} = {total} euros. Since 100 − {total} = {rest}, {name} has to get {rest} euros back."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _discount(rng: random.Random, close: bool) -> _Draft:
+def _discount(rng: random.Random, close: bool) -> Draft:
     thing = rng.choice(("coat", "desk lamp", "tent", "bicycle helmet", "carpet", "radio", "suitcase", "blanket"))
     price, percent = rng.choice((60, 80, 120, 140, 160, 180, 220, 240)), rng.choice((5, 15, 20, 25, 30, 35, 40))
     off = Fraction(price * percent, 100)
@@ -252,7 +255,7 @@ def _discount(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"The reduction is {percent} percent of {price}, so {price} × {percent} ÷ 100 = {_num(off)} euros."
-    good = _Working(
+    good = Working(
         (first, f"Take this from the old price: {price} − {_num(off)} = {_num(new)}."),
         f"The {thing} now has a price of {{}} euros.",
         _num(new),
@@ -264,7 +267,7 @@ def _discount(rng: random.Random, close: bool) -> _Draft:
         bad = replace(bad, result=_num(wrong))
     else:
         wrong = Fraction(price - percent)
-        bad = _Working(
+        bad = Working(
             (
                 f"The sign says {percent}, so {percent} euros come off the old price of the {thing}.",
                 f"That leaves {price} − {percent} = {_num(wrong)} at the till.",
@@ -277,10 +280,10 @@ def _discount(rng: random.Random, close: bool) -> _Draft:
         f"{percent} percent of {price} euros is {_num(off)} euros. The {thing} therefore has "
         f"a new price of {price} − {_num(off)} = {_num(new)} euros in the sale."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _average(rng: random.Random, close: bool) -> _Draft:
+def _average(rng: random.Random, close: bool) -> Draft:
     name = _names(rng, 1)[0]
     what, unit, verb = rng.choice(
         (
@@ -303,7 +306,7 @@ def _average(rng: random.Random, close: bool) -> _Draft:
         else (f"For {size} {what} {name} {verb} {numbers} {unit}. What is the average per jar?",)
     )
     added = " + ".join(str(value) for value in values)
-    good = _Working(
+    good = Working(
         (f"The sum of all values is {added} = {total}.", f"There are {size} of them, and {total} ÷ {size} = {mean}."),
         f"On average {name} {verb} {{}} {unit}, which is the mean of the {size} values.",
         str(mean),
@@ -318,7 +321,7 @@ def _average(rng: random.Random, close: bool) -> _Draft:
         )
     else:
         wrong = (min(values) + max(values) + 1) // 2
-        bad = _Working(
+        bad = Working(
             (
                 f"Only the extremes count here, which are {min(values)} and {max(values)}.",
                 "The point halfway between the smallest and the largest value gives the answer.",
@@ -331,10 +334,10 @@ def _average(rng: random.Random, close: bool) -> _Draft:
         f"All values add up to {total}. Divided by {size}, the number of values, this gives {total} ÷ {size} = {mean}, "
         f"so {name} {verb} {mean} {unit} on average."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _sharing(rng: random.Random, close: bool) -> _Draft:
+def _sharing(rng: random.Random, close: bool) -> Draft:
     item, box = rng.choice((("apples", "crate"), ("eggs", "carton"), ("candles", "box"), ("tulip bulbs", "tray")))
     per = rng.choice((6, 7, 8, 9, 12))
     full, rest = rng.randint(9, 24), rng.randint(2, per - 2)
@@ -347,7 +350,7 @@ def _sharing(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"Count how often {per} goes into {total}: {full} × {per} = {full * per}, and one more {box} would not fit."
-    good = _Working(
+    good = Working(
         (first, f"What is left over is {total} − {full * per} = {rest}."),
         f"{full} {plural} are full, and the number of {item} that remain is {{}}.",
         str(rest),
@@ -358,7 +361,7 @@ def _sharing(rng: random.Random, close: bool) -> _Draft:
         bad = replace(good, steps=(first, f"What is left over is {total} − {full * per} = {wrong}."), result=str(wrong))
         bad = replace(bad, remark=f"They can be kept for the next {box}, which has room for {per}.")
     else:
-        bad = _Working(
+        bad = Working(
             (
                 f"Count how often {per} goes into {total}: it is a little more than {full}.",
                 f"A part of a {box} counts as a whole one, so round up to {full + 1}.",
@@ -371,10 +374,10 @@ def _sharing(rng: random.Random, close: bool) -> _Draft:
         f"Because {full} × {per} = {full * per} and {total} − {full * per} = {rest}, "
         f"{full} {plural} are full, and {rest} {item} remain at the end."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _garden(rng: random.Random, close: bool) -> _Draft:
+def _garden(rng: random.Random, close: bool) -> Draft:
     place = rng.choice(("garden", "playground", "paddock", "parking lot", "chicken run", "courtyard"))
     long, wide = rng.randint(14, 39), rng.randint(6, 13)
     area, around = long * wide, 2 * (long + wide)
@@ -385,7 +388,7 @@ def _garden(rng: random.Random, close: bool) -> _Draft:
             f"How much fence does a rectangular {place} of {long} by {wide} meters need, and how large is it?",
         )
     )
-    good = _Working(
+    good = Working(
         (
             f"The fence runs along all four sides, so it is 2 × {long + wide} = {around} meters long.",
             f"The area is the product of both sides, {long} × {wide} = {area}.",
@@ -402,7 +405,7 @@ def _garden(rng: random.Random, close: bool) -> _Draft:
             result=str(wrong),
         )
     else:
-        bad = _Working(
+        bad = Working(
             (
                 f"The fence is the product of both sides, {long} × {wide} = {area} meters.",
                 f"The area is what lies inside the four sides, 2 × {long + wide} = {around}.",
@@ -415,10 +418,10 @@ def _garden(rng: random.Random, close: bool) -> _Draft:
         f"Along its four sides the {place} needs 2 × {long + wide} = {around} meters of fence. "
         f"Length times width gives {long} × {wide} = {area}, so its area is {area} square meters."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _travel(rng: random.Random, close: bool) -> _Draft:
+def _travel(rng: random.Random, close: bool) -> Draft:
     name = _names(rng, 1)[0]
     first, second, vehicle = rng.choice(
         (("on country roads", "on the motorway", "drives"), ("through hills", "across the plain", "rides a motorbike"))
@@ -434,7 +437,7 @@ def _travel(rng: random.Random, close: bool) -> _Draft:
         )
     )
     steps = (f"The part {first} is {v} × {t} = {a} km long.", f"The part {second} is {w} × {u} = {b} km long.")
-    good = _Working(
+    good = Working(
         (*steps, f"Both parts make {a} + {b} = {a + b}."),
         f"The whole way of {name} is {{}} km.",
         str(a + b),
@@ -445,7 +448,7 @@ def _travel(rng: random.Random, close: bool) -> _Draft:
         bad = replace(good, steps=(*steps, f"Both parts make {a} + {b} = {wrong}."), result=str(wrong))
     else:
         wrong = (v + w) * (t + u)
-        bad = _Working(
+        bad = Working(
             (
                 f"The speeds add up to {v} + {w} = {v + w} km per hour.",
                 f"The hours add up to {t} + {u} = {t + u}, and {v + w} × {t + u} = {wrong}.",
@@ -458,10 +461,10 @@ def _travel(rng: random.Random, close: bool) -> _Draft:
         f"{t} hours at {v} km per hour are {a} km, and {u} hours at {w} km per hour are {b} km. "
         f"{name} covers {a} + {b} = {a + b} km on the whole way."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _chain(rng: random.Random, close: bool) -> _Draft:
+def _chain(rng: random.Random, close: bool) -> Draft:
     name, other = _names(rng, 2)
     item = rng.choice(("stamps", "marbles", "shells", "postcards", "buttons", "coins", "acorns", "stickers"))
     start, gift, given = rng.randint(18, 49), rng.randint(11, 29), rng.randint(12, 17)
@@ -477,7 +480,7 @@ def _chain(rng: random.Random, close: bool) -> _Draft:
         )
     )
     steps = (f"With the new {item} there are {start} + {gift} = {total}.", f"Doubling makes 2 × {total} = {doubled}.")
-    good = _Working(
+    good = Working(
         (*steps, f"After the gift to {other} this leaves {doubled} − {given} = {rest}."),
         f"In the end {name} has {{}} {item}.",
         str(rest),
@@ -492,7 +495,7 @@ def _chain(rng: random.Random, close: bool) -> _Draft:
         )
     else:
         wrong = start + 2 * gift - given
-        bad = _Working(
+        bad = Working(
             (
                 f"The {item} that were found are doubled, 2 × {gift} = {2 * gift}, and the old ones stay as they are.",
                 f"That is {start} + {2 * gift} = {start + 2 * gift}, less {given} for {other}.",
@@ -505,10 +508,10 @@ def _chain(rng: random.Random, close: bool) -> _Draft:
         f"{name} first has {start} + {gift} = {total} {item}, and 2 × {total} = {doubled} after the trade. "
         f"Giving away {given} leaves {doubled} − {given} = {rest} {item}."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-_ARITHMETIC: Final[tuple[_Template, ...]] = (
+ARITHMETIC: Final[tuple[Template, ...]] = (
     _shopping, _change, _discount, _average, _sharing, _garden, _travel, _chain,
 )  # fmt: skip
 
@@ -516,7 +519,7 @@ _ARITHMETIC: Final[tuple[_Template, ...]] = (
 # Units.
 
 
-def _speed(rng: random.Random, close: bool) -> _Draft:
+def _speed(rng: random.Random, close: bool) -> Draft:
     thing = rng.choice(("tram", "racing pigeon", "delivery van", "motorboat", "greyhound", "school bus"))
     value = 18 * rng.randint(2, 5)
     right = value * 10 // 36
@@ -527,7 +530,7 @@ def _speed(rng: random.Random, close: bool) -> _Draft:
         )
     )
     factor = "One kilometer has 1000 meters and one hour has 3600 seconds, so the speed is divided by 3.6."
-    good = _Working(
+    good = Working(
         (factor, f"The calculation is {value} ÷ 3.6 = {right}."),
         f"The {thing} covers {{}} meters per second.",
         str(right),
@@ -539,7 +542,7 @@ def _speed(rng: random.Random, close: bool) -> _Draft:
         bad = replace(bad, remark="The smaller number is due to the much shorter span of time.")
     else:
         wrong = Fraction(value * 36, 10)
-        bad = _Working(
+        bad = Working(
             (
                 "One kilometer has 1000 meters and one hour has 3600 seconds, so the speed is multiplied by 3.6.",
                 f"The calculation is {value} × 3.6 = {_num(wrong)}.",
@@ -552,10 +555,10 @@ def _speed(rng: random.Random, close: bool) -> _Draft:
         f"To get meters per second, kilometers per hour are divided by 3.6. Since {value} ÷ 3.6 = {right}, "
         f"the {thing} covers {right} meters per second."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _minutes(rng: random.Random, close: bool) -> _Draft:
+def _minutes(rng: random.Random, close: bool) -> Draft:
     event = rng.choice(("film", "train ride", "chess match", "opera", "night shift", "hike", "repair", "rehearsal"))
     hours, minutes = rng.randint(2, 7), rng.randint(11, 58)
     full = hours * 60
@@ -567,7 +570,7 @@ def _minutes(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"Each hour has 60 minutes, so the full hours make {hours} × 60 = {full} minutes."
-    good = _Working(
+    good = Working(
         (first, f"The rest is added to them: {full} + {minutes} = {total}."),
         f"The {event} has a length of {{}} minutes.",
         str(total),
@@ -579,7 +582,7 @@ def _minutes(rng: random.Random, close: bool) -> _Draft:
         bad = replace(bad, result=str(wrong))
     else:
         wrong = hours * 100 + minutes
-        bad = _Working(
+        bad = Working(
             (
                 f"Each hour counts as 100 minutes, so the full hours make {hours} × 100 = {hours * 100} minutes.",
                 f"The rest is added to them: {hours * 100} + {minutes} = {wrong}.",
@@ -592,10 +595,10 @@ def _minutes(rng: random.Random, close: bool) -> _Draft:
         f"{hours} hours are {hours} × 60 = {full} minutes, as each hour has 60. "
         f"With the other {minutes} minutes the {event} has {full} + {minutes} = {total} minutes."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _mass(rng: random.Random, close: bool) -> _Draft:
+def _mass(rng: random.Random, close: bool) -> Draft:
     stuff, pack = rng.choice(
         (("rice", "bags"), ("coffee", "packs"), ("nails", "boxes"), ("birdseed", "bags"), ("honey", "jars"))
     )
@@ -609,7 +612,7 @@ def _mass(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"All {pack} together weigh {count} × {grams} = {total} grams."
-    good = _Working(
+    good = Working(
         (first, f"One kilogram has 1000 grams, and {total} ÷ 1000 = {_num(right)}."),
         f"The {count} {pack} of {stuff} have a mass of {{}} kilograms.",
         _num(right),
@@ -621,7 +624,7 @@ def _mass(rng: random.Random, close: bool) -> _Draft:
         bad = replace(bad, result=_num(wrong))
     else:
         wrong = Fraction(total, 100)
-        bad = _Working(
+        bad = Working(
             (first, f"One kilogram has 100 grams, and {total} ÷ 100 = {_num(wrong)}."),
             good.end,
             _num(wrong),
@@ -631,10 +634,10 @@ def _mass(rng: random.Random, close: bool) -> _Draft:
         f"Since {count} × {grams} = {total} grams and a kilogram has 1000 grams, "
         f"the {count} {pack} of {stuff} weigh {total} ÷ 1000 = {_num(right)} kilograms."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _glasses(rng: random.Random, close: bool) -> _Draft:
+def _glasses(rng: random.Random, close: bool) -> Draft:
     vessel, drink = rng.choice(
         (("jug", "lemonade"), ("canister", "water"), ("pot", "tea"), ("barrel", "cider"), ("pitcher", "milk"))
     )
@@ -650,7 +653,7 @@ def _glasses(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"A liter has 1000 milliliters, so the {vessel} contains {_num(liters)} × 1000 = {milli} milliliters."
-    good = _Working(
+    good = Working(
         (first, f"Divide this by the size of one glass: {milli} ÷ {glass} = {right}."),
         f"The {drink} is enough for {{}} glasses.",
         str(right),
@@ -662,7 +665,7 @@ def _glasses(rng: random.Random, close: bool) -> _Draft:
         bad = replace(bad, result=str(wrong))
     else:
         wrong = 10 * right
-        bad = _Working(
+        bad = Working(
             (
                 f"A liter has 10000 milliliters, so the {vessel} contains {milli * 10} milliliters.",
                 f"Divide this by the size of one glass: {milli * 10} ÷ {glass} = {wrong}.",
@@ -675,10 +678,10 @@ def _glasses(rng: random.Random, close: bool) -> _Draft:
         f"{_num(liters)} liters are {milli} milliliters, because a liter has 1000. "
         f"With {milli} ÷ {glass} = {right}, the {vessel} of {drink} is enough for {right} glasses."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _feet(rng: random.Random, close: bool) -> _Draft:
+def _feet(rng: random.Random, close: bool) -> Draft:
     thing = rng.choice(("plank", "door", "sail", "bookcase", "canoe", "curtain", "mattress", "ski"))
     feet, inches = rng.randint(4, 9), rng.randint(2, 11)
     total = feet * 12 + inches
@@ -690,7 +693,7 @@ def _feet(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"A foot has 12 inches, so the {thing} measures {feet} × 12 + {inches} = {total} inches."
-    good = _Working(
+    good = Working(
         (first, f"Each inch is 2.54 centimeters, and {total} × 2.54 = {_num(right)}."),
         f"The {thing} is {{}} centimeters long.",
         _num(right),
@@ -703,7 +706,7 @@ def _feet(rng: random.Random, close: bool) -> _Draft:
     else:
         ten = feet * 10 + inches
         wrong = ten * Fraction(254, 100)
-        bad = _Working(
+        bad = Working(
             (
                 f"A foot has 10 inches, so the {thing} measures {feet} × 10 + {inches} = {ten} inches.",
                 f"Each inch is 2.54 centimeters, and {ten} × 2.54 = {_num(wrong)}.",
@@ -716,10 +719,10 @@ def _feet(rng: random.Random, close: bool) -> _Draft:
         f"With 12 inches to the foot, {feet} feet {inches} inches are {total} inches. "
         f"The {thing} is {total} × 2.54 = {_num(right)} centimeters long."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _fahrenheit(rng: random.Random, close: bool) -> _Draft:
+def _fahrenheit(rng: random.Random, close: bool) -> Draft:
     place = rng.choice(("greenhouse", "sauna corridor", "wine cellar", "bakery", "swimming hall", "attic", "stable"))
     celsius = 5 * rng.randint(2, 9)
     middle = celsius * 9 // 5
@@ -731,7 +734,7 @@ def _fahrenheit(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"The Celsius value is multiplied by 9 and divided by 5: {celsius} × 9 ÷ 5 = {middle}."
-    good = _Working(
+    good = Working(
         (first, f"After that 32 is added, so {middle} + 32 = {right}."),
         f"In the {place} it is {{}} degrees Fahrenheit.",
         str(right),
@@ -742,7 +745,7 @@ def _fahrenheit(rng: random.Random, close: bool) -> _Draft:
         bad = replace(good, steps=(first, f"After that 32 is added, so {middle} + 32 = {wrong}."), result=str(wrong))
     else:
         wrong = middle
-        bad = _Working(
+        bad = Working(
             (
                 f"The Celsius value is multiplied by 9 and divided by 5: {celsius} × 9 ÷ 5 = {middle}.",
                 "No further step is needed, because both scales begin at the same zero point.",
@@ -755,10 +758,10 @@ def _fahrenheit(rng: random.Random, close: bool) -> _Draft:
         f"Multiplying by 9 and dividing by 5 gives {celsius} × 9 ÷ 5 = {middle}, and adding 32 gives {right}. "
         f"It is {right} degrees Fahrenheit in the {place}."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _tiles(rng: random.Random, close: bool) -> _Draft:
+def _tiles(rng: random.Random, close: bool) -> Draft:
     room = rng.choice(("bathroom floor", "kitchen wall", "terrace", "balcony", "hallway", "shower wall"))
     area, side = rng.randint(3, 14), rng.choice((10, 20))
     whole, tile = area * 10000, side * side
@@ -772,7 +775,7 @@ def _tiles(rng: random.Random, close: bool) -> _Draft:
     )
     second = f"One tile covers {side} × {side} = {tile} square centimeters"
     first = f"A square meter has 10000 square centimeters, so the {room} has {area} × 10000 = {whole} of them."
-    good = _Working(
+    good = Working(
         (first, f"{second}, and {whole} ÷ {tile} = {right}."),
         f"The number of tiles for the {room} is {{}}.",
         str(right),
@@ -784,7 +787,7 @@ def _tiles(rng: random.Random, close: bool) -> _Draft:
         bad = replace(bad, remark="It is wise to buy a few more in case of breakage.")
     else:
         wrong = area * 100 // side
-        bad = _Working(
+        bad = Working(
             (
                 f"A square meter has 100 square centimeters, so the {room} has {area} × 100 = {area * 100} of them.",
                 f"One tile covers {side} square centimeters, and {area * 100} ÷ {side} = {wrong}.",
@@ -797,10 +800,10 @@ def _tiles(rng: random.Random, close: bool) -> _Draft:
         f"The {room} has {area} × 10000 = {whole} square centimeters and one tile covers {tile}. "
         f"That makes {whole} ÷ {tile} = {right} tiles."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _map(rng: random.Random, close: bool) -> _Draft:
+def _map(rng: random.Random, close: bool) -> Draft:
     start, goal = rng.sample(("mill", "chapel", "ford", "lookout", "quarry", "inn", "boathouse", "dam"), 2)
     scale, length = rng.choice((20000, 25000, 40000, 50000)), rng.randint(3, 17)
     centi = scale * length
@@ -814,7 +817,7 @@ def _map(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"Each centimeter stands for {scale} centimeters, so the way is {length} × {scale} = {centi} centimeters."
-    good = _Working(
+    good = Working(
         (first, f"A kilometer has 100000 centimeters, and {centi} ÷ 100000 = {_num(right)}."),
         f"The {start} and the {goal} are {{}} kilometers apart.",
         _num(right),
@@ -826,7 +829,7 @@ def _map(rng: random.Random, close: bool) -> _Draft:
         bad = replace(bad, result=_num(wrong))
     else:
         wrong = right * 10
-        bad = _Working(
+        bad = Working(
             (first, f"A kilometer has 10000 centimeters, and {centi} ÷ 10000 = {_num(wrong)}."),
             good.end,
             _num(wrong),
@@ -836,16 +839,16 @@ def _map(rng: random.Random, close: bool) -> _Draft:
         f"{length} centimeters at 1 : {scale} are {length} × {scale} = {centi} centimeters in nature. "
         f"As a kilometer has 100000 of them, the {start} and the {goal} are {_num(right)} kilometers apart."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-_UNITS: Final[tuple[_Template, ...]] = (_speed, _minutes, _mass, _glasses, _feet, _fahrenheit, _tiles, _map)
+UNITS: Final[tuple[Template, ...]] = (_speed, _minutes, _mass, _glasses, _feet, _fahrenheit, _tiles, _map)
 
 
 # Ordering.
 
 
-def _ranking(rng: random.Random, close: bool) -> _Draft:
+def _ranking(rng: random.Random, close: bool) -> Draft:
     quality, most, least = rng.choice(
         (
             ("taller", "tallest", "shortest"), ("older", "oldest", "youngest"),
@@ -861,7 +864,7 @@ def _ranking(rng: random.Random, close: bool) -> _Draft:
             f"Put 4 friends in order, the {most} first: {shuffled[0]}, {shuffled[1]}, and {shuffled[2]}.",
         )
     )
-    good = _Working(
+    good = Working(
         (f"Link the 3 clues end to end: {clues[0]}, {clues[1]}, and {clues[2]}.",),
         f"From the {most} to the {least} the order is {{}}.",
         ", ".join(names),
@@ -874,7 +877,7 @@ def _ranking(rng: random.Random, close: bool) -> _Draft:
         )
     else:
         wrong = names[::-1]
-        bad = _Working(
+        bad = Working(
             (f"The name that stands second in a clue has more of it, so {wrong[0]} must come before {wrong[1]}.",),
             good.end,
             ", ".join(wrong),
@@ -884,10 +887,10 @@ def _ranking(rng: random.Random, close: bool) -> _Draft:
         f"{clues[0]}, {clues[1]}, and {clues[2]}. "
         f"Joined together, these 3 clues give the order {', '.join(names)} from the {most} to the {least}."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _decimals(rng: random.Random, close: bool) -> _Draft:
+def _decimals(rng: random.Random, close: bool) -> Draft:
     what = rng.choice(("bolt widths", "sample masses", "screw lengths", "trail lengths", "doses"))
     lead, digit = rng.randint(0, 4), rng.randint(2, 6)
     values = [
@@ -903,7 +906,7 @@ def _decimals(rng: random.Random, close: bool) -> _Draft:
             f"Someone has noted these 4 {what}: {_listed(mixed)}. Arrange the numbers in rising order.",
         )
     )
-    good = _Working(
+    good = Working(
         (
             "Compare the digits after the point one place at a time, starting with the tenths.",
             f"{values[3]} has the most tenths and {values[0]} has 0 hundredths.",
@@ -917,7 +920,7 @@ def _decimals(rng: random.Random, close: bool) -> _Draft:
         bad = replace(good, result=", ".join(wrong))
     else:
         wrong = [values[3], values[1], values[2], values[0]]
-        bad = _Working(
+        bad = Working(
             (
                 "Read the digits after the point as a whole number and compare these numbers.",
                 f"{values[0]} has the most digits, so it is the largest, and {values[3]} has the fewest.",
@@ -930,10 +933,10 @@ def _decimals(rng: random.Random, close: bool) -> _Draft:
         f"The tenths are compared first and then the hundredths. This gives {', '.join(values)} in rising order, "
         f"because {values[0]} has 0 hundredths and {values[3]} the most tenths."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _weekday(rng: random.Random, close: bool) -> _Draft:
+def _weekday(rng: random.Random, close: bool) -> Draft:
     event = rng.choice(("parcel", "dentist visit", "rent payment", "exam", "delivery of hay", "choir concert", "race"))
     today, days = rng.randrange(7), rng.choice([day for day in range(16, 60) if day % 7 in (2, 3, 4, 5)])
     weeks, rest = divmod(days, 7)
@@ -945,7 +948,7 @@ def _weekday(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"Whole weeks do not change the weekday, and {weeks} × 7 = {weeks * 7} of the {days} days are whole weeks."
-    good = _Working(
+    good = Working(
         (first, f"This leaves {days} − {weeks * 7} = {rest} days to count on from {_DAYS[today]}."),
         f"The {event} is on a {{}}.",
         right,
@@ -956,7 +959,7 @@ def _weekday(rng: random.Random, close: bool) -> _Draft:
         bad = replace(good, result=wrong, remark=f"Counting starts with {_DAYS[today]} as day 1.")
     else:
         wrong = _DAYS[(today - rest) % 7]
-        bad = _Working(
+        bad = Working(
             (first, f"The other {rest} days have to be counted back from {_DAYS[today]}, one at a time."),
             good.end,
             wrong,
@@ -966,10 +969,10 @@ def _weekday(rng: random.Random, close: bool) -> _Draft:
         f"{days} days are {weeks} whole weeks and {rest} more days. "
         f"Counting {rest} days on from {_DAYS[today]} leads to {right}, so the {event} is on a {right}."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _queue(rng: random.Random, close: bool) -> _Draft:
+def _queue(rng: random.Random, close: bool) -> Draft:
     name = _names(rng, 1)[0]
     place = rng.choice(("ticket window", "ice cream van", "ski lift", "post office", "water pump", "stage door"))
     total, front = rng.randint(21, 48), rng.randint(5, 17)
@@ -984,7 +987,7 @@ def _queue(rng: random.Random, close: bool) -> _Draft:
         )
     )
     first = f"Behind {name} there are all who come after number {front}, which is {total} − {front} = {behind} people."
-    good = _Working(
+    good = Working(
         (first, f"From the back {name} comes right after them, so {behind} + 1 = {back}."),
         f"There are {behind} people behind, and counted from the back {name} is number {{}}.",
         str(back),
@@ -998,7 +1001,7 @@ def _queue(rng: random.Random, close: bool) -> _Draft:
             remark=f"As a check, {front} + {behind} = {total}, which is everyone at the {place}.",
         )
     else:
-        bad = _Working(
+        bad = Working(
             (
                 f"Behind {name} there are as many people as in front, so {front} − 1 = {front - 1} people.",
                 f"From the back {name} then has the number {front}, the same as from the front.",
@@ -1011,10 +1014,10 @@ def _queue(rng: random.Random, close: bool) -> _Draft:
         f"{total} − {front} = {behind} people are behind {name}. Counted from the back, {name} comes "
         f"right after these {behind} people and is number {back} at the {place}."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _timeline(rng: random.Random, close: bool) -> _Draft:
+def _timeline(rng: random.Random, close: bool) -> Draft:
     town = rng.choice(("Arlen", "Brisk", "Colmar Bay", "Dunmore Hill", "Elmstad", "Ferrow", "Gault", "Hollin"))
     things = rng.sample(("bridge", "school", "theater", "harbor", "station", "hospital", "windmill", "market hall"), 4)
     start = rng.randint(1705, 1760)
@@ -1031,7 +1034,7 @@ def _timeline(rng: random.Random, close: bool) -> _Draft:
     )
     first = f"The {b} is from {years[0]} + {gaps[0]} = {years[1]}."
     second = f"The {c} came next, in {years[1]} + {gaps[1]} = {years[2]}."
-    good = _Working(
+    good = Working(
         (first, second, f"For the last step take {years[2]} + {gaps[2]} = {years[3]}."),
         f"The {d} of {town} was built in {{}}.",
         str(years[3]),
@@ -1043,7 +1046,7 @@ def _timeline(rng: random.Random, close: bool) -> _Draft:
         bad = replace(bad, result=str(wrong))
     else:
         wrong = years[0] + gaps[2]
-        bad = _Working(
+        bad = Working(
             (
                 f"All of the gaps are counted from the {a}, which is from {years[0]}.",
                 f"The {d} came {gaps[2]} years after that, so {years[0]} + {gaps[2]} = {wrong}.",
@@ -1056,7 +1059,7 @@ def _timeline(rng: random.Random, close: bool) -> _Draft:
         f"The {b} was built in {years[1]} and the {c} in {years[2]}. "
         f"{gaps[2]} years after the {c}, in {years[2]} + {gaps[2]} = {years[3]}, came the {d} of {town}."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
 _STEMS: Final = (
@@ -1071,7 +1074,7 @@ _STEMS: Final = (
 )
 
 
-def _alphabet(rng: random.Random, close: bool) -> _Draft:
+def _alphabet(rng: random.Random, close: bool) -> Draft:
     words = list(rng.choice(_STEMS))
     keeper = _names(rng, 1)[0]
     mixed = rng.sample(words, 5)
@@ -1082,7 +1085,7 @@ def _alphabet(rng: random.Random, close: bool) -> _Draft:
             f"In which order do {_listed(mixed)} stand in the word list that {keeper} keeps from A to Z?",
         )
     )
-    good = _Working(
+    good = Working(
         (
             f"All 5 words begin with {prefix}, so the letters from number 3 on decide.",
             f"The first difference in each pair of neighbors puts {words[0]} at the top and {words[4]} at the end.",
@@ -1098,7 +1101,7 @@ def _alphabet(rng: random.Random, close: bool) -> _Draft:
         bad = replace(good, result=", ".join(wrong))
     else:
         wrong = sorted(words, key=lambda word: (word[-1], word))
-        bad = _Working(
+        bad = Working(
             (
                 f"All 5 words begin with {prefix}, so the beginning cannot help to tell them apart.",
                 f"What decides is the last letter of a word, which puts {wrong[0]} at the top.",
@@ -1111,10 +1114,10 @@ def _alphabet(rng: random.Random, close: bool) -> _Draft:
         f"As every word begins with {prefix}, the letters from number 3 on have to be compared. "
         f"In alphabetical order the 5 words are {', '.join(words)}."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _shelf(rng: random.Random, close: bool) -> _Draft:
+def _shelf(rng: random.Random, close: bool) -> Draft:
     what, items = rng.choice(
         (
             ("books", ("atlas", "novel", "diary", "cookbook", "dictionary", "songbook")),
@@ -1132,7 +1135,7 @@ def _shelf(rng: random.Random, close: bool) -> _Draft:
         )
     )
     places = f"Places 3 and 4 remain, and as the {c} is left of the {d}, it takes place "
-    good = _Working(
+    good = Working(
         (f"Place 1 goes to the {a} and place 2 to the {b}, since that is right beside it.", f"{places}3."),
         "From left to right the order is {}.",
         ", ".join((a, b, c, d)),
@@ -1141,7 +1144,7 @@ def _shelf(rng: random.Random, close: bool) -> _Draft:
     if close:
         bad = replace(good, steps=(good.steps[0], f"{places}4."), result=", ".join((a, b, d, c)))
     else:
-        bad = _Working(
+        bad = Working(
             (
                 f"The {c} is left of the {d}, so these two have to start the row on places 1 and 2.",
                 f"The {b} follows on place 3, and the {a} is at the far end on place 4.",
@@ -1154,10 +1157,10 @@ def _shelf(rng: random.Random, close: bool) -> _Draft:
         f"The {a} is first and the {b} right beside it is second. "
         f"Because the {c} is left of the {d}, they take places 3 and 4, so the order is {a}, {b}, {c}, {d}."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-def _pages(rng: random.Random, close: bool) -> _Draft:
+def _pages(rng: random.Random, close: bool) -> Draft:
     name = _names(rng, 1)[0]
     text = rng.choice(("manual", "novel", "script", "logbook", "field guide", "hymn book", "cookbook", "report"))
     first, last, per = rng.randint(23, 89), 0, rng.choice((2, 3, 4))
@@ -1172,7 +1175,7 @@ def _pages(rng: random.Random, close: bool) -> _Draft:
         )
     )
     step = f"Both ends count, so there are {last} − {first} + 1 = {count} pages."
-    good = _Working(
+    good = Working(
         (step, f"At {per} pages per minute this takes {count} ÷ {per} = {count // per} minutes."),
         f"The part of the {text} has {{}}.",
         f"{count} pages and needs {count // per} minutes",
@@ -1187,7 +1190,7 @@ def _pages(rng: random.Random, close: bool) -> _Draft:
         )
     else:
         wrong = (count - 1) * per
-        bad = _Working(
+        bad = Working(
             (
                 f"Take the difference of the page numbers, so there are {last} − {first} = {count - 1} pages.",
                 f"At {per} pages per minute this takes {count - 1} × {per} = {wrong} minutes.",
@@ -1200,9 +1203,9 @@ def _pages(rng: random.Random, close: bool) -> _Draft:
         f"As both ends count, {last} − {first} + 1 = {count} pages are copied. With {per} pages per minute, "
         f"{count} ÷ {per} = {count // per}, so {name} needs {count // per} minutes."
     )
-    return _Draft(question, good, bad, reference)
+    return Draft(question, good, bad, reference)
 
 
-_ORDERING: Final[tuple[_Template, ...]] = (
+ORDERING: Final[tuple[Template, ...]] = (
     _ranking, _decimals, _weekday, _queue, _timeline, _alphabet, _shelf, _pages,
 )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Final
 
 from calm.checks import verify
 
-__all__ = ["rubric_cases"]
+__all__ = ["Topic", "rubric_case", "rubric_cases", "topic_list"]
 
 _TOPICS: Final = """
 @Describe a lighthouse for a child|lighthouse|Lighthouses
@@ -573,7 +573,7 @@ _ASKS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
 
 
 @dataclass(frozen=True)
-class _Topic:
+class Topic:
     """Hold one topic: ``marked`` gives for each sentence its marked word, empty where there is none."""
 
     task: str
@@ -610,7 +610,8 @@ class _Draft:
     wanted: list[bool] = field(default_factory=list)
 
 
-def _topics() -> list[_Topic]:
+def topic_list() -> list[Topic]:
+    """List the topics in the order in which cases take them."""
     topics = []
     for block in _TOPICS.strip().lstrip("@").split("\n@"):
         head, *lines = block.strip().split("\n")
@@ -618,12 +619,12 @@ def _topics() -> list[_Topic]:
         found = [re.search(r"\*(\w+)\*", line) for line in lines]
         marked = tuple(match[1] if match else "" for match in found)
         topics.append(
-            _Topic(task, word, title, code[0] if code else "", tuple(x.replace("*", "") for x in lines), marked)
+            Topic(task, word, title, code[0] if code else "", tuple(x.replace("*", "") for x in lines), marked)
         )
     return topics
 
 
-def _render(topic: _Topic, used: list[int], form: _Form) -> str:
+def _render(topic: Topic, used: list[int], form: _Form) -> str:
     """Assemble a text: an opening, a title, prose or a list, code, further prose."""
     rest = [topic.sentences[number] for number in used]
     blocks: list[str] = []
@@ -660,7 +661,7 @@ def _render(topic: _Topic, used: list[int], form: _Form) -> str:
     return text.lower() if form.lower else text
 
 
-def _form(rng: random.Random, topic: _Topic, kinds: Mapping[str, bool], used: int) -> _Form:
+def _form(rng: random.Random, topic: Topic, kinds: Mapping[str, bool], used: int) -> _Form:
     """Lay out an answer so that the structural kinds come out as wanted (the list lengths are fitted afterwards)."""
     form = _Form()
     if "exact_bullets" in kinds:
@@ -686,15 +687,20 @@ def _has(text: str, word: str) -> bool:
     return verify({"kind": "contains", "value": word}, text)
 
 
-def _check(rng: random.Random, topic: _Topic, draft: _Draft, kind: str, wanted: bool) -> dict[str, object] | None:
-    """Choose the parameters of a check so that it is likely to come out as wanted for the drafted answer."""
-    text = _render(topic, draft.used, draft.form)
+def _askable(topic: Topic, draft: _Draft, text: str) -> tuple[list[str], list[str]]:
+    """List the words that a check may ask for, those in the text and the others."""
     taken = {str(value).lower() for check in draft.checks for value in _values(check)} | {topic.word}
     # A word of the task itself is no fair thing to ask for or to forbid.
     words = [word for word in dict.fromkeys(topic.marked) if word and word.lower() not in taken]
     words = [word for word in words if word.lower() not in topic.task.lower()]
     inside = [word for word in words if _has(text, word)]
-    outside = [word for word in words if not _has(text, word)]
+    return inside, [word for word in words if word not in inside]
+
+
+def _check(rng: random.Random, topic: Topic, draft: _Draft, kind: str, wanted: bool) -> dict[str, object] | None:
+    """Choose the parameters of a check so that it is likely to come out as wanted for the drafted answer."""
+    text = _render(topic, draft.used, draft.form)
+    inside, outside = _askable(topic, draft, text) if kind in {"contains", "avoids", "contains_all"} else ([], [])
     value: object
     match kind:
         case "contains" | "avoids":
@@ -748,7 +754,7 @@ def _close(check: Mapping[str, object], text: str) -> bool:
     return verify({"kind": kind, "value": int(str(check["value"])) + slack}, text)
 
 
-def _reference(rng: random.Random, topic: _Topic, checks: list[dict[str, object]]) -> str | None:
+def _reference(rng: random.Random, topic: Topic, checks: list[dict[str, object]]) -> str | None:
     """Search for a text of 20 to 90 words that meets every check."""
     by_kind = {str(check["kind"]): check for check in checks}
 
@@ -777,7 +783,7 @@ def _reference(rng: random.Random, topic: _Topic, checks: list[dict[str, object]
     return None
 
 
-def _draw(rng: random.Random, topic: _Topic, fragile: str | None, good: bool) -> dict[str, bool]:
+def _draw(rng: random.Random, topic: Topic, fragile: str | None, good: bool) -> dict[str, bool]:
     """Draw three to five kinds, at most one from each group that does not mix, and the truth wanted for each."""
     groups = [
         ["contains"],
@@ -831,7 +837,7 @@ def _spell(kind: str, value: object) -> str:
     return str(value)
 
 
-def _ask(rng: random.Random, topic: _Topic, checks: list[dict[str, object]]) -> tuple[str, list[str]]:
+def _ask(rng: random.Random, topic: Topic, checks: list[dict[str, object]]) -> tuple[str, list[str]]:
     """Put the constraints into the question, and into one line for each criterion."""
     asks: list[str] = []
     lines: list[str] = []
@@ -851,7 +857,8 @@ _FRAGILE: Final = (
 )  # fmt: skip
 
 
-def _case(rng: random.Random, topic: _Topic, turn: int) -> dict[str, object] | None:
+def rubric_case(rng: random.Random, topic: Topic, turn: int) -> dict[str, object] | None:
+    """Draw the case of a turn, without its id; None where the topic cannot carry the drawn constraints."""
     # One case in six has a kind that an added sentence can turn; in one of four of these it is met.
     fragile = _FRAGILE[turn // 6 % len(_FRAGILE)] if turn % 6 == 1 else None
     good = turn % 14 == 4
@@ -905,14 +912,14 @@ def rubric_cases(count: int, seed: int) -> list[dict[str, object]]:
     ['answers', 'criteria', 'id', 'met', 'question', 'reference', 'tags']
     """
     rng = random.Random(seed)
-    topics = _topics()
+    topics = topic_list()
     cases: list[dict[str, object]] = []
     seen: set[object] = set()
     tries = 0
     while len(cases) < count:
         # A topic whose sentences cannot carry the drawn constraints gives way to another one.
         topic = topics[len(cases) % len(topics)] if tries < 150 else rng.choice(topics)
-        case = _case(rng, topic, len(cases))
+        case = rubric_case(rng, topic, len(cases))
         tries += 1
         if case is not None and case["question"] not in seen:
             tries = 0
