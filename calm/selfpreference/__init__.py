@@ -1,0 +1,22 @@
+"""
+Self-preference: does a judge favour its own answers, or those of its family, beyond what they are worth?
+
+| module | method | input |
+|---|---|---|
+| `framing_scores` | graded self-evaluation in two framings | scores by judge, generator and item |
+| `opportunity` | equal opportunity and demographic parity | pairs with one own answer, or their counts |
+| `perplexity` | does the judge prefer what it finds likely? | log-probabilities of the answers' tokens |
+| `rubric` | over-estimation against a verifiable truth | verdicts by judge, generator and criterion |
+| `calm_errors` | CALM's error rates, self-recognition | mean scores, or scores by judge and generator |
+| `contrasts` | the corrected estimators: excess and double ratio over outsiders | any table of judges and generators |
+| `symbols` | the figures that a suite claims | nothing |
+| `panels` | agreement of judges, rankings without each of them | ratings, scores by judge and generator |
+| `families` | who is related to whom; preference leakage | names of models |
+| `verdicts` | cases and verdicts of judges to tables | what `Judge.judge` returned |
+| `report` | all of it for a table, as JSON-able data | a `RubricTable` or a `ScoreTable` |
+
+The published estimators stand beside the corrected ones. The published ones accuse a fair judge whose own answers are
+the best or the worst, or that is lenient; `docs/explanation/self-preference.md` shows it. Everything is a pure function
+of arrays. A judge is one row, a generator (who wrote the answers) one column of a table; the unit is the item: all of
+its rubrics, opponents and judges are resampled together.
+"""

@@ -1,0 +1,160 @@
+"""
+Which models are related, and whether a judge is related to whoever made what it is tested on.
+
+A family is a line of models by one maker (gpt, claude, gemma). Names are compared without the maker's prefix, the
+date and the case of letters. A family that is not known is said to be unknown: it is never taken for an unrelated one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from calm.errors import EstimateError
+
+PREFIXES: Mapping[str, str] = {
+    "chatgpt": "gpt",
+    "claude": "claude",
+    "command": "command",
+    "deepseek": "deepseek",
+    "doubao": "doubao",
+    "gemini": "gemini",
+    "gemma": "gemma",
+    "glm": "glm",
+    "gpt": "gpt",
+    "grok": "grok",
+    "llama": "llama",
+    "meta-llama": "llama",
+    "ministral": "mistral",
+    "mistral": "mistral",
+    "mixtral": "mistral",
+    "nova": "nova",
+    "o1": "gpt",
+    "o3": "gpt",
+    "o4": "gpt",
+    "phi": "phi",
+    "qwen": "qwen",
+    "qwq": "qwen",
+    "sonar": "sonar",
+}
+"""The beginning of a model's name, and its family."""
+
+_DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|latest)$")
+
+
+class Relation(StrEnum):
+    """How a judge is related to a model."""
+
+    SAME_MODEL = "same model"
+    DERIVED = "derived model"
+    """One of the two was made from the other, by fine-tuning or distillation, as the user says."""
+    SAME_FAMILY = "same family"
+    UNRELATED = "unrelated"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A relation of the judge to whoever made something that it is tested with: `role`, `model`, `relation`."""
+
+    role: str
+    model: str
+    relation: Relation
+
+    def __str__(self) -> str:
+        if self.relation is Relation.UNKNOWN:
+            return f"{self.role}: it is not known whether the judge is related to {self.model}; name the families"
+        return f"{self.role}: made by {self.model}, {self.relation} as the judge; its taste may leak into the data"
+
+
+def plain(model: str) -> str:
+    """
+    Return a model's name without maker, date and capitals.
+
+    >>> plain("openai/GPT-4o-2024-08-06"), plain("claude-3-7-sonnet-20250219")
+    ('gpt-4o', 'claude-3-7-sonnet')
+    """
+    return _DATE.sub("", model.strip().lower().rpartition("/")[2])
+
+
+def family_of(model: str, families: Mapping[str, str] | None = None) -> str | None:
+    """
+    Return the family of a model: as `families` says (by exact or plain name), else by its name; None if unknown.
+
+    >>> family_of("vendor/gpt-4o-mini"), family_of("house-model"), family_of("house-model", {"house-model": "qwen"})
+    ('gpt', None, 'qwen')
+    """
+    stated = families or {}
+    name = plain(model)
+    if model in stated:
+        return stated[model]
+    if name in stated:
+        return stated[name]
+    starts = [p for p in PREFIXES if re.match(rf"{re.escape(p)}(?![a-z])", name)]
+    return PREFIXES[max(starts, key=len)] if starts else None
+
+
+def families_of(models: Iterable[str], families: Mapping[str, str] | None = None) -> dict[str, str]:
+    """
+    Return the family of each model.
+
+    Raises `EstimateError` naming all models whose family is not known: to take them for unrelated would hide a bias.
+
+    >>> families_of(["gemma-3-4b", "gpt-5"])
+    {'gemma-3-4b': 'gemma', 'gpt-5': 'gpt'}
+    """
+    found = {model: family_of(model, families) for model in models}
+    unknown = [model for model, family in found.items() if family is None]
+    if unknown:
+        raise EstimateError(f"expected a known family of every model, got none for {', '.join(unknown)}; name it")
+    return {model: family for model, family in found.items() if family is not None}
+
+
+def relation(
+    judge: str,
+    model: str,
+    families: Mapping[str, str] | None = None,
+    derived: Sequence[tuple[str, str]] = (),
+) -> Relation:
+    """
+    Return how two models are related; `derived` lists pairs of which one was made from the other.
+
+    >>> relation("gpt-4o-2024-08-06", "openai/gpt-4o").value, relation("gpt-5", "gpt-4o").value
+    ('same model', 'same family')
+    >>> relation("gpt-5", "house-model").value
+    'unknown'
+    """
+    if plain(judge) == plain(model):
+        return Relation.SAME_MODEL
+    if any({plain(a), plain(b)} == {plain(judge), plain(model)} for a, b in derived):
+        return Relation.DERIVED
+    ours, theirs = family_of(judge, families), family_of(model, families)
+    if ours is None or theirs is None:
+        return Relation.UNKNOWN
+    return Relation.SAME_FAMILY if ours == theirs else Relation.UNRELATED
+
+
+def leaks(
+    judge: str,
+    makers: Mapping[str, Iterable[str]],
+    families: Mapping[str, str] | None = None,
+    derived: Sequence[tuple[str, str]] = (),
+) -> tuple[Leak, ...]:
+    """
+    Return every way in which a judge is, or may be, related to a maker of its test: preference leakage.
+
+    `makers` maps a role ("answers", "perturbations", "gold labels", "questions") to the models behind it; people and
+    programs are left out of it. A judge that is related to the writer of the data scores that writer's students higher
+    (arXiv 2502.01534: same model, inheritance, same family). An unknown relation is returned, too.
+
+    >>> [str(one) for one in leaks("gpt-5", {"gold labels": ["gpt-4o"], "answers": ["claude-opus"]})]
+    ['gold labels: made by gpt-4o, same family as the judge; its taste may leak into the data']
+    """
+    found = [
+        Leak(role, model, relation(judge, model, families, derived))
+        for role, models in sorted(makers.items())
+        for model in sorted(set(models))
+    ]
+    return tuple(leak for leak in found if leak.relation is not Relation.UNRELATED)

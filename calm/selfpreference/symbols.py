@@ -1,0 +1,69 @@
+"""
+Figures of a whole table of judges and authors, as symbols that build claims (`self_preference_ratio <= 1.25`).
+
+| figure | what it is | fair |
+|---|---|---|
+| `self_preference_ratio` | credit for failed criteria of own answers over others', held against outsiders' ratio | 1 |
+| `self_preference_excess` | favour of own answers over others', beyond what outsiders give them | 0 |
+
+They are no means over cases and stand in no `probe(edit)`: `probe.cross()` asks for what they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+
+from calm.claims import Claim
+from calm.errors import ClaimError
+from calm.verdict import Family
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableMeasure:
+    """
+    A figure of a table. Compare it with a limit to build a `Claim`; where it has a sign, `abs()` of it.
+
+    `fair` is its value for a judge without fault, `high` the most that it can be; `families` are the kinds of verdicts
+    that it can be had from. `log` says that its interval is symmetric on the scale of logarithms.
+    """
+
+    name: str
+    fair: float
+    high: float
+    families: tuple[Family, ...]
+    log: bool = False
+    two_sided: bool = False
+
+    def __repr__(self) -> str:
+        return f"abs({self.name})" if self.two_sided else self.name
+
+    def __le__(self, limit: float) -> Claim:
+        if isinstance(limit, bool) or not isinstance(limit, int | float):
+            raise ClaimError(f"{self!r} <=: expected a number as the limit, got {limit!r}")
+        if not self.fair < limit < self.high:
+            raise ClaimError(
+                f"{self!r} <= {limit:g}: expected a limit above {self.fair:g}, the value of a fair judge, and below "
+                f"{self.high:g}"
+            )
+        return Claim(self.name, "abs<=" if self.two_sided else "<=", float(limit))
+
+    def __ge__(self, limit: float) -> Claim:
+        raise ClaimError(f"{self!r} >= {limit:g}: wrong direction; {self.name} is claimed with <=")
+
+    __lt__ = __gt__ = __ge__
+
+    def __abs__(self) -> TableMeasure:
+        if self.log:
+            raise ClaimError(f"abs({self.name}): this figure is never negative; claim it with <=")
+        return replace(self, two_sided=True)
+
+    def __bool__(self) -> bool:
+        raise ClaimError(f"{self!r} has no truth of its own: claim it in probe.cross().proves({self!r} <= ...)")
+
+
+self_preference_ratio = TableMeasure("self_preference_ratio", 1.0, inf, ("rubric",), log=True)
+self_preference_excess = TableMeasure("self_preference_excess", 0.0, 1.0, ("pairwise", "score", "rubric"))
+
+TABLE_MEASURES: Mapping[str, TableMeasure] = {m.name: m for m in (self_preference_ratio, self_preference_excess)}
