@@ -4,34 +4,58 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TypeVar
 
 from calm import prompts, reading
 from calm.case import Case, Criterion, digest
 from calm.errors import JudgeError
 from calm.providers import Server
-from calm.verdict import Criteria, Refused, Scale, Task, Verdict
-from calm.wire import Endpoint, Json, Message, Reply, Request, Send
+from calm.templates import Message, Messages, Prompt
+from calm.verdict import Criteria, Refused, Scale, Score, Task, Verdict
+from calm.wire import Endpoint, Json, Reply, Request, Send
 
 T = TypeVar("T")
 
+REMEMBERED = 8192
+"""How many prompts a judge remembers as they were rendered."""
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """
+    What a case is asked, and what a verdict on it is about.
+
+    The case is kept with it: the key under which it is found holds the addresses of what is in it.
+    """
+
+    case: Case
+    request: Request
+    view: reading.View
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prompted:
-    """A judge that renders a prompt, sends it to a model and reads a verdict from the reply."""
+    """
+    A judge that renders a prompt, sends it to a model and reads a verdict from the reply.
+
+    `asked` is the scale that its prompt asks for, if not its own: what is said is put on its own.
+    """
 
     name: str
     task: Task
     scale: Scale
-    prompt: prompts.Prompt
+    prompt: Prompt
     form: reading.Format
     server: Server
     schema: Mapping[str, Json] | None = None
     as_given: bool = False
     family: str | None = None
+    asked: Scale | None = None
+    _known: dict[tuple[object, ...], _Known] = field(default_factory=dict, init=False, repr=False)
+    """What was rendered lately, by what of a case a template can show: a case is asked about several times."""
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -47,7 +71,7 @@ class Prompted:
     def fingerprint(self) -> str:
         """Identify all that decides its verdicts."""
         parts = (self.server.identity, self.parameters, self.prompt.sha256(), repr(self.form), repr(self.scale))
-        return digest(self.task, *parts)
+        return digest(self.task, *parts, *([] if self.asked is None else [repr(self.asked)]))
 
     @property
     def about(self) -> Mapping[str, Json]:
@@ -68,41 +92,72 @@ class Prompted:
             "parameters": self.parameters,
         }
 
+    @property
+    def asks(self) -> Prompt:
+        """Its prompt, with the form and the scale in which it asks for a verdict."""
+        return replace(self.prompt, form=self.form.kind, scale=self.asked or self.scale)
+
+    def with_prompt(self, prompt: Prompt) -> Prompted:
+        """Return the same judge with another prompt, whose form and scale say how its verdict is read."""
+        form, schema = self.form, self.schema
+        if prompt.form not in (None, form.kind):
+            form, schema = reading.Format(prompt.form), None  # a schema belongs to the form that it was written for
+        if prompt.values:
+            form = replace(form, values=prompt.values)
+        asked = None if prompt.scale in (None, self.scale) else prompt.scale
+        plain = replace(prompt, form=None, scale=None, values={})
+        return replace(self, prompt=plain, form=form, schema=schema, asked=asked)
+
     def sees(self, case: Case) -> object:
-        """Return what is sent for a case, up to the verdict and after it."""
-        return tuple(self._rendered(case, c) for c in self._parts(case)), case.follow_ups
+        """Return what is sent for a case, in whatever order, up to the verdict and after it."""
+        sent = [self._rendered(case, c) for c in self._parts(case)]
+        return tuple(sorted(sent, key=_key)), case.follow_ups
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict on a case; a rubric is asked criterion by criterion, all at once."""
         parts = self._parts(case)
         if not parts:
             raise JudgeError(f"case {case.id}: expected criteria, as the task is 'rubric', and it has none")
-        verdicts = await together(*(self._verdict(case, send, part) for part in parts))
         if self.task != "rubric":
-            return verdicts[0]
+            return await self._verdict(case, send, None)
+        verdicts = await together(*(self._verdict(case, send, part) for part in parts))
         return joined({c.id: v for c, v in zip(case.criteria, verdicts, strict=True)})
 
     def _parts(self, case: Case) -> tuple[Criterion | None, ...]:
         return case.criteria if self.task == "rubric" else (None,)
 
-    def _rendered(self, case: Case, criterion: Criterion | None) -> tuple[Message, ...]:
-        return prompts.render(self.prompt, case, self.task, self.scale, criterion)
+    def _rendered(self, case: Case, criterion: Criterion | None) -> Messages:
+        return self._asking(case, criterion).request.prompt
+
+    def _asking(self, case: Case, criterion: Criterion | None) -> _Known:
+        key = (*prompts.shown(case), None if criterion is None else criterion.id)
+        found = self._known.get(key)
+        if found is None:
+            scale = self.asked or self.scale
+            messages = prompts.render(self.prompt, case, self.task, scale, criterion)
+            if len(self._known) >= REMEMBERED:
+                for oldest in list(islice(self._known, REMEMBERED // 8)):
+                    self._known.pop(oldest, None)  # another thread may have been here
+            request = Request(self.server, messages, self._body(messages))
+            found = self._known[key] = _Known(case, request, reading.view(case, self.task, scale, criterion))
+        return found
 
     async def _verdict(self, case: Case, send: Send, criterion: Criterion | None) -> Verdict:
-        messages = self._rendered(case, criterion)
-        reply = await self._reply(messages, send)
+        known = self._asking(case, criterion)
+        messages, reply = known.request.prompt, await send(known.request)
         for turn in case.follow_ups:
             said = reply.text or reply.refusal or ""
             if not said.strip():
                 break  # no server takes an empty turn, and there is nothing to follow up
             messages = (*messages, Message("assistant", said), Message("user", turn))
             reply = await self._reply(messages, send)
-        return reading.read(reply, self.form, reading.view(case, self.task, self.scale, criterion))
+        verdict = reading.read(reply, self.form, known.view)
+        return verdict if self.asked is None else _moved(verdict, self.asked, self.scale)
 
-    async def _reply(self, messages: tuple[Message, ...], send: Send) -> Reply:
+    async def _reply(self, messages: Messages, send: Send) -> Reply:
         return await send(Request(self.server, messages, self._body(messages)))
 
-    def _body(self, messages: tuple[Message, ...]) -> dict[str, Json]:
+    def _body(self, messages: Messages) -> dict[str, Json]:
         return self.server.body(messages, schema=self.schema, logprobs=self.form.kind == "logprobs")
 
 
@@ -135,5 +190,22 @@ async def together(*work: Coroutine[object, object, T]) -> list[T]:
     return results
 
 
-def _shown(messages: tuple[Message, ...]) -> list[Json]:
+def _key(messages: Messages) -> list[tuple[str, str]]:
+    return [(m.role, m.text) for m in messages]
+
+
+def _moved(verdict: Verdict, old: Scale, new: Scale) -> Verdict:
+    """Return a score, and what is known of its probabilities, at the same place of another scale."""
+    if not isinstance(verdict, Score):
+        return verdict
+
+    def place(value: float) -> float:
+        return new.low + (value - old.low) * (new.high - new.low) / (old.high - old.low)
+
+    known = verdict.probabilities
+    moved = None if known is None else {f"{place(float(value)):g}": p for value, p in known.items()}
+    return Score(place(verdict.value), moved)
+
+
+def _shown(messages: Messages) -> list[Json]:
     return [{"role": m.role, "content": m.text} for m in messages]

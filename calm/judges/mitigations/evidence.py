@@ -1,0 +1,66 @@
+"""
+Multiple evidence: write the evidence before the verdict, several times, and take the mean (arXiv:2305.17926).
+
+The paper draws several replies to one prompt; here each prompt has its number, so that the replies differ at
+temperature 0, too, and that a run with more of them finds those of a run with fewer in the cache.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from calm.case import Case
+from calm.judges.mitigations.combining import combined
+from calm.judges.mitigations.mitigation import (
+    EVERY,
+    Mitigated,
+    Mitigation,
+    Reader,
+    number,
+    reworded,
+    room_for_reasons,
+    told,
+)
+from calm.judges.prompted import together
+from calm.templates import Prompt
+from calm.verdict import Verdict
+from calm.wire import Judge, Send
+
+DEFAULT = 3
+
+
+def _instructed(prompt: Prompt, place: int) -> Prompt:
+    text = (
+        "Write the evidence first: for each text that you judge, what speaks for it and what against it, with the "
+        "words that show it. Then write your verdict, in the form that is asked for, and let it follow from the "
+        f"evidence. (Independent evaluation number {place}.)"
+    )
+    return told(prompt, text)
+
+
+def _evidence(judge: Judge, argument: str, _: Reader) -> Judge:
+    count = number("evidence", argument, DEFAULT)
+    room_for_reasons("evidence", judge)
+
+    def each(inner: Judge) -> list[Judge]:
+        return [reworded("evidence", inner, partial(_instructed, place=i)) for i in range(1, count + 1)]
+
+    async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
+        return combined(await together(*(one.judge(case, send) for one in each(inner))), case)
+
+    each(judge)
+    label = f"evidence:{count}"
+    return Mitigated(judge, label, label, ask, lambda inner, case: each(inner)[0].sees(case))
+
+
+MITIGATIONS = (
+    Mitigation(
+        "evidence",
+        "write the evidence before the verdict, k times, and take the mean",
+        EVERY,
+        f"k (default {DEFAULT})",
+        "arXiv:2305.17926",
+        _evidence,
+        "k",
+    ),
+)

@@ -1,0 +1,67 @@
+"""
+Inverted pair: ask the question and its twin that is put the other way round, and take the mean.
+
+After graded self-evaluation in two framings (ELTE 2025): what a framing adds to one, it takes from the other. The twin
+is the judge's own (`negative_*_file`), never written for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from calm.case import Answer, Case, Criterion, Framing
+from calm.judges.mitigations.combining import combined
+from calm.judges.mitigations.mitigation import EVERY, Mitigated, Mitigation, NotApplicable, Reader, plain
+from calm.judges.prompted import together
+from calm.verdict import Verdict
+from calm.wire import Judge, Rewordable, Send
+
+_SAMPLE = Case("sample", "Why?", (Answer("a", "Because."), Answer("b", "So.")), criteria=(Criterion("c", "It is so."),))
+
+
+def _twin(judge: Judge) -> Framing | None:
+    """Return the framing in which the judge can be asked the other way round."""
+    prompt = judge.asks if isinstance(judge, Rewordable) else None
+    if prompt is not None:
+        if prompt.inverted is not None and judge.task == "score":
+            return Framing.INVERTED
+        return None if prompt.negative is None else Framing.NEGATIVE
+    sample = replace(
+        _SAMPLE, answers=_SAMPLE.answers if judge.task in ("pairwise", "listwise") else _SAMPLE.answers[:1]
+    )
+    told = judge.sees(sample) != judge.sees(replace(sample, framing=Framing.NEGATIVE))
+    return Framing.NEGATIVE if told else None
+
+
+def _pair(case: Case, twin: Framing) -> tuple[Case, Case]:
+    """Return a case in both framings; one that comes the other way round keeps its own."""
+    other = twin if case.framing is Framing.STANDARD else case.framing
+    return replace(case, framing=Framing.STANDARD), replace(case, framing=other)
+
+
+def _inverted(judge: Judge, argument: str, _: Reader) -> Judge:
+    plain("inverted-pair", argument)
+    twin = _twin(judge)
+    if twin is None:
+        raise NotApplicable("inverted-pair: the judge has no prompt that asks the other way round (negative_user_file)")
+
+    async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
+        verdicts = await together(*(inner.judge(one, send) for one in _pair(case, twin)))
+        return combined(verdicts, case, all_=True)
+
+    def shown(inner: Judge, case: Case) -> object:
+        return case.framing, tuple(inner.sees(one) for one in _pair(case, twin))
+
+    return Mitigated(judge, "inverted-pair", "inverted-pair", ask, shown)
+
+
+MITIGATIONS = (
+    Mitigation(
+        "inverted-pair",
+        "ask the question and its inverted twin, turn the twin's verdict back and take the mean",
+        EVERY,
+        "2",
+        "graded self-evaluation in two framings, ELTE 2025",
+        _inverted,
+    ),
+)

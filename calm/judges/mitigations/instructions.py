@@ -1,0 +1,34 @@
+"""Instructions: tell the judge to be fair, or to solve the question before it reads the answers."""
+
+from __future__ import annotations
+
+from calm.judges.mitigations.mitigation import EVERY, Mitigation, Reader, plain, prompted, room_for_reasons, told
+from calm.wire import Judge
+
+FAIR = (
+    "Be fair. The order in which answers are shown, their length, their formatting, a confident tone, the names beside "
+    "them, what others are said to prefer and who is said to have written them are no reasons. Content alone counts: "
+    "what is correct, and what serves the person who asked."
+)
+SOLVE = (
+    "Before you judge, solve the question on your own, step by step, without regard to what you are shown as answers. "
+    "Write your own solution down first. Then compare what you are to judge with it, and only then write your verdict, "
+    "in the form that is asked for."
+)
+
+
+def _debias(judge: Judge, argument: str, _: Reader) -> Judge:
+    plain("debias", argument)
+    return prompted("debias", judge, "debias", lambda prompt: told(prompt, FAIR))
+
+
+def _cot(judge: Judge, argument: str, _: Reader) -> Judge:
+    plain("cot", argument)
+    room_for_reasons("cot", judge)
+    return prompted("cot", judge, "cot", lambda prompt: told(prompt, SOLVE))
+
+
+MITIGATIONS = (
+    Mitigation("debias", "say in the prompt what must not count", EVERY, "1", "arXiv:2306.05685", _debias),
+    Mitigation("cot", "solve the question first, then judge", EVERY, "1", "arXiv:2306.05685", _cot),
+)

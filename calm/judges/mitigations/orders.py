@@ -1,0 +1,108 @@
+"""
+Orders: ask in several orders of the answers, so that no slot can win by its place.
+
+`swap` lets only what both orders share count (arXiv:2306.05685); `average` takes the mean of both, and `rotations` of
+all rotations of any number of answers, which is balanced position calibration (arXiv:2305.17926).
+"""
+
+from __future__ import annotations
+
+from calm.case import Case
+from calm.errors import ConfigError
+from calm.judges.mitigations.combining import combined
+from calm.judges.mitigations.mitigation import Mitigated, Mitigation, Reader, plain
+from calm.judges.prompted import together
+from calm.verdict import Preferred, Refused, Tie, Unreadable, Verdict
+from calm.wire import Judge, Send
+
+
+def swap(judge: Judge) -> Judge:
+    """Return a judge that asks a pairwise judge in both orders; an order that decides gives a tie."""
+    if judge.task != "pairwise":
+        raise ConfigError(f"mitigations: 'swap' expects a judge with task = 'pairwise', got task={judge.task!r}")
+    return Mitigated(judge, "swap", "swap", _agreed, _both)
+
+
+def average(judge: Judge, name: str = "average") -> Judge:
+    """Return a judge that takes the mean over all rotations of the answers."""
+    return Mitigated(judge, name, "rotations", _averaged, _all)
+
+
+def rotations(case: Case) -> tuple[Case, ...]:
+    """Return a case in each rotation of its order, its own first."""
+    ids = tuple(answer.id for answer in case.shown)
+    return tuple(case.arranged(ids[turn:] + ids[:turn]) for turn in range(len(ids)))
+
+
+def _both(judge: Judge, case: Case) -> object:
+    return judge.sees(case), judge.sees(_turned(case))
+
+
+def _all(judge: Judge, case: Case) -> object:
+    return tuple(judge.sees(one) for one in rotations(case))
+
+
+def _turned(case: Case) -> Case:
+    return case.arranged(tuple(answer.id for answer in reversed(case.shown)))
+
+
+async def _agreed(judge: Judge, case: Case, send: Send) -> Verdict:
+    """Return the preference that both orders share, a tie where they differ."""
+    first, second = await together(judge.judge(case, send), judge.judge(_turned(case), send))
+    for verdict in (first, second):
+        if not isinstance(verdict, Preferred | Tie):
+            return verdict if isinstance(verdict, Unreadable | Refused) else Unreadable("no preference")
+    shares = _mean(first, second)
+    if isinstance(first, Preferred) and isinstance(second, Preferred) and first.answer == second.answer:
+        return Preferred(first.answer, shares)
+    return Tie(shares)
+
+
+def _mean(first: Verdict, second: Verdict) -> dict[str, float] | None:
+    one, two = getattr(first, "probabilities", None), getattr(second, "probabilities", None)
+    if one is None or two is None:
+        return None
+    return {name: (one.get(name, 0.0) + two.get(name, 0.0)) / 2 for name in sorted({*one, *two})}
+
+
+async def _averaged(judge: Judge, case: Case, send: Send) -> Verdict:
+    verdicts = await together(*(judge.judge(one, send) for one in rotations(case)))
+    return combined(verdicts, case, all_=True)  # without one of the orders a slot could win again
+
+
+def _swap(judge: Judge, argument: str, _: Reader) -> Judge:
+    plain("swap", argument)
+    return swap(judge)
+
+
+def _average(judge: Judge, argument: str, _: Reader) -> Judge:
+    plain("average", argument)
+    return average(judge)
+
+
+def _rotations(judge: Judge, argument: str, _: Reader) -> Judge:
+    plain("rotations", argument)
+    return average(judge, "rotations")
+
+
+MITIGATIONS = (
+    Mitigation(
+        "swap", "ask in both orders; where they differ it is a tie", ("pairwise",), "2", "arXiv:2306.05685", _swap
+    ),
+    Mitigation(
+        "average",
+        "ask in both orders and take the mean of the probabilities",
+        ("pairwise",),
+        "2",
+        "arXiv:2305.17926",
+        _average,
+    ),
+    Mitigation(
+        "rotations",
+        "balanced position calibration: the mean over all rotations of the answers",
+        ("pairwise", "listwise"),
+        "one for each answer",
+        "arXiv:2305.17926",
+        _rotations,
+    ),
+)

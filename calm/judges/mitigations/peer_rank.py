@@ -1,0 +1,116 @@
+"""
+Peer rank: members weigh by how well their own answers do in the eyes of the others (arXiv:2307.02762).
+
+Each member answers the case's question, and all compare the answers; a member's weight is its win rate, in which the
+reviewers weigh by their own weights, and so on to a fixed point. Other than in the paper the ranking is made for each
+question, so that it needs nothing but the case. All of it depends on the question alone, so an audit pays for it once a
+question and repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import fsum
+
+from calm.case import Answer, Case, digest
+from calm.judges.mitigations.mitigation import Mitigation, Reader, needed_model, others_of, said
+from calm.judges.mitigations.panels import weighted
+from calm.judges.prompted import together
+from calm.verdict import Preferred, Tie
+from calm.wire import Judge, Send
+
+CAP = 100
+CLOSE = 1e-9
+
+Wins = Mapping[int, Mapping[int, float]]
+"""By reviewer, by contestant: the contestant's win rate as that reviewer sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weights of members, which sum to one; after how many rounds, and whether they had come to rest."""
+
+    values: tuple[float, ...]
+    rounds: int
+    converged: bool
+
+
+def peer_rank(wins: Wins, members: int, *, cap: int = CAP) -> Weights:
+    """
+    Return the weights that the win rates give: a fixed point, or equal ones if there is none within `cap` rounds.
+
+    >>> rates = {0: 1.0, 1: 0.5, 2: 0.0}
+    >>> [round(w, 3) for w in peer_rank({0: rates, 1: rates, 2: rates}, 3).values]
+    [0.667, 0.333, 0.0]
+    """
+    equal = (1.0 / members,) * members
+    weights = equal
+    for turn in range(1, cap + 1):
+        rates = [_rate(wins, weights, j) for j in range(members)]
+        total = fsum(rates)
+        if not total > 0:
+            return Weights(equal, turn, converged=False)
+        after = tuple(rate / total for rate in rates)
+        if max(abs(a - b) for a, b in zip(weights, after, strict=True)) < CLOSE:
+            return Weights(after, turn, converged=True)
+        weights = after
+    return Weights(equal, cap, converged=False)
+
+
+def _rate(wins: Wins, weights: Sequence[float], contestant: int) -> float:
+    told = [(weights[i], rates[contestant]) for i, rates in wins.items() if contestant in rates]
+    total = fsum(w for w, _ in told)
+    return fsum(w * rate for w, rate in told) / total if total > 0 else 0.0
+
+
+async def ranked(members: Sequence[Judge], case: Case, send: Send) -> Weights:
+    """Let members answer a question and compare each other's answers; return their weights."""
+    system = "Answer the question as well as you can, correctly and completely. Write the answer alone."
+    asked = f"<question>\n{case.question}\n</question>"
+    replies = await together(*(said(needed_model("peer-rank", m), system, asked, send) for m in members))
+    answers = [Answer(f"peer-{i}", reply.text.strip() or "(no answer)") for i, reply in enumerate(replies)]
+    turns = [(i, pair) for i in range(len(members)) for pair in combinations(range(len(members)), 2)]
+    verdicts = await together(*(members[i].judge(_contest(case, answers, pair), send) for i, pair in turns))
+    shares: dict[int, dict[int, list[float]]] = {}
+    for (reviewer, pair), verdict in zip(turns, verdicts, strict=True):
+        if not isinstance(verdict, Preferred | Tie):
+            continue
+        for i in pair:
+            won = 0.5 if isinstance(verdict, Tie) else float(verdict.answer == answers[i].id)
+            shares.setdefault(reviewer, {}).setdefault(i, []).append(won)
+    wins = {r: {i: fsum(given) / len(given) for i, given in rates.items()} for r, rates in shares.items()}
+    return peer_rank(wins, len(members))
+
+
+def _contest(case: Case, answers: Sequence[Answer], pair: tuple[int, int]) -> Case:
+    """Return the question with two members' answers, in an order of its own."""
+    one = Case(
+        f"peers {digest(case.question)[:12]} {pair[0]} {pair[1]}", case.question, tuple(answers[i] for i in pair)
+    )
+    return one.balanced("peers")
+
+
+def _peer_rank(judge: Judge, argument: str, reader: Reader) -> Judge:
+    others = others_of("peer-rank", argument, judge, reader)
+    for member in (judge, *others):
+        needed_model("peer-rank", member)
+
+    async def weigh(members: Sequence[Judge], case: Case, send: Send) -> tuple[float, ...]:
+        return (await ranked(members, case, send)).values
+
+    return weighted(judge, f"peer-rank:{argument}", others, "peer-rank", weigh)
+
+
+MITIGATIONS = (
+    Mitigation(
+        "peer-rank",
+        "several judges, each weighing as its own answer to the question does in the eyes of the others",
+        ("pairwise",),
+        "with m members m, and once a question m + m*m(m-1)/2",
+        "arXiv:2307.02762",
+        _peer_rank,
+        "b.toml+c.toml",
+    ),
+)

@@ -1,0 +1,47 @@
+"""The judge.toml that has the mitigations, for whatever folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from calm.errors import ConfigError
+
+_TABLE = re.compile(r"^[ \t]*\[([^\[\]\n]+)\][ \t]*(?:#.*)?$", re.MULTILINE)
+_LIST = re.compile(r"^[ \t]*mitigations[ \t]*=[ \t]*\[[^\]]*\][ \t]*(?:#.*)?\n?", re.MULTILINE)
+_FILE = re.compile(r"^([ \t]*\w+_file[ \t]*=[ \t]*)([\"'])([^\"'\n]+)\2", re.MULTILINE)
+
+
+def with_mitigations(text: str, names: Sequence[str], source: Path, folder: Path) -> str:
+    """
+    Return a judge.toml with other mitigations, for another folder: paths in it are told from there.
+
+    Raises:
+        ConfigError: it has no table [judge] that a line could be put into.
+    """
+    moved = _FILE.sub(lambda m: f"{m[1]}{m[2]}{_from(folder, source.parent / m[3])}{m[2]}", text)
+    found = next((m for m in _TABLE.finditer(moved) if m[1].strip() == "judge"), None)
+    if found is None:
+        raise ConfigError(f"{source}: expected a line [judge], under which the mitigations could be written")
+    after = next((m.start() for m in _TABLE.finditer(moved) if m.start() > found.start()), len(moved))
+    table = _LIST.sub("", moved[found.end() : after])
+    shown = ", ".join(_quoted(_moved(name, source.parent, folder)) for name in names)
+    return f"{moved[: found.end()]}\nmitigations = [{shown}]{table}{moved[after:]}"
+
+
+def _from(folder: Path, path: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _moved(name: str, old: Path, new: Path) -> str:
+    """Return the name of a mitigation whose judge files are told from another folder."""
+    kind, colon, argument = name.partition(":")
+    parts = [_from(new, old / part) if part.endswith(".toml") else part for part in argument.split("+")]
+    return f"{kind}{colon}{'+'.join(parts)}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
