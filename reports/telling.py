@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from calm.audit import Finding, TrialRecord
 from calm.reports.texts import Shown
@@ -17,7 +18,8 @@ class Telling:
     """
     One case of a probe in a word, with the verdicts of its arms.
 
-    `tells` says whether it speaks against the judge, `weight` how loudly, in [0, 1].
+    `tells` says whether it speaks against the judge, `weight` how loudly, in [0, 1]. `anchor` is its place in the page,
+    `again` the command that asks about it again.
     """
 
     case: str
@@ -28,6 +30,8 @@ class Telling:
     arms: tuple[tuple[str, tuple[str, ...]], ...]
     texts: CaseTexts | None
     shown: Shown | None = None
+    anchor: str = ""
+    again: str = ""
 
 
 def telling(
@@ -47,7 +51,9 @@ def telling(
         tells = weight > 0
         word = "took a side" if tells else "tied"
     else:
-        word, tells, weight = _before_and_after(before, after, span)
+        # nearly all cases have one of a few patterns of verdicts
+        plain = all(isinstance(c, str | float | int) for c in (*before, *after))
+        word, tells, weight = (_compared if plain else _before_and_after)(before, after, span)
     arms = [("control" if trial.control else "clean", before), ("perturbed", after)]
     told = tuple((name, tuple(map(_code, codes))) for name, codes in arms if codes)
     return Telling(trial.case, trial.edit, word, tells, round(weight, 6), told, texts)
@@ -74,6 +80,9 @@ def _before_and_after(before: Sequence[Code], after: Sequence[Code], span: float
     least = 0.25 if all(isinstance(c, int | float | dict) for c in (*before, *after)) else 0.5
     tells = _most_frequent(before)[0] != _most_frequent(after)[0] or moved >= least
     return "moved" if tells else "kept", tells, moved
+
+
+_compared = lru_cache(maxsize=4_096)(_before_and_after)
 
 
 def _moved(before: Sequence[Code], after: Sequence[Code], span: float) -> float:

@@ -15,7 +15,7 @@ PAIRS = 3
 """Pairs of prompts shown for each case."""
 QUESTION, PROMPT = 300, 4_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""
-MARKUP = 250
+MARKUP = 420
 """About how many bytes of markup a case takes, without its texts."""
 
 Messages: TypeAlias = tuple[tuple[str, str], ...]

@@ -1,0 +1,347 @@
+"""
+Charts as numbers: where each mark of a drawing stands. The templates draw them, and show the same numbers as a table.
+
+Positions are percent of the drawing's width where it grows with the page, and units of its view box where it does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, cos, floor, isfinite, pi, sin
+
+from calm.audit import BASELINE, CONTROLS, Finding, TrialRecord
+from calm.records import family_of
+from calm.trials import Trial, favour
+from calm.verdict import Code, Scale, decode
+
+BINS = 10
+"""Bins of a histogram on each side of no shift."""
+FEWEST_SPOKES = 3
+"""A radar of fewer has no area."""
+
+
+def number(value: float, places: int = 2) -> str:
+    """
+    Return a number as people write it: a real minus sign, none before a zero.
+
+    >>> number(-0.001), number(-0.25), number(1234.5, 1)
+    ('0.00', '−0.25', '1,234.5')
+    """
+    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "\N{MINUS SIGN}")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The common axis of all intervals: the range that it shows, and where its ticks stand."""
+
+    low: float
+    high: float
+
+    MARGIN = 2.0
+
+    def at(self, x: float) -> float:
+        """Return where a value stands, in percent; one beyond the axis stands at its end."""
+        share = (min(self.high, max(self.low, x)) - self.low) / (self.high - self.low)
+        return round(self.MARGIN + share * (100 - 2 * self.MARGIN), 2)
+
+    @property
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """The positions of the ticks with their labels."""
+        step = 0.25 if self.high - self.low <= 1 else 0.5
+        first, last = ceil(self.low / step), floor(self.high / step)
+        values = [i * step for i in range(first, last + 1)]
+        return tuple((self.at(x), f"{x:g}".replace("-", "\N{MINUS SIGN}")) for x in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """
+    An interval on the common axis, with the parts of the axis that lie beyond its limits.
+
+    `noise` is the share of clean asks that differ among themselves, `moved` that of perturbed asks from clean ones.
+    """
+
+    low: float
+    value: float
+    high: float
+    limits: tuple[float, ...]
+    beyond: tuple[tuple[float, float], ...]
+    noise: float | None
+    moved: float | None
+
+
+def axis_of(findings: Iterable[Finding]) -> Axis:
+    """Return the axis that has room for every value, bound and limit, in steps of a quarter."""
+    values = [0.0, 1.0]
+    for one in findings:
+        limit = one.claim.limit if one.claim else 0.0
+        values += [x for x in (one.low, one.value, one.high, limit) if x is not None]
+        if one.claim and one.claim.op == "abs<=":
+            values.append(-limit)
+    low, high = max(-1.0, min(values)), min(1.0, max(values))
+    return Axis(floor(low * 4) / 4, ceil(high * 4) / 4)
+
+
+def plot_of(one: Finding, axis: Axis) -> Plot | None:
+    """Return where the interval of a finding and its limits stand; None without an estimate."""
+    if one.low is None or one.value is None or one.high is None:
+        return None
+    ends = axis.at(axis.low), axis.at(axis.high)
+    limits: list[float] = []
+    beyond: list[tuple[float, float]] = []
+    if one.claim:
+        right, left = axis.at(one.claim.limit), axis.at(-one.claim.limit)
+        match one.claim.op:
+            case ">=":
+                limits, beyond = [right], [(ends[0], right - ends[0])]
+            case "<=":
+                limits, beyond = [right], [(right, ends[1] - right)]
+            case "abs<=":
+                limits, beyond = [left, right], [(ends[0], left - ends[0]), (right, ends[1] - right)]
+    rounded = tuple((x, round(width, 2)) for x, width in beyond)
+    noise, moved = (None if r is None else 1 - r for r in (one.consistency_rate, one.robustness_rate))
+    return Plot(axis.at(one.low), axis.at(one.value), axis.at(one.high), tuple(limits), rounded, noise, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoke:
+    """A bias on the radar: the lowest robustness rate of its probes, and the consistency rate beside it."""
+
+    bias: str
+    robustness: float
+    consistency: float | None
+    end: tuple[float, float]
+    label: tuple[float, float]
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Radar:
+    """Robustness rates on spokes: the corners of the judge's shape and of its noise floor."""
+
+    spokes: tuple[Spoke, ...]
+    shape: str
+    floor: str
+    rings: tuple[tuple[float, str], ...]
+
+    CENTRE = 320.0, 215.0
+    RADIUS = 165.0
+
+
+def radar_of(findings: Iterable[Finding]) -> Radar | None:
+    """Return the radar of all biases that have a robustness rate; None of fewer than three."""
+    lowest: dict[str, Finding] = {}
+    for one in findings:
+        if one.robustness_rate is None or one.bias in (*CONTROLS, BASELINE) or one.expects in ("WORSE", None):
+            continue
+        before = lowest.get(one.bias)
+        if before is None or (before.robustness_rate or 0.0) > one.robustness_rate:
+            lowest[one.bias] = one
+    if len(lowest) < FEWEST_SPOKES:
+        return None
+    spokes = tuple(_spoke(lowest[bias], i / len(lowest)) for i, bias in enumerate(sorted(lowest)))
+    corners = [_corner(i / len(spokes), s.robustness) for i, s in enumerate(spokes)]
+    floors = [_corner(i / len(spokes), 1.0 if s.consistency is None else s.consistency) for i, s in enumerate(spokes)]
+    rings = tuple((round(Radar.RADIUS * share, 1), f"{share:g}") for share in (0.25, 0.5, 0.75, 1.0))
+    return Radar(spokes, _points(corners), _points(floors), rings)
+
+
+def _spoke(one: Finding, turn: float) -> Spoke:
+    x, _ = label = _corner(turn, 1.07)
+    side = x - Radar.CENTRE[0]
+    anchor = "middle" if abs(side) < 20 else "start" if side > 0 else "end"
+    return Spoke(one.bias, one.robustness_rate or 0.0, one.consistency_rate, _corner(turn, 1.0), label, anchor)
+
+
+def _corner(turn: float, share: float) -> tuple[float, float]:
+    """Return a place on a spoke, the first of which points up."""
+    length = max(0.0, share) * Radar.RADIUS
+    x, y = Radar.CENTRE
+    return round(x + length * sin(2 * pi * turn), 1), round(y - length * cos(2 * pi * turn), 1)
+
+
+def _points(corners: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:g},{y:g}" for x, y in corners)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of a histogram: how many cases shifted by from `low` to `high`."""
+
+    low: float
+    high: float
+    count: int
+    x: float
+    y: float
+    height: float
+
+    @property
+    def way(self) -> str:
+        """The direction of the shift, in a word."""
+        return "away" if self.high <= 0 else "toward" if self.low >= 0 else "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Cases by how far the favour of the treated answer moved."""
+
+    bars: tuple[Bar, ...]
+    cases: int
+    mean: float
+
+    WIDTH, HEIGHT, STEP = 420.0, 120.0, 20.0
+
+
+def histogram_of(trials: Iterable[TrialRecord], task: str, scale: Scale | None) -> Histogram | None:
+    """Return the histogram of the shifts of all cases that have one; None if there are none."""
+    shifts = _shifts(trials, task, scale)
+    if not shifts:
+        return None
+    counts = Counter(round(x * BINS) for x in shifts)
+    most = max(counts.values())
+    bars = []
+    for place, count in sorted(counts.items()):
+        height = max(1.5, round(Histogram.HEIGHT * count / most, 1))
+        x = Histogram.STEP * (place + BINS)
+        bars.append(
+            Bar((place - 0.5) / BINS, (place + 0.5) / BINS, count, x, round(Histogram.HEIGHT - height, 1), height)
+        )
+    return Histogram(tuple(bars), len(shifts), sum(shifts) / len(shifts))
+
+
+def _shifts(trials: Iterable[TrialRecord], task: str, scale: Scale | None) -> list[float]:
+    """Return how far the favour of the treated answer moved, by case, in [-1, 1]."""
+    family = family_of(task)
+    if family is None or scale is None:
+        return []
+    known: dict[tuple[object, ...], float | None] = {}  # nearly all cases have one of a few patterns of verdicts
+    found = []
+    for one in trials:
+        before = one.control or one.clean
+        key = (before, one.perturbed, one.target) if _plain(before) and _plain(one.perturbed) else None
+        if key is not None and key in known:
+            shift = known[key]
+        else:
+            shift = _shift(before, one, scale, pairwise=family == "pairwise")
+            if key is not None:
+                known[key] = shift
+        if shift is not None and isfinite(shift):
+            found.append(max(-1.0, min(1.0, shift)))
+    return found
+
+
+def _plain(codes: Sequence[Code]) -> bool:
+    return all(isinstance(c, str | float | int) for c in codes)
+
+
+def _shift(before: Sequence[Code], one: TrialRecord, scale: Scale, *, pairwise: bool) -> float | None:
+    if pairwise and one.target is None:
+        return None
+    row = Trial(one.case, target=one.target, points=one.points)
+    arms = []
+    for codes in (before, one.perturbed):
+        try:
+            favours = [favour(decode(c), one.target, row, scale) for c in codes]
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):  # a damaged record has no chart
+            return None
+        read = [0.5 if x is None else x for x in favours] if pairwise else [x for x in favours if x is not None]
+        if not read:
+            return None
+        arms.append(sum(read) / len(read))
+    return arms[1] - arms[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point of a curve, with the ends of its interval."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    label: str
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Findings that differ in nothing but the dose, by dose."""
+
+    title: str
+    measure: str
+    dots: tuple[Dot, ...]
+    line: str
+    limits: tuple[float, ...]
+    ticks: tuple[tuple[float, str], ...]
+    zero: float
+
+    WIDTH, HEIGHT = 420.0, 150.0
+
+
+def curves_of(findings: Iterable[Finding]) -> dict[tuple[str, str], tuple[Curve, ...]]:
+    """Return a curve for each measure of a perturbation that was tried in several doses, by bias and perturbation."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for one in findings:
+        if one.dose is not None and one.perturbation and one.value is not None and one.low is not None:
+            groups.setdefault((one.bias, without_dose(one.perturbation), one.measure), []).append(one)
+    curves: dict[tuple[str, str], tuple[Curve, ...]] = {}
+    for (bias, name, measure), found in sorted(groups.items()):
+        if len({one.dose for one in found}) > 1:
+            curves[bias, name] = (*curves.get((bias, name), ()), _curve(name, measure, found))
+    return curves
+
+
+def without_dose(perturbation: str) -> str:
+    """
+    Return the name of a perturbation without its dose.
+
+    >>> without_dose("pad@4"), without_dose("pad")
+    ('pad', 'pad')
+    """
+    return perturbation.rpartition("@")[0] or perturbation
+
+
+def _curve(name: str, measure: str, found: list[Finding]) -> Curve:
+    ordered = sorted(found, key=lambda one: (one.dose or 0.0, one.key))
+    axis = axis_of(ordered)
+    doses = [one.dose or 0.0 for one in ordered]
+    left, width = doses[0], (doses[-1] - doses[0]) or 1.0
+
+    def up(value: float | None) -> float:
+        return round(Curve.HEIGHT * (1 - axis.at(value or 0.0) / 100), 1)
+
+    dots = tuple(
+        Dot(round(20 + 380 * (dose - left) / width, 1), up(one.value), up(one.low), up(one.high), f"{dose:g}", one)
+        for dose, one in zip(doses, ordered, strict=True)
+    )
+    claims = [one.claim for one in ordered if one.claim]
+    ends = {sign * c.limit for c in claims for sign in ((1, -1) if c.op == "abs<=" else (1,))}
+    ticks = tuple((round(Curve.HEIGHT * (1 - at / 100), 1), label) for at, label in axis.ticks)
+    line = _points((dot.x, dot.y) for dot in dots)
+    return Curve(name, measure, dots, line, tuple(up(end) for end in sorted(ends)), ticks, up(0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Cases by where they flipped, as parts of one bar: name, count, start and width in percent."""
+
+    parts: tuple[tuple[str, int, float, float], ...]
+    cases: int
+
+
+def ways_of(flips: Mapping[str, int], cases: int) -> Ways | None:
+    """Return the bar of flips among all cases; None where a flip means nothing."""
+    if not flips or not cases:
+        return None
+    counts = {way: flips.get(way, 0) for way in ("away", "other", "toward")}
+    kept = max(0, cases - sum(counts.values()))
+    total = kept + sum(counts.values())
+    ordered = [("away", counts["away"]), ("kept", kept), ("other", counts["other"]), ("toward", counts["toward"])]
+    parts, start = [], 0.0
+    for way, count in ordered:
+        width = 100 * count / total
+        parts.append((way, count, round(start, 2), round(width, 2)))
+        start += width
+    return Ways(tuple(parts), total)

@@ -1,0 +1,349 @@
+"""
+What an audit may carry beside its findings: self-preference and mitigations, read with tolerance for what is missing.
+
+Two keys of `extras` are known; all others are kept in the record and not shown. Every part is optional, and one of the
+wrong kind is left out: a report must open whatever an analysis wrote.
+
+`self_preference` is what `calm.selfpreference` writes (schema `calm-self-preference/1`), or shorter:
+
+    {"judges": [NAME], "generators": [NAME], "families": {NAME: FAMILY}, "unit": TEXT,
+     "matrix": [[NUMBER or null]],                     by judge, then by generator
+     "rows": [{COLUMN: NUMBER, TEXT or null}],         the table of figures
+     "perplexity": [{"judge": NAME, "series": {NAME: [[x, y]]}}]}
+
+`mitigations`:
+
+    {"rows": [{"set": NAME, "outcome": OUTCOME, "robustness": .., "accuracy": .., "noise": ..,
+               "calls_per_verdict": .., "usd": ..}],   and any other columns
+     "attack_grid": {"rows": [ATTACK], "columns": [SET], "matrix": [[RATE or null]], "unit": TEXT}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from calm.reports.charts import number
+from calm.wire import Json
+
+SHADES = 10
+"""Steps of colour in a heat map."""
+MOST_ROWS, MOST_CELLS = 200, 2_500
+"""Rows and cells shown of one such table; the rest is counted."""
+NAMES: Mapping[str, str] = {
+    "set": "Mitigations",
+    "usd": "Cost, US$",
+    "calls_per_verdict": "Calls a verdict",
+    "robustness": "Robustness",
+    "accuracy": "Accuracy",
+    "noise": "Noise",
+    "outcome": "Outcome",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a heat map: its number, its shade from 0 to 10, and whether it is a judge's own or its family's."""
+
+    text: str
+    shade: int
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A heat map as a table."""
+
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    low: str
+    high: str
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Figures by row, the names of the columns first."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of points, in units of the drawing, with the numbers that they stand for."""
+
+    name: str
+    points: str
+    dots: tuple[tuple[float, float], ...]
+    values: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Several lines over one pair of axes."""
+
+    title: str
+    lines: tuple[Line, ...]
+    x: tuple[str, str]
+    y: tuple[str, str]
+
+    WIDTH, HEIGHT = 420.0, 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class SelfPreference:
+    """What is shown of self-preference."""
+
+    heats: tuple[Heat, ...]
+    tables: tuple[Table, ...]
+    curves: tuple[Lines, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A set of mitigations between robustness and cost; `best`: none is both cheaper and more robust."""
+
+    number: int
+    name: str
+    x: float
+    y: float
+    best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Robustness by cost, and the line along the sets that none is better than in both."""
+
+    cost: str
+    points: tuple[Point, ...]
+    line: str
+    x: tuple[str, str]
+    y: tuple[str, str]
+
+    WIDTH, HEIGHT = 420.0, 220.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mitigations:
+    """What is shown of mitigations."""
+
+    table: Table
+    frontier: Frontier | None
+    attacks: Heat | None
+
+
+def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
+    """Return what the extras say of self-preference; None where there is nothing to show."""
+    body = _mapping(extras.get("self_preference"))
+    families = {name: str(family) for name, family in _mapping(body.get("families")).items()}
+    matrices = [_mapping(m) for m in _list(body.get("matrices"))]
+    if "matrix" in body:
+        matrices.append({**body, "values": body["matrix"]})
+    heats = [h for m in matrices if (h := _heat(m, m.get("judges"), m.get("generators"), families)) is not None]
+    tables = [t for rows in _figures(body) if (t := _table(rows)) is not None]
+    curves = [c for c in (*_short_curves(body), *_bin_curves(body)) if c is not None]
+    notes = [str(_mapping(leak).get("text", "")) for leak in _list(body.get("leaks"))]
+    found = SelfPreference(tuple(heats), tuple(tables), tuple(curves), tuple(n for n in notes if n))
+    return found if heats or tables or curves else None
+
+
+def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
+    """Return what the extras say of mitigations; None where there is nothing to show."""
+    body = _mapping(extras.get("mitigations"))
+    rows = [row for row in map(_mapping, _list(body.get("rows"))) if row]
+    grid = _mapping(body.get("attack_grid"))
+    attacks = _heat({**grid, "values": grid.get("matrix")}, grid.get("rows"), grid.get("columns"), {})
+    table = _table(rows)
+    if table is None and attacks is None:
+        return None
+    return Mitigations(table or Table((), ()), _frontier(rows), attacks)
+
+
+def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
+    """Return the tables of figures: published and corrected ones, which have different columns."""
+    rows = [row for row in map(_mapping, _list(body.get("rows"))) if row]
+    long = [judge for judge in map(_mapping, _list(body.get("judges"))) if judge]
+    tables = [rows]
+    for part in ("corrected", "published"):
+        found = []
+        for judge in long:
+            figures = {name: _estimate(value) for name, value in _mapping(judge.get(part)).items()}
+            reasons = _mapping(judge.get("reasons")) if part == "corrected" else {}
+            figures |= {name: f"none: {why}" for name, why in reasons.items() if name not in figures}
+            if figures:
+                found.append({"judge": judge.get("judge"), "family": judge.get("family"), **figures})
+        tables.append(found)
+    return tables
+
+
+def _estimate(value: Json) -> Json:
+    """Return an estimate with its interval in words, and anything else as it is."""
+    body = _mapping(value)
+    middle, low, high = (_number(body.get(name)) for name in ("value", "low", "high"))
+    if middle is None:
+        return value if not body else None
+    if low is None or high is None:
+        return number(middle)
+    return f"{number(middle)} [{number(low)}, {number(high)}]"
+
+
+def _table(rows: Sequence[Mapping[str, Json]]) -> Table | None:
+    if not rows:
+        return None
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    told = tuple(tuple(_told(row.get(name)) for name in columns) for row in rows[:MOST_ROWS])
+    heads = tuple(NAMES.get(name, name.replace("_", " ").capitalize()) for name in columns)
+    return Table(heads, told, max(0, len(rows) - MOST_ROWS))
+
+
+def _told(value: Json) -> str:
+    found = _number(value)
+    if found is not None:
+        return f"{value:,}" if isinstance(value, int) else number(found, 4 if 0 < abs(found) < 0.01 else 2)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(_told, value))
+    return value if isinstance(value, str) else "\N{EN DASH}"
+
+
+def _heat(body: Mapping[str, Json], rows: Json, columns: Json, families: Mapping[str, str]) -> Heat | None:
+    """Return a heat map; colours run from its lowest to its highest value."""
+    names, heads = ([str(n) for n in _list(part)] for part in (rows, columns))
+    values = [[_number(v) for v in _list(row)] for row in _list(body.get("values"))]
+    known = [v for row in values for v in row if v is not None]
+    if not (names and heads and known):
+        return None
+    marks = [[str(m) for m in _list(row)] for row in _list(body.get("marks"))]
+    low, high = min(known), max(known)
+    shown = max(1, MOST_CELLS // len(heads))
+    cells = []
+    for i, name in enumerate(names[:shown]):
+        row = []
+        for j, head in enumerate(heads[:MOST_CELLS]):
+            value = values[i][j] if i < len(values) and j < len(values[i]) else None
+            given = marks[i][j] if i < len(marks) and j < len(marks[i]) else None
+            row.append(_cell(value, low, high, given if given is not None else _mark(name, head, families)))
+        cells.append((name, tuple(row)))
+    unit = str(body.get("unit") or "value")
+    return Heat(unit, tuple(heads[:MOST_CELLS]), tuple(cells), number(low), number(high), max(0, len(names) - shown))
+
+
+def _mark(judge: str, generator: str, families: Mapping[str, str]) -> str:
+    if judge == generator:
+        return "self"
+    family = families.get(judge)
+    return "family" if family and family == families.get(generator) else ""
+
+
+def _cell(value: float | None, low: float, high: float, mark: str) -> Cell:
+    if value is None:
+        return Cell("\N{EN DASH}", 0, mark if mark in ("self", "family") else "")
+    share = (value - low) / (high - low) if high > low else 0.5
+    return Cell(number(value), round(share * SHADES), mark if mark in ("self", "family") else "")
+
+
+def _short_curves(body: Mapping[str, Json]) -> list[Lines | None]:
+    found = []
+    for one in map(_mapping, _list(body.get("perplexity"))):
+        series = {name: _pairs(points) for name, points in _mapping(one.get("series")).items()}
+        found.append(_lines(str(one.get("judge") or "judge"), series))
+    return found
+
+
+def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
+    """Return win rates by difference in log-perplexity, as `calm.selfpreference` writes them: in bins."""
+    words = {"judge": "the judge", "human": "people", "own": "its own answers", "others": "the others' answers"}
+    found = []
+    for judge, curves in _mapping(body.get("curves")).items():
+        series = {}
+        for name, bins in _mapping(curves).items():
+            rates = [[b.get("difference"), b.get("rate")] for b in map(_mapping, _list(bins))]
+            series[words.get(name, name)] = _pairs([list(r) for r in rates])
+        found.append(_lines(judge, series))
+    return found
+
+
+def _pairs(points: Json) -> list[tuple[float, float]]:
+    found = []
+    for point in map(_list, _list(points)):
+        x, y = (_number(v) for v in point[:2]) if len(point) >= 2 else (None, None)
+        if x is not None and y is not None:
+            found.append((x, y))
+    return sorted(found)
+
+
+def _lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> Lines | None:
+    every = [point for points in series.values() for point in points]
+    if not every:
+        return None
+    ends = _ends([x for x, _ in every]), _ends([y for _, y in every])
+    lines = []
+    for name, points in series.items():
+        dots = tuple(_place(x, y, ends, Lines.WIDTH, Lines.HEIGHT) for x, y in points)
+        told = tuple((number(x), number(y)) for x, y in points)
+        if dots:
+            lines.append(Line(name, " ".join(f"{x:g},{y:g}" for x, y in dots), dots, told))
+    (left, right), (low, high) = ends
+    return Lines(title, tuple(lines), (number(left), number(right)), (number(low), number(high)))
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _place(
+    x: float, y: float, ends: tuple[tuple[float, float], tuple[float, float]], width: float, height: float
+) -> tuple[float, float]:
+    (left, right), (low, high) = ends
+    across, up = (x - left) / (right - left), (y - low) / (high - low)
+    return round(15 + across * (width - 30), 1), round(height - 15 - up * (height - 30), 1)
+
+
+def _frontier(rows: Sequence[Mapping[str, Json]]) -> Frontier | None:
+    """Return robustness by cost: in dollars where every row has a price, else in calls."""
+    for cost in ("usd", "calls_per_verdict"):
+        known = [
+            (i, str(row.get("set") or "none"), x, y)
+            for i, row in enumerate(rows, 1)
+            if (x := _number(row.get(cost))) is not None and (y := _number(row.get("robustness"))) is not None
+        ]
+        priced = cost != "usd" or (len(known) == len(rows) and any(x for _, _, x, _ in known))
+        if len(known) > 1 and priced:
+            break
+    else:
+        return None
+    ends = _ends([x for _, _, x, _ in known]), _ends([y for _, _, _, y in known])
+    points = []
+    for i, name, x, y in known:
+        best = not any(a <= x and b >= y and (a, b) != (x, y) for _, _, a, b in known)
+        across, up = _place(x, y, ends, Frontier.WIDTH, Frontier.HEIGHT)
+        points.append(Point(i, name, across, up, best))
+    line = " ".join(f"{p.x:g},{p.y:g}" for p in sorted(points, key=lambda p: (p.x, -p.y)) if p.best)
+    (left, right), (low, high) = ends
+    word = "cost in US$" if cost == "usd" else "calls a verdict"
+    return Frontier(word, tuple(points), line, (number(left), number(right)), (number(low), number(high)))
+
+
+def _number(value: Json) -> float | None:
+    """Return a finite number as such; None for anything else, even one too large to be drawn."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

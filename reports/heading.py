@@ -1,0 +1,240 @@
+"""The head of a report: what it means, who was judged by what, what it cost, what changed since the baseline."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from calm.audit import BASELINE, Audit, Finding
+from calm.claims import Outcome
+from calm.measures import MEASURES
+from calm.reports.charts import number
+from calm.reports.rows import REASON, WORDS, Row
+from calm.reports.texts import Text, cut
+
+FACT = 20_000
+"""Characters shown of one such text; the rest is cut, and the report says how much."""
+MOST_LINES = 30
+"""Lines of a list in the head; the rest is counted."""
+
+MEANING: Mapping[Outcome, str] = {
+    Outcome.PASS: "Every claim that decides the gate is proven by the data.",
+    Outcome.FAIL: "The data prove that at least one claim does not hold.",
+    Outcome.UNDECIDED: "No claim that is still open is disproven, but the data are too few to prove each of them.",
+    Outcome.INCOMPLETE: "Data are missing, so that this run proves nothing as a whole.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """
+    What changed since the accepted baseline: claims that got worse, that got better, and how many did neither.
+
+    A change is a row, the outcome before and now, and by how much the value moved.
+    """
+
+    worse: tuple[tuple[Row, str, str], ...]
+    better: tuple[tuple[Row, str, str], ...]
+    same: int
+    decided: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What an unfinished run did not measure: claims by the reason, and how many more reasons there are."""
+
+    reasons: tuple[tuple[Text, tuple[Row, ...]], ...]
+    claims: int
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time: for machines, and in words, in UTC."""
+
+    stamp: str
+    words: str
+
+
+def meaning_of(audit: Audit) -> str:
+    """Return what the outcome means, in a sentence or two."""
+    accepted = sum(f.accepted is not None for f in audit.findings)
+    if not audit.findings:
+        return "Nothing was asked, so that nothing is proven."
+    if audit.outcome is Outcome.INCOMPLETE and not any(f.red for f in audit.findings):
+        return "No claim was proven."
+    told = MEANING[audit.outcome]
+    were = "finding was" if accepted == 1 else "findings were"
+    return f"{told} {accepted} {were} accepted beforehand, for the reason given there." if accepted else told
+
+
+def since_baseline(rows: Sequence[Row]) -> Since | None:
+    """Return what changed since the baseline; None where there was none."""
+    known = [row for row in rows if row.finding.baseline and row.finding.measure in MEASURES]
+    decided = tuple(r for r in rows if r.finding.measure not in MEASURES and (r.finding.red or _is_pooled(r.finding)))
+    if not known and not decided:
+        return None
+    worse: list[tuple[Row, str, str]] = []
+    better: list[tuple[Row, str, str]] = []
+    for row in known:
+        now, then = _rank(row.finding.outcome.value), _rank(str((row.finding.baseline or {}).get("outcome", "")))
+        if now is not None and then is not None and now != then:
+            (worse if now < then else better).append((row, *_change(row.finding)))
+    return Since(tuple(worse), tuple(better), len(known) - len(worse) - len(better), decided)
+
+
+def _is_pooled(one: Finding) -> bool:
+    return one.bias == BASELINE
+
+
+def _rank(outcome: str) -> int | None:
+    """Return a place in the order from the worst outcome to the best; None for a word that is no outcome."""
+    order = [Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.NOT_TESTED, Outcome.OBSERVED, Outcome.PASS]
+    return next((i for i, known in enumerate(order) if known.value == outcome), None)
+
+
+def _change(one: Finding) -> tuple[str, str]:
+    """Return the outcome before and after, and the value before and after, in words."""
+    before = one.baseline or {}
+    then = next((word for o, word in WORDS.items() if o.value == before.get("outcome")), "unknown").lower()
+    old = before.get("value")
+    values = ""
+    if isinstance(old, int | float) and not isinstance(old, bool) and one.value is not None:
+        values = f"{number(old)} \N{RIGHTWARDS ARROW} {number(one.value)}"
+    return f"{then} \N{RIGHTWARDS ARROW} {WORDS[one.outcome].lower()}", values
+
+
+def missing_of(rows: Sequence[Row]) -> Missing | None:
+    """Return what is missing in a run that was not finished, by reason; None where nothing is."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.finding.outcome is Outcome.INCOMPLETE and row.finding.accepted is None:
+            groups.setdefault(row.finding.reason or "the data are not complete", []).append(row)
+    if not groups:
+        return None
+    told = [(cut(reason, REASON), tuple(found)) for reason, found in groups.items()]
+    return Missing(tuple(told[:MOST_LINES]), sum(map(len, groups.values())), max(0, len(told) - MOST_LINES))
+
+
+def moment(stamp: str) -> Moment | None:
+    """
+    Return a recorded time in words; None for what is no time.
+
+    >>> moment("2026-05-04T09:12:45+00:00")
+    Moment(stamp='2026-05-04T09:12:45Z', words='4 May 2026, 09:12 UTC')
+    """
+    try:
+        found = datetime.fromisoformat(stamp)
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return Moment(f"{found:%Y-%m-%dT%H:%M:%SZ}", f"{found.day} {found:%B %Y, %H:%M} UTC")
+
+
+def first_facts(audit: Audit) -> list[tuple[str, str]]:
+    """Return the facts that a reader wants first: judge, prompt, cases, cost."""
+    judge, run = audit.judge, audit.run
+    count = audit.cases.get("n", 0)
+    prompt = judge.about.get("prompt")
+    bundled = prompt.get("bundled") if isinstance(prompt, dict) else None
+    hashed = f"SHA-256 {judge.prompt_sha256[:12]}\N{HORIZONTAL ELLIPSIS}" if judge.prompt_sha256 else "none"
+    facts = [
+        ("Judge", f"{judge.name} ({judge.task})"),
+        ("Model", judge.served or judge.model or "not stated"),
+        ("Prompt", f"bundled: {bundled}, {hashed}" if isinstance(bundled, str) else hashed),
+        ("Cases", f"{count:,}" if isinstance(count, int) else str(count)),
+        ("Calls", f"{run.calls.get('made', 0):,} made, {run.calls.get('cached', 0):,} from the cache"),
+        ("Cost", _cost(run.usd)),
+        ("Took", _time(run.seconds)),
+    ]
+    return [(name, cut(text, REASON).text) for name, text in facts]
+
+
+def judge_facts(audit: Audit) -> list[tuple[str, str]]:
+    """Return who was judged, and by which data."""
+    judge = audit.judge
+    facts = [
+        ("Task", judge.task),
+        ("Model", judge.model or "not stated"),
+        ("Served by", judge.served or "not stated"),
+        ("Prompt SHA-256", judge.prompt_sha256 or "no prompt"),
+        ("Fingerprint", judge.fingerprint or "unknown: nothing of it may be cached"),
+        ("Scale", _pairs_in_words(judge.scale) or "none"),
+        ("Parameters", _pairs_in_words(judge.parameters) or "none stated"),
+        ("Cases", _pairs_in_words({k: v for k, v in audit.cases.items() if k != "sha256"}) or "none"),
+        ("Cases SHA-256", str(audit.cases.get("sha256", "not stated"))),
+        ("Seed", str(audit.seed)),
+        ("Asks a case", asks_in_words(audit.repeats)),
+    ]
+    return [(name, cut(text, REASON).text) for name, text in facts]
+
+
+def run_figures(audit: Audit) -> list[tuple[str, str]]:
+    """Return what the run did and cost."""
+    run = audit.run
+    made, cached = run.calls.get("made", 0), run.calls.get("cached", 0)
+    share = f" ({cached / (made + cached):.0%} replayed)" if made + cached else ""
+    calls = ", ".join(f"{count:,} {name}" for name, count in run.calls.items())
+    return [
+        *([] if moment(run.started) else [("Started", run.started or "not recorded")]),
+        ("Took", _time(run.seconds)),
+        ("Calls", f"{calls}{share}" if calls else "none"),
+        ("Tokens", ", ".join(f"{count:,} {name}" for name, count in run.tokens.items()) or "none counted"),
+        ("Cost", _cost(run.usd)),
+    ]
+
+
+def _cost(usd: float | None) -> str:
+    if usd is None:
+        return "price unknown"
+    return f"US$ {usd:,.2f}" if usd >= 0.01 else f"US$ {usd:.4f}" if usd > 0 else "no cost"
+
+
+def _time(seconds: float) -> str:
+    """
+    Return a duration in words.
+
+    >>> _time(3.25), _time(252), _time(7260)
+    ('3.2 s', '4 min 12 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def asks_in_words(repeats: str) -> str:
+    """
+    Return a design of asks in words.
+
+    >>> asks_in_words("4+2"), asks_in_words("4"), asks_in_words("")
+    ('4 clean, 2 perturbed', '4', '')
+    """
+    found = re.fullmatch(r"(\d+)\+(\d+)", repeats)
+    return f"{found[1]} clean, {found[2]} perturbed" if found else repeats
+
+
+def about_of(audit: Audit) -> list[tuple[str, Text]]:
+    """Return what the judge says of itself and is not in the facts: its prompt templates, above all."""
+    known = {"model", "served", "prompt_sha256", "parameters", "scale", "task", "name"}
+    return [(name, cut(text, FACT)) for name, text in _flat(audit.judge.about) if name.split(".")[0] not in known]
+
+
+def _flat(data: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, one in data.items():
+        if isinstance(one, dict):
+            yield from _flat(one, f"{prefix}{name}.")
+        elif one is not None:
+            yield f"{prefix}{name}", one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, indent=1)
+
+
+def _pairs_in_words(data: Mapping[str, object]) -> str:
+    def word(one: object) -> str:
+        if isinstance(one, float):
+            return f"{one:g}"
+        return one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
+
+    return ", ".join(f"{name} {word(one)}" for name, one in data.items() if one is not None)

@@ -1,0 +1,243 @@
+"""
+The summary of an audit in Markdown, for a job's summary page or a comment on a pull request.
+
+It fits its limit whatever was found: what needs attention stands first, and what is left out is counted. Every text
+that is not calm's own is escaped sign by sign, so that it makes no markup, link, mention or reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from calm.audit import CONTROLS, Audit, Finding, write_whole
+from calm.claims import Outcome
+from calm.errors import ConfigError
+from calm.reports.html import visible
+from calm.wording import bill, claim, flip_words, headline, untested, value
+
+SUMMARY = 1_048_576
+"""Bytes that GitHub takes of a step's summary."""
+COMMENT = 65_536
+"""Characters that GitHub takes of a comment; a limit counts bytes, of which there are no fewer."""
+SMALLEST = 2_000
+"""Bytes below which no summary can say what it must."""
+CELL, HEAD = 300, 600
+"""Characters shown of one text in a table, and above it; the rest is cut."""
+RESERVE = 200
+"""Bytes kept free for the line that says how much is left out."""
+
+ORDER = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.PASS, Outcome.OBSERVED, Outcome.NOT_TESTED)
+_SIGNS = re.compile(r"""[^A-Za-z0-9 .,:;()=%'"!?/\-\u0080-\U0010ffff]|:(?! |$)|(?<=www)\.""", re.IGNORECASE)
+"""Signs that could become markup, or, where a text has them, a link."""
+_KEY = re.compile(r"[A-Za-z0-9_/.,:=+@^()<> \-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A part of the summary: a heading, the head of its table, and its rows, the most urgent first."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    folded: bool = False
+
+
+def write(audit: Audit, path: Path, *, limit: int = SUMMARY) -> None:
+    """Write the summary; it appears whole or not at all."""
+    write_whole(path, [render(audit, limit=limit)])
+
+
+def render(audit: Audit, *, limit: int = SUMMARY) -> str:
+    """
+    Return the summary in at most `limit` bytes of UTF-8.
+
+    Raises:
+        ConfigError: the limit is too small for the first lines.
+    """
+    if limit < SMALLEST:
+        raise ConfigError(f"expected a limit of at least {SMALLEST} bytes for a summary, got limit={limit}")
+    page = _Page(limit - RESERVE)
+    green = "green" if audit.green() else "not green"
+    page.add(f"# calm: {audit.outcome.value}\n\n**The gate is {green}.** {plain(headline(audit), HEAD)}\n\n")
+    page.each((f"- {plain(text, CELL)}\n" for text in audit.loose_ends), "reasons")
+    page.each((f"- Note: {plain(note, CELL)}\n" for note in audit.run.notes), "notes")
+    for table in _tables(audit):
+        page.table(table)
+    page.add(f"\n{plain(bill_of(audit), CELL)}\n")
+    page.add("".join(f"\n- {name}: {text}" for name, text in _provenance(audit)) + "\n")
+    return page.text
+
+
+def bill_of(audit: Audit) -> str:
+    """Return what a run asked and cost; a record of old may not count its calls."""
+    counted = {"made", "cached", "failed", "retried"} <= audit.run.calls.keys()
+    return bill(audit) if counted else f"judge {audit.judge.name} ({audit.judge.task}), calls not recorded"
+
+
+class _Page:
+    """Text that grows as long as it fits, and says what did not."""
+
+    def __init__(self, room: int) -> None:
+        self.room, self.text = room, ""
+
+    def add(self, text: str) -> bool:
+        """Add a text if it fits."""
+        size = len(text.encode("utf-8", "replace"))
+        if size > self.room:
+            return False
+        self.room -= size
+        self.text += text
+        return True
+
+    def each(self, lines: Iterable[str], what: str) -> None:
+        """Add as many lines as fit, and count the others."""
+        found = list(lines)
+        fitted = next((i for i, line in enumerate(found) if not self._fits(line) or not self.add(line)), len(found))
+        if fitted < len(found):
+            self._force(f"- {len(found) - fitted} more {what} are left out here.\n")
+        if found:
+            self.add("\n")
+
+    def table(self, table: _Table) -> None:
+        """Add a table with as many of its rows as fit."""
+        if not table.rows:
+            return
+        begin, end = ("<details><summary>", "</summary>\n\n") if table.folded else ("## ", "\n\n")
+        close = "\n</details>\n\n" if table.folded else "\n"
+        head = f"{begin}{table.title}{end}{_row(table.head)}|{' --- |' * len(table.head)}\n"
+        self.room -= len(close)
+        if not self._fits(head) or not self.add(head):
+            self.room += len(close)
+            self._force(f"{table.title}: {len(table.rows)} are left out here.\n\n")
+            return
+        rows = [_row(cells) for cells in table.rows]
+        fitted = next((i for i, line in enumerate(rows) if not self._fits(line) or not self.add(line)), len(rows))
+        self.text += close
+        if fitted < len(rows):
+            self._force(f"{len(rows) - fitted} more are left out here.\n\n")
+
+    def _fits(self, text: str) -> bool:
+        return len(text.encode("utf-8", "replace")) + RESERVE <= self.room
+
+    def _force(self, text: str) -> None:
+        """Add a short line of our own, for which room was kept."""
+        self.text += text
+        self.room -= len(text)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _tables(audit: Audit) -> tuple[_Table, ...]:
+    found = sorted(audit.findings, key=lambda f: (not f.red, ORDER.index(f.outcome), f.key))
+    head = ("claim", "outcome", "measured", "n", "why")
+    missing = untested(audit)
+    return (
+        _Table("Not green", head, _rows(found, lambda f: f.red)),
+        _Table("Accepted", head, _rows(found, lambda f: f.accepted is not None)),
+        _Table("Changed since the baseline", ("claim", "then", "now"), tuple(_then_and_now(found))),
+        _Table(
+            "Not tested", ("what", "why"), tuple((plain(name, CELL), plain(why, CELL)) for name, why in missing.items())
+        ),
+        _Table("All claims by bias", ("bias", *(o.value for o in ORDER)), tuple(_by_bias(audit))),
+        _Table(
+            "Every claim",
+            ("claim", "outcome", "measured", "n", "flips", "RR", "CR"),
+            tuple(_full(f) for f in found),
+            folded=True,
+        ),
+    )
+
+
+def _rows(found: Sequence[Finding], wanted: Callable[[Finding], bool]) -> tuple[tuple[str, ...], ...]:
+    return tuple((_named(f), f.outcome.value, _measured(f), str(f.n), plain(_why(f), CELL)) for f in found if wanted(f))
+
+
+def _named(one: Finding) -> str:
+    """Return the key of a finding with its claim."""
+    return f"{code(one.key)}<br>{code(claim(one))}"
+
+
+def _measured(one: Finding) -> str:
+    return value(one) if one.value is not None else ""
+
+
+def _why(one: Finding) -> str:
+    needed = f"{one.cases_to_decide} cases needed" if one.outcome is Outcome.UNDECIDED and one.cases_to_decide else ""
+    accepted = f"accepted: {one.accepted}" if one.accepted else ""
+    return "; ".join(part for part in (accepted, needed, flip_words(one), one.reason) if part)
+
+
+def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
+    """Yield the findings whose outcome is another one than in the baseline."""
+    for one in found:
+        then = one.baseline or {}
+        if then.get("outcome") not in (None, one.outcome.value):
+            was = f"{then['outcome']} {_number(then.get('value'))}"
+            yield code(one.key), plain(was, CELL), f"{one.outcome.value} {_number(one.value)}"
+
+
+def _number(number: object) -> str:
+    return f"{number:.2f}" if isinstance(number, int | float) else ""
+
+
+def _by_bias(audit: Audit) -> Iterable[tuple[str, ...]]:
+    for bias in sorted({f.bias for f in audit.findings}, key=lambda name: (name in CONTROLS, name)):
+        mine = [f for f in audit.findings if f.bias == bias]
+        counts = (sum(f.outcome is o for f in mine) for o in ORDER)
+        name = f"{bias} (control)" if bias in CONTROLS else bias
+        yield (plain(name, CELL), *(str(count) if count else "" for count in counts))
+
+
+def _full(one: Finding) -> tuple[str, ...]:
+    moved = one.flips
+    flips = " / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else ""
+    rates = _number(one.robustness_rate), _number(one.consistency_rate)
+    return _named(one), one.outcome.value, _measured(one), str(one.n), flips, *rates
+
+
+def _provenance(audit: Audit) -> Iterable[tuple[str, str]]:
+    judge = audit.judge
+    facts = (
+        ("model", judge.model),
+        ("served by", judge.served),
+        ("prompt SHA-256", judge.prompt_sha256),
+        ("cases SHA-256", audit.cases.get("sha256")),
+        ("seed", audit.seed),
+        ("calm", audit.calm),
+    )
+    return ((name, code(str(fact))) for name, fact in facts if fact is not None)
+
+
+def plain(text: str, longest: int) -> str:
+    """
+    Return a text as one line of Markdown that shows it and makes nothing of it.
+
+    >>> plain("<b>|</b> @all", 100)
+    '&#60;b&#62;&#124;&#60;/b&#62; &#64;&#8203;all'
+    """
+    line = " ".join(visible(text).split())
+    cut = line if len(line) <= longest else f"{line[: longest - 3]}..."
+    return _SIGNS.sub(_entity, cut)
+
+
+def code(text: str) -> str:
+    """
+    Return a name as code: in backticks where that is safe, else escaped.
+
+    >>> code("authority/gain"), code("a|`b`")
+    ('`authority/gain`', '<code>a&#124;&#96;b&#96;</code>')
+    """
+    if len(text) <= CELL and text == text.strip() and _KEY.fullmatch(text):
+        return f"`{text}`"
+    return f"<code>{plain(text, CELL)}</code>"
+
+
+def _entity(found: re.Match[str]) -> str:
+    sign = found.group()
+    stop = "&#8203;" if sign in "@#" else ""  # a mention or a reference is found after the markup is made
+    return f"&#{ord(sign)};{stop}"

@@ -1,0 +1,238 @@
+"""The findings that were decided from the same trials: their charts, their control, and their most telling cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from shlex import quote
+
+from calm.audit import BASELINE, CONTROLS, Audit, Finding, JudgeRecord
+from calm.claims import Outcome
+from calm.errors import ConfigError
+from calm.records import scale_of
+from calm.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
+from calm.reports.heading import asks_in_words
+from calm.reports.rows import Row, anchors, biases_of
+from calm.reports.telling import Telling, span_of, telling
+from calm.reports.texts import Messages, Room, Shown, bytes_of, shown_texts, size_bytes
+from calm.texts import CaseTexts
+from calm.verdict import Scale
+
+CASES = 20
+"""Cases shown for each probe, the most telling first."""
+WHOLE_BUDGET = 250_000
+"""Bytes of prompts shown whole."""
+ROOMS = (Room(1_500, 1_200), Room(400, 1_200), Room(120, 600), Room(60, 160), Room(40, 90))
+"""How much is shown of each case: the most for which the budget lasts."""
+WHOLE = 20_000
+"""Characters shown of one such prompt; the rest is cut, and the report says how much."""
+NEUTRAL = ("neutral",)
+"""Suites that say nothing in places where others say something: the controls of those."""
+
+EXPECTED: Mapping[str | None, str] = {
+    "SAME": "the verdict must not change",
+    "NOT_BETTER": "the treated answer must not gain",
+    "WORSE": "the treated answer, which was harmed, must lose",
+    "TIE": "the answers must tie, or be preferred symmetrically",
+    "OBSERVE": "nothing is required; the effect is reported",
+    None: "asked again, the judge must say the same",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The findings that were decided from the same trials."""
+
+    anchor: str
+    bias: str
+    perturbation: str | None
+    against: str | None
+    summary: str
+    expected: str
+    asks: str
+    channel: str
+    node: str
+    rows: tuple[Row, ...]
+    cases: tuple[Telling, ...] = ()
+    counts: tuple[tuple[str, int], ...] = ()
+    total: int = 0
+    speaking: int = 0
+    ways: Ways | None = None
+    shifts: Histogram | None = None
+    curves: tuple[Curve, ...] = ()
+    beside: tuple[tuple[Row, Row], ...] = ()
+    """Each claim with the same measure of a control."""
+
+
+def probes_of(audit: Audit, rows: Sequence[Row]) -> tuple[Probe, ...]:
+    """Return the findings by the trials that they rest on, in the order of the table."""
+    groups: dict[tuple[str, str | None, str | None], list[Row]] = {}
+    for row in (row for bias in biases_of(rows) for row in bias.rows):
+        one = row.finding
+        groups.setdefault((one.bias, one.perturbation, one.against), []).append(row)
+    names = ["/".join(part for part in key if part) for key in groups]
+    texts = {(t.case, t.hash): t for t in audit.texts}
+    curves = curves_of(audit.findings)
+    controls = [row for row in rows if row.finding.value is not None and is_control(row.finding)]
+    shown: set[tuple[str, str]] = set()
+    found = []
+    for group, anchor in zip(groups.values(), anchors("p", names), strict=True):
+        probe = _probe(tuple(group), anchor, texts, audit)
+        family = probe.bias, without_dose(probe.perturbation or "")
+        of_dose = group[0].finding.dose is not None and family in curves and family not in shown
+        if of_dose:
+            shown.add(family)
+        found.append(replace(probe, curves=curves[family] if of_dose else (), beside=_beside(group, controls)))
+    return tuple(found)
+
+
+def _probe(rows: tuple[Row, ...], anchor: str, texts: Mapping[tuple[str, str], CaseTexts], audit: Audit) -> Probe:
+    one = rows[0].finding
+    measures = frozenset(row.finding.measure for row in rows)
+    trials = {(t.case, t.hash): t for row in reversed(rows) for t in row.finding.trials}
+    span = span_of(audit.judge.scale)
+    cases = [telling(trial, one, measures, texts.get(key), span) for key, trial in trials.items()]
+    shown = sorted(cases, key=lambda t: (not t.tells, -t.weight, t.texts is None, t.case))
+    listed = [t for t in shown if t.tells or t.texts][:CASES]
+    ids = anchors(f"c{anchor[1:]}", [t.case for t in listed])
+    moving = one.expects not in ("WORSE", None)
+    return Probe(
+        anchor=anchor,
+        bias=one.bias,
+        perturbation=one.perturbation,
+        against=one.against,
+        summary=one.summary,
+        expected=EXPECTED.get(one.expects, one.expects or ""),
+        asks=asks_in_words(one.asks),
+        channel=one.channel,
+        node=one.node,
+        rows=rows,
+        cases=tuple(replace(t, anchor=i, again=replay(audit, t)) for t, i in zip(listed, ids, strict=True)),
+        counts=tuple(Counter(t.word for t in shown).most_common()),
+        total=len(trials),
+        speaking=sum(t.tells for t in cases),
+        ways=ways_of(one.flips, len(trials)) if moving else None,
+        shifts=histogram_of(trials.values(), one.task, _scale(audit.judge)) if moving else None,
+    )
+
+
+def _scale(judge: JudgeRecord) -> Scale | None:
+    """Return the judge's scale; of a judge without one, that of shares."""
+    if not judge.scale:
+        return Scale(0.0, 1.0)
+    try:
+        return scale_of(judge)
+    except ConfigError:  # a damaged scale costs a chart, not the report
+        return None
+
+
+def _beside(group: Sequence[Row], controls: Sequence[Row]) -> tuple[tuple[Row, Row], ...]:
+    """Return each claim with what a control measured in the same place, where the audit holds one."""
+    one = group[0].finding
+    if is_control(one) or one.expects in ("WORSE", "TIE", None) or one.bias in (*CONTROLS, BASELINE):
+        return ()
+    pairs = []
+    for row in group:
+        fitting = [
+            (other.finding.bias == one.bias, _overlap(one.channel, other.finding.channel), i)
+            for i, other in enumerate(controls)
+            if other.finding.measure == row.finding.measure and _overlap(one.channel, other.finding.channel) > 0
+        ]
+        if fitting:
+            best = max(fitting, key=lambda found: (found[0], found[1], -found[2]))
+            pairs.append((row, controls[best[2]]))
+    return tuple(pairs)
+
+
+def is_control(one: Finding) -> bool:
+    """Return whether a finding is about words that say nothing, such as other findings are to be compared with."""
+    name = without_dose(one.perturbation or "")
+    return one.outcome is not Outcome.NOT_TESTED and (
+        one.bias in NEUTRAL or name == "control" or name.startswith(("benign", "neutral"))
+    )
+
+
+def _overlap(one: str, other: str) -> float:
+    """Return the share of the places of an edit that a control says something in, of all places of either."""
+    first, second = (set(filter(None, channel.split(", "))) for channel in (one, other))
+    return len(first & second) / len(first | second) if first | second else 0.0
+
+
+def replay(audit: Audit, one: Telling) -> str:
+    """
+    Return the command that asks the judge about a case again, ready for a shell.
+
+    A judge is named by its specification where its record tells it, and as `judge.toml` where that holds it.
+    """
+    words = [f"--case={one.case}"]
+    if one.edit:
+        words += [f"--edit={one.edit}", f"--seed={audit.seed}"]
+    return " ".join(["calm try", *map(quote, [_spec(audit.judge), *words])])
+
+
+def _spec(judge: JudgeRecord) -> str:
+    if (judge.fingerprint or "").startswith("planted-"):
+        return f"planted:{','.join(f'{name}={value}' for name, value in judge.parameters.items())}"
+    if judge.name == "lexical" and not judge.prompt_sha256:
+        return f"lexical:task={judge.task}"
+    return "judge.toml"
+
+
+# Texts
+
+
+def with_texts(probes: tuple[Probe, ...], budget: int) -> tuple[tuple[Probe, ...], dict[Messages, str]]:
+    """
+    Return the probes with the texts of their cases, and the prompts that stand whole with their ids.
+
+    Where the budget does not last for all, each probe's first case comes first, then each probe's second.
+    """
+    ranks = zip_longest(*([(i, j) for j in range(len(probe.cases))] for i, probe in enumerate(probes)))
+    places = [place for rank in ranks for place in rank if place]
+    with_some = [(i, j) for i, j in places if probes[i].cases[j].texts is not None]
+    for room in ROOMS:
+        shown, left = _within_budget(probes, with_some, room, max(0, budget), all_of_them=room is not ROOMS[-1])
+        if len(shown) == len(with_some):
+            break
+    filled = tuple(
+        replace(probe, cases=tuple(replace(one, shown=shown.get((i, j))) for j, one in enumerate(probe.cases)))
+        for i, probe in enumerate(probes)
+    )
+    return filled, _whole(shown.values(), min(WHOLE_BUDGET, left))
+
+
+def _within_budget(
+    probes: Sequence[Probe], places: Iterable[tuple[int, int]], room: Room, budget: int, *, all_of_them: bool
+) -> tuple[dict[tuple[int, int], Shown], int]:
+    """
+    Return the cases whose texts the budget lasts for, by their places, and what is left of it.
+
+    With `all_of_them` it ends at the first for which it does not last.
+    """
+    left = budget
+    shown: dict[tuple[int, int], Shown] = {}
+    for i, j in places:
+        texts = probes[i].cases[j].texts
+        assert texts is not None  # only such places are given
+        made = shown_texts(texts, probes[i].cases[j].arms, room)
+        size = size_bytes(made)
+        if size <= left:
+            left -= size
+            shown[i, j] = made
+        elif all_of_them:
+            break
+    return shown, left
+
+
+def _whole(shown: Iterable[Shown], budget: int) -> dict[Messages, str]:
+    """Return, once each, the prompts that are shown in part and can stand whole within the budget."""
+    found: dict[Messages, str] = {}
+    parts = (prompts for one in shown for prompts in one.prompts if not prompts.whole)
+    for messages in (messages for prompts in parts for _, messages in prompts.full):
+        size = sum(bytes_of(text[:WHOLE]) for _, text in messages)
+        if messages not in found and size <= budget:
+            budget -= size
+            found[messages] = f"w-{len(found) + 1}"
+    return found

@@ -1,0 +1,153 @@
+"""A finding as a report's table and its section show it, and the order in which findings should be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from calm.audit import Audit, Finding
+from calm.claims import Outcome, decimals
+from calm.reports.charts import Axis, Plot, number, plot_of
+from calm.reports.texts import Text, cut
+from calm.wording import claim, untested
+
+SLUG = 80
+"""Characters of a name that an id is made of."""
+REASON = 1_000
+"""Characters shown of a reason; the rest is cut, and the report says how much."""
+
+ORDER = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.PASS, Outcome.OBSERVED, Outcome.NOT_TESTED)
+"""Outcomes by how soon they should be read."""
+
+WORDS: Mapping[Outcome, str] = {
+    Outcome.PASS: "Passed",
+    Outcome.FAIL: "Failed",
+    Outcome.UNDECIDED: "Undecided",
+    Outcome.INCOMPLETE: "Incomplete",
+    Outcome.NOT_TESTED: "Not tested",
+    Outcome.OBSERVED: "Observed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A finding as the table and its section show it; `group` numbers its bias."""
+
+    finding: Finding
+    anchor: str
+    claim: str
+    measured: str
+    sentence: str
+    reason: Text
+    flips: str
+    excluded: tuple[tuple[str, int], ...]
+    plot: Plot | None
+    cost: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """The findings about one bias, as a group of the table."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+def anchors(prefix: str, names: Sequence[str]) -> list[str]:
+    """Return an id for each name: the same in every report, but for names that differ in signs alone."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        slug = re.sub(r"[^a-z0-9_]+", "-", name[:SLUG].lower()).strip("-")[:SLUG]
+        stem = anchor = f"{prefix}-{slug or 'x'}"
+        number = 1
+        while anchor in taken:
+            number += 1
+            anchor = f"{stem}-{number}"
+        taken.add(anchor)
+        found.append(anchor)
+    return found
+
+
+def claim_in_words(one: Finding) -> str:
+    """Return a claim with the signs that people write, or the name of a measure that was only observed."""
+    return claim(one).replace("<=", "\N{LESS-THAN OR EQUAL TO}").replace(">=", "\N{GREATER-THAN OR EQUAL TO}")
+
+
+def measured(one: Finding) -> str:
+    """
+    Return value and interval, each clipped to what is possible; nothing where nothing was measured.
+
+    The numbers are those of `calm.wording.value`, with the signs that people write.
+    """
+    if one.value is None or one.low is None or one.high is None:
+        return ""
+    low, middle, high = (number(max(-1.0, min(1.0, x))) for x in (one.low, one.value, one.high))
+    return f"{middle} [{low}, {high}]"
+
+
+def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> Row:
+    """Return a finding in words and numbers."""
+    moved = one.flips
+    figures = audit.run.per_finding.get(one.key, {})
+    return Row(
+        finding=one,
+        anchor=anchor,
+        claim=claim_in_words(one),
+        measured=measured(one),
+        sentence=_sentence(one),
+        reason=cut(one.reason, REASON),
+        flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",
+        excluded=tuple(sorted(one.excluded.items(), key=lambda item: (-item[1], item[0]))),
+        plot=plot_of(one, axis),
+        cost=", ".join(f"{name} {figure:g}" for name, figure in figures.items()),
+    )
+
+
+def _sentence(one: Finding) -> str:
+    """Return the decision in a sentence."""
+    if one.value is None or one.claim is None:
+        words = {
+            Outcome.OBSERVED: f"Measured {measured(one) or 'nothing'} without a limit: nothing is decided by it.",
+            Outcome.NOT_TESTED: "The claim could not be asked.",
+            Outcome.INCOMPLETE: "The data are not complete.",
+        }
+        return words.get(one.outcome, "There is no estimate.")
+    limit = decimals(one.claim.limit)
+    edge = f"\N{PLUS-MINUS SIGN}{limit}" if one.claim.op == "abs<=" else limit
+    told = f"Measured {measured(one)} on {one.n} case{'s' * (one.n != 1)}"
+    match one.outcome:
+        case Outcome.PASS:
+            return f"{told}: the whole interval keeps to the limit {edge}, so the claim is proven."
+        case Outcome.FAIL:
+            return f"{told}: the whole interval lies beyond the limit {edge}, so the claim is disproven."
+        case Outcome.UNDECIDED:
+            more = f" If the measured value were the true one, about {one.cases_to_decide} cases would decide."
+            return f"{told}: too few to tell on which side of {edge} it is.{more if one.cases_to_decide else ''}"
+        case _:
+            return f"{told}, but the data are not complete, so that nothing is decided."
+
+
+def biases_of(rows: Sequence[Row]) -> tuple[Bias, ...]:
+    """Return the table's groups, those that need attention first; what was not tested has a section of its own."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.finding.outcome is not Outcome.NOT_TESTED:
+            groups.setdefault(row.finding.bias, []).append(row)
+    urgent = sorted(groups.items(), key=lambda item: (min(_urgency(r.finding) for r in item[1]), item[0]))
+    return tuple(Bias(name, tuple(found)) for name, found in urgent)
+
+
+def _urgency(one: Finding) -> int:
+    return ORDER.index(one.outcome) if one.red or one.outcome not in ORDER[:3] else ORDER.index(Outcome.PASS)
+
+
+def untested_of(audit: Audit, rows: Sequence[Row]) -> tuple[tuple[str, Text, tuple[Row, ...]], ...]:
+    """Return what was not tested, each with its reason and the findings that say so."""
+    without = [row for row in rows if row.finding.outcome is Outcome.NOT_TESTED]
+    found = []
+    for name, reason in untested(audit).items():
+        of = tuple(r for r in without if name in (r.finding.bias, f"{r.finding.bias}/{r.finding.perturbation}"))
+        found.append((name, cut(reason, REASON), of))
+    return tuple(found)

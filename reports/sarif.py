@@ -1,0 +1,222 @@
+"""
+The audit as SARIF 2.1.0: a rule for each bias, a result for each finding that is red or was accepted.
+
+A result stands at the test that claims, or, where that test is one of calm's own, at the file of the judge's prompt:
+a place that its reader can change.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from calm.audit import BASELINE, Audit, Finding, write_whole
+from calm.claims import Outcome
+from calm.reports.html import visible
+from calm.wire import Json
+from calm.wording import claim, headline, line
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS: Mapping[Outcome, str] = {Outcome.FAIL: "error", Outcome.INCOMPLETE: "error", Outcome.UNDECIDED: "warning"}
+MEANS = {
+    BASELINE: "The judge has become worse than in the accepted run.",
+    "consistency": "The judge does not say the same again when it is asked the same.",
+    "sensitivity": "The judge does not notice harm that it should notice.",
+}
+"""What it means that a rule is broken which is not about a bias."""
+LONGEST = 1_000
+"""Characters shown of one text."""
+CUT_SHORT = "the run was interrupted"
+"""How the note begins that a run did not come to its end."""
+LONGEST_PATH = 250
+ROOT = "%SRCROOT%"
+"""The base of relative paths: the folder where the tests ran."""
+
+
+def write(audit: Audit, path: Path, *, root: Path | None = None) -> None:
+    """Write the file; it appears whole or not at all."""
+    write_whole(path, [render(audit, root=root)])
+
+
+def render(audit: Audit, *, root: Path | None = None) -> str:
+    """Return the audit as SARIF; with `root`, results stand at the line of their test in its file."""
+    return json.dumps(to_sarif(audit, root=root), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def to_sarif(audit: Audit, *, root: Path | None = None) -> dict[str, Json]:
+    """Return the audit as a SARIF log."""
+    shown = [f for f in audit.findings if _shown(f)]
+    biases = sorted({f.bias for f in audit.findings})
+    rules: list[Json] = [_rule(bias, [f for f in audit.findings if f.bias == bias]) for bias in biases]
+    results: list[Json] = [_result(f, biases.index(f.bias), audit, root) for f in shown]
+    run: dict[str, Json] = {
+        "tool": {"driver": {"name": "calm", "version": audit.calm or "unknown", "rules": rules}},
+        "automationDetails": {"id": f"calm/{_text(audit.judge.name)}/"},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {ROOT: {"description": {"text": "The folder where the tests ran."}}},
+        "invocations": [_invocation(audit)],
+        "results": results,
+        "properties": {
+            "outcome": audit.outcome.value,
+            "headline": _text(headline(audit)),
+            "judge": _text(audit.judge.name),
+            "model": _text(audit.judge.model or ""),
+            "promptSha256": _text(audit.judge.prompt_sha256 or ""),
+            "cases": _plain(audit.cases.get("n")),
+            "seed": audit.seed,
+        },
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _shown(one: Finding) -> bool:
+    """Return whether a finding is a result: it is red, or would be if it had not been accepted."""
+    return one.red or (one.accepted is not None and one.outcome in LEVELS)
+
+
+def _rule(bias: str, findings: Iterable[Finding]) -> dict[str, Json]:
+    told = MEANS.get(bias, f"The judge's verdict is moved by {_text(bias)}.")
+    done = dict.fromkeys(_text(f.summary) for f in findings if f.summary)
+    return {
+        "id": _text(bias) or "unnamed",
+        "name": _camel(bias),
+        "shortDescription": {"text": told},
+        "fullDescription": {"text": " ".join([told, *done])[:LONGEST]},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["llm-judge", "bias"]},
+    }
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", name))[:LONGEST] or "Unnamed"
+
+
+def _result(one: Finding, rule: int, audit: Audit, root: Path | None) -> dict[str, Json]:
+    here, also = _places(one, audit, root)
+    numbers: dict[str, Json] = {
+        "key": _text(one.key),
+        "outcome": one.outcome.value,
+        "claim": _text(claim(one)),
+        "value": one.value,
+        "low": one.low,
+        "high": one.high,
+        "level": one.level,
+        "n": one.n,
+        "robustnessRate": one.robustness_rate,
+        "consistencyRate": one.consistency_rate,
+        "flips": dict(one.flips),
+        "excluded": {_text(reason): count for reason, count in one.excluded.items()},
+    }
+    found: dict[str, Json] = {
+        "ruleId": _text(one.bias) or "unnamed",
+        "ruleIndex": rule,
+        "kind": "fail",
+        "level": LEVELS[one.outcome],
+        "message": {"text": _message(f"{one.key}: {line(one)}")},
+        "locations": [here],
+        "partialFingerprints": {"calmKey/v1": sha256(one.key.encode("utf-8", "backslashreplace")).hexdigest()},
+        "properties": {name: number for name, number in numbers.items() if number is not None},
+    }
+    if also:
+        found["relatedLocations"] = also
+    if one.accepted is not None:
+        found["suppressions"] = [{"kind": "external", "status": "accepted", "justification": _text(one.accepted)}]
+    return found
+
+
+def _invocation(audit: Audit) -> dict[str, Json]:
+    notes: list[Json] = [{"level": "note", "message": {"text": _message(note)}} for note in audit.run.notes if note]
+    loose: list[Json] = [{"level": "warning", "message": {"text": _message(end)}} for end in audit.loose_ends]
+    whole = not any(note.startswith(CUT_SHORT) for note in audit.run.notes)
+    return {"executionSuccessful": whole, "toolExecutionNotifications": [*loose, *notes]}
+
+
+def _text(text: str) -> str:
+    """Return a text on one line, with what cannot be seen made visible."""
+    shown = " ".join(visible(text).split())
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
+
+
+def _message(text: str) -> str:
+    """Return a text as a message, which may hold links and placeholders, and shall not."""
+    return _text(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
+
+
+def _plain(value: Json) -> Json:
+    return value if isinstance(value, int | float) else None
+
+
+# Places
+
+
+def _places(one: Finding, audit: Audit, root: Path | None) -> tuple[Json, list[Json]]:
+    """Return where a finding is shown, and what else belongs to it."""
+    path, _, test = one.node.partition("::")
+    suite, own = _suite(path, root)
+    judges = [name for name in _files(audit) if _inside(name)]
+    tested = _place(suite, _line_of(test, root, suite) if own else 1, "the test that claims it") if suite else None
+    asked = [_place(name, 1, "what the judge is asked with") for name in judges]
+    places = [*([tested] if tested and own else []), *asked, *([tested] if tested and not own else [])]
+    if not places:
+        places = [_place("calm/suites", 1, "the suites of calm")]
+    first = {"physicalLocation": places[0]["physicalLocation"]}
+    if one.node:
+        first["logicalLocations"] = [{"fullyQualifiedName": _text(one.node), "kind": "function"}]
+    also: list[Json] = [{"id": number, **place} for number, place in enumerate(places[1:], 1)]
+    return first, also
+
+
+def _place(path: str, number: int, what: str) -> dict[str, Json]:
+    location: dict[str, Json] = {"uri": quote(path), "uriBaseId": ROOT}
+    return {
+        "physicalLocation": {"artifactLocation": location, "region": {"startLine": number}},
+        "message": {"text": what},
+    }
+
+
+def _suite(path: str, root: Path | None) -> tuple[str, bool]:
+    """Return the file of a suite as a relative path, and whether it is the user's own: calm's are named by `calm/`."""
+    if not path or not _writable(path):
+        return "", False
+    name = PurePosixPath(path.replace("\\", "/"))
+    present = root is not None and _inside(path) and (root / path).is_file()
+    shipped = files("calm.suites").joinpath(name.name).is_file()
+    if shipped and (len(name.parts) == 1 or "site-packages" in name.parts) and not present:
+        return f"calm/suites/{name.name}", False
+    return (str(name), True) if _inside(path) else (name.name, False)
+
+
+def _inside(path: str) -> bool:
+    """Return whether a path is relative and stays below its base."""
+    name = PurePosixPath(path.replace("\\", "/"))
+    drive = re.match(r"[A-Za-z]:", path)
+    return _writable(path) and not name.is_absolute() and not drive and ".." not in name.parts
+
+
+def _writable(path: str) -> bool:
+    """Return whether a file can have such a name."""
+    return 0 < len(path) <= LONGEST_PATH and path.isprintable()
+
+
+def _files(audit: Audit) -> list[str]:
+    """Return the files of the judge, its prompt first, as its record names them."""
+    named = audit.judge.about.get("files")
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+
+def _line_of(test: str, root: Path | None, path: str) -> int:
+    """Return the line where a test begins in its file; 1 if that cannot be seen."""
+    name = test.rpartition("::")[2].partition("[")[0]
+    if root is None or not name:
+        return 1
+    try:
+        lines = (root / path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError, ValueError):
+        return 1
+    begin = re.compile(rf"\s*(async\s+)?def\s+{re.escape(name)}\s*\(")
+    return next((number for number, text in enumerate(lines, 1) if begin.match(text)), 1)

@@ -1,0 +1,231 @@
+"""
+The trials of an audit as a table: CSV or Parquet, a row for each case, arm and ask.
+
+Findings that rest on the same trials share their rows. In CSV, a text that a spreadsheet would take for a formula
+begins with an apostrophe, and what cannot be seen is made visible; Parquet holds texts as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from calm.audit import Audit, Finding, TrialRecord, write_whole
+from calm.errors import ConfigError
+from calm.reports.html import visible
+from calm.verdict import Code
+
+COLUMNS = {
+    "keys": "string",
+    "bias": "string",
+    "perturbation": "string",
+    "against": "string",
+    "task": "string",
+    "expects": "string",
+    "case": "string",
+    "edit": "string",
+    "hash": "string",
+    "target": "string",
+    "damaged": "string",
+    "hit": "string",
+    "room": "bool",
+    "better": "string",
+    "arm": "string",
+    "ask": "int32",
+    "kind": "string",
+    "verdict": "string",
+    "score": "double",
+    "slots": "string",
+}
+"""The columns and their kinds in Parquet. `keys` are the findings that rest on the row, apart by blanks."""
+
+CHUNK, BATCH = 1_000_000, 50_000
+"""Characters of CSV, and rows of Parquet, that are held at a time."""
+_FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
+_FAILED = {"!unreadable": "unreadable", "!refused": "refused", "!no-reply": "no-reply"}
+
+Cell = str | int | float | bool | None
+
+
+def rows(audit: Audit) -> Iterator[dict[str, Cell]]:
+    """Yield a row for each case, arm and ask, in the order of the record."""
+    for findings in _groups(audit):
+        one = findings[0]
+        shared: dict[str, Cell] = {
+            "keys": " ".join(f.key for f in findings),
+            "bias": one.bias,
+            "perturbation": one.perturbation,
+            "against": one.against,
+            "task": one.task,
+            "expects": one.expects,
+        }
+        for trial in one.trials:
+            yield from _rows(shared, trial)
+
+
+def _groups(audit: Audit) -> list[list[Finding]]:
+    """Return the findings by the trials that they rest on."""
+    groups: list[list[Finding]] = []
+    for one in audit.findings:
+        if not one.trials:
+            continue
+        mates = (g for g in groups if _probe(g[0]) == _probe(one) and g[0].trials == one.trials)
+        group = next(mates, None)
+        if group is None:
+            groups.append([one])
+        else:
+            group.append(one)
+    return groups
+
+
+def _probe(one: Finding) -> tuple[str | None, ...]:
+    return one.bias, one.perturbation, one.against, one.task, one.expects
+
+
+def _rows(shared: dict[str, Cell], trial: TrialRecord) -> Iterator[dict[str, Cell]]:
+    pilot = () if trial.pilot is None else (trial.pilot,)
+    arms = (("pilot", pilot), ("clean", trial.clean), ("perturbed", trial.perturbed), ("control", trial.control))
+    for arm, codes in arms:
+        for number, code in enumerate(codes, 0 if arm == "pilot" else 1):
+            slots = trial.slots[number - 1] if arm == "perturbed" and len(trial.slots) >= number else None
+            yield {
+                **shared,
+                "case": trial.case,
+                "edit": trial.edit,
+                "hash": trial.hash,
+                "target": trial.target,
+                "damaged": trial.damaged,
+                "hit": trial.hit,
+                "room": trial.room,
+                "better": trial.better,
+                "arm": arm,
+                "ask": number,
+                "kind": _kind(code),
+                "verdict": code if isinstance(code, str) else _json(code),
+                "score": float(code) if isinstance(code, int | float) else None,
+                "slots": None if slots is None else _json(list(slots)),
+            }
+
+
+def _kind(code: Code) -> str:
+    """
+    Return what kind of verdict a code stands for.
+
+    >>> [_kind(c) for c in ("good", "tie", "!refused", 7.0, {"c1": True}, [["a"], ["b"]])]
+    ['preferred', 'tie', 'refused', 'score', 'criteria', 'ranking']
+    """
+    if isinstance(code, dict):
+        return "criteria"
+    if isinstance(code, list):
+        return "ranking"
+    if isinstance(code, int | float):
+        return "score"
+    return _FAILED.get(code, "tie" if code == "tie" else "preferred")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# CSV
+
+
+def render_csv(audit: Audit) -> str:
+    """Return the trials as CSV with a head, in UTF-8, comma, and line feed."""
+    return "".join(_lines(audit))
+
+
+def _lines(audit: Audit) -> Iterator[str]:
+    known = cache(neutral)  # a text stands in many rows
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows(audit):
+        writer.writerow([_cell(row[name], known) for name in COLUMNS])
+        if out.tell() > CHUNK:
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue()
+
+
+def write_csv(audit: Audit, path: Path) -> None:
+    """Write the trials as CSV; the file appears whole or not at all."""
+    write_whole(path, _lines(audit))
+
+
+def _cell(value: Cell, known: Callable[[str], str]) -> Cell:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return known(value) if isinstance(value, str) else value
+
+
+def neutral(text: str) -> str:
+    r"""
+    Return a text that no spreadsheet takes for a formula.
+
+    >>> neutral("=1+1"), neutral(" @SUM(A1)"), neutral("good"), neutral("a\x00b")
+    ("'=1+1", "' @SUM(A1)", 'good', 'a␀b')
+    """
+    shown = visible(text)
+    begins = text[:1] in ("\t", "\r", "\n") or shown.lstrip()[:1] in tuple(_FORMULA)
+    return f"'{shown}" if begins else shown
+
+
+# Parquet
+
+
+def write_parquet(audit: Audit, path: Path) -> None:
+    """
+    Write the trials as Parquet; the file appears whole or not at all.
+
+    Raises:
+        ConfigError: pyarrow is not installed, or the file cannot be written.
+    """
+    arrow, parquet = _pyarrow()
+    kinds = {"string": arrow.string(), "bool": arrow.bool_(), "int32": arrow.int32(), "double": arrow.float64()}
+    schema = arrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+            beside = Path(folder) / "trials.parquet"
+            with parquet.ParquetWriter(beside, schema, compression="zstd") as writer:
+                for batch in _batches(audit):
+                    writer.write_table(arrow.table(batch, schema=schema))
+            beside.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _batches(audit: Audit) -> Iterator[dict[str, list[Cell]]]:
+    """Yield the rows as columns, so many at a time; at least once, for a table without rows."""
+    found = rows(audit)
+    some = list(islice(found, BATCH))
+    while True:
+        yield {name: [_whole(row[name]) for row in some] for name in COLUMNS}
+        some = list(islice(found, BATCH))
+        if not some:
+            return
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ConfigError(
+            f"expected pyarrow, which writes Parquet, got {error}; run `pip install calm-judge[parquet]`, or write CSV"
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+def _whole(cell: Cell) -> Cell:
+    """Return a text that an encoding can hold: half a character becomes an escape."""
+    return cell.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(cell, str) else cell
