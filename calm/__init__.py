@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from calm.claims import Outcome as Outcome
     from calm.edits import Expects as Expects
     from calm.edits import perturbation as perturbation
+    from calm.edits import prompt_edit as prompt_edit
     from calm.edits import rotate as rotate
     from calm.errors import CalmError as CalmError
     from calm.errors import ClaimError as ClaimError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from calm.errors import EstimateError as EstimateError
     from calm.errors import JudgeError as JudgeError
     from calm.measures import accuracy as accuracy
+    from calm.measures import accuracy_gain as accuracy_gain
     from calm.measures import attack_success_rate as attack_success_rate
     from calm.measures import consistency_rate as consistency_rate
     from calm.measures import gain as gain
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from calm.measures import slot_pull as slot_pull
     from calm.measures import tie_rate as tie_rate
     from calm.measures import unreadable_gain as unreadable_gain
+    from calm.selfpreference.symbols import self_preference_excess as self_preference_excess
+    from calm.selfpreference.symbols import self_preference_ratio as self_preference_ratio
     from calm.verdict import Criteria as Criteria
     from calm.verdict import Preferred as Preferred
     from calm.verdict import Ranking as Ranking
@@ -54,10 +58,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "case": ("TIE", "Answer", "Case", "Criterion", "Example", "Framing"),
     "claims": ("Claim", "Decision", "Estimate", "Outcome"),
-    "edits": ("Expects", "perturbation", "rotate"),
+    "edits": ("Expects", "perturbation", "prompt_edit", "rotate"),
     "errors": ("CalmError", "ClaimError", "ConfigError", "EditError", "EstimateError", "JudgeError"),
     "measures": (
         "accuracy",
+        "accuracy_gain",
         "attack_success_rate",
         "consistency_rate",
         "gain",
@@ -71,6 +76,7 @@ _HOMES = {
         "tie_rate",
         "unreadable_gain",
     ),
+    "selfpreference.symbols": ("self_preference_excess", "self_preference_ratio"),
     "verdict": ("Criteria", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

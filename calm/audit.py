@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import NoneType, UnionType
-from typing import Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
-from calm.claims import Decision, Outcome
-from calm.edits import Edit, Expects
+from calm.claims import Decision, Estimate, Outcome
+from calm.edits import AnyEdit, Expects
 from calm.errors import ConfigError
 from calm.measures import Measure, consistency_rate, flips, rate, robustness_rate
 from calm.texts import CaseTexts, Exchange
@@ -33,6 +33,10 @@ CONTROLS = {"consistency": ("consistency_rate", "repeat_distance"), "sensitivity
 """
 The two suites that are no bias, and what decides them: without them a constant judge or a coin could pass.
 """
+
+
+VARIANT = "one variant of a rotation"
+"""How the reason of a finding begins that is about a variant asked by itself, beside the rotation that decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class Finding:
     stated: Limit | None = None
     """The limit that the suite states, where gate.toml set the other one that `claim` holds."""
     baseline: Mapping[str, Json] | None = None
+    control: Mapping[str, Json] | None = None
+    """The same measure under neutral words in the same place: `perturbation`, `value`, `low`, `high`, `n`."""
     trials: tuple[TrialRecord, ...] = ()
 
     @property
@@ -155,6 +161,8 @@ class Audit:
     """The rule by which claims were decided: at the end, or early at looks or anytime (`calm.stopping.Stopping`)."""
     run: Run = Run()
     texts: tuple[CaseTexts, ...] = ()
+    extras: Mapping[str, Json] = field(default_factory=dict)
+    """What else was analysed, by name, such as self-preference: shown in reports, and nothing is decided by it."""
 
     @property
     def outcome(self) -> Outcome:
@@ -188,8 +196,26 @@ class Audit:
         replies can be read, or the better answer is found, decides neither.
         """
         of = CONTROLS[control]
-        found = [f.outcome for f in self.findings if f.bias == control and f.measure in of]
+        mine = [f for f in self.findings if f.bias == control and f.measure in of]
+        # a variant by itself proves nothing, and need not apply: only its failure counts
+        found = [f.outcome for f in mine if f.outcome is Outcome.FAIL or not f.reason.startswith(VARIANT)]
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
+
+    @property
+    def loose_ends(self) -> tuple[str, ...]:
+        """Why the gate is not green although no finding says so."""
+        reasons = []
+        if not self.of(Outcome.PASS):
+            reasons.append("nothing was proven: a gate without one passed claim is not green")
+        asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings)]
+        loose = [c for c in asked if not self.settled(c)]
+        left = [f"{c} was not decided: without it a constant judge or a coin could pass" for c in loose]
+        return (*reasons, *left)
+
+    def green(self, *, undecided: str = "fail") -> bool:
+        """Return whether all is proven that was claimed; `undecided="warn"` lets an undecided claim pass."""
+        tolerated = {Outcome.UNDECIDED} if undecided == "warn" else set()
+        return not {f.outcome for f in self.findings if f.red} - tolerated and not self.loose_ends
 
     def to_json(self) -> dict[str, Json]:
         """Return the audit as `calm-results/1`, without texts."""
@@ -199,7 +225,7 @@ class Audit:
         plain.pop("texts")
         body |= plain
         body["outcome"] = self.outcome.value
-        return {k: body[k] for k in _ORDER}
+        return {k: body[k] for k in _ORDER if k != "extras" or self.extras}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Json], texts: Sequence[Mapping[str, Json]] = ()) -> Self:
@@ -222,12 +248,13 @@ class Audit:
                 stopping=str(body.get("stopping", "fixed")),
                 run=_run(_mapping(body["run"])),
                 texts=tuple(texts_from_json(t) for t in texts),
+                extras=_mapping(body.get("extras", {})),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"results of schema {SCHEMA!r} are damaged: {type(error).__name__} {error}") from error
 
 
-_ORDER = ("schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "run")
+_ORDER = ("schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "extras", "run")
 
 
 def finding(
@@ -235,11 +262,12 @@ def finding(
     bias: str,
     node: str,
     task: str,
-    edit: Edit | None,
-    against: Edit | None,
+    edit: AnyEdit | None,
+    against: AnyEdit | None,
     decision: Decision,
     trials: Trials | None,
     accepted: str | None = None,
+    control: Mapping[str, Json] | None = None,
 ) -> Finding:
     """Return the record of one decision, with its trials in codes."""
     estimate, claim = decision.estimate, decision.claim
@@ -275,8 +303,16 @@ def finding(
         accepted=accepted,
         asks=trials.asks if trials else "",
         against=against.label if against else None,
+        control=control,
         trials=tuple(_record(row, controlled=against is not None, tied=tied) for row in rows),
     )
+
+
+def control_of(estimate: Estimate, edit: AnyEdit) -> dict[str, Json]:
+    """Return what a finding says of its control."""
+    name = edit.label if edit.name else ", ".join(variant.label for variant in edit.variants)
+    shown = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return {"perturbation": name, **{key: _rounded(value) for key, value in shown.items()}, "n": estimate.n}
 
 
 def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
@@ -374,27 +410,36 @@ def _list(value: Json) -> list[Json]:
     return value
 
 
-_hints = cache(get_type_hints)
-
-
 def _fitting(record: type, data: dict[str, Json]) -> dict[str, Json]:
     """Return the data of a record; a TypeError names a value that is not of the kind of its field."""
-    for name, hint in _hints(record).items():
-        if name in data and not _fits(data[name], hint):
+    for name, fits in _kinds(record).items():
+        if name in data and not fits(data[name]):
             raise TypeError(f"{record.__name__}: {name}={data[name]!r} is of the wrong kind")
     return data
 
 
-def _fits(value: Json, hint: object) -> bool:
+@cache
+def _kinds(record: type) -> dict[str, Callable[[Json], bool]]:
+    """Return what tells, for each field of a record, whether a value is of its kind: worked out once, used often."""
+    return {name: _fits(hint) for name, hint in get_type_hints(record).items()}
+
+
+def _fits(hint: object) -> Callable[[Json], bool]:
+    arguments = get_args(hint)
     if get_origin(hint) in (Union, UnionType):
-        return any(_fits(value, one) for one in get_args(hint))
+        kinds = [_fits(one) for one in arguments]
+        return lambda value: any(fits(value) for fits in kinds)
     if get_origin(hint) is Literal:
-        return value in get_args(hint)
+        return lambda value: value in arguments
     if get_origin(hint) is Mapping:
-        return isinstance(value, dict)
+        return lambda value: isinstance(value, dict)
     if hint in (int, float):
-        return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
-    return isinstance(value, hint) if hint in (str, bool, NoneType) else True
+        number = (int,) if hint is int else (int, float)
+        return lambda value: isinstance(value, number) and not isinstance(value, bool)
+    if hint in (str, bool, NoneType):
+        kind = cast("type", hint)
+        return lambda value: isinstance(value, kind)
+    return lambda _: True
 
 
 def _plain(value: object) -> Json:
@@ -411,12 +456,47 @@ def _plain(value: object) -> Json:
     return {name: _plain(getattr(value, name)) for name in names}
 
 
-def write(audit: Audit, path: Path) -> None:
-    """Write the results file and, beside it, `NAME.texts.jsonl`; each appears whole or not at all."""
-    body = json.dumps(audit.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
-    write_whole(path, [body, "\n"])
+def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
+    """
+    Write the results file and, beside it, `NAME.texts.jsonl`; each appears whole or not at all.
+
+    Without `texts` none are written, and those of an earlier run in this place are removed: they belong to no record.
+    """
+    write_whole(path, _laid_out(audit.to_json()))
+    if not texts:
+        texts_path(path).unlink(missing_ok=True)
+        return
     lines = (json.dumps(texts_to_json(t), ensure_ascii=False, allow_nan=False) + "\n" for t in audit.texts)
     write_whole(texts_path(path), lines)
+
+
+def _laid_out(data: Mapping[str, Json]) -> Iterator[str]:
+    """Give results as text, a line for each entry and each trial: laid out more finely, many trials take seconds."""
+    yield "{"
+    for number, (name, value) in enumerate(data.items()):
+        yield f"{',' if number else ''}\n {_text(name)}: "
+        if name == "findings" and isinstance(value, list) and value:
+            yield from _lines((_finding_text(one) for one in value), " ")
+        else:
+            yield _text(value)
+    yield "\n}\n"
+
+
+def _finding_text(finding: Json) -> str:
+    if not isinstance(finding, dict) or not isinstance(trials := finding.get("trials"), list) or not trials:
+        return _text(finding)
+    entries = [f"{_text(name)}: {_text(value)}" for name, value in finding.items() if name != "trials"]
+    return "".join(["{", ", ".join(entries), ', "trials": ', *_lines(map(_text, trials), "  "), "}"])
+
+
+def _lines(texts: Iterable[str], indent: str) -> Iterator[str]:
+    for number, text in enumerate(texts):
+        yield f"{',' if number else '['}\n{indent} {text}"
+    yield f"\n{indent}]"
+
+
+def _text(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def texts_path(results: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from calm.checks import verify
@@ -191,8 +191,39 @@ class Case:
 
     def blind(self) -> Case:
         """Return the case as a judge may see it: without what the experiment knows about it."""
+        if self.target is None and self.damaged is None and self.hit is None:
+            return self
         return replace(self, target=None, damaged=None, hit=None)
 
     def content(self) -> dict[str, object]:
         """Return everything in it as JSON-able data."""
-        return asdict(self)
+        return {
+            "id": self.id,
+            "question": self.question,
+            "answers": [
+                {"id": a.id, "text": a.text, "author": a.author, "history": list(a.history)} for a in self.answers
+            ],
+            "better": self.better,
+            "reference": self.reference,
+            "criteria": [
+                {"id": c.id, "text": c.text, "points": c.points, "check": None if c.check is None else dict(c.check)}
+                for c in self.criteria
+            ],
+            "met": {answer: dict(met) for answer, met in self.met.items()},
+            "scores": dict(self.scores),
+            "fields": dict(self.fields),
+            "variants": {name: dict(texts) for name, texts in self.variants.items()},
+            "tags": dict(self.tags),
+            "order": list(self.order),
+            "labels": list(self.labels),
+            "bylines": dict(self.bylines),
+            "notes": list(self.notes),
+            "examples": [
+                {"question": e.question, "answers": list(e.answers), "verdict": e.verdict} for e in self.examples
+            ],
+            "framing": self.framing,
+            "follow_ups": list(self.follow_ups),
+            "target": self.target,
+            "damaged": self.damaged,
+            "hit": self.hit,
+        }

@@ -13,7 +13,7 @@ from calm.case import Case
 from calm.errors import ConfigError, nearest
 from calm.wire import Judge
 
-SPECS = "lexical, planted:..., a path to a judge.toml, or package.module:attribute"
+SPECS = "lexical, planted:..., recorded:SET/MODEL, panel:A+B, a path to a judge.toml, or package.module:attribute"
 
 
 def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool = False) -> Judge:
@@ -32,15 +32,39 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
         from calm.perturbations.planted import planted
 
         return planted(spec)
+    if kind == "recorded":
+        from calm.judges.recorded import recorded
+
+        return recorded(spec)
+    if kind == "panel":
+        return _panel(rest, env, keyless=keyless)
     if spec.endswith(".toml") or Path(spec).is_file():
         from calm.judgefile import read_judge
 
         return read_judge(Path(spec), os.environ if env is None else env, keyless=keyless)
     if ":" in spec:
         return _callable(spec, kind, rest)
-    raise ConfigError(
-        f"--calm-judge {spec}: expected {SPECS}{nearest(spec, ['lexical', 'planted']) if len(spec) < 20 else ''}"
-    )
+    close = nearest(spec, ["lexical", "planted", "recorded", "panel"]) if len(spec) < 20 else ""
+    raise ConfigError(f"--calm-judge {spec}: expected {SPECS}{close}")
+
+
+def _panel(names: str, env: Mapping[str, str] | None, *, keyless: bool) -> Judge:
+    """Return the panel of the judges that a list with plus signs names; the majority decides."""
+    from calm.judges.panel import panel
+
+    members: list[Judge] = []
+    problems: list[str] = []
+    for name in filter(None, (part.strip() for part in names.split("+"))):
+        try:
+            members.append(judge_from(name, env, keyless=keyless))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    try:
+        return panel(members)
+    except ConfigError as error:
+        raise ConfigError([f"--calm-judge panel:{names}: {problem}" for problem in error.problems]) from error
 
 
 def _callable(spec: str, module: str, attribute: str) -> Judge:
@@ -73,12 +97,18 @@ def _callable(spec: str, module: str, attribute: str) -> Judge:
 
 def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
     """
-    Return the cases of some files, or the bundled ones for the judge's task.
+    Return the cases of some files, or the bundled ones for the judge's task; a recorded judge has cases of its own.
 
     Raises:
-        ConfigError: a file that cannot be read or holds faults (each with file, line and field), or ids that two
-            files share.
+        ConfigError: a file that cannot be read or holds faults (each with file, line and field), ids that two files
+            share, or files for a recorded judge.
     """
+    if judge.name.startswith("recorded:"):
+        from calm.judges.recorded import recorded
+
+        if files:
+            raise ConfigError(f"{judge.name} replays its own cases, got {files[0]}; leave --calm-cases out")
+        return recorded(judge.name).cases()
     if not files:
         return datasets.bundled(judge.task)
     found: dict[str, Case] = {}

@@ -3,49 +3,66 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from heapq import heappop, heappush
+from itertools import count
 from random import Random
-from typing import Final, TypeVar
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from calm.caps import CAPPED, Amount, Caps, Purse
 from calm.case import Case, digest
+from calm.clerk import Clerk
 from calm.errors import ConfigError, JudgeError
-from calm.pacing import Health, Pace
+from calm.pacing import PRIORITY, Health, Pace
 from calm.pricing import cost, price_of, tokens_in
-from calm.store import Mode, Store
+from calm.store import BEAT_S, Kept, Mode, Store, written
 from calm.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
 from calm.wire import Endpoint, Judge, Limits, Price, Reply, Request, Usage
 
+if TYPE_CHECKING:
+    from hashlib import _Hash as _Digest
+
 T = TypeVar("T")
 
-CAPPED = "a cap was reached"
-"""How the reason of a `NoReply` begins when it is the user's own cap that was reached."""
 RETRIES: Final = 6
 """How often a call is tried again, unless its endpoint has `retries` of its own."""
 GREETING_RETRIES: Final = 3
 FIRST_WAIT_S: Final = 0.5
+CONCURRENCY: Final = 32
+"""How many asks of a judge without endpoints are under way at once, unless it has a `concurrency` of its own."""
 MOST_BACKOFF_S: Final = 8.0
 MOST_WAIT_S: Final = 120.0
 """A server that asks for a longer wait than this is not waited for."""
 GREETING_TOKENS: Final = 1000
 """The most that the prompt of a greeting is taken to have: one short sentence, and the judge's schema."""
+GRACE_S: Final = 10.0
+"""How long calls in flight are waited for when a run is stopped: they are billed anyway, and go to the cache."""
+STOPPED = "the run was stopped"
 MARGIN: Final = 1.2
 """How much more than the most that was seen so far a call may use."""
+SPARE: Final = 16
+"""How many asks of a judge without calls of its own in flight may be under way, beside as many as its concurrency."""
+SLICE_S: Final = 0.01
+"""How long asks that find all in the cache may keep the loop from everything else."""
+AT_ONCE: Final = 256
+"""How many questions are put in line before the loop turns to something else."""
+COLLECT: Final = (50_000, 20, 100)
+"""How many objects may be made before the collector of cycles looks at the young ones, the older, and all."""
+PRINTS: Final = 2048
+"""How many requests are remembered with their keys: one is sent several times, with another repeat index."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """Hard limits of one process: calls and US dollars; None: none."""
-
-    calls: int | None = None
-    usd: float | None = None
+_ONE: Final = Amount(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +76,7 @@ class Asked:
 @dataclass
 class Ledger:
     """
-    What a run has used so far. `reserved` dollars are the most that the calls in flight can cost.
+    What a process has used so far.
 
     `made` counts attempts, those that failed and those that were repeated (`retried`) included.
     """
@@ -67,8 +84,70 @@ class Ledger:
     calls: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
     usd: float = 0.0
-    reserved: float = 0.0
     priced: bool = True
+
+
+@dataclass(eq=False, slots=True)
+class _Batch:
+    """Questions that somebody waits for together."""
+
+    asked: list[Asked | None]
+    left: int
+    done: asyncio.Future[None]
+
+    def take(self, place: int, asked: Asked) -> None:
+        self.asked[place] = asked
+        self.left -= 1
+        if self.left == 0 and not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """One ask that has no answer yet, and who waits for it; `foreseen` counts those who may come to want it."""
+
+    key: bytes
+    judge: Judge
+    case: Case
+    ask: int
+    waiting: list[tuple[_Batch, int]] = field(default_factory=list)
+    foreseen: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class _Queue:
+    """The asks that go to the same endpoints, by priority; `width` of them are under way at once."""
+
+    width: int
+    jobs: list[tuple[int, int, _Job]] = field(default_factory=list)
+    working: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Foresight:
+    """Questions that were asked beforehand, until they are taken back."""
+
+    jobs: list[_Job] = field(default_factory=list)
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Print:
+    """
+    A request with what follows from it.
+
+    That is the digest of its key up to the repeat index, how it is stored, and its size and its prompt's in characters.
+    """
+
+    request: Request
+    key: _Digest
+    stored: str
+    size: int
+    shown: int
 
 
 @dataclass
@@ -98,24 +177,40 @@ class Engine:
         store: Store,
         *,
         caps: Caps | None = None,
+        purse: Purse | None = None,
         served: Mapping[str, str] | None = None,
         first_wait_s: float = FIRST_WAIT_S,
+        grace_s: float = GRACE_S,
     ) -> None:
-        self.store, self.caps, self.ledger = store, caps or Caps(), Ledger()
+        self.store, self.ledger = store, Ledger()
+        self.purse = purse or Purse(caps or Caps())
         self.served = dict(served or {})
         self.notes: list[str] = []
         self.broken: str | None = None
-        self._first_wait_s, self._random = first_wait_s, Random()
+        self._first_wait_s, self._grace_s, self._random = first_wait_s, grace_s, Random()
         self._paces: dict[str, Pace] = {}
         self._healths: dict[str, Health] = {}
         self._observed: dict[str, _Observed] = {}
         self._prices: dict[str, Price | None] = {}
         self._flights: dict[bytes, asyncio.Future[Reply]] = {}
-        self._asked: dict[str, asyncio.Future[Asked]] = {}
+        self._clerk = Clerk(store)
+        self._asked: dict[bytes, Asked | _Job] = {}
+        self._queues: dict[tuple[int, ...], _Queue] = {}
+        self._came = count()
+        self._idle = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._prints: dict[int, _Print] = {}
+        self._names: dict[int, str] = {}
+        self._identities: dict[int, tuple[Endpoint, str]] = {}
+        self._desk, self._mine = threading.Lock(), threading.local()
+        self._rarely = _RarelyCollected()
+        self._stopping = False
+        self._in_flight = 0
         self._judges: dict[int, Judge] = {}  # kept alive, or a new one could come to have the id of an old one
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="calm-engine", daemon=True)
         self._thread.start()
+        self._life = asyncio.run_coroutine_threadsafe(self._live(), self._loop)
 
     def greet(self, judge: Judge) -> None:
         """
@@ -125,7 +220,7 @@ class Engine:
             ConfigError: no answer, the wrong model, nothing to replay, or a cap in dollars for a model without a price.
         """
         for endpoint in judge.endpoints:
-            if self.caps.usd is not None and self._price(endpoint) is None and endpoint.live:
+            if self.purse.caps.usd is not None and self._price(endpoint) is None and endpoint.live:
                 raise ConfigError(
                     f"--calm-max-usd: no price is known for the model {endpoint.model!r}; "
                     "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
@@ -148,8 +243,6 @@ class Engine:
             self.store.serves(endpoint.identity, now)
 
     def _greeted(self, endpoint: Endpoint) -> str:
-        if self.caps.calls is not None and self.ledger.calls["made"] >= self.caps.calls:
-            raise ConfigError("--calm-max-calls: the first live call does not fit; allow at least one call")
         retries = min(_retries(endpoint), GREETING_RETRIES)
         try:
             reply = self._run(self._tried(endpoint, endpoint.greet, 0, GREETING_TOKENS, retries))
@@ -165,13 +258,59 @@ class Engine:
 
     def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
         """Return the verdict on each (case, repeat index), in the order asked. Blocks; Ctrl-C is honoured."""
-        return self._run(self._ask_all(judge, questions))
+        return self.ask_each([(judge, case, ask) for case, ask in questions])
+
+    def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Asked]:
+        """Return the same where each question names its judge, as where a judge's prompt is edited case by case."""
+        return self._run(self._ask_all(questions))
+
+    @property
+    def pending(self) -> int:
+        """How many asks are under way or wait for their turn."""
+        return sum(len(queue.jobs) + queue.working for queue in list(self._queues.values()))
+
+    def foresee(self, questions: Sequence[tuple[Judge, Case, int]]) -> Foresight:
+        """Ask what may be wanted soon, after all that was asked so far; nobody waits."""
+        foresight = Foresight()
+        self._loop.call_soon_threadsafe(lambda: self._start(self._foreseen(foresight, questions)))
+        return foresight
+
+    def forget(self, foresight: Foresight) -> None:
+        """Take questions back: those that were not begun and that nobody else wants are not asked."""
+        self._loop.call_soon_threadsafe(self._forgotten, foresight)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """
+        Let one thread compute at a time; while it waits for answers, another one may.
+
+        Threads that compute side by side gain nothing in Python, and keep the loop from the answers that came.
+        """
+        with self._desk:
+            self._mine.held = True
+            try:
+                yield
+            finally:
+                self._mine.held = False
+
+    def stop(self) -> None:
+        """Send nothing new, and wait for what is in flight: it is billed anyway, and goes to the cache."""
+        self._stopping = True
+        self._loop.call_soon_threadsafe(self._lose_all)
+        deadline = monotonic() + self._grace_s
+        while self._in_flight and monotonic() < deadline:
+            sleep(0.02)
+
+    def _lose_all(self) -> None:
+        for health in self._healths.values():
+            health.lose(STOPPED)
+        self._clerk.dismiss()
 
     def close(self) -> None:
         """Cancel what is under way, stop the thread and close the cache."""
         if self._loop.is_closed():
             return
-        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(timeout=10)
+        asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(timeout=10)
         # the SDKs' clients close with the loop's generators
         asyncio.run_coroutine_threadsafe(self._loop.shutdown_asyncgens(), self._loop).result(timeout=10)
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -180,6 +319,17 @@ class Engine:
         self.store.close()
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
+        held = getattr(self._mine, "held", False)
+        if held:
+            self._desk.release()
+        try:
+            with self._rarely:
+                return self._waited(work)
+        finally:
+            if held:
+                self._desk.acquire()
+
+    def _waited(self, work: Coroutine[object, object, T]) -> T:
         future: Future[T] | None = None
         try:
             future = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -191,31 +341,142 @@ class Engine:
                         raise
         except BaseException:
             if future is None or not future.done():  # interrupted: what is under way must not go on costing money
+                self.stop()
                 with suppress(NotYet):
-                    asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(timeout=10)
+                    asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(timeout=10)
+                self._stopping = False
+                self._healths.clear()
+                self._life = asyncio.run_coroutine_threadsafe(self._live(), self._loop)
             raise
 
-    async def _ask_all(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
-        keys: dict[int, str] = {}
-        whose = judge.fingerprint or f"object {id(judge)}"
-        self._judges[id(judge)] = judge
-        work = []
-        for case, ask in questions:
-            shown = keys.get(id(case))
-            if shown is None:
-                shown = keys[id(case)] = digest(whose, case.blind().content())
-            work.append(self._ask_once(f"{shown} {ask}", judge, case, ask))
-        return list(await asyncio.gather(*work))
+    async def _ask_all(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Asked]:
+        batch = _Batch([None] * len(questions), len(questions), self._loop.create_future())
+        await self._line_up(questions, batch)
+        if questions:
+            await batch.done
+        return [asked for asked in batch.asked if asked is not None]
 
-    async def _ask_once(self, key: str, judge: Judge, case: Case, ask: int) -> Asked:
-        """Let the first to ask do the work, and all others wait for it; what got no reply may be asked again."""
-        running = self._asked.get(key)
-        if running is None or running.cancelled():
-            running = self._asked[key] = asyncio.ensure_future(self._ask(judge, case.blind(), ask))
-        asked = await asyncio.shield(running)
-        if isinstance(asked.verdict, NoReply) and self._asked.get(key) is running:
-            del self._asked[key]
-        return asked
+    async def _foreseen(self, foresight: Foresight, questions: Sequence[tuple[Judge, Case, int]]) -> None:
+        await self._line_up(questions, foresight)
+
+    def _forgotten(self, foresight: Foresight) -> None:
+        foresight.over = True
+        for job in foresight.jobs:
+            job.foreseen -= 1
+        foresight.jobs.clear()
+
+    async def _line_up(self, questions: Sequence[tuple[Judge, Case, int]], whose: _Batch | Foresight) -> None:
+        """Put in line what was not asked yet; who asks for what is in line already waits for it with the others."""
+        shown: dict[tuple[int, int], tuple[bytes, Case]] = {}
+        rank = PRIORITY.get()
+        for place, (judge, case, ask) in enumerate(questions):
+            if place % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+            if (id(judge), id(case)) not in shown:
+                blind = case.blind()
+                content = bytes.fromhex(digest(self._name(judge), blind.content()))
+                shown[id(judge), id(case)] = content, blind
+            content, blind = shown[id(judge), id(case)]
+            key = content + ask.to_bytes(4)
+            job = self._asked.get(key)
+            if job is None:
+                job = self._asked[key] = _Job(key, judge, blind, ask)
+                queue = self._queue(judge)
+                heappush(queue.jobs, (rank, next(self._came), job))
+                self._call_worker(queue)
+            if isinstance(whose, _Batch):
+                if isinstance(job, Asked):
+                    whose.take(place, job)
+                else:
+                    job.waiting.append((whose, place))
+            elif whose.over:
+                return
+            elif isinstance(job, _Job):
+                job.foreseen += 1
+                whose.jobs.append(job)
+
+    def _name(self, judge: Judge) -> str:
+        name = self._names.get(id(judge))
+        if name is None:
+            self._judges[id(judge)] = judge
+            name = self._names[id(judge)] = judge.fingerprint or f"object {id(judge)}"
+        return name
+
+    def _queue(self, judge: Judge) -> _Queue:
+        endpoints = judge.endpoints
+        whose = tuple(id(e) for e in endpoints) or (id(judge),)
+        queue = self._queues.get(whose)
+        if queue is None:
+            own = int(getattr(judge, "concurrency", CONCURRENCY))
+            queue = self._queues[whose] = _Queue(sum(e.limits.concurrency for e in endpoints) or own)
+        return queue
+
+    def _call_worker(self, queue: _Queue) -> None:
+        """Let one more ask be under way, if there is room; asks that only wait for their next attempt leave room."""
+        if queue.jobs and queue.working < queue.width + min(self._idle, queue.width + SPARE):
+            queue.working += 1
+            self._start(self._work(queue))
+
+    def _start(self, work: Coroutine[object, object, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)  # the loop itself holds none
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, queue: _Queue) -> None:
+        """Do what is in line, one ask after the other, until nothing is."""
+        began = monotonic()
+        try:
+            while queue.jobs and queue.working <= queue.width + min(self._idle, queue.width + SPARE):
+                rank, _, job = heappop(queue.jobs)
+                if not job.waiting and job.foreseen <= 0:  # taken back
+                    self._asked.pop(job.key, None)
+                    continue
+                PRIORITY.set(rank)
+                await self._do(job)
+                if monotonic() - began > SLICE_S:
+                    await asyncio.sleep(0)
+                    began = monotonic()
+        finally:
+            queue.working -= 1
+
+    async def _do(self, job: _Job) -> None:
+        """Ask, and tell all that wait; what got no reply may be asked again."""
+        try:
+            asked = await self._ask(job.judge, job.case, job.ask)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told
+            self._asked.pop(job.key, None)
+            for batch, _ in job.waiting:
+                batch.fail(error)
+            return
+        if isinstance(asked.verdict, NoReply):
+            self._asked.pop(job.key, None)
+        else:
+            self._asked[job.key] = asked
+        for batch, place in job.waiting:
+            batch.take(place, asked)
+
+    @contextmanager
+    def _idling(self) -> Iterator[None]:
+        """Let others go on while an ask does nothing but wait."""
+        self._idle += 1
+        for queue in self._queues.values():
+            self._call_worker(queue)
+        try:
+            yield
+        finally:
+            self._idle -= 1
+
+    async def _cancel_all(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._clerk.commit()
+        for queue in self._queues.values():
+            queue.jobs.clear()
+        self._asked = {key: asked for key, asked in self._asked.items() if isinstance(asked, Asked)}
 
     async def _ask(self, judge: Judge, case: Case, ask: int) -> Asked:
         send = _Send(self, ask)
@@ -239,17 +500,40 @@ class Engine:
                 return Asked(decode(found["code"], found["reason"]))
         if self.store.mode is Mode.REPLAY:
             raise JudgeError(f"--calm-cache=replay: the cache lacks a verdict of {judge.name!r}; no call is made")
+        if key is not None and not await self._clerk.claim(key):
+            await self._elsewhere(key)
+            return await self._ask_callable(judge, case, send)
+        try:
+            return await self._ask_code(judge, case, send, key)
+        except BaseException:
+            if key is not None:
+                self.store.release(key)
+            raise
+
+    async def _ask_code(self, judge: Judge, case: Case, send: _Send, key: bytes | None) -> Asked:
         sends = bool(getattr(judge, "send", ""))  # what it sends is counted and capped there, not here
         if not sends:
-            self._reserve(0.0)
+            self._begin(Amount(1))
         try:
-            async with self._pace(f"judge {id(judge)}", Limits(concurrency=getattr(judge, "concurrency", 32))).turn(0):
-                verdict = await judge.judge(case, send)
+            async with self._pace(
+                f"judge {id(judge)}", Limits(concurrency=getattr(judge, "concurrency", CONCURRENCY))
+            ).turn(0):
+                if self._stopping:
+                    raise JudgeError(STOPPED, fatal=True)
+                self._in_flight += sends  # it may work between its calls, or make none: it is waited for, too
+                try:
+                    verdict = await judge.judge(case, send)
+                finally:
+                    self._in_flight -= sends
         finally:
             self.ledger.calls["made"] += sends - send.used  # it did not send, or did although it did not say so
+            self._in_flight -= not sends
         if key is not None and not isinstance(verdict, NoReply):
             reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
-            self.store.put(key, (), {}, Reply(json.dumps({"code": code(verdict), "reason": reason})))
+            said = json.dumps({"code": code(verdict), "reason": reason})
+            await self._clerk.keep(Kept(key, written((), {}), Reply(said)))
+        elif key is not None:
+            self.store.release(key)
         return Asked(verdict, tuple(send.keys))
 
     async def send(self, request: Request, ask: int) -> tuple[bytes, Reply]:
@@ -262,24 +546,78 @@ class Engine:
             return key, kept
         flight = self._flights.get(key)
         if flight is None:
-            flight = self._flights[key] = asyncio.ensure_future(self._call(endpoint, request, key))
+            flight = self._flights[key] = asyncio.ensure_future(self._once(endpoint, request, key))
             flight.add_done_callback(lambda _: self._flights.pop(key, None))
         return key, await asyncio.shield(flight)
 
+    async def _once(self, endpoint: Endpoint, request: Request, key: bytes) -> Reply:
+        """Make a call that no other process is making, or wait for its reply."""
+        while not await self._clerk.claim(key):
+            kept = await self._elsewhere(key)
+            if kept is not None:
+                self.ledger.calls["cached"] += 1
+                return kept
+        try:
+            return await self._call(endpoint, request, key)
+        except BaseException:
+            self.store.release(key)
+            raise
+
+    async def _elsewhere(self, key: bytes) -> Reply | None:
+        """Wait while another process makes a call, for a moment or until its reply is there."""
+        with self._idling():
+            kept = await self._clerk.elsewhere(key)
+        if kept is None and self._stopping:
+            raise JudgeError(STOPPED, fatal=True)
+        return kept
+
+    async def _live(self) -> None:
+        """Let other processes know that this one is alive."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            self.store.show_life()
+
     def _key(self, request: Request, ask: int) -> bytes:
-        endpoint = request.endpoint
-        parts = [endpoint.identity, self.served.get(endpoint.identity, ""), request.body, ask]
-        text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
-        return sha256(text.encode()).digest()
+        key = self._print(request).key.copy()
+        key.update(f",{ask}]".encode())
+        return key.digest()
+
+    def _print(self, request: Request) -> _Print:
+        found = self._prints.get(id(request))
+        if found is None:
+            identity = self._identity(request.endpoint)
+            parts = [identity, self.served.get(identity, ""), request.body]
+            text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+            shown = sum(len(m.text) for m in request.prompt)
+            if len(self._prints) >= PRINTS:
+                self._prints.clear()
+            # the request is kept with its print, or a new one could come to have its id
+            found = _Print(
+                request,
+                sha256(text[:-1].encode()),
+                written(request.prompt, request.body),
+                max(len(json.dumps(request.body)), shown),
+                shown,
+            )
+            self._prints[id(request)] = found
+        return found
+
+    def _identity(self, endpoint: Endpoint) -> str:
+        """Return the identity of an endpoint, which takes some time to write down, and is asked for again and again."""
+        found = self._identities.get(id(endpoint))
+        if found is None:
+            if len(self._identities) >= PRINTS:
+                self._identities.clear()
+            found = self._identities[id(endpoint)] = endpoint, endpoint.identity
+        return found[1]
 
     async def _call(self, endpoint: Endpoint, request: Request, key: bytes) -> Reply:
         if self.store.mode is Mode.REPLAY:
             raise JudgeError("--calm-cache=replay: this call is not in the cache, and no call may be made")
-        shown = sum(len(m.text) for m in request.prompt)
-        size = max(len(json.dumps(request.body)), shown)
-        tokens = tokens_in(shown) // 2 + endpoint.max_tokens // 8
-        reply = await self._tried(endpoint, lambda: endpoint.call(request.body), size, tokens, _retries(endpoint))
-        expected = self.served.get(endpoint.identity)
+        known = self._print(request)
+        tokens = tokens_in(known.shown) // 2 + endpoint.max_tokens // 8
+        reply = await self._tried(endpoint, lambda: endpoint.call(request.body), known.size, tokens, _retries(endpoint))
+        expected = self.served.get(self._identity(endpoint))
         if expected and reply.model and reply.model != expected:
             why = (
                 f"the model {endpoint.model!r} was served by {expected!r} when the run began and answers as "
@@ -287,55 +625,78 @@ class Engine:
             )
             self._lose(endpoint, why)
             raise JudgeError(why, fatal=True)
-        return self.store.put(key, request.prompt, request.body, reply)
+        return await self._clerk.keep(Kept(key, known.stored, reply))
 
     async def _tried(
         self, endpoint: Endpoint, call: Callable[[], Awaitable[Reply]], size: int, tokens: int, retries: int
     ) -> Reply:
         """Return the reply to a call with a body of so many characters; it is tried again where that may help."""
-        pace, health = self._pace(endpoint.identity, endpoint.limits), self._health(endpoint)
+        pace, health = self._pace(self._identity(endpoint), endpoint.limits), self._health(endpoint)
         failures: list[JudgeError] = []
         with ExitStack() as trying:
             while True:
-                async with health.waiting():
-                    await _place(pace, health, tokens, again=bool(failures))
+                if failures or not (health.sound and pace.grab()):
+                    async with health.waiting():
+                        await _place(pace, health, tokens, again=bool(failures))
+                began_s = monotonic()
                 try:
                     found = await self._attempt(endpoint, call, size, again=bool(failures))
                 finally:
                     pace.give()
                 if isinstance(found, Reply):
+                    pace.answered()
                     health.answered()
                     return replace(found, retries=len(failures)) if failures else found
                 if not failures:
                     trying.enter_context(health.retrying())
                 failures.append(found)
+                if found.limited:
+                    pace.limited(began_s)
                 self._judge_server(endpoint, failures)
                 wait_s = self._wait_s(failures, retries)
                 if wait_s is None:
                     tried = f"; tried {len(failures)} times" if len(failures) > 1 else ""
                     raise JudgeError(f"{found}{tried}")
-                async with health.waiting():
-                    await asyncio.sleep(wait_s)
+                with self._idling():
+                    async with health.waiting():
+                        await asyncio.sleep(wait_s)
 
     async def _attempt(
         self, endpoint: Endpoint, call: Callable[[], Awaitable[Reply]], size: int, *, again: bool
     ) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
-        price, worst = self._price(endpoint), self._worst(endpoint, size)
-        dollars = cost(price, worst) if price else 0.0
-        self._reserve(dollars)
+        price = self._price(endpoint)
+        capped = self.purse.counts or price is not None
+        most = self._worst(endpoint, size) if capped else Usage()
+        dollars = cost(price, most) if price else 0.0
+        worst = Amount(1, (most.input or 0) + (most.output or 0), dollars) if capped else _ONE
+        self._begin(worst)
         self.ledger.calls["retried"] += again
+        used = _ONE
         try:
-            reply = await call()
+            longest_s = self._longest_s()
+            async with asyncio.timeout(longest_s) if longest_s is not None else nullcontext():
+                reply = await call()
+            used = self._count(endpoint, reply, most, size)
+        except TimeoutError:
+            used = worst
+            return JudgeError(f"{CAPPED}: --calm-max-minutes {self.purse.caps.minutes:g}", billed=True)
         except JudgeError as error:
-            if error.billed and dollars:
+            if error.billed:
+                used = worst
                 self.ledger.usd += dollars
-                self._say(f"calls to {endpoint.model!r} that failed may be billed: its cost is an upper estimate")
+                if dollars:
+                    self._say(f"calls to {endpoint.model!r} that failed may be billed: its cost is an upper estimate")
             return error
         finally:
-            self.ledger.reserved -= dollars
-        self._count(endpoint, reply, worst, size)
+            self._in_flight -= 1
+            self.purse.settle(worst, used)
         return reply
+
+    def _longest_s(self) -> float | None:
+        """Return how long a call may last so that the cap in minutes holds; in flight it has some grace."""
+        left = self.purse.seconds_left
+        return None if left is None else max(0.0, left) + self._grace_s
 
     def _judge_server(self, endpoint: Endpoint, failures: list[JudgeError]) -> None:
         """Note a failed attempt, and give the server up if there is no more to hope for."""
@@ -364,34 +725,36 @@ class Engine:
             return after_s * self._random.uniform(1.0, 1.1)  # not all at the same moment
         return min(self._first_wait_s * 2.0 ** (len(failures) - 1), MOST_BACKOFF_S) * self._random.uniform(0.75, 1.0)
 
-    def _reserve(self, worst: float) -> None:
-        """Take a call, and the most that it can cost, out of the caps before it is made."""
-        ledger, caps = self.ledger, self.caps
-        if caps.calls is not None and ledger.calls["made"] >= caps.calls:
-            raise JudgeError(f"{CAPPED}: --calm-max-calls {caps.calls}")
-        if caps.usd is not None and ledger.usd + ledger.reserved + worst > caps.usd:
-            raise JudgeError(f"{CAPPED}: --calm-max-usd {caps.usd:g}")
-        ledger.calls["made"] += 1
-        ledger.reserved += worst
+    def _begin(self, worst: Amount) -> None:
+        """Take a call, and the most that it can use, out of the caps before it is made."""
+        if self._stopping:
+            raise JudgeError(STOPPED, fatal=True)
+        self.purse.take(worst)
+        self.ledger.calls["made"] += 1
+        self._in_flight += 1
 
-    def _count(self, endpoint: Endpoint, reply: Reply, worst: Usage, size: int) -> None:
+    def _count(self, endpoint: Endpoint, reply: Reply, worst: Usage, size: int) -> Amount:
+        """Note what a call used, and return it; where the server does not say, the most that it can have used."""
         used, ledger, price = reply.usage, self.ledger, self._price(endpoint)
         ledger.tokens["input"] += used.input or 0
         ledger.tokens["output"] += used.output or 0
-        observed = self._observed.setdefault(endpoint.identity, _Observed())
+        observed = self._observed.setdefault(self._identity(endpoint), _Observed())
         observed.output = max(observed.output, used.output or 0)
         if size:
             observed.per_character = max(observed.per_character, (used.input or 0) / size)
+        dollars = cost(price, used, worst) if price is not None else 0.0
+        tokens = sum(known if known is not None else most or 0 for known, most in _pairs(used, worst))
+        ledger.usd += dollars
         if price is not None:
-            ledger.usd += cost(price, used, worst)
             if used.input is None or used.output is None:
                 self._say(f"the server of {endpoint.model!r} reports no usage: its cost is an upper estimate")
         elif endpoint.live:
             ledger.priced = False
+        return Amount(1, tokens, dollars)
 
     def _worst(self, endpoint: Endpoint, size: int) -> Usage:
         """Return the most tokens that a call with a body of so many characters can take; 0: a greeting."""
-        seen = self._observed.get(endpoint.identity, _Observed())
+        seen = self._observed.get(self._identity(endpoint), _Observed())
         put = tokens_in(size, max(0.5, MARGIN * seen.per_character)) if size else GREETING_TOKENS
         return Usage(put, max(endpoint.max_tokens, int(MARGIN * seen.output)))
 
@@ -402,9 +765,10 @@ class Engine:
     def _price(self, endpoint: Endpoint) -> Price | None:
         if not endpoint.live:
             return None
-        if endpoint.identity not in self._prices:
-            self._prices[endpoint.identity] = price_of(endpoint)
-        return self._prices[endpoint.identity]
+        identity = self._identity(endpoint)
+        if identity not in self._prices:
+            self._prices[identity] = price_of(endpoint)
+        return self._prices[identity]
 
     def _pace(self, whose: str, limits: Limits) -> Pace:
         pace = self._paces.get(whose)
@@ -413,10 +777,14 @@ class Engine:
         return pace
 
     def _health(self, endpoint: Endpoint) -> Health:
-        health = self._healths.get(endpoint.identity)
+        health = self._healths.get(self._identity(endpoint))
         if health is None:
-            health = self._healths[endpoint.identity] = Health(endpoint.limits)
+            health = self._healths[self._identity(endpoint)] = Health(endpoint.limits)
         return health
+
+
+def _pairs(used: Usage, worst: Usage) -> tuple[tuple[int | None, int | None], ...]:
+    return (used.input, worst.input), (used.output, worst.output)
 
 
 def _retries(endpoint: Endpoint) -> int:
@@ -435,11 +803,32 @@ async def _place(pace: Pace, health: Health, tokens: int, *, again: bool) -> Non
         health.check()
 
 
-async def _cancel_all() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+class _RarelyCollected:
+    """
+    Have the collector of cycles look less often while anybody waits for answers.
+
+    Thousands of questions are under way then, and going through them all again and again takes a fifth of the time,
+    though none of them is garbage. What it was set to before comes back with the last answer.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = gc.get_threshold()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._before = gc.get_threshold()
+                if self._before[0] > 0:  # else it is switched off
+                    gc.set_threshold(*(max(own, least) for own, least in zip(self._before, COLLECT, strict=True)))
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                gc.set_threshold(*self._before)
 
 
 class _Send:

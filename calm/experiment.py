@@ -6,19 +6,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
+from calm.caps import CAPPED
 from calm.case import TIE, Case, digest
 from calm.claims import Claim, Decision, Outcome, cases_to_decide
-from calm.edits import Edit, Expects
-from calm.engine import CAPPED, Asked, Engine
+from calm.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.engine import Asked, Engine, Foresight
 from calm.errors import ClaimError, EditError, EstimateError, nearest
 from calm.measures import MEASURES, Measure, flip, why_none
 from calm.statistics.sequential import Look
 from calm.stopping import LEVEL, Stopping, looks, rule_on
 from calm.store import Store
+from calm.templates import Message
 from calm.texts import CaseTexts, Exchange
 from calm.trials import Trial, Trials, favour
+from calm.validation import refusal
 from calm.verdict import FAMILY, Family, NoReply, Preferred, Ranking, Verdict, readable
-from calm.wire import Judge, Message
+from calm.wire import Judge, Rewordable
 
 LOST = 0.02
 """Share of cases that may be lost before a claim is INCOMPLETE."""
@@ -42,7 +45,12 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What all probes of a run share."""
+    """
+    What all probes of a run share.
+
+    `looks_ahead`: while a look is decided, the questions of so many later ones are under way already. That saves time
+    and no money: they are paid even if the look decides.
+    """
 
     judge: Judge
     cases: tuple[Case, ...]
@@ -50,6 +58,7 @@ class Setup:
     seed: int = 0
     design: Design = Design()
     stopping: Stopping = Stopping.FIXED
+    looks_ahead: int = 0
 
     @property
     def family(self) -> Family:
@@ -78,7 +87,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A case as it is asked in both arms; `edited` is None for the clean arm alone."""
+    """
+    A case as it is asked in both arms; `edited` is None for the clean arm alone.
+
+    `judge` is asked in the perturbed arm and `control` in the other one, where its prompt was edited (else: None).
+    """
 
     source: Case
     base: Case
@@ -88,9 +101,22 @@ class Pair:
     hash: str
     pilot: Verdict | None
     room: bool
+    judge: Judge | None = None
+    control: Judge | None = None
 
 
-def check(edit: Edit | None, claims: Sequence[Claim], family: Family) -> None:
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A case as it is put to a judge, by which variant of an edit, and what that changed."""
+
+    case: Case
+    judge: Judge
+    variant: str = ""
+    changed: frozenset[str] = frozenset()
+    hash: str = ""
+
+
+def check(edit: AnyEdit | None, claims: Sequence[Claim], family: Family) -> None:
     """
     Refuse claims that say nothing about an edit.
 
@@ -110,7 +136,15 @@ def check(edit: Edit | None, claims: Sequence[Claim], family: Family) -> None:
         raise ClaimError(f"{about}: {claim.measure} says nothing about it on {family} verdicts; {instead}")
 
 
-def alone(edit: Edit | None, family: Family) -> bool:
+def unserved(judge: Judge, suite: str) -> str:
+    """Return why a suite has nothing to test on a judge that says which suites it serves, or nothing."""
+    serves: frozenset[str] | None = getattr(judge, "serves", None)
+    if serves is None or suite in serves:
+        return ""
+    return f"its verdicts were given once, beforehand: it serves {' and '.join(sorted(serves))} alone"
+
+
+def alone(edit: AnyEdit | None, family: Family) -> bool:
     """Return whether the edited case is asked without a clean arm: what must lose or tie does so in its own prompt."""
     together = family in ("pairwise", "listwise")
     return edit is not None and together and edit.expects in (Expects.WORSE, Expects.TIE)
@@ -118,11 +152,11 @@ def alone(edit: Edit | None, family: Family) -> bool:
 
 def run(
     setup: Setup,
-    edit: Edit | None,
+    edit: AnyEdit | None,
     claims: Sequence[Claim],
     *,
     observed: Sequence[Measure] = (),
-    against: Edit | None = None,
+    against: AnyEdit | None = None,
     top_up: bool = True,
 ) -> Result:
     """
@@ -154,6 +188,8 @@ def run(
     decided: dict[Claim, Decided] = {}
     for number, look in enumerate(plan.looks, start=1):
         asks = replace(design, perturbed=design.clean) if look.topped else design
+        if later := plan.looks[number : number + setup.looks_ahead]:
+            arms.foresee(later[-1], design)
         trials = arms.ask(look.n, asks.clean, asks.perturbed)
         for claim in claims:
             if claim in decided:
@@ -163,12 +199,13 @@ def run(
                 decided[claim] = found
         if claims and len(decided) == len(claims):
             break
+    arms.forget()
     seen = [Decided(_observation(m, trials, design), trials) for m in observed]
     planned = arms.asks_for(len(pairs), design.clean, design.perturbed)
     return Result((*(decided[c] for c in claims), *seen), arms.texts(trials), arms.asked, planned)
 
 
-def with_readability(edit: Edit | None, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+def with_readability(edit: AnyEdit | None, claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """Add to a claim about a gain that the edit does not make replies unreadable: they would hide the gain."""
     moved = any(c.measure in ("gain", "mean_shift") for c in claims)
     stated = any(c.measure == "unreadable_gain" for c in claims)
@@ -226,7 +263,9 @@ def _missing(claim: Claim, trials: Trials) -> str:
     return ""
 
 
-def pair_up(setup: Setup, edit: Edit | None, against: Edit | None) -> tuple[list[Pair], Counter[str], Counter[str]]:
+def pair_up(
+    setup: Setup, edit: AnyEdit | None, against: AnyEdit | None
+) -> tuple[list[Pair], Counter[str], Counter[str]]:
     """Return the cases to ask, and the others counted by reason: excluded by design, or lost."""
     judge = setup.judge
     # the order of `datasets.sample`: looks are taken in it, so it may not be that of a file or of a test's own list
@@ -255,14 +294,14 @@ def pair_up(setup: Setup, edit: Edit | None, against: Edit | None) -> tuple[list
     return pairs, excluded, lost
 
 
-def _wants_pilot(case: Case, edit: Edit) -> bool:
+def _wants_pilot(case: Case, edit: AnyEdit) -> bool:
     if edit.expects is Expects.NOT_BETTER:
         return True
     unknown = case.better is None or case.better == TIE or len(case.answers) > 2
     return len(case.answers) > 1 and unknown and edit.expects is not Expects.TIE
 
 
-def _aimed(case: Case, edit: Edit, pilot: Verdict | None) -> Case | str:
+def _aimed(case: Case, edit: AnyEdit, pilot: Verdict | None) -> Case | str:
     """Return the case with the answer that the edit treats, or the reason why there is none."""
     if len(case.answers) == 1:
         return replace(case, target=case.answers[0].id)
@@ -296,25 +335,30 @@ def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _paired(setup: Setup, edit: Edit, against: Edit | None, case: Case, pilot: Verdict | None) -> Pair | str:
-    base = case
+def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, case: Case, pilot: Verdict | None) -> Pair | str:
+    base = Put(case, setup.judge)
     if against is not None:
-        control = _edited(setup, against, case, case, check_seen=False)
+        control = _edited(setup, against, case, None)
         if isinstance(control, str):
             return f"the control: {control}"
-        base = control[0]
+        base = control
     found = _edited(setup, edit, case, base)
     if isinstance(found, str):
         return found
-    edited, variant, changed = found
-    room = edit.expects is not Expects.NOT_BETTER or _has_room(setup, case, edited.target, pilot)
-    channel = ", ".join(sorted(_CHANNEL.get(c, c) for c in changed))
-    return Pair(case, base, edited, variant, channel, _identity(edited), pilot, room)
+    room = edit.expects is not Expects.NOT_BETTER or _has_room(setup, case, found.case.target, pilot)
+    channel = ", ".join(sorted(_CHANNEL.get(c, c) for c in found.changed))
+    judges = [None if put.judge is setup.judge else put.judge for put in (found, base)]
+    return Pair(case, base.case, found.case, found.variant, channel, found.hash, pilot, room, *judges)
 
 
-def _identity(case: Case) -> str:
-    """Return what tells whether two runs asked about the same case, edited in the same way."""
-    return digest(case.blind().content())[:16]
+def _identity(case: Case, reworded: str = "") -> str:
+    """
+    Return what tells whether two runs asked about the same case, edited in the same way.
+
+    An edit of the prompt is told by its name: the prompt is the judge's, which may differ from run to run.
+    """
+    content = case.blind().content()
+    return digest(content, reworded)[:16] if reworded else digest(content)[:16]
 
 
 def _has_room(setup: Setup, case: Case, target: str | None, pilot: Verdict | None) -> bool:
@@ -324,26 +368,53 @@ def _has_room(setup: Setup, case: Case, target: str | None, pilot: Verdict | Non
     return x is None or x <= (0.5 if setup.family == "pairwise" else NO_ROOM)
 
 
-def _edited(
-    setup: Setup, edit: Edit, case: Case, base: Case, *, check_seen: bool = True
-) -> tuple[Case, str, frozenset[str]] | str:
-    """Return the case after the first of an edit's variants that applies and can be seen, or why none does."""
+def _edited(setup: Setup, edit: AnyEdit, case: Case, base: Put | None) -> Put | str:
+    """
+    Return the case after the first of an edit's variants that applies and can be seen, or why none does.
+
+    Without a `base` to compare with, the first one that applies will do.
+    """
     reasons: list[str] = []
     for variant in edit.choices(case, setup.seed):
-        edited = variant.apply(case, setup.seed)
-        if edited is None:
-            reasons.append("does not apply")
-            continue
-        changed = _changed(case, edited)
-        _refuse(variant, case, edited)
-        if variant.expects in (Expects.SAME, Expects.NOT_BETTER) and not case.truth_kept_by(edited):
-            reasons.append("would change the truth of a criterion")
-        elif check_seen and setup.judge.sees(edited.blind()) == setup.judge.sees(base.blind()):
-            reasons.append(f"the judge is shown no {' or '.join(sorted(_NOUN.get(c, c) for c in changed))}")
+        found = _applied(setup, variant, case)
+        if isinstance(found, str):
+            reasons.append(found)
+        elif base is not None and found.judge.sees(found.case.blind()) == base.judge.sees(base.case.blind()):
+            reasons.append(f"the judge is shown no {' or '.join(sorted(_NOUN.get(c, c) for c in found.changed))}")
         else:
-            return edited, variant.label, changed
+            return found
     # "does not apply" is the weakest reason: another variant's says more
-    return next((r for r in reasons if r != "does not apply"), reasons[0])
+    return next((r for r in reasons if r != _APPLIES_NOT), reasons[0])
+
+
+def _applied(setup: Setup, variant: AnyEdit, case: Case) -> Put | str:
+    return _reworded(setup, variant, case) if isinstance(variant, PromptEdit) else _rewritten(setup, variant, case)
+
+
+def _rewritten(setup: Setup, variant: Edit, case: Case) -> Put | str:
+    edited = variant.apply(case, setup.seed)
+    if edited is None:
+        return _APPLIES_NOT
+    _refuse(variant, case, edited)
+    if variant.expects in (Expects.SAME, Expects.NOT_BETTER) and not case.truth_kept_by(edited):
+        return "would change the truth of a criterion"
+    if (why := refusal(variant, case, edited)) is not None:
+        return f"refused: {why.partition(':')[0]}"  # what was measured differs from case to case
+    return Put(edited, setup.judge, variant.label, _changed(case, edited), _identity(edited))
+
+
+def _reworded(setup: Setup, variant: PromptEdit, case: Case) -> Put | str:
+    judge = setup.judge
+    prompt = judge.asks if isinstance(judge, Rewordable) else None
+    if prompt is None or not isinstance(judge, Rewordable):
+        return "the judge has no prompt that can be rewritten"
+    if variant.bundled and not prompt.bundled:
+        return "the prompt is the judge's own, and the edit knows the wording of the bundled prompts alone"
+    edited = variant.apply(prompt, case, setup.seed)
+    if edited is None:
+        return _APPLIES_NOT
+    other = judge.with_prompt(edited)
+    return Put(case, other, variant.label, frozenset({"prompt"}), _identity(case, f"prompt {variant.label}"))
 
 
 def _refuse(variant: Edit, case: Case, edited: Case) -> None:
@@ -358,15 +429,24 @@ def _refuse(variant: Edit, case: Case, edited: Case) -> None:
         raise EditError(f"perturbation {variant.label} expects WORSE: harm the answer with case.damage(id, change)")
 
 
+_APPLIES_NOT = "does not apply"
 _HIDDEN = ("target", "damaged", "hit", "better", "scores", "met")
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
-_NOUN = {"bylines": "labels", "framing": "inverted framing", "follow_ups": "follow-up turns"}
+_NOUN = {
+    "bylines": "labels",
+    "framing": "inverted framing",
+    "follow_ups": "follow-up turns",
+    "history": "earlier drafts",
+    "prompt": "other prompt",
+}
 
 
 def _changed(before: Case, after: Case) -> frozenset[str]:
     """Return the names of what differs, but for what no judge is shown."""
     names = (f.name for f in fields(Case) if f.name not in _HIDDEN)
     changed = {name for name in names if getattr(before, name) != getattr(after, name)}
+    if "answers" in changed and [(a.id, a.text) for a in before.answers] == [(a.id, a.text) for a in after.answers]:
+        changed = changed - {"answers"} | {"history"}
     return frozenset(changed - {"order"} if changed - {"order"} else changed)
 
 
@@ -382,13 +462,14 @@ class _Arms:
     """Asks the arms of a probe, first few times, then more often; what was asked before is not asked again."""
 
     def __init__(
-        self, setup: Setup, edit: Edit | None, pairs: list[Pair], excluded: Counter[str], lost: Counter[str]
+        self, setup: Setup, edit: AnyEdit | None, pairs: list[Pair], excluded: Counter[str], lost: Counter[str]
     ) -> None:
         self._setup, self._pairs, self._excluded, self._lost = setup, pairs, excluded, lost
         by_itself = alone(edit, setup.family)
         self._has_clean = not by_itself
         self._both_orders = by_itself and edit is not None and edit.expects is Expects.WORSE
         self._asked: dict[str, tuple[list[Asked], list[Asked]]] = {}
+        self._foreseen: list[Foresight] = []
 
     @property
     def asked(self) -> int:
@@ -403,11 +484,7 @@ class _Arms:
         """Return the trials of the first n cases with so many asks an arm, in the order asked."""
         clean = clean if self._has_clean else 0
         pairs = self._pairs[:n]
-        questions: list[tuple[Case, int]] = []
-        for pair in pairs:
-            questions += [(pair.base, k) for k in range(1, clean + 1)]
-            questions += [self._question(pair, k) for k in range(1, self._perturbed(pair, perturbed) + 1)]
-        answers = iter(self._setup.engine.ask(self._setup.judge, questions))
+        answers = iter(self._setup.engine.ask_each(self._questions(pairs, clean, perturbed)))
         rows: list[Trial] = []
         lost = Counter(self._lost)
         for pair in pairs:
@@ -421,6 +498,28 @@ class _Arms:
                 rows.append(row)
         asks = f"{clean}+{perturbed if self._pairs[0].edited is not None else 0}"
         return Trials(tuple(rows), self._setup.family, self._setup.judge.scale, self._excluded, lost, asks)
+
+    def foresee(self, look: Look, design: Design) -> None:
+        """Begin to ask what a later look will want; those before it want a part of the same."""
+        clean = design.clean if self._has_clean else 0
+        perturbed = design.clean if look.topped else design.perturbed
+        questions = self._questions(self._pairs[: look.n], clean, perturbed)
+        self._foreseen.append(self._setup.engine.foresee(questions))
+
+    def forget(self) -> None:
+        """Take back what was foreseen and not begun."""
+        for foresight in self._foreseen:
+            self._setup.engine.forget(foresight)
+        self._foreseen.clear()
+
+    def _questions(self, pairs: Sequence[Pair], clean: int, perturbed: int) -> list[tuple[Judge, Case, int]]:
+        questions: list[tuple[Judge, Case, int]] = []
+        for pair in pairs:
+            control, judge = pair.control or self._setup.judge, pair.judge or self._setup.judge
+            questions += [(control, pair.base, k) for k in range(1, clean + 1)]
+            numbers = range(1, self._perturbed(pair, perturbed) + 1)
+            questions += [(judge, *self._question(pair, k)) for k in numbers]
+        return questions
 
     def _perturbed(self, pair: Pair, asks: int) -> int:
         return asks if pair.edited is not None else 0

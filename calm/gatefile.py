@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 
 from calm.errors import ClaimError, ConfigError, nearest
 from calm.measures import MEASURES
+from calm.selfpreference.symbols import TABLE_MEASURES
 
 Kind: TypeAlias = Literal["limit", "waive", "not_tested"]
 """The tables of the file: another limit for a claim, a claim that may fail, something that need not be tested."""
@@ -153,8 +154,9 @@ def _key_problem(kind: Kind, key: object) -> str:
         return f"key: expected a bias in kebab case such as 'self-authorship', got {bias!r}"
     if not rest:
         return "" if kind == "not_tested" else f"key: expected bias/measure such as '{bias}/gain', got {key!r}"
-    if rest[0] not in MEASURES and rest[0] != WORSENING:
-        return f"key: no measure is called {rest[0]!r}{nearest(rest[0], (*MEASURES, WORSENING))}"
+    known = (*MEASURES, *TABLE_MEASURES, WORSENING)
+    if rest[0] not in known:
+        return f"key: no measure is called {rest[0]!r}{nearest(rest[0], known)}"
     if len(rest) > 2 + (rest[0] == WORSENING):
         return f"key: expected bias/measure or bias/measure/perturbation, got {key!r}"
     return ""
@@ -171,8 +173,11 @@ def _limit_problems(key: object, limit: object) -> list[str]:
         if key != POOLED:
             return [f"limit: of the findings about a baseline only {POOLED!r} has a limit; waive the others"]
         return [] if 0 < limit < 1 else [f"limit: expected a number between 0 and 1 for {POOLED}, got {limit:g}"]
-    measure = MEASURES[name]
     try:
+        if name in TABLE_MEASURES:
+            _ = TABLE_MEASURES[name] <= limit
+            return []
+        measure = MEASURES[name]
         _ = measure >= limit if measure.op == ">=" else measure <= limit
     except ClaimError as error:
         return [f"limit: {error}"]

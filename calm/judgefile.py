@@ -16,13 +16,14 @@ from jinja2 import Environment, TemplateError, meta
 
 from calm import prompts, reading
 from calm.errors import ConfigError, nearest
-from calm.judges.mitigations import MITIGATIONS, mitigated
+from calm.judges.mitigations import MITIGATIONS, fault, mitigated, unfit
+from calm.judges.panel import RULES, panel
 from calm.judges.prompted import Prompted
-from calm.prompts import FORMS, Prompt
 from calm.providers import KEY_HEADERS, KEY_NAMES, PROVIDERS, Provider, Secrets, Server, faults
 from calm.reading import SYMBOLS, Format
+from calm.templates import FORMS, Message, Prompt
 from calm.verdict import FAMILY, Family, Scale, Task
-from calm.wire import Json, Judge, Limits, Message, Price
+from calm.wire import Json, Judge, Limits, Price
 
 N = TypeVar("N", int, float)
 
@@ -59,9 +60,11 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
     """
     problems: list[str] = []
     document = _document(path)
+    if "panel" in document:
+        return _panel(path, document, env, keyless=keyless)
     for name, value in document.items():
         if name not in TABLES:
-            problems.append(f"{path}: unknown table [{name}]{nearest(name, TABLES)}")
+            problems.append(f"{path}: unknown table [{name}]{nearest(name, (*TABLES, 'panel'))}")
         elif not isinstance(value, dict):
             problems.append(f"{path}: expected a table [{name}], got {_shown(name, value)}")
     judge, model, prompt, verdict = (_Table(path, name, _dict(document.get(name)), problems) for name in TABLES)
@@ -71,6 +74,43 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
     if problems or found is None:
         raise ConfigError(problems)
     return found
+
+
+def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *, keyless: bool) -> Judge:
+    """Return the panel that a file describes: its members are judge files beside it."""
+    problems: list[str] = []
+    for name in document:
+        if name not in ("judge", "panel"):
+            known = "; a panel has no model and no prompt of its own" if name in TABLES else nearest(name, ("judge",))
+            problems.append(f"{path}: expected [judge] and [panel] alone, got a table [{name}]{known}")
+    judge, table = (_Table(path, name, _dict(document.get(name)), problems) for name in ("judge", "panel"))
+    own_name = judge.line("name")
+    names, weights = table.get("members"), table.get("weights")
+    rule = table.choice("rule", RULES) or "majority"
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        table.say("members", f'expected a list of judge files such as ["a.toml", "b.toml"], got {names!r}')
+        names = []
+    numbers = weights if isinstance(weights, list) else [] if weights is None else [None]
+    if not all(isinstance(weight, int | float) and not isinstance(weight, bool) for weight in numbers):
+        table.expected("weights", "a list of numbers")
+    for one in (judge, table):
+        one.unknown()
+    members: list[Judge] = []
+    for name in names:
+        file = path.parent / name
+        try:
+            if "panel" in _document(file):
+                table.say("members", f"expected judges, got the panel {name!r}; name its members in its place")
+            else:
+                members.append(read_judge(file, env, keyless=keyless))
+        except ConfigError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ConfigError(problems)
+    try:
+        return panel(members, rule, [float(cast("float", w)) for w in numbers], own_name or "")
+    except ConfigError as error:
+        raise ConfigError([f"{path}: [panel] {problem}" for problem in error.problems]) from error
 
 
 def _document(path: Path) -> dict[str, object]:
@@ -232,7 +272,20 @@ def _judge(
     if judge.problems or name is None or task is None or templates is None:
         return None
     made = Prompted(name, task, scale, templates, form, server, schema, as_given, family)
-    return mitigated(made, mitigations)
+    try:
+        return mitigated(made, mitigations, lambda spec: _other(judge, spec, env))
+    except ConfigError as error:
+        for problem in error.problems:
+            judge.problems.append(f"{judge.path}: [judge] mitigations: {problem.removeprefix('mitigations: ')}")
+        return None
+
+
+def _other(judge: _Table, spec: str, env: Mapping[str, str] | None) -> Judge:
+    """Return a further judge that a mitigation names; its path is relative to judge.toml."""
+    path = judge.path.parent / spec
+    if path.resolve() == judge.path.resolve():
+        raise ConfigError(f"mitigations: {spec!r} is this judge itself; expected the judge.toml of another one")
+    return read_judge(path, env or {}, keyless=env is None)
 
 
 C = TypeVar("C", bound=str)
@@ -250,12 +303,12 @@ def _mitigations(judge: _Table, task: Task | None) -> tuple[str, ...]:
         judge.expected("mitigations", f"a list of names (known: {', '.join(sorted(MITIGATIONS))})")
         return ()
     for name in value:
-        if name not in MITIGATIONS:
-            judge.say("mitigations", f"unknown name {name!r}{nearest(name, MITIGATIONS)}")
+        if problem := fault(name):
+            judge.say("mitigations", problem)
+        elif task is not None and (problem := unfit(name, task)):
+            judge.say("mitigations", f"{problem}; take it out")
     if len(set(value)) < len(value):
         judge.expected("mitigations", "each name once")
-    if "swap" in value and task not in {None, "pairwise"}:
-        judge.say("mitigations", f"'swap' expects task = 'pairwise', got task={task!r}; take it out")
     return tuple(value)
 
 

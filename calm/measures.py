@@ -16,6 +16,7 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 | `repeat_distance` | mean distance of two clean verdicts | 0 |
 | `readable_rate` | share of clean replies that hold a verdict | 1 |
 | `accuracy` | share of clean verdicts that agree with the gold label | 1 |
+| `accuracy_gain` | rise of that share from the clean arm to the perturbed one | 1 |
 
 All are means of one value a case (STATISTICS: the unit is the case, not the call), in [0, 1] or [-1, 1].
 """
@@ -281,15 +282,25 @@ def _read(row: Trial, _scale: Scale) -> float | str:
 
 
 def _accurate(row: Trial, _scale: Scale) -> float | str:
+    return _share_right(row.clean, row)
+
+
+def _accuracy_gain(row: Trial, _scale: Scale) -> float | str:
+    after, before = _share_right(row.perturbed, row), _share_right(row.clean, row)
+    return before if isinstance(before, str) else after if isinstance(after, str) else after - before
+
+
+def _share_right(verdicts: tuple[Verdict, ...], row: Trial) -> float | str:
+    """Return the share of verdicts that the gold label bears out; on a rubric of verdicts on a criterion."""
     if row.met:
-        read = [v.met if isinstance(v, Criteria) else {} for v in row.clean]
+        read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
         return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
     if row.better is None:
         return "no gold label"
     gold = Tie if row.better == "tie" else None
     if gold:
-        return _mean([float(isinstance(v, Tie)) for v in row.clean])
-    return _mean([float(isinstance(v, Preferred) and v.answer == row.better) for v in row.clean])
+        return _mean([float(isinstance(v, Tie)) for v in verdicts])
+    return _mean([float(isinstance(v, Preferred) and v.answer == row.better) for v in verdicts])
 
 
 _MOVED: frozenset[Expects | None] = frozenset({Expects.SAME, Expects.NOT_BETTER, Expects.OBSERVE})
@@ -312,6 +323,15 @@ consistency_rate = Measure("consistency_rate", _consistent, 0, 1, ">=", _CLEAN, 
 repeat_distance = Measure("repeat_distance", _repeat_distance, 0, 1, "<=", _CLEAN, asks=(2, 0))
 readable_rate = Measure("readable_rate", _read, 0, 1, ">=", _CLEAN, asks=(1, 0))
 accuracy = Measure("accuracy", _accurate, 0, 1, ">=", _CLEAN, families=("pairwise", "rubric"), asks=(1, 0))
+accuracy_gain = Measure(
+    "accuracy_gain",
+    _accuracy_gain,
+    -1,
+    1,
+    ">=",
+    frozenset({Expects.SAME, Expects.OBSERVE}),
+    families=("pairwise", "rubric"),
+)
 
 MEASURES: Mapping[str, Measure] = {
     m.name: m
@@ -329,6 +349,7 @@ MEASURES: Mapping[str, Measure] = {
         repeat_distance,
         readable_rate,
         accuracy,
+        accuracy_gain,
     )
 }
 

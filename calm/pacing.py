@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from time import monotonic
 from typing import Final
 
 from aiolimiter import AsyncLimiter
@@ -19,18 +21,26 @@ MOST_ROW: Final = 40
 PATIENCE: Final = 5
 """How often one call must have failed before its server is given up; a timeout counts twice."""
 
+PRIORITY: ContextVar[int] = ContextVar("calm_priority", default=0)
+"""Whose calls go first where calls wait for a place: those of the lower number."""
+
 
 class Pace:
     """
     Keeps the calls to one endpoint within its limits: calls in flight, requests and tokens a minute.
 
-    A call that is made again goes before those that are made for the first time.
+    A call that is made again goes before those that are made for the first time, and these go by `PRIORITY`.
+
+    How many may be in flight adapts to the server: `width` is halved when it asks for fewer calls, once for all calls
+    that were in flight then, and grows by one whenever as many were answered, up to the limit of the user.
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._free = limits.concurrency
-        self._again: deque[asyncio.Future[None]] = deque()
-        self._first: deque[asyncio.Future[None]] = deque()
+        self.width = self._most = limits.concurrency
+        self._held = self._answered = 0
+        self._cut_s = float("-inf")
+        self._row: list[tuple[bool, int, int, asyncio.Future[None]]] = []
+        self._came = 0
         self._requests = AsyncLimiter(limits.rpm, MINUTE) if limits.rpm else None
         self._tokens = AsyncLimiter(limits.tpm, MINUTE) if limits.tpm else None
 
@@ -45,7 +55,7 @@ class Pace:
 
     async def take(self, tokens: int, *, again: bool = False) -> None:
         """Wait until a call of about so many tokens may be made, and take a place for it."""
-        await self._place(self._again if again else self._first)
+        await self._place(again=again)
         try:
             if self._requests:
                 await self._requests.acquire()
@@ -55,22 +65,47 @@ class Pace:
             self.give()
             raise
 
+    def grab(self) -> bool:
+        """Take a place if there is one and nothing else to wait for."""
+        if self._held >= self.width or self._requests or self._tokens:
+            return False
+        self._held += 1
+        return True
+
     def give(self) -> None:
         """Give a place back: to the next who waits for one, else to nobody."""
-        for queue in (self._again, self._first):
-            while queue:
-                next_one = queue.popleft()
-                if not next_one.done():  # else it does not wait any more
-                    next_one.set_result(None)
-                    return
-        self._free += 1
+        self._held -= 1
+        self._hand_out()
 
-    async def _place(self, queue: deque[asyncio.Future[None]]) -> None:
-        if self._free > 0:
-            self._free -= 1
+    def answered(self) -> None:
+        """Note an answer: after as many as may be in flight, one more may be."""
+        if self.width == self._most:
+            return
+        self._answered += 1
+        if self._answered >= self.width:
+            self.width, self._answered = self.width + 1, 0
+            self._hand_out()
+
+    def limited(self, began_s: float) -> None:
+        """Note that the server asked for fewer calls, in reply to one that began at this monotonic time."""
+        if began_s >= self._cut_s:  # else it was in flight when the last cut was made, and knows nothing of it
+            self.width, self._answered = max(1, self.width // 2), 0
+            self._cut_s = monotonic()
+
+    def _hand_out(self) -> None:
+        while self._row and self._held < self.width:
+            *_, next_one = heappop(self._row)
+            if not next_one.done():  # else it does not wait any more
+                next_one.set_result(None)
+                self._held += 1
+
+    async def _place(self, *, again: bool) -> None:
+        if self._held < self.width:
+            self._held += 1
             return
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        queue.append(mine)
+        self._came += 1
+        heappush(self._row, (not again, PRIORITY.get(), self._came, mine))
         try:
             await mine
         except asyncio.CancelledError:
@@ -98,8 +133,15 @@ class Health:
         self._retrying = 0
         self._waiting: set[asyncio.Timeout] = set()
 
+    @property
+    def sound(self) -> bool:
+        """Whether there is no doubt that the server answers."""
+        return self.lost is None and self.trusted.is_set()
+
     def answered(self) -> None:
         """Note an answer."""
+        if not self.row and not self.refused:
+            return
         self.row = self.refused = 0
         self._weigh()
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -26,19 +26,22 @@ from typing import NamedTuple
 
 from calm import datasets, sizing
 from calm.case import TIE, Case, digest
-from calm.claims import Claim, Estimate
-from calm.edits import Edit, Expects
+from calm.claims import Claim
+from calm.crossing import Crossing, Tabled, Wanted, arranged_for
+from calm.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.engine import Engine
-from calm.errors import ClaimError, ConfigError, JudgeError
-from calm.experiment import Design, Pair, Setup, alone, check, pair_up, with_readability
+from calm.errors import ClaimError, ConfigError, EstimateError, JudgeError
+from calm.experiment import Design, Pair, Setup, alone, check, pair_up, unserved, with_readability
+from calm.judges.delegating import Delegating
+from calm.lookahead import Foreseen
 from calm.measures import MEASURES, Measure, why_none
 from calm.pricing import price_of, tokens_in
 from calm.providers import GREETING
 from calm.statistics.power import Noise
 from calm.stopping import Stopping
 from calm.store import Mode, Store
-from calm.verdict import FAMILIES, FAMILY, Family, Preferred, Ranking, Scale, Task, Tie, Unreadable, Verdict
-from calm.wire import Endpoint, Json, Judge, Limits, Price, Reply, Request, Send
+from calm.verdict import FAMILIES, FAMILY, Family, Preferred, Ranking, Task, Tie, Unreadable, Verdict
+from calm.wire import Endpoint, Judge, Limits, Price, Reply, Request, Send
 
 CHARACTERS = 4
 """Characters of a prompt that are counted as one token."""
@@ -50,6 +53,8 @@ ENOUGH = 0.80
 """The probability with which a sound judge must pass a gate that is worth its money."""
 LEAST_SAMPLE = 2
 FIRST_CALL, PILOT, CLEAN, PERTURBED = "first live call", "pilot", "clean arm", "perturbed arm"
+CROSS = "judges and authors"
+"""The arm of a cross of judges and authors: each answer is asked about once."""
 _PILOTS = (
     "cases without a gold label: that each pilot names an answer, one with which the edit applies; "
     "rows with such cases are 'up to'"
@@ -60,27 +65,11 @@ _PILOTS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unasked:
+class Unasked(Delegating):
     """A judge that stands for another one: it sees what that one sees, has no model, and is never asked."""
 
-    inner: Judge
     pilots: Mapping[str, Verdict] = field(default_factory=dict)
     piloted: list[Case] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """The name of the judge that it stands for."""
-        return self.inner.name
-
-    @property
-    def task(self) -> Task:
-        """The task of that judge."""
-        return self.inner.task
-
-    @property
-    def scale(self) -> Scale:
-        """The scale of that judge."""
-        return self.inner.scale
 
     @property
     def fingerprint(self) -> str | None:
@@ -88,23 +77,9 @@ class Unasked:
         return None
 
     @property
-    def as_given(self) -> bool:
-        """Whether that judge wants the answers in the case's own order."""
-        return self.inner.as_given
-
-    @property
-    def about(self) -> Mapping[str, Json]:
-        """What a report says of that judge."""
-        return self.inner.about
-
-    @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """None: nothing is called."""
         return ()
-
-    def sees(self, case: Case) -> object:
-        """Return what that judge sees."""
-        return self.inner.sees(case)
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict that is assumed of a pilot, and note that there is one."""
@@ -120,11 +95,15 @@ class Recorded:
     judge: Judge
     cases: tuple[Case, ...]
     own_cases: bool
-    edit: Edit | None
-    against: Edit | None
+    edit: AnyEdit | None
+    against: AnyEdit | None
     claims: tuple[Claim, ...]
     observed: tuple[Measure, ...] = ()
     top_up: bool = True
+    conditional: bool = False
+    """Whether an earlier claim of its test may end the test before it is asked."""
+    wanted: Wanted | None = None
+    """What a cross of judges and authors is made of, if this is one."""
 
     @property
     def name(self) -> str:
@@ -136,19 +115,34 @@ class Recorded:
 class Recorder:
     """A `probe` that asks nothing and records what it is asked for."""
 
-    def __init__(self, judge: Judge, cases: Sequence[Case], suite: str, record: list[Recorded]) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        cases: Sequence[Case],
+        suite: str,
+        record: list[Recorded],
+        wanted: Callable[[], Wanted] | None = None,
+    ) -> None:
         self._judge = judge.inner if isinstance(judge, Unasked) else judge
+        self._wanted = wanted or (lambda: Wanted(self._cases))
         self._cases, self._suite, self._record = tuple(cases), suite, record
+        self._first = len(record)
 
     def __call__(
-        self, edit: Edit | None = None, *, against: Edit | None = None, cases: Sequence[Case] | None = None
+        self, edit: AnyEdit | None = None, *, against: AnyEdit | None = None, cases: Sequence[Case] | None = None
     ) -> _Question:
         """Return a question that only records."""
         for name, value in (("edit", edit), ("against", against)):
-            if value is not None and not isinstance(value, Edit):
+            if value is not None and not isinstance(value, Edit | PromptEdit):
                 raise ClaimError(f"probe(): expected {name} to be a perturbation, got {value!r}")
         given = self._cases if cases is None else tuple(cases)
-        blank = Recorded(self._suite, self._judge, given, cases is not None, edit, against, ())
+        conditional = any(one.claims for one in self._record[self._first :])
+        blank = Recorded(self._suite, self._judge, given, cases is not None, edit, against, (), conditional=conditional)
+        return _Question(blank, self._record)
+
+    def cross(self) -> _Question:
+        """Return a question about authors and judges that only records."""
+        blank = Recorded(self._suite, self._judge, self._cases, True, None, None, (), wanted=self._wanted())
         return _Question(blank, self._record)
 
 
@@ -164,11 +158,11 @@ class _Question:
         """Record claims that are not topped up."""
         return self._noted(claims, by_task, top_up=False)
 
-    def observe(self, *measures: Measure) -> Mapping[Measure, Estimate]:
-        """Record measures without a limit; the estimates returned stand for any value."""
-        self._record.append(replace(self._blank, observed=measures, top_up=False))
-        n = len(self._blank.cases)
-        return {m: Estimate(0.0, min(m.low, 0.0), m.high, n, 0.05) for m in measures}
+    def observe(self, *measures: Measure, **by_task: Sequence[Measure]) -> Foreseen:
+        """Record measures without a limit; what looks at their values ends the trace."""
+        chosen = tuple(by_task.get(FAMILY[self._blank.judge.task], measures))
+        self._record.append(replace(self._blank, observed=chosen, top_up=False))
+        return Foreseen()
 
     def _noted(self, claims: tuple[Claim, ...], by_task: Mapping[str, Sequence[Claim]], *, top_up: bool) -> bool:
         for one in (*claims, *(c for group in by_task.values() for c in group)):
@@ -266,6 +260,8 @@ class Survey:
     sources: tuple[Source, ...]
     skipped: tuple[tuple[str, str], ...]
     assumed: tuple[str, ...]
+    floors: tuple[tuple[str, str], ...] = ()
+    """Tests that want a number before they go on, and where: what they ask after that is not known here."""
 
 
 def survey(recorded: Sequence[Recorded], judge: Judge, cases: Sequence[Case], settings: Settings) -> Survey:
@@ -295,12 +291,39 @@ def survey(recorded: Sequence[Recorded], judge: Judge, cases: Sequence[Case], se
     )
 
 
+def survey_cross(crossing: Crossing) -> Survey:
+    """Return what judges take that are asked about the answers of all authors, once each; no judge is asked."""
+    settings = Settings(design=Design(1, 0))
+    surveyor = _Surveyor(settings, ())
+    try:
+        surveyor.cross(crossing, "")
+    finally:
+        surveyor.engine.close()
+    first = crossing.members[0]
+    return Survey(
+        judge=", ".join(member.model for member in crossing.members),
+        task=first.task,
+        settings=settings,
+        cases=tuple(case.id for case in crossing.cases),
+        rows=tuple(surveyor.rows),
+        sources=tuple(surveyor.sources),
+        skipped=(),
+        assumed=tuple(dict.fromkeys(surveyor.assumed)),
+    )
+
+
 def _asked(one: Recorded, settings: Settings) -> Iterator[Recorded]:
-    """Yield what a test asks: its edit, and each variant of it by itself if the run does so."""
+    """Yield what a test asks: its edit, and each variant of it by itself and its control if the run does so."""
     yield one
     if settings.every_variant and one.edit is not None and one.claims:
         for variant in one.edit.variants:
             yield replace(one, edit=variant, top_up=False)
+    if settings.every_variant and one.edit is not None and one.against is None:
+        from calm.perturbations.controls import control_beside  # loads a module that most plans need not
+
+        if (control := control_beside(one.edit)) is not None:
+            measures = tuple(MEASURES[c.measure] for c in one.claims)
+            yield replace(one, edit=control, claims=(), observed=measures or one.observed, top_up=False)
 
 
 class _Surveyor:
@@ -318,6 +341,12 @@ class _Surveyor:
     def take(self, one: Recorded) -> None:
         """Add the row of a probe, or the reason why nothing is asked."""
         edit, family = one.edit, FAMILY[one.judge.task]
+        if reason := unserved(one.judge, edit.bias if edit else one.suite):
+            self.skipped.append((one.name, reason))
+            return
+        if one.wanted is not None:
+            self._cross(one, one.wanted)
+            return
         if reason := _nothing_asked(one, family):
             self.skipped.append((one.name, reason))
             return
@@ -330,14 +359,15 @@ class _Surveyor:
         by_itself, sampled = alone(edit, family), not one.own_cases
         units = [Unit(case.id, PILOT, (p,), sampled, True) for case, p in renderer.prompts(piloted)]
         if not by_itself:
-            bases = renderer.prompts([pair.base for pair in pairs])
+            bases = renderer.prompts([pair.base for pair in pairs], [pair.control for pair in pairs])
             units += [Unit(case.id, CLEAN, (p,), sampled, one.against is None) for case, p in bases]
         if edit is not None:
             edits = [pair.edited or pair.base for pair in pairs]
             orders = (
                 [edits, [_turned(case) for case in edits]] if by_itself and edit.expects is Expects.WORSE else [edits]
             )
-            shown = [[prompt for _, prompt in renderer.prompts(cases)] for cases in orders]
+            judges = [pair.judge for pair in pairs]
+            shown = [[prompt for _, prompt in renderer.prompts(cases, judges)] for cases in orders]
             for pair, *prompts in zip(pairs, *shown, strict=True):
                 units.append(Unit(pair.source.id, PERTURBED, tuple(prompts), sampled))
         if not pairs:
@@ -346,8 +376,36 @@ class _Surveyor:
             self.assumed.append(_PILOTS)
         gated = with_readability(one.edit, one.claims) if one.top_up else ()
         staged = one.top_up and edit is not None and bool(one.claims)
+        unsure = unsure or one.conditional or bool(getattr(one.judge, "at_most", False))
         row = Row(one.name, tuple(units), staged, unsure, bool(one.claims), edit is not None, by_itself, gated)
         self.rows.append(row)
+
+    def _cross(self, one: Recorded, wanted: Wanted) -> None:
+        """Add a row for each judge that is asked about the answers of all authors, once each."""
+        if not one.claims:
+            self.skipped.append((one.name, f"nothing is claimed for {FAMILY[one.judge.task]} verdicts"))
+            return
+        if isinstance(one.judge, Tabled):
+            return
+        try:
+            crossing = arranged_for(one.judge, wanted, self._settings.seed)
+        except EstimateError as error:
+            self.skipped.append((one.name, str(error)))
+            return
+        self.cross(crossing, one.name)
+
+    def cross(self, crossing: Crossing, title: str) -> None:
+        """Add a row for each judge of a crossing that is to be asked."""
+        for place, member in enumerate(crossing.members):
+            if member.judge is None:
+                continue
+            if id(member.judge) not in self._renderers:
+                self._renderers[id(member.judge)] = _Renderer(member.judge, self.sources, self.assumed)
+            shown = self._renderers[id(member.judge)].prompts(crossing.cases)
+            prompts = [(case, Prompt(digest(member.model, prompt.key), prompt.calls)) for case, prompt in shown]
+            units = tuple(Unit(case.id, CROSS, (prompt,), False) for case, prompt in prompts)
+            name = ": ".join(part for part in (title, member.model if place or not title else "") if part)
+            self.rows.append(Row(name, units, False, False, False, False, False, ()))
 
 
 def _nothing_asked(one: Recorded, family: Family) -> str:
@@ -366,7 +424,9 @@ def _turned(case: Case) -> Case:
     return case.arranged(tuple(answer.id for answer in case.shown)[::-1])
 
 
-def _paired(setup: Setup, edit: Edit | None, against: Edit | None) -> tuple[list[Pair], Counter[str], list[Case], bool]:
+def _paired(
+    setup: Setup, edit: AnyEdit | None, against: AnyEdit | None
+) -> tuple[list[Pair], Counter[str], list[Case], bool]:
     """
     Return the pairs to ask, the cases left out by reason, the piloted cases, and whether a pilot can change any of it.
 
@@ -420,26 +480,28 @@ class _Renderer:
         if getattr(judge, "send", ""):
             assumed.append(f"{judge.name}: one call an ask, as what a Python judge sends is not known beforehand")
 
-    def prompts(self, cases: Iterable[Case]) -> list[tuple[Case, Prompt]]:
-        """Return each case with the calls of one ask."""
-        return asyncio.run(self._all(list(cases)))
+    def prompts(self, cases: Sequence[Case], judges: Sequence[Judge | None] = ()) -> list[tuple[Case, Prompt]]:
+        """Return each case with the calls of one ask: of the judge, or of what an edit of its prompt made of it."""
+        asked = list(zip(cases, judges or [None] * len(cases), strict=True))
+        return asyncio.run(self._all(asked))
 
-    async def _all(self, cases: list[Case]) -> list[tuple[Case, Prompt]]:
-        return [(case, await self._prompt(case.blind())) for case in cases]
+    async def _all(self, asked: list[tuple[Case, Judge | None]]) -> list[tuple[Case, Prompt]]:
+        return [(case, await self._prompt(case.blind(), judge)) for case, judge in asked]
 
-    async def _prompt(self, case: Case) -> Prompt:
-        key = digest(case.content())
+    async def _prompt(self, case: Case, reworded: Judge | None) -> Prompt:
+        judge = reworded.inner if isinstance(reworded, Unasked) else self._judge
+        key = digest(case.content()) if judge is self._judge else digest(judge.fingerprint, case.content())
         if key not in self._known:
-            self._known[key] = Prompt(key, await self._calls(case, key))
+            self._known[key] = Prompt(key, await self._calls(judge, case, key))
         return self._known[key]
 
-    async def _calls(self, case: Case, key: str) -> tuple[Call, ...]:
+    async def _calls(self, judge: Judge, case: Case, key: str) -> tuple[Call, ...]:
         if not self._judge.endpoints:
-            whose = self._judge.fingerprint
-            return (Call(key if whose is None else digest(whose, repr(self._judge.sees(case))), 0, self._code),)
+            whose = judge.fingerprint
+            return (Call(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
         send = _Noting()
         with suppress(JudgeError):  # such a case is lost in the run, too, after the calls noted so far
-            await self._judge.judge(case, send)
+            await judge.judge(case, send)
         return tuple(self._call(request) for request in send.requests)
 
     def _call(self, request: Request) -> Call:
@@ -471,7 +533,7 @@ class _Noting:
 
     async def __call__(self, request: Request) -> Reply:
         self.requests.append(request)
-        return Reply("planned, not asked")
+        return Reply(f"p{digest(request.body)[:17]}")  # no verdict; different prompts have different replies
 
 
 # ---------------------------------------------------------------------------------------------------------- the figures
@@ -576,11 +638,13 @@ def _taken(unit: Unit, within: set[str]) -> bool:
 
 def _applies(row: Row, within: set[str]) -> int:
     """Return to how many cases the probe applies."""
-    arm = PERTURBED if row.edited else CLEAN
-    return len({unit.case for unit in row.units if unit.arm == arm and _taken(unit, within)})
+    arms = (PERTURBED,) if row.edited else (CLEAN, CROSS)
+    return len({unit.case for unit in row.units if unit.arm in arms and _taken(unit, within)})
 
 
 def _asks_of(unit: Unit, clean: int, perturbed: int) -> range:
+    if unit.arm == CROSS:
+        return range(1, 2)
     return range(1, (clean if unit.arm == CLEAN else perturbed) + 1)
 
 
@@ -752,7 +816,7 @@ def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) 
     head = f"{found.judge} ({found.task}): {plan.cases} cases, {asks}{early}, seed {seed}. Nothing was asked."
     rows: list[tuple[str, ...]] = [("", "cases", "asks", "calls", "input tokens", "output tokens", "USD", "time")]
     rows += [_cells(line.name, line.cases, line.most, line.exact) for line in plan.lines]
-    rows.append(_cells("total", None, plan.most, plan.exact))
+    rows.append(_cells("total", None, plan.most, plan.exact, at_least=bool(found.floors)))
     if topped and found.settings.stopping is Stopping.FIXED:
         rows.append(_cells("without any top-up", None, plan.least, not any(row.open for row in found.rows)))
     if not any(source.live for source in found.sources):  # no tokens, no price
@@ -760,11 +824,15 @@ def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) 
     text = [head, "", *_aligned(rows)]
     if found.skipped:
         text += ["", *(f"not asked: {name} ({reason})" for name, reason in found.skipped)]
+    if found.floors:
+        text += ["", *(f"at least: {node} {why}; what it asks after that is not counted" for node, why in found.floors)]
     return "\n".join([*text, "", *_assumed(found, assumptions)])
 
 
-def _cells(name: str, cases: int | None, figure: Figure, exact: bool) -> tuple[str, ...]:
+def _cells(name: str, cases: int | None, figure: Figure, exact: bool, *, at_least: bool = False) -> tuple[str, ...]:
     def shown(value: float, text: str) -> str:
+        if at_least:
+            return f"at least {text}"
         return text if exact or not value else f"up to {text}"
 
     counts = (figure.asks, figure.calls, figure.input, figure.output)

@@ -1,4 +1,4 @@
-"""A judge's prompt: Jinja2 templates as data, rendered byte for byte in a sandbox."""
+"""Rendering: the Jinja2 templates of a judge's prompt, byte for byte in a sandbox."""
 
 from __future__ import annotations
 
@@ -10,20 +10,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from types import TracebackType
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from calm.case import Answer, Case, Criterion, Example, Framing, digest
+from calm.case import Answer, Case, Criterion, Example, Framing
 from calm.errors import ConfigError, nearest
+from calm.templates import FORMS, Message, Prompt
 from calm.verdict import Scale, Task
-from calm.wire import Message
-
-Form: TypeAlias = Literal["brackets", "json", "last-line", "tag", "regex", "logprobs"]
-"""How a prompt asks for its verdict: the `[verdict] format` of judge.toml."""
-
-FORMS: tuple[Form, ...] = get_args(Form)
 
 VARIABLES = (
     "question",
@@ -72,34 +67,6 @@ _PART = re.compile(r'\{% include "([a-z]+)" %\}\n?')
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """
-    A judge's prompt: messages whose texts are Jinja2 templates, and its framing-inverted twins.
-
-    `negative` asks how bad an answer is, which one is worse, whether it fails; `inverted` asks for a score on the
-    scale turned over. `bundled` marks our own templates, in which everything untrusted is neutralised.
-    """
-
-    messages: tuple[Message, ...]
-    negative: tuple[Message, ...] | None = None
-    inverted: tuple[Message, ...] | None = None
-    bundled: bool = False
-
-    def sha256(self) -> str:
-        """Return the digest of all templates."""
-        sets = [
-            None if one is None else [[m.role, m.text] for m in one]
-            for one in (self.messages, self.negative, self.inverted)
-        ]
-        return digest("prompt", self.bundled, *sets)
-
-    def framed(self, framing: Framing) -> tuple[Message, ...]:
-        """Return the templates for a framing; the standard ones where the twin is missing."""
-        twin = {Framing.NEGATIVE: self.negative, Framing.INVERTED: self.inverted}.get(framing)
-        return self.messages if twin is None else twin
-
-
-@dataclass(frozen=True, slots=True)
 class Shown:
     """An answer as a template sees it: `label` is the slot's name, with the byline in parentheses if it has one."""
 
@@ -128,6 +95,9 @@ class Ends:
     high: float
     step: float | None
     best: str
+
+
+_DATA = frozenset({Shown, Line, Ends, Example})
 
 
 def neutral(text: str) -> str:
@@ -183,9 +153,17 @@ def _power(left: Any, right: Any) -> Any:
     return operator.pow(left, right)
 
 
+class _Sandbox(ImmutableSandboxedEnvironment):  # the one way to tell Jinja2 what is safe
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Know our own frozen data at once: it has fields and nothing else, and a template reads it again and again."""
+        if type(obj) in _DATA:
+            return not attr.startswith("_")
+        return super().is_safe_attribute(obj, attr, value)
+
+
 def _environment(newline: Literal["\n", "\r\n", "\r"]) -> ImmutableSandboxedEnvironment:
     """Return a sandbox that gives templates nothing random, and keeps one kind of line end."""
-    made = ImmutableSandboxedEnvironment(
+    made = _Sandbox(
         undefined=StrictUndefined,
         autoescape=False,  # a prompt is plain text; escaping would change what the judge reads
         keep_trailing_newline=True,
@@ -326,6 +304,27 @@ def _context(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: 
     }
 
 
+def shown(case: Case) -> tuple[object, ...]:
+    """
+    Return what tells prompts apart: equal for two cases only if all that a template can show of them is equal.
+
+    It can be hashed. Criteria stand in it with their address, so it holds for as long as the case does.
+    """
+    return (
+        case.question,
+        case.answers,
+        case.reference,
+        case.order,
+        case.labels,
+        case.notes,
+        case.examples,
+        case.framing,
+        tuple(case.fields.items()),
+        tuple(case.bylines.items()),
+        id(case.criteria) if case.criteria else 0,
+    )
+
+
 def render(
     prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None = None
 ) -> tuple[Message, ...]:
@@ -429,13 +428,15 @@ def _file(name: str) -> str:
     return files("calm").joinpath("data", "prompts", name).read_text("utf-8")
 
 
+def part(name: str, form: str = "") -> str:
+    """Return a part that the bundled prompts share: "material", "answers"; with a form, the "verdict" part for it."""
+    return _file(f"part.{name}.{form}.jinja" if form else f"part.{name}.jinja")
+
+
 def _template(name: str, form: str) -> str:
     """Return a bundled template with its shared parts put in; `verdict` is the part that depends on the form."""
-
-    def part(found: re.Match[str]) -> str:
-        return _file(f"part.{found[1]}.{form}.jinja" if found[1] == "verdict" else f"part.{found[1]}.jinja")
-
-    return _PART.sub(part, _file(name)).removesuffix("\n")
+    parts = _PART.sub(lambda found: part(found[1], form if found[1] == "verdict" else ""), _file(name))
+    return parts.removesuffix("\n")
 
 
 @lru_cache(maxsize=64)

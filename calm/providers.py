@@ -1,10 +1,11 @@
 """
 Servers that answer: OpenAI chat completions, OpenAI responses and Anthropic messages, and whatever speaks like them.
 
-The SDKs are used for what they do well (keys, connections, kinds of errors) and are imported at the first call, only
-the one that is needed: a run that finds all its replies in the cache imports none. Bodies are written and replies read
-here, as plain JSON: the body that is sent is, byte for byte, the one that the cache knows. A call is one attempt: the
-engine, which counts and caps them, makes the next one.
+The SDKs are used for what they know best (keys, addresses, headers, kinds of errors) and are imported at the first
+call, only the one that is needed: a run that finds all its replies in the cache imports none. What they would send is
+drawn once, and then sent over one session of aiohttp, which takes a tenth of their time. Bodies are written and replies
+read here, as plain JSON: the body that is sent is, byte for byte, the one that the cache knows. A call is one attempt:
+the engine, which counts and caps them, makes the next one.
 """
 
 from __future__ import annotations
@@ -15,19 +16,24 @@ import json
 import math
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
+from calm.conformance import token_fault
 from calm.errors import ConfigError, JudgeError
-from calm.wire import Json, Limits, Message, Price, Reply, Token, Usage
+from calm.templates import Message
+from calm.wire import Json, Limits, Price, Reply, Token, Usage
 
 if TYPE_CHECKING:
+    import aiohttp
     import httpx2
+    import yarl
     from anthropic import AsyncAnthropic
     from openai import AsyncOpenAI
 
@@ -69,6 +75,8 @@ _SECRET_QUERY: Final = frozenset({"key", "api_key", "api-key", "apikey", "token"
 _SDK_HEADERS: Final = frozenset(
     {"accept", "anthropic-version", "connection", "content-length", "content-type", "host", "user-agent"}
 )
+_OF_A_CONNECTION: Final = frozenset({"connection", "content-length", "host"})
+"""What the session writes itself."""
 _OWN_SERVER_HEADERS: Final = _SDK_HEADERS | {"openai-organization", "openai-project"}
 _LIMITS_OF_TOKENS: Final = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 _SAMPLING: Final = frozenset({"temperature", "top_p", "top_k"})
@@ -205,7 +213,7 @@ class Server:
         Ask for one word, with the judge's own parameters, so that one which the model refuses is found at once.
 
         Raises:
-            JudgeError: no answer, or none with log-probabilities where the judge needs them.
+            JudgeError: no answer, or none with log-probabilities of its own text where the judge needs them.
         """
         body = self.body([Message("user", GREETING)], schema=self.schema, logprobs=self.logprobs)
         reply = await self._call(body)
@@ -213,6 +221,12 @@ class Server:
             raise JudgeError(
                 f"{self._whose()}: expected log-probabilities, as [verdict] format = 'logprobs' needs them, and the "
                 "reply has none; choose a model and server that give them, or another format",
+                fatal=True,
+            )
+        if self.logprobs and (fault := token_fault(reply)):
+            raise JudgeError(
+                f"{self._whose()}: expected log-probabilities of the reply's own tokens, but {fault}; "
+                "choose another server, or another format",
                 fatal=True,
             )
         return reply
@@ -233,16 +247,11 @@ class Server:
         import aiohttp
         import httpx2
 
-        client = await self._client()
-        headers = {"anthropic-version": _OLD_ANTHROPIC} if self._needs_old_version(body) else {}
+        line = await self._line()
         expected = (_sdk_root(self.provider), aiohttp.ClientError, httpx2.HTTPError, OSError, ValueError)
         try:
-            response = await client.post(
-                _PATHS[self.provider],
-                cast_to=httpx2.Response,
-                content=json.dumps(body, separators=(",", ":")).encode(),
-                options={"max_retries": 0, "headers": headers, "timeout": self.timeout_s},
-            )
+            drawn = await line.drawn(_OLD_ANTHROPIC if self._needs_old_version(body) else "")
+            response = await line.fetched(drawn, body)
         except expected as error:
             if (declined := self._declined(error)) is not None:
                 return declined
@@ -254,32 +263,35 @@ class Server:
             raise JudgeError(text, fatal=error.fatal, again=not error.fatal, billed=error.billed) from None
 
     def _needs_old_version(self, body: Mapping[str, Json]) -> bool:
-        named = any(name.lower() == "anthropic-version" for name in (*self.headers, *self.headers_env))
-        return self.provider == "anthropic" and not named and not _SAMPLING.isdisjoint(body)
+        if self.provider != "anthropic" or _SAMPLING.isdisjoint(body):
+            return False
+        return all(name.lower() != "anthropic-version" for name in (*self.headers, *self.headers_env))
 
-    async def _client(self) -> AsyncOpenAI | AsyncAnthropic:
-        """Return the client of the running event loop, opened at its first call and closed when the loop shuts down."""
+    async def _line(self) -> _Line:
+        """Return the connections of the running event loop, opened at its first call and closed when it shuts down."""
         loop = asyncio.get_running_loop()
         held = self._clients.get(loop)
         if held is None:
-            client = _open(self)
+            line = _open(self)
             # An asynchronous generator is the one thing that a loop closes by itself at its end.
-            held = self._clients[loop] = _Held(client, life := _lifetime(client, self._clients))
+            held = self._clients[loop] = _Held(line, life := _lifetime(line, self._clients))
             await anext(life)
-        return held.client
+        return held.line
 
     def _whose(self) -> str:
         return f"judge model {self.model!r} at {self.url}"
 
-    def _data(self, response: httpx2.Response) -> Mapping[str, object]:
+    def _data(self, response: _Response) -> Mapping[str, object]:
         try:
-            data = self.secrets.hide_all(json.loads(response.content))
+            data: object = json.loads(response.content)
         except (ValueError, RecursionError):
-            kind = response.headers.get("content-type", "no content type")
+            text = _trimmed(self.secrets.scrub(response.content.decode("utf-8", "replace")))
             raise _Strange(
-                f"expected a JSON reply, got {kind}: {_trimmed(self.secrets.scrub(response.text))!r}; "
+                f"expected a JSON reply, got {response.kind}: {text!r}; "
                 "is base_url the address of the API, with its /v1?"
             ) from None
+        if self.secrets.values:
+            data = self.secrets.hide_all(data)
         if not isinstance(data, dict):
             raise _Strange(f"expected a JSON object as reply, got {_trimmed(json.dumps(data))}")
         if data.get("error") and not data.get("choices"):
@@ -317,8 +329,24 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    client: AsyncOpenAI | AsyncAnthropic
+    line: _Line
     life: AsyncGenerator[None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Where a request goes and what its headers are: as the SDK writes it, and then as we want it."""
+
+    url: yarl.URL
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """What was answered with success: the bytes, and what they are said to be."""
+
+    content: bytes
+    kind: str
 
 
 class _Strange(Exception):
@@ -500,29 +528,138 @@ def _sdk_root(provider: Provider) -> type[Exception]:
     return OpenAIError
 
 
-def _open(server: Server) -> AsyncOpenAI | AsyncAnthropic:
-    """Return a new client of the SDK on aiohttp; its connections belong to the running event loop."""
-    transport: dict[str, Any] = {
-        "event_hooks": {"request": [_writer(server)], "response": [_reader(server.timeout_s)]},
-        "follow_redirects": False,  # else a header from a variable could reach another host
-        # a proxy named in the environment must not see a key that goes to this machine in the clear
-        "trust_env": not loopback(_host(server.url)),
-    }
+_ANSWER: ContextVar[httpx2.Response] = ContextVar("calm_answer")
+"""What the transport of the SDK's client gives it: nothing, or an error that came over our own session."""
+
+
+class _Line:
+    """
+    The connections to a server that belong to one event loop.
+
+    The SDK's client draws requests and makes errors, over a transport that sends nothing. What it drew is sent over
+    one session of aiohttp.
+    """
+
+    def __init__(self, server: Server, client: AsyncOpenAI | AsyncAnthropic, session: aiohttp.ClientSession) -> None:
+        self._server, self._client, self._session = server, client, session
+        self._drawn: dict[str, _Drawn] = {}
+        self._proxy = _proxy(server.url)
+
+    async def drawn(self, version: str) -> _Drawn:
+        """Return what the SDK would send, but for the body; `version` is that of the API, if not the SDK's own."""
+        found = self._drawn.get(version)
+        if found is None:
+            import httpx2
+            import yarl
+
+            headers = {"anthropic-version": version} if version else {}
+            request = (await self._through(httpx2.Response(200), headers)).request
+            found = self._drawn[version] = _Drawn(
+                yarl.URL(str(request.url), encoded=True), _written(self._server, request.headers)
+            )
+        return found
+
+    async def fetched(self, drawn: _Drawn, body: Mapping[str, Json]) -> _Response:
+        """Send a body once; what is no success is raised as the SDK raises it."""
+        async with self._session.post(
+            drawn.url,
+            data=json.dumps(body, separators=(",", ":")).encode(),
+            headers=drawn.headers,
+            allow_redirects=False,  # else a header from a variable could reach another host
+            proxy=self._proxy,
+        ) as response:
+            content = await _content(response)
+            if 200 <= response.status < 300:
+                return _Response(content, response.headers.get("content-type", "no content type"))
+        import httpx2
+
+        plain = {n: v for n, v in response.headers.items() if n.lower() not in _CODED}
+        await self._through(httpx2.Response(response.status, headers=plain, content=content), {})
+        raise ValueError(f"the SDK took the status {response.status} for a success")
+
+    async def _through(self, answer: httpx2.Response, headers: Mapping[str, str]) -> httpx2.Response:
+        import httpx2
+
+        _ANSWER.set(answer)
+        return await self._client.post(
+            _PATHS[self._server.provider],
+            cast_to=httpx2.Response,
+            content=b"{}",
+            options={"max_retries": 0, "headers": headers, "timeout": self._server.timeout_s},
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+        await self._session.close()
+
+
+_CODED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+"""Headers that speak of the bytes on the wire, not of the content as it was unpacked."""
+
+
+def _open(server: Server) -> _Line:
+    """Return new connections; they belong to the running event loop."""
+    import aiohttp
+    import httpx2
+
+    class Silent(httpx2.AsyncBaseTransport):  # the one type that a client takes
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            return _ANSWER.get()
+
+    transport: dict[str, Any] = {"transport": Silent(), "follow_redirects": False, "trust_env": False}
     settings: dict[str, Any] = {
         "base_url": server.url,
         "api_key": server.secrets.key or "none",
         "default_query": dict(server.query),
         "timeout": server.timeout_s,
     }
+    client: AsyncOpenAI | AsyncAnthropic
     if server.provider == "anthropic":
         import anthropic
 
-        return anthropic.AsyncAnthropic(
-            http_client=anthropic.DefaultAioHttpClient(**transport), open_telemetry=False, **settings
+        client = anthropic.AsyncAnthropic(
+            http_client=anthropic.DefaultAsyncHttpxClient(**transport), open_telemetry=False, **settings
         )
-    import openai
+    else:
+        import openai
 
-    return openai.AsyncOpenAI(http_client=openai.DefaultAioHttpClient(**transport), **settings)
+        client = openai.AsyncOpenAI(http_client=openai.DefaultAsyncHttpxClient(**transport), **settings)
+    safe = server.url.lower().startswith("https:")
+    session = aiohttp.ClientSession(
+        # the SDKs' own choice of certificates, with SSL_CERT_FILE and SSL_CERT_DIR
+        connector=aiohttp.TCPConnector(limit=0, ssl=httpx2.create_ssl_context() if safe else True),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=server.timeout_s),
+        trust_env=False,  # it would also read passwords from .netrc
+    )
+    return _Line(server, client, session)
+
+
+def _proxy(url: str) -> str | None:
+    """Return the proxy that the environment names for a server; what goes to this machine is shown to none."""
+    host = _host(url)
+    if host is None or loopback(host) or proxy_bypass(host):
+        return None
+    named = getproxies()
+    proxy = named.get(urlsplit(url).scheme) or named.get("all")
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+
+
+async def _content(response: aiohttp.ClientResponse) -> bytes:
+    """Return what was answered, within a limit of size."""
+    packed = response.headers.get("content-encoding", "identity").lower() not in {"", "identity"}
+    most = MOST_PACKED_BYTES if packed else MOST_BYTES
+    if not packed and (response.content_length or most + 1) <= most:
+        return await response.read()
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > most:
+            raise _TooLarge(f"the reply is larger than {most} bytes, the most that is read")
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def _headers(server: Server) -> dict[str, str]:
@@ -534,78 +671,24 @@ def _headers(server: Server) -> dict[str, str]:
     return headers | given
 
 
-def _writer(server: Server) -> Callable[[httpx2.Request], Any]:
-    """Return a hook that sends our headers and no other: the SDKs add some from the environment, keys included."""
-    wanted = _headers(server)
+def _written(server: Server, drawn: Mapping[str, str]) -> dict[str, str]:
+    """Return our headers, and of the SDK's no other: it adds some from the environment, keys included."""
     kept = _OWN_SERVER_HEADERS if server.own else _SDK_HEADERS
-
-    async def write(request: httpx2.Request) -> None:
-        for name in {name.lower() for name in request.headers} - kept:
-            if name not in wanted and not name.startswith("x-stainless-"):
-                del request.headers[name]
-        for name, value in wanted.items():
-            request.headers[name] = value
-
-    return write
+    named = {name.lower(): value for name, value in drawn.items()}
+    ours = {n: v for n, v in named.items() if (n in kept or n.startswith("x-stainless-")) and n not in _OF_A_CONNECTION}
+    return ours | _headers(server)
 
 
-async def _lifetime(
-    client: AsyncOpenAI | AsyncAnthropic, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held]
-) -> AsyncGenerator[None]:
+async def _lifetime(line: _Line, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held]) -> AsyncGenerator[None]:
     try:
         yield
     finally:
         clients.pop(asyncio.get_running_loop(), None)
-        await client.close()
-
-
-def _reader(timeout_s: float) -> Callable[[httpx2.Response], Any]:
-    """Return a hook that reads a reply within limits of size and time, before the SDK does so without any."""
-
-    async def read(response: httpx2.Response) -> None:
-        packed = response.headers.get("content-encoding", "identity") not in {"", "identity"}
-        stream = cast("httpx2.AsyncByteStream", response.stream)
-        response.stream = _limited()(stream, MOST_PACKED_BYTES if packed else MOST_BYTES)
-        try:
-            async with asyncio.timeout(timeout_s):
-                await response.aread()
-        except TimeoutError as error:
-            raise _read_timeout(response) from error
-
-    return read
-
-
-@cache
-def _limited() -> Callable[[httpx2.AsyncByteStream, int], httpx2.AsyncByteStream]:
-    """Return the class of streams that end in an error when they have given more than so many bytes."""
-    import httpx2
-
-    class Limited(httpx2.AsyncByteStream):  # the one type that a response takes
-        def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
-            self.inner, self.most = inner, most
-
-        async def __aiter__(self) -> AsyncGenerator[bytes]:
-            size = 0
-            async for chunk in self.inner:
-                size += len(chunk)
-                if size > self.most:
-                    raise _TooLarge(f"the reply is larger than {self.most} bytes, the most that is read")
-                yield chunk
-
-        async def aclose(self) -> None:
-            await self.inner.aclose()
-
-    return Limited
+        await line.close()
 
 
 class _TooLarge(ValueError):
     """A reply that is too large to be read."""
-
-
-def _read_timeout(response: httpx2.Response) -> Exception:
-    import httpx2
-
-    return httpx2.ReadTimeout("the reply did not end in time", request=response.request)
 
 
 def _json(response: httpx2.Response) -> object:
@@ -713,7 +796,7 @@ def _advice(status: int, data: object, server: Server) -> str:
 
 def _root(error: BaseException) -> BaseException:
     """Return what is at the bottom of an error: the SDKs wrap it twice and call much of it a timeout."""
-    while error.__cause__ is not None:
+    while error.__cause__ is not None and not isinstance(error, TimeoutError):
         error = error.__cause__
     return error
 
@@ -848,6 +931,19 @@ def _texts(content: object) -> str:
     return _string(content)
 
 
+def _prompt_tokens(content: object) -> tuple[Token, ...] | None:
+    """Return the tokens of the prompt but the first, where a server gives their log-probabilities, as vLLM does."""
+    found: list[Token] = []
+    for place in _list(content):
+        for token in _table(place).values():
+            entry = _table(token)
+            logprob = entry.get("logprob")
+            if isinstance(logprob, int | float) and not isinstance(logprob, bool):
+                found.append(Token(_string(entry.get("decoded_token")), float(logprob)))
+                break  # the prompt's own token comes first; the others are alternatives
+    return tuple(found) or None
+
+
 def _tokens(content: object) -> tuple[Token, ...] | None:
     if not isinstance(content, list):
         return None
@@ -886,7 +982,7 @@ def _chat_reply(data: Mapping[str, object]) -> Reply:
         model=_string(data.get("model")),
         stop=stop,
         refusal=refusal,
-        tokens=_tokens(_table(choice.get("logprobs")).get("content")),
+        tokens=_prompt_tokens(data.get("prompt_logprobs")) or _tokens(_table(choice.get("logprobs")).get("content")),
         usage=_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), text),
     )
 

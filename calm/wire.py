@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from calm.case import Case
+from calm.templates import Message, Prompt
 from calm.verdict import Scale, Task, Verdict
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a prompt."""
-
-    role: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +138,18 @@ class Judge(Protocol):
     def endpoints(self) -> tuple[Endpoint, ...]: ...
     def sees(self, case: Case) -> object: ...
     async def judge(self, case: Case, send: Send) -> Verdict: ...
+
+
+@runtime_checkable
+class Rewordable(Protocol):
+    """
+    What a judge is besides, if its prompt can be rewritten.
+
+    `asks` is the prompt with the form and scale in which it asks for a verdict (None: there is no prompt after all, as
+    with a mitigation around a judge without one). `with_prompt` returns the same judge with another prompt: a verdict
+    on another scale is put on the judge's own.
+    """
+
+    @property
+    def asks(self) -> Prompt | None: ...
+    def with_prompt(self, prompt: Prompt) -> Judge: ...

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
+from textwrap import wrap
+
 from calm.audit import CONTROLS, Audit, Finding
 from calm.claims import Claim, Outcome, decimals
+from calm.selfpreference.symbols import TABLE_MEASURES
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -70,6 +74,8 @@ def _line(finding: Finding) -> str:
     ]
     if rates:
         text += f"; {', '.join(rates)}"
+    if finding.control is not None:
+        text += f"; control {control(finding)}"
     return f"{text}; {finding.reason}" if finding.reason else text
 
 
@@ -85,8 +91,17 @@ def value(finding: Finding) -> str:
     """Return value and interval, each clipped to what is possible: a measured rate may lie beyond its range."""
     if finding.value is None or finding.low is None or finding.high is None:
         return "nothing"
-    top = 1.0
+    top = inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
     low, middle, high = (max(-1.0, min(top, x)) for x in (finding.low, finding.value, finding.high))
+    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def control(finding: Finding) -> str:
+    """Return what the measure came to under neutral words in the same place, or nothing if that was not asked."""
+    found = finding.control
+    if found is None:
+        return ""
+    low, middle, high = (max(-1.0, min(1.0, float(str(found[name])))) for name in ("low", "value", "high"))
     return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
 
 
@@ -105,3 +120,26 @@ def limit(finding: Finding) -> str:
         return ""
     sign = "\N{PLUS-MINUS SIGN}" if finding.claim.op == "abs<=" else ""
     return f"{sign}{decimals(finding.claim.limit)}"
+
+
+def lines(text: str, width: int) -> list[str]:
+    """
+    Return text as lines that a terminal can show and not obey: a reason may quote what a judge or a server said.
+
+    It is broken between words for a person's terminal; a log (`width` 0) keeps it whole.
+    """
+    shown = printable(text)
+    return wrap(shown, width, subsequent_indent="  ", break_on_hyphens=False) if width > 20 else [shown]
+
+
+def bill(audit: Audit) -> str:
+    """Return what a run asked, and what it cost, in one line."""
+    calls = audit.run.calls
+    cost = "price unknown" if audit.run.usd is None else f"{audit.run.usd:.4f} USD" if audit.run.usd else ""
+    parts = [
+        f"judge {audit.judge.name} ({audit.judge.task}), {audit.cases.get('n', 0)} cases, {audit.repeats} asks",
+        f"{calls['made']} calls made, {calls['cached']} cached"
+        + (f", {calls['failed']} failed" if calls["failed"] else "")
+        + (f", {calls['retried']} retried" if calls["retried"] else ""),
+    ]
+    return "; ".join([*parts, cost] if cost else parts)

@@ -1,0 +1,200 @@
+"""`calm attack`: search for texts of the weaker answer that win, and measure with fresh asks whether they do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import DONE, JUDGES, REFUSED
+from calm.commands.answer import add_caps, refuse_impossible
+from calm.errors import ConfigError
+from calm.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calm.attacking import Attack, Group, Search
+    from calm.case import Case
+    from calm.experiment import Design
+    from calm.wire import Judge
+    from calm.writerfile import Writer
+
+METHODS = ("stack", "best-of", "hill-climb", "transfer")
+WRITING = ("best-of", "hill-climb")
+EXAMPLES = 3
+"""How many found texts are shown."""
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `attack`."""
+    attack = commands.add_parser("attack", help="search for texts of the weaker answer that win the judge over")
+    attack.add_argument("judge", metavar="JUDGE", help=JUDGES)
+    attack.add_argument("--method", required=True, choices=METHODS, metavar="METHOD", help=", ".join(METHODS))
+    attack.add_argument(
+        "--edits", default="", metavar="E,...", help="stack: biases or perturbations (default: one edit of each bias)"
+    )
+    attack.add_argument("--with", dest="writer", metavar="WRITER.toml", help="best-of, hill-climb: who writes")
+    attack.add_argument("--n", type=int, default=4, metavar="N", help="best-of: rewrites a case (default 4)")
+    attack.add_argument("--rounds", type=int, default=3, metavar="R", help="hill-climb: the most rounds (default 3)")
+    attack.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
+    attack.add_argument("--sample", type=int, default=200, metavar="N", help="at most so many cases (default 200)")
+    attack.add_argument(
+        "--repeats", default="4+2", metavar="K+M", help="fresh asks of the clean and of the found text (default 4+2)"
+    )
+    attack.add_argument("--seed", type=int, default=0, metavar="I", help="seed of sample, edits and order (default 0)")
+    add_caps(attack)
+    attack.add_argument("--plan", action="store_true", help="say how many calls it can take; make none")
+    attack.add_argument("--write", metavar="OUT.jsonl", help="also write the cases, with the texts that were found")
+    attack.add_argument("-o", "--out", default="attack.json", metavar="FILE", help="the record (default attack.json)")
+    attack.set_defaults(run=_attack)
+
+
+def _attack(options: argparse.Namespace) -> int:
+    from calm import attacking
+    from calm.audit import write_whole
+    from calm.caps import Caps
+    from calm.commands.rewrite import _bill
+    from calm.config import cases_from, judge_from
+    from calm.datasets.writing import line
+    from calm.engine import Engine
+    from calm.experiment import Setup
+    from calm.store import Mode, Store
+
+    design = _checked(options)
+    judge = judge_from(options.judge)
+    cases = cases_from(options.cases, judge)
+    writer = _writer(options)
+    groups = _groups(options, judge)
+    if options.plan:
+        print(printable(_plan(options, judge, cases, design, groups), "\n"))
+        return DONE
+    engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
+    try:
+        engine.greet(judge)
+        setup = Setup(judge, tuple(cases), engine, options.seed, design)
+        found = attacking.attack(setup, _search(options, groups, writer), options.sample)
+        bill = _bill(engine)
+    finally:
+        engine.close()
+    out = Path(options.out)
+    body = attacking.to_json(found, setup, options.method)
+    write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])
+    print(printable(attacking.summary(found, judge.name, options.method), "\n"))
+    _show(found)
+    print(printable(f"\nwrote {out}; {bill}", "\n"))
+    if options.write:
+        by = writer.name if writer else ""
+        made = attacking.with_texts(cases, found, judge.name, options.method, by)
+        write_whole(Path(options.write), map(line, made))
+        print(printable(f"wrote {options.write}: {len(found.found)} of {len(made)} cases with a text that was found"))
+    if found.incomplete:
+        print("run the same command again to go on: what was answered is kept")
+    return REFUSED if found.incomplete or any(isinstance(e, str) for e in found.estimates.values()) else DONE
+
+
+def _checked(options: argparse.Namespace) -> Design:
+    """
+    Return the asks an arm.
+
+    Raises:
+        ConfigError: options that cannot be, or that do not go together.
+    """
+    from calm.pytest_plugin.options import design_in
+
+    numbers = {"--n": options.n, "--rounds": options.rounds}
+    problems = [f"{name}: expected a number above 0, got {value}" for name, value in numbers.items() if value < 1]
+    writes = options.method in WRITING
+    if writes and not options.writer:
+        problems.append(f"--method {options.method}: expected --with WRITER.toml, got none")
+    if options.writer and not writes:
+        problems.append(f"--with: expected --method {' or '.join(WRITING)} with it, got {options.method}")
+    if options.edits and options.method != "stack":
+        problems.append(f"--edits: expected --method stack with it, got {options.method}")
+    for check in (lambda: refuse_impossible(options), lambda: design_in(options.repeats, "--repeats")):
+        try:
+            check()
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    design = design_in(options.repeats, "--repeats")
+    if design.clean < 2:
+        raise ConfigError(f"--repeats: expected 2 clean asks or more, one to compare with, got {options.repeats}")
+    return design
+
+
+def _writer(options: argparse.Namespace) -> Writer | None:
+    from calm.writerfile import read_author
+
+    return read_author(Path(options.writer), os.environ) if options.writer else None
+
+
+def _groups(options: argparse.Namespace, judge: Judge) -> list[Group]:
+    from calm.attacking import groups_for
+
+    if options.method != "stack":
+        return []
+    names = [name for name in (part.strip() for part in options.edits.split(",")) if name]
+    return groups_for(names, str(judge.about.get("model") or judge.name))
+
+
+def _search(options: argparse.Namespace, groups: Sequence[Group], writer: Writer | None) -> Search:
+    from calm import attacking
+
+    if writer is not None:
+        by_writer = attacking.best_of(writer, options.n) if options.method == "best-of" else None
+        return by_writer or attacking.hill_climb(writer, options.rounds)
+    return attacking.stack(groups) if options.method == "stack" else attacking.transfer
+
+
+def _plan(
+    options: argparse.Namespace, judge: Judge, cases: Sequence[Case], design: Design, groups: Sequence[Group]
+) -> str:
+    """Return the calls of an attack: where no text wins, and where each search takes the most that it can."""
+    from calm.attacking import steps
+    from calm.datasets import sample
+    from calm.experiment import Design as Asks
+    from calm.measures import readable_rate
+    from calm.planning import FIRST_CALL, Figure, Recorded, Settings, dollars, plan_of, survey
+
+    one = Recorded("attack", judge, tuple(cases), False, None, None, (), (readable_rate,))
+    found = survey([one], judge, cases, Settings(options.sample, options.seed, Asks(1, 0)))
+    plan = plan_of(found, len(found.cases), Asks(1, 0))
+    once = Figure()  # one ask of every case
+    for row in plan.lines:
+        once = once.plus(row.most if row.name != FIRST_CALL else Figure())
+    laid = steps(groups, chosen := sample(cases, options.sample, options.seed), options.seed) / len(chosen)
+    tried = {"stack": laid, "best-of": options.n, "hill-climb": options.rounds, "transfer": 0}[options.method]
+    # each text may win once and not twice; a stack may lose each of its edits again, which takes two asks more
+    most = tried * (4 if options.method == "stack" else 2)
+    rows = []
+    for word, searched, held in (("if nothing wins", tried, 0), ("at most", most, design.perturbed)):
+        times = 1 + design.clean + searched + held
+        usd = "price unknown" if once.usd is None else f"about {dollars(times * once.usd)} USD"
+        rows.append(f"{word}: {times:.1f} asks a case, {round(times * once.calls)} calls of the judge, {usd}")
+    lines = [f"attack on {judge.name} by {options.method}: {len(found.cases)} cases; no call is made", *rows]
+    if options.method in WRITING:
+        each = options.n if options.method == "best-of" else options.rounds
+        lines.append(f"calls of the writer: at most {each * len(found.cases)}")
+    if options.method == "stack":
+        lines.append(f"edits: one of each of {', '.join(g.name for g in groups)}")
+    return "\n".join(lines)
+
+
+def _show(found: Attack) -> None:
+    """Print some found texts as a word diff, those first that won all of their fresh asks."""
+    from calm.commands.perturb import _differences
+
+    ordered = sorted(found.found, key=lambda s: (-(found.wins(s) or 0.0), s.aim.source.id))
+    for one in ordered[:EXAMPLES]:
+        wins = found.wins(one)
+        made_of = f" by {' + '.join(e.label for e in one.edits)}" if one.edits else ""
+        said = "no fresh ask" if wins is None else f"{wins:.0%} of fresh asks"
+        answer = one.aim.case.target
+        print(printable(f"\n-- case {one.aim.source.id}, answer {answer}{made_of}, won {said}", "\n"))
+        before, after = one.aim.case[answer].text, one.text or ""
+        for text in _differences(before, after).splitlines():
+            print(f"   {text}")

@@ -1,0 +1,106 @@
+"""`calm try`: ask a judge about one case, and show prompt, reply and verdict."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from calm.case import Case
+from calm.catalogue import find_edit
+from calm.commands import DONE, JUDGES, REFUSED
+from calm.errors import ConfigError, nearest
+from calm.verdict import code
+from calm.wording import printable
+
+if TYPE_CHECKING:
+    from calm.engine import Engine
+    from calm.wire import Judge
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `try`."""
+    attempt = commands.add_parser("try", help="ask a judge about one case: prompt, reply, verdict")
+    attempt.add_argument("judge", metavar="JUDGE", help=JUDGES)
+    attempt.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines")
+    attempt.add_argument("--case", metavar="ID", help="which case (default: the first)")
+    attempt.add_argument("--edit", metavar="NAME", help="a perturbation: authority.cite_book, or package.module:name")
+    attempt.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the edit (default 0)")
+    attempt.add_argument("--server", action="store_true", help="check what its server keeps to; at most eight calls")
+    attempt.set_defaults(run=_try)
+
+
+def _try(options: argparse.Namespace) -> int:
+    from calm.config import cases_from, judge_from
+    from calm.engine import Engine
+    from calm.experiment import Setup, pair_up
+    from calm.store import Mode, Store
+
+    judge = judge_from(options.judge)
+    if options.server:
+        return _inspect(judge)
+    case = _chosen(cases_from(options.cases, judge), options.case)
+    edit = find_edit(options.edit, str(judge.about.get("model") or judge.name)) if options.edit else None
+    engine = Engine(Store(None, Mode.OFF))
+    try:
+        engine.greet(judge)
+        setup = Setup(judge, (case,), engine, options.seed)
+        pairs, excluded, lost = pair_up(setup, edit, None)
+        if not pairs:
+            raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*excluded, *lost]))}")
+        print(f"case {case.id}: {_shown(case.question)}")
+        one = pairs[0]
+        _show(engine, one.control or judge, one.base, "as it is")
+        if one.edited is not None:
+            _show(engine, one.judge or judge, one.edited, f"after {one.variant} ({edit.expects if edit else ''})")
+    finally:
+        engine.close()
+    return DONE
+
+
+def _inspect(judge: Judge) -> int:
+    """Print what the servers of a judge keep to; 1 if one does not do what the judge needs."""
+    import asyncio
+
+    from calm.conformance import State, inspect
+    from calm.providers import GREETING, Server
+
+    servers = [e for e in judge.endpoints if isinstance(e, Server)]
+    if not servers:
+        raise ConfigError(f"calm try --server: the judge {judge.name!r} has no server; give the path to a judge.toml")
+    kept = True
+    for server in servers:
+        print(f"{_shown(server.model)} at {_shown(server.url)}")
+        checks = asyncio.run(inspect(server, GREETING))
+        width = max(len(check.name) for check in checks)
+        for check in checks:
+            print(f"  {check.name:<{width}}  {check.state:<6}  {_shown(check.words)}")
+        kept &= all(check.state is not State.FAILS for check in checks)
+    return DONE if kept else REFUSED
+
+
+def _show(engine: Engine, judge: Judge, case: Case, title: str) -> None:
+    asked = engine.ask(judge, [(case, 1)])[0]
+    print(f"\n== {title}")
+    for key in asked.calls:
+        for message in engine.store.prompt(key):
+            print(f"-- {message.role}\n{indent(_shown(message.text), '   ')}")
+        reply = engine.store.get(key)
+        print(f"-- reply\n{indent(_shown(reply.text if reply else ''), '   ')}")
+    said = getattr(asked.verdict, "reason", "")
+    reason = f" ({_shown(said)})" if said else ""
+    print(f"-- verdict: {code(asked.verdict)}{reason}")
+
+
+def _shown(text: str) -> str:
+    return printable(text, keep="\n\t")
+
+
+def _chosen(cases: Sequence[Case], wanted: str | None) -> Case:
+    if wanted is None:
+        return cases[0]
+    by_id = {c.id: c for c in cases}
+    if wanted not in by_id:
+        raise ConfigError(f"--case: there is no case {wanted!r} among {len(cases)}{nearest(wanted, list(by_id)[:20])}")
+    return by_id[wanted]

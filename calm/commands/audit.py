@@ -1,0 +1,75 @@
+"""`calm audit` and `calm demo`: run the shipped suites on a judge and write the report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from calm.catalogue import importable
+from calm.commands import CONFIGURATION, DONE, JUDGES, REFUSED
+
+DEMO = "planted:verbosity=0.35,authority=0.5,noise=0.03,seed=7"
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `audit` and `demo`."""
+    audit = commands.add_parser(
+        "audit", help="run all suites on a judge and write a report", epilog="Options of pytest may follow after --."
+    )
+    audit.add_argument("judge", metavar="JUDGE", help=JUDGES)
+    audit.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
+    audit.add_argument("--out", default="calm-audit", metavar="DIR", help="where to write (default calm-audit)")
+    audit.set_defaults(run=_audit)
+
+    demo = commands.add_parser("demo", help="show a failing report of a planted judge; no model, no cost")
+    demo.add_argument("--out", default="calm-demo", metavar="DIR", help="where to write (default calm-demo)")
+    demo.set_defaults(run=_demo)
+
+
+def _gate(judge: str, out: Path, options: Sequence[str]) -> int:
+    """Run the shipped suites in this process, independent of any pytest settings of the current folder."""
+    import pytest
+
+    with importable(Path.cwd()):
+        return int(
+            pytest.main(
+                [
+                    "--pyargs",
+                    "calm.suites",
+                    "--import-mode=importlib",
+                    f"--rootdir={Path.cwd()}",
+                    "-c",
+                    os.devnull,
+                    "-p",
+                    "no:cacheprovider",
+                    "--tb=no",
+                    "-q",
+                    "-W",  # an editable install is imported before pytest can rewrite it
+                    "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning",
+                    f"--calm-judge={judge}",
+                    f"--calm-report={out / 'report.html'}",
+                    f"--calm-results={out / 'results.json'}",
+                    f"--calm-summary={out / 'summary.md'}",
+                    f"--calm-sarif={out / 'results.sarif'}",
+                    *options,
+                ]
+            )
+        )
+
+
+def _audit(options: argparse.Namespace) -> int:
+    files = [f"--calm-cases={f}" for f in options.cases]
+    status = _gate(options.judge, Path(options.out), [*files, *options.pytest])
+    return status if status in (DONE, REFUSED) else CONFIGURATION if status == CONFIGURATION else REFUSED
+
+
+def _demo(options: argparse.Namespace) -> int:
+    out = Path(options.out)
+    print(f"A simulated judge with planted biases ({DEMO}): it prefers padded answers and cited books.\n")
+    status = _gate(DEMO, out, ["--calm-cache=off"])
+    if status not in (DONE, REFUSED):
+        return CONFIGURATION
+    print(f"\nThe gate is red, as it should be. Open {out / 'report.html'}.")
+    return DONE

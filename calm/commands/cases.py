@@ -1,0 +1,212 @@
+"""`calm cases`: cases of other formats in, cases made in any number, and what can be told about cases beforehand."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from calm.commands import DONE, REFUSED
+from calm.errors import ConfigError
+from calm.verdict import Task
+from calm.wording import printable
+
+if TYPE_CHECKING:
+    from calm.case import Case
+
+TASKS: tuple[Task, ...] = get_args(Task)
+FORMATS = ("calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet")
+KINDS = ("arithmetic", "units", "dates", "ordering", "instructions")
+MOST_NAMED = 5
+"""So many cases are named where something is wrong with them; the others are counted."""
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `cases` with `import`, `generate` and `check`."""
+    cases = commands.add_parser("cases", help="import cases, make cases, check cases")
+    verbs = cases.add_subparsers(required=True, metavar="import|generate|check")
+    _register_import(verbs)
+    _register_generate(verbs)
+    check = verbs.add_parser("check", help="lay simple rulers on cases, and check their ready-made texts")
+    check.add_argument("files", nargs="+", metavar="FILE", help="cases as JSON Lines")
+    check.add_argument("--task", choices=TASKS, help="also check that each case fits this task")
+    check.add_argument("--strict", action="store_true", help="leave with status 1 if there is any warning")
+    check.set_defaults(run=_check)
+
+
+def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    brought = verbs.add_parser(
+        "import",
+        help="turn CALM, MT-bench, LLMBar, CSV, JSON or Parquet files into cases",
+        epilog="A column with a field's own name needs no --map. A path such as chosen.1.content goes into JSON.",
+    )
+    brought.add_argument("file", metavar="FILE")
+    brought.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="where the cases go")
+    brought.add_argument(
+        "--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: by the file's ending)"
+    )
+    brought.add_argument(
+        "--map", action="append", default=[], metavar="FIELD=COLUMN", help="which column holds a field (repeatable)"
+    )
+    brought.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="WORD=ANSWER",
+        help="what a word in the column of the better answer means: a, b, ... or tie (repeatable)",
+    )
+    brought.add_argument("--better", metavar="ANSWER", help="this answer is the better one in every record")
+    brought.add_argument("--force", action="store_true", help="overwrite OUT")
+    brought.set_defaults(run=_import)
+
+
+def _register_generate(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    made = verbs.add_parser("generate", help="make cases whose gold a program knows, in any number")
+    made.add_argument("--task", choices=TASKS, required=True)
+    made.add_argument("--count", type=int, required=True, metavar="N", help="how many cases")
+    made.add_argument("--seed", type=int, required=True, metavar="S", help="another seed makes other cases")
+    made.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="where the cases go")
+    made.add_argument(
+        "--kind", action="append", choices=KINDS, help="only cases of this kind (repeatable; default: all in turn)"
+    )
+    made.add_argument("--force", action="store_true", help="overwrite OUT")
+    made.set_defaults(run=_generate)
+
+
+def _import(options: argparse.Namespace) -> int:
+    from calm.datasets.foreign import columns_from, import_cases
+
+    source, out = Path(options.file), Path(options.out)
+    columns = columns_from(options.map, options.value, options.better)
+    if _taken(out, options.force, source):
+        return REFUSED
+    found = import_cases(source, form=options.format, columns=columns)
+    _write(out, found.cases)
+    gold = sum(1 for case in found.cases if case.better or case.scores)
+    _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold} with gold")
+    for note in found.notes:
+        _say(f"note: {note}")
+    _say(f"next: calm cases check {out}")
+    return DONE
+
+
+def _generate(options: argparse.Namespace) -> int:
+    from calm.datasets.generation import KINDS, generate
+
+    out = Path(options.out)
+    cases = generate(options.task, options.count, options.seed, kinds=options.kind or KINDS)
+    if _taken(out, options.force):
+        return REFUSED
+    _write(out, cases)
+    _say(f"wrote {out}: {options.count} cases (task={options.task}, seed={options.seed})")
+    return DONE
+
+
+def _taken(out: Path, force: bool, source: Path | None = None) -> bool:
+    """
+    Return whether a file must not be written, and say why.
+
+    Raises:
+        ConfigError: it would take the place of the file that is read, or of a folder.
+    """
+    if out.is_dir():
+        raise ConfigError(f"{out}: expected a file to write, got a folder; add a name such as {out / 'cases.jsonl'}")
+    if source is not None and out.exists() and source.exists() and out.samefile(source):
+        raise ConfigError(f"{out}: expected another file than the one that is imported; choose another name for -o")
+    if out.exists() and not force:
+        print(f"calm: {printable(str(out))} is there already; overwrite it with --force", file=sys.stderr)
+        return True
+    return False
+
+
+def _write(out: Path, cases: Iterable[Case]) -> None:
+    from calm.audit import write_whole
+    from calm.datasets.writing import line
+
+    write_whole(out, (line(case) for case in cases))
+
+
+def _check(options: argparse.Namespace) -> int:
+    from calm.datasets import read_cases
+
+    cases = _differing([case for file in options.files for case in read_cases(file, task=options.task)])
+    _say(f"{len(cases)} cases in {len(options.files)} file{'s' if len(options.files) > 1 else ''}")
+    told = [warning for part in PARTS for warning in part(cases)]
+    for warning in told:
+        _say(f"warning: {warning}")
+    if not told:
+        _say("no warning")
+    return REFUSED if told and options.strict else DONE
+
+
+def _differing(cases: list[Case]) -> list[Case]:
+    """
+    Return the cases.
+
+    Raises:
+        ConfigError: ids that occur twice, as in two files.
+    """
+    count = Counter(case.id for case in cases)
+    twice = [name for name, number in count.items() if number > 1]
+    if twice:
+        more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
+        raise ConfigError(f"expected ids that differ in all files, got {twice[0]!r} twice{more}; rename one")
+    return cases
+
+
+def _texts(cases: Sequence[Case]) -> Iterator[str]:
+    """Warn of questions that occur twice, and of answers that nobody can tell apart."""
+    count = Counter(case.question for case in cases)
+    again = [case.id for case in cases if count[case.question] > 1]
+    if again:
+        yield (
+            f"{len(again)} cases share their question with another one ({_named(again)}): they are not independent, "
+            "so the intervals come out too narrow"
+        )
+    equal = [case.id for case in cases if len({answer.text for answer in case.answers}) < len(case.answers)]
+    if equal:
+        yield f"{len(equal)} cases have answers with equal texts ({_named(equal)}): no judge can tell them apart"
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    return ", ".join(ids[:MOST_NAMED]) + more
+
+
+def _rulers(cases: Sequence[Case]) -> Iterator[str]:
+    """Print what each ruler knows of the gold, and warn of those that know much."""
+    from calm.datasets.rulers import read_rulers, warnings
+
+    readings = read_rulers(cases)
+    if not readings:
+        _say("no gold that rulers could be compared with")
+        return
+    width = max(len(reading.ruler) for reading in readings)
+    _say(f"{'ruler':{width}}  goes with the gold")
+    for reading in readings:
+        bounds = f"[{reading.low:.2f}, {reading.high:.2f}]"
+        _say(f"{reading.ruler:{width}}  {reading.agreement:.2f} {bounds}  n={reading.n}")
+    yield from warnings(readings)
+
+
+def _variants(cases: Sequence[Case]) -> Iterator[str]:
+    from calm.validation import check_variants, refusals_table
+
+    rows = check_variants(cases)
+    if not rows:
+        return
+    refused = [row for row in rows if row.verdict == "refused"]
+    print(printable(refusals_table(rows), keep="\n"))
+    if refused:
+        yield f"{len(refused)} of {len(rows)} ready-made variants would be refused: they are never asked"
+
+
+PARTS = (_texts, _rulers, _variants)
+"""What `check` does with the cases, in this order: each part prints what it measures and gives its warnings."""
+
+
+def _say(text: str) -> None:
+    print(printable(text))

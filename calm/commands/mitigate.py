@@ -1,0 +1,256 @@
+"""`calm mitigate`: which mitigations make a judge pass its gate, and what they cost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import DONE, JUDGES, REFUSED
+from calm.commands.plan import planned
+from calm.errors import ConfigError
+from calm.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calm.case import Case
+    from calm.mitigating.study import Cell, Study, Tried
+    from calm.pytest_plugin.planner import Planner
+    from calm.wire import Judge
+
+_COMMA = re.compile(r",(?![a-z-]+=)")
+"""A comma between sets, and none between the settings of a planted judge."""
+
+_OWN = tuple(
+    f"--calm-{name}"
+    for name in ("judge", "gate", "baseline", "every-variant", "max-", "cache", "report", "results", "summary", "sarif")
+)
+"""Options of pytest that would be taken and not heeded."""
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `mitigate`."""
+    mitigate = commands.add_parser(
+        "mitigate",
+        help="audit a judge bare and with each mitigation: what passes the gate, and what it costs",
+        epilog="Options of pytest, such as paths and -k, may follow after --.",
+    )
+    mitigate.add_argument("judge", metavar="JUDGE", help=JUDGES)
+    mitigate.add_argument(
+        "--try",
+        dest="sets",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help="mitigations to try one by one, such as swap,evidence:3,panel:b.toml+c.toml (repeatable)",
+    )
+    mitigate.add_argument(
+        "--together",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help="mitigations to try as one set, the first innermost (repeatable)",
+    )
+    mitigate.add_argument(
+        "--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)"
+    )
+    mitigate.add_argument(
+        "--out", type=Path, default=Path("calm-mitigate"), metavar="DIR", help="where to write (default calm-mitigate)"
+    )
+    mitigate.add_argument("--sample", metavar="N", help="at most so many cases (default 200)")
+    mitigate.add_argument("--repeats", metavar="K+M", help="clean and perturbed asks a case (default 4+2)")
+    mitigate.add_argument("--grid", action="store_true", help="also put each attack by injection to each set")
+    mitigate.add_argument("--attacks", metavar="WORD,...", help="with --grid: attacks whose names have one of these")
+    mitigate.add_argument("--plan", action="store_true", help="say what it will ask and cost; no call is made")
+    mitigate.add_argument("--max-calls", type=int, metavar="N", help="the most calls of all sets together")
+    mitigate.add_argument("--max-usd", type=float, metavar="X", help="the most to spend on all sets, in US dollars")
+    mitigate.add_argument("--max-minutes", type=float, metavar="M", help="the longest time")
+    mitigate.add_argument("--cache", choices=("on", "replay", "refresh", "off"), default="on", help="default on")
+    mitigate.add_argument(
+        "--cache-file",
+        type=Path,
+        default=Path(".calm/cache.sqlite"),
+        metavar="FILE",
+        help="default .calm/cache.sqlite",
+    )
+    mitigate.set_defaults(run=_mitigate, fit=False)
+
+
+def _mitigate(options: argparse.Namespace) -> int:
+    from calm.config import cases_from, judge_from
+    from calm.mitigating.study import cheapest, tried
+    from calm.mitigating.telling import render
+
+    keyless = options.cache == "replay"
+    judge = judge_from(options.judge, keyless=keyless)
+    _check(options)
+    sets = tried(judge, _sets(options), _reader(options, keyless=keyless))
+    cases = cases_from(options.cases, judge)
+    planner = planned(judge, options)
+    cases = list(planner.cases or cases)  # a conftest.py may have others
+    if planner.troubles:
+        raise ConfigError([f"{node}: {why}" for node, why in planner.troubles])
+    if options.plan:
+        print(printable(_plan(sets, planner, cases), "\n"))
+        return DONE
+    study = _study(judge, sets, planner, cases, options)
+    print(printable(render(study), "\n"))
+    for line in _written(study, options):
+        print(printable(line))
+    return DONE if cheapest(study) is not None else REFUSED
+
+
+def _check(options: argparse.Namespace) -> None:
+    """
+    Refuse options that cannot be.
+
+    Raises:
+        ConfigError: all of them.
+    """
+    problems = []
+    for name in ("max_calls", "max_usd", "max_minutes"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < float("inf"):
+            problems.append(f"--{name.replace('_', '-')}: expected an amount above 0, got {value!r}")
+    if options.attacks and not options.grid:
+        problems.append("--attacks: expected --grid with it")
+    if not options.sets and not options.together:
+        problems.append("--try: expected at least one mitigation, such as --try swap")
+    for given in options.pytest:
+        if given.startswith(_OWN):
+            name = given.partition("=")[0]
+            problems.append(f"{name}: has no effect on this command; its own options stand before --")
+    if options.out.exists() and not options.out.is_dir():
+        problems.append(f"--out: expected a folder, got the file {str(options.out)!r}")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _sets(options: argparse.Namespace) -> list[list[str]]:
+    """Return the sets to try, in the order given."""
+    alone = [[name.strip()] for given in options.sets for name in _COMMA.split(given) if name.strip()]
+    return alone + [[name.strip() for name in _COMMA.split(given) if name.strip()] for given in options.together]
+
+
+class _Reader:
+    """Makes the other judges that mitigations name, each once; a path is told from the judge's own file."""
+
+    def __init__(self, folder: Path, *, keyless: bool) -> None:
+        self._folder, self._keyless = folder, keyless
+        self._known: dict[str, Judge] = {}
+
+    def __call__(self, spec: str) -> Judge:
+        from calm.config import judge_from
+
+        if spec not in self._known:
+            path = self._folder / spec
+            self._known[spec] = judge_from(str(path) if path.is_file() else spec, keyless=self._keyless)
+        return self._known[spec]
+
+
+def _reader(options: argparse.Namespace, *, keyless: bool) -> _Reader:
+    return _Reader(Path(options.judge).parent if options.judge.endswith(".toml") else Path(), keyless=keyless)
+
+
+def _plan(sets: Sequence[Tried], planner: Planner, cases: Sequence[Case]) -> str:
+    """Return what each set takes by itself, and all of them together."""
+    from calm.mitigating.plan import plan_all
+    from calm.planning import Assumptions, dollars, duration
+
+    plan = plan_all(sets, planner.record, cases, planner.settings, Assumptions())
+    lines = ["Nothing was asked. Each set by itself, up to:"]
+    for one, _, most in plan.sets:
+        usd = "" if most.usd is None else f", {dollars(most.usd)} USD"
+        lines.append(f"  {one.label}: {most.calls} calls{usd}, {duration(most.seconds)}")
+    lines += [f"  {one.label}: not applicable: {one.reason}" for one in sets if one.judge is None]
+    usd = "" if plan.together.usd is None else f", {dollars(plan.together.usd)} USD"
+    lines.append(f"All together, a call that several make counted once, up to: {plan.together.calls} calls{usd}")
+    lines += [f"at least: {node} {why}; what it asks after that is not counted" for node, why in planner.floors]
+    return "\n".join(lines)
+
+
+def _study(
+    judge: Judge,
+    sets: Sequence[Tried],
+    planner: Planner,
+    cases: Sequence[Case],
+    options: argparse.Namespace,
+) -> Study:
+    """Ask all of it through one engine."""
+    from calm.caps import Caps
+    from calm.engine import Engine
+    from calm.mitigating.differences import differences
+    from calm.mitigating.gate import assess
+    from calm.mitigating.grid import attack_grid, attacks
+    from calm.mitigating.study import Study
+    from calm.store import Mode, Store
+    from calm.verdict import FAMILY
+
+    reader = _reader(options, keyless=options.cache == "replay")
+    caps = Caps(calls=options.max_calls, usd=options.max_usd, minutes=options.max_minutes)
+    engine = Engine(Store(options.cache_file, Mode(options.cache)), caps=caps)
+    settings = planner.settings
+    try:
+        figures = []
+        for one in sets:
+            if one.judge is None:
+                continue
+            if sys.stderr.isatty():
+                print(f"asking: {printable(one.label)}", file=sys.stderr)
+            figures.append(assess(one, planner.record, cases, settings, engine=engine, reader=reader))
+        grid: tuple[Cell, ...] = ()
+        if options.grid:
+            words = [word.strip() for word in (options.attacks or "").split(",") if word.strip()]
+            chosen = attacks(FAMILY[judge.task])
+            if words:
+                chosen = [(name, edit) for name, edit in chosen if any(word in name for word in words)]
+            if not chosen:
+                raise ConfigError(
+                    f"--attacks: expected words that stand in the name of an attack, got {options.attacks!r}"
+                )
+            grid = attack_grid(sets, cases, settings, engine, chosen)
+    finally:
+        engine.close()
+    left_out = tuple(one for one in sets if one.judge is None)
+    found = differences(figures)
+    crossed = ((one.suite, "compares several judges and authors") for one in planner.record if one.wanted is not None)
+    floors = (*planner.floors, *dict.fromkeys(crossed))
+    return Study(judge.name, tuple(figures), left_out, found, grid, floors)
+
+
+def _written(study: Study, options: argparse.Namespace) -> list[str]:
+    """Write the record, the report and the judge.toml; return what is to be said of them."""
+    from dataclasses import replace
+
+    from calm import audit
+    from calm.config import judge_from
+    from calm.mitigating.judge_toml import with_mitigations
+    from calm.mitigating.study import cheapest
+    from calm.mitigating.telling import body
+    from calm.reports import html
+
+    folder: Path = options.out
+    found = body(study)
+    record = folder / "mitigations.json"
+    audit.write_whole(record, [json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False), "\n"])
+    report = folder / "report.html"
+    shown = {key: value for key, value in found.items() if key in ("rows", "attack_grid")}
+    html.write(replace(study.bare.audit, extras={"mitigations": shown}), report)
+    told = [f"wrote {record} and {report}"]
+    best = cheapest(study)
+    if best is None or not best.tried.names:
+        return told
+    source = Path(options.judge)
+    if not options.judge.endswith(".toml"):
+        return [*told, f"in a judge.toml it is: [judge] mitigations = {json.dumps(list(best.tried.names))}"]
+    path = folder / "judge.toml"
+    text = source.read_bytes().decode("utf-8-sig")
+    audit.write_whole(path, [with_mitigations(text, best.tried.names, source, folder)])
+    again = judge_from(str(path), keyless=options.cache == "replay")
+    if again.fingerprint != best.audit.judge.fingerprint:
+        raise ConfigError(f"{path}: it is not the judge that was measured; add the mitigations to {source} by hand")
+    return [*told, f"wrote {path}, the judge that has it: run the gate with --calm-judge={path}"]

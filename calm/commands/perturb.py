@@ -1,0 +1,224 @@
+"""`calm perturb`: what a perturbation does to a case or a prompt, as a word diff; and which there are."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, get_args
+
+from calm.case import Case, Framing, digest
+from calm.commands import DONE, REFUSED
+from calm.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.errors import ConfigError, nearest
+from calm.verdict import FAMILIES, FAMILY, Family, Task
+from calm.wording import printable
+
+if TYPE_CHECKING:
+    from calm.reports.diff import Piece
+    from calm.templates import Prompt
+
+WHOLE = 10_000
+"""Characters shown around a change: enough to show texts of an ordinary length in full."""
+SHOWN_CASES = 400
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `perturb`."""
+    one = commands.add_parser("perturb", help="show what a perturbation changes, or list all perturbations")
+    one.add_argument("name", nargs="?", metavar="NAME", help="authority.cite_book, expand@3, or package.module:name")
+    one.add_argument("--list", action="store_true", help="list the perturbations, those of installed packages included")
+    one.add_argument("--bias", metavar="BIAS", help="with --list: only those of this bias")
+    one.add_argument("--expects", metavar="EXPECTS", help="with --list: only those that expect this")
+    one.add_argument("--task", metavar="TASK", help="whose cases or prompt to show (default: the first that it serves)")
+    one.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
+    one.add_argument("--case", metavar="ID", help="which case (default: the first that it applies to)")
+    one.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the edit (default 0)")
+    one.set_defaults(run=_perturb)
+
+
+def _perturb(options: argparse.Namespace) -> int:
+    if options.list == bool(options.name):
+        raise ConfigError("calm perturb: expected either the NAME of a perturbation or --list")
+    if options.list:
+        return _list(options)
+    from calm.catalogue import find_edit
+
+    edit = find_edit(options.name, "judge-model")
+    task = _task(options.task, edit.tasks)
+    print(printable(f"{edit.label} ({edit.bias}, expects {edit.expects}): {edit.summary}"))
+    return _show_prompt(edit, task, options.seed) if isinstance(edit, PromptEdit) else _show_case(edit, task, options)
+
+
+def _task(wanted: str | None, serves: Sequence[Family]) -> Task:
+    tasks: tuple[Task, ...] = get_args(Task)
+    if wanted is None:
+        return next(task for task in tasks if FAMILY[task] in serves)
+    for task in tasks:
+        if task == wanted:
+            return task
+    raise ConfigError(f"--task: unknown task {wanted!r}{nearest(wanted, tasks)}")
+
+
+# ------------------------------------------------------------------------------------------------------------ the list
+
+
+def _list(options: argparse.Namespace) -> int:
+    from calm.catalogue import entries
+
+    found = list(entries())
+    biases = sorted({e.edit.bias for e in found})
+    known: dict[str, list[str]] = {"bias": biases, "expects": [str(e) for e in Expects], "task": list(FAMILIES)}
+    wanted = {"bias": options.bias, "expects": options.expects, "task": options.task}
+    for name, value in wanted.items():
+        if value is not None and value not in known[name]:
+            raise ConfigError(f"--{name}: there is no such {name}{nearest(value, known[name])}")
+    found = [e for e in found if all(v is None or v in _traits(e.edit)[name] for name, v in wanted.items())]
+    rows = [(e.call, e.edit.bias, str(e.edit.expects), _tasks(e.edit.tasks), e.edit.summary) for e in found]
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(4)]
+    for row in rows:
+        print(printable("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]])))
+    count = len({row[1] for row in rows})
+    print(f"{len(rows)} perturbation{'s' * (len(rows) != 1)} of {count} bias{'es' * (count != 1)}")
+    return DONE if rows else REFUSED
+
+
+def _traits(edit: AnyEdit) -> dict[str, tuple[str, ...]]:
+    return {"bias": (edit.bias,), "expects": (str(edit.expects),), "task": edit.tasks}
+
+
+def _tasks(tasks: Sequence[Family]) -> str:
+    return "all" if tuple(tasks) == FAMILIES else ",".join(tasks)
+
+
+# ------------------------------------------------------------------------------------------------------------- a case
+
+
+def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
+    from calm.datasets import bundled, read_cases
+
+    cases = [c for file in options.cases for c in read_cases(file, task=task)] if options.cases else bundled(task)
+    if options.case is not None:
+        by_id = {c.id: c for c in cases}
+        if options.case not in by_id:
+            known = nearest(options.case, list(by_id)[:20])
+            raise ConfigError(f"--case: there is no case {options.case!r} among {len(cases)}{known}")
+        cases = [by_id[options.case]]
+    for case in cases[:SHOWN_CASES]:
+        for variant in edit.choices(case, options.seed):
+            aimed = _aimed(case, variant)
+            edited = variant.apply(aimed, options.seed)
+            if edited is not None:
+                _compare(aimed, edited, variant)
+                return DONE
+    where = f"case {cases[0].id!r}" if len(cases) == 1 else f"any of {len(cases[:SHOWN_CASES])} cases"
+    print(f"it does not apply to {where}")
+    return REFUSED
+
+
+def _aimed(case: Case, edit: Edit) -> Case:
+    """Return a case with the answer that the edit treats, by the gold label as far as there is one."""
+    ids = [a.id for a in case.answers]
+    weaker = next((i for i in ids if i != case.better), ids[0])
+    target = (case.better if case.better in ids else ids[0]) if edit.expects is Expects.WORSE else weaker
+    return replace(case.balanced("shown") if len(ids) > 1 else case, target=target)
+
+
+def _compare(before: Case, after: Case, edit: Edit) -> None:
+    print(printable(f"case {before.id}, {edit.label}, treated answer: {after.target}"), end="\n\n")
+    if before.shown and [a.id for a in before.shown] != [a.id for a in after.shown]:
+        _line("order", ", ".join(a.id for a in before.shown), ", ".join(a.id for a in after.shown))
+    _line("question", before.question, after.question)
+    old = {a.id: a for a in before.answers}
+    for answer in after.answers:
+        source = old.get(answer.id) or old.get(str(before.target))
+        earlier = source.text if source else ""
+        mark = " (treated)" if answer.id == after.target else ""
+        _line(f"answer {answer.id}{mark}", earlier, answer.text)
+        if answer.history != (source.history if source else ()):
+            _line(f"history of {answer.id}", "", "\n".join(answer.history))
+    told = {"notes", "bylines", "labels", "examples", "framing", "follow_ups", "reference", "fields", "criteria"}
+    for field in (f.name for f in fields(Case) if f.name in told):
+        left, right = getattr(before, field), getattr(after, field)
+        if left != right:
+            _line(field, _text(left), _text(right))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Framing):
+        return str(value)
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {text}" for key, text in value.items())
+    return "\n".join(map(str, value)) if isinstance(value, tuple) else str(value or "")
+
+
+# ----------------------------------------------------------------------------------------------------------- a prompt
+
+
+def _show_prompt(edit: PromptEdit, task: Task, seed: int) -> int:
+    from calm.prompts import bundled
+
+    prompt = bundled(task, "brackets")
+    case = Case(digest("prompt", task)[:8], "", ())
+    for variant in edit.choices(case, seed):
+        edited = variant.apply(prompt, case, seed)
+        if edited is not None:
+            print(f"the bundled prompt of task {task}, {variant.label}\n")
+            for name, left, right in _messages(prompt, edited):
+                _line(name, left, right)
+            return DONE
+    print(f"it does not apply to the bundled prompt of task {task}")
+    return REFUSED
+
+
+def _messages(before: Prompt, after: Prompt) -> Iterator[tuple[str, str, str]]:
+    count = max(len(before.messages), len(after.messages))
+    for i in range(count):
+        left = before.messages[i] if i < len(before.messages) else None
+        right = after.messages[i] if i < len(after.messages) else None
+        roles = " -> ".join(dict.fromkeys(m.role for m in (left, right) if m is not None))
+        yield f"message {i + 1} ({roles})", left.text if left else "", right.text if right else ""
+
+
+# ------------------------------------------------------------------------------------------------------------ the diff
+
+
+def _line(name: str, before: str, after: str) -> None:
+    """Print a text with what was taken out and put in."""
+    print(printable(f"-- {name}{'' if before != after else ' (unchanged)'}"))
+    text = printable(after, keep="\n") if before == after else _differences(before, after)
+    for line in text.split("\n"):
+        print(f"   {line}")
+
+
+def _differences(before: str, after: str) -> str:
+    from calm.reports.diff import compare
+
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    signs = {"gone": ("\x1b[31;9m", "\x1b[0m"), "new": ("\x1b[32;1m", "\x1b[0m")}
+    if not colour:
+        signs = {"gone": ("[-", "-]"), "new": ("{+", "+}")}
+    found = compare(before, after, context=WHOLE)
+    parts = []
+    for piece in _woven(found.old, found.new):
+        opening, closing = signs.get(piece.kind, ("", ""))
+        text = printable(piece.text, keep="\n") if piece.text else f"[... {piece.size} characters ...]"
+        parts.append(f"{opening}{text}{closing}")
+    return "".join(parts)
+
+
+def _woven(old: Sequence[Piece], new: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield what was taken out, then what was put in, between the pieces that both have in common."""
+    shared = ("same", "gap")
+    rest = iter(new)
+    for piece in old:
+        if piece.kind not in shared:
+            yield piece
+            continue
+        for other in rest:
+            yield other
+            if other.kind in shared:
+                break
+    yield from rest

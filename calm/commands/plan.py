@@ -1,0 +1,180 @@
+"""`calm plan`: what a run will ask and cost, and the sample that a budget allows; no call is made."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import importlib.util
+import io
+import os
+import shlex
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.catalogue import importable
+from calm.commands import DONE, JUDGES, REFUSED
+from calm.errors import ConfigError
+from calm.wording import printable
+
+if TYPE_CHECKING:
+    from calm.experiment import Design
+    from calm.planning import Assumptions, Budget, Fit
+    from calm.pytest_plugin.planner import Planner
+    from calm.wire import Judge
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `plan`."""
+
+    plan = commands.add_parser(
+        "plan",
+        help="say what a run will ask and cost; no call is made",
+        epilog="Options of pytest may follow after --.",
+    )
+    plan.add_argument("judge", metavar="JUDGE", help=JUDGES)
+    plan.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
+    plan.add_argument("--sample", metavar="N", help="at most so many cases (default 200; with --fit: all)")
+    plan.add_argument("--repeats", metavar="K+M", help="clean and perturbed asks a case (default 4+2)")
+    plan.add_argument("--output-tokens", type=int, default=200, metavar="N", help="tokens of a reply (default 200)")
+    plan.add_argument("--call-seconds", type=float, default=2.0, metavar="S", help="seconds a call (default 2)")
+    plan.add_argument("--fit", action="store_true", help="find the sample and repeats that a budget allows")
+    plan.add_argument("--max-usd", type=float, metavar="X", help="with --fit: the most to spend, in US dollars")
+    plan.add_argument("--max-minutes", type=float, metavar="M", help="with --fit: the longest time")
+    plan.add_argument(
+        "--noise", type=float, default=0.05, metavar="V", help="with --fit: share of asks in which the judge errs"
+    )
+    plan.set_defaults(run=_plan)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from calm import planning
+    from calm.config import cases_from, judge_from
+
+    assumptions, budget = _assumptions(options), _budget(options)
+    judge = judge_from(options.judge)
+    if options.cases:
+        cases_from(options.cases, judge)  # their faults are said here, before any test is collected
+    planner = planned(judge, options)
+    found = planner.survey(judge)
+    design = found.settings.design
+    if budget is None:
+        plan = planning.plan_of(found, len(found.cases), design, assumptions)
+        text, fits = planning.render(found, plan, assumptions), True
+    else:
+        one = planning.fit(found, budget, options.noise, _designs(options, design), assumptions)
+        text = f"{planning.render(found, one.plan, assumptions)}\n\n{planning.render_fit(one, budget, options.noise)}"
+        if fits := one.enough:
+            text += f"\n\n{_command(options, planner, one, budget)}"
+    print(printable(text, "\n"))
+    for node, reason in planner.troubles:
+        print(f"calm: not planned: {node}: {printable(reason)}", file=sys.stderr)
+    return DONE if fits and not planner.troubles else REFUSED
+
+
+def _assumptions(options: argparse.Namespace) -> Assumptions:
+    """
+    Return what a plan assumes.
+
+    Raises:
+        ConfigError: a number that cannot be, with its option.
+    """
+    from calm.planning import Assumptions
+
+    problems = []
+    if options.output_tokens < 1:
+        problems.append(f"--output-tokens: expected a whole number of at least 1, got {options.output_tokens}")
+    if not 0 < options.call_seconds < float("inf"):
+        problems.append(f"--call-seconds: expected a number above 0, got {options.call_seconds!r}")
+    if problems:
+        raise ConfigError(problems)
+    return Assumptions(options.output_tokens, options.call_seconds)
+
+
+def _budget(options: argparse.Namespace) -> Budget | None:
+    """
+    Return the budget to fit a run into, if one is asked for.
+
+    Raises:
+        ConfigError: an amount that cannot be, none at all, or one without `--fit`.
+    """
+    from calm.planning import Budget
+
+    amounts = {"--max-usd": options.max_usd, "--max-minutes": options.max_minutes}
+    given = {name: amount for name, amount in amounts.items() if amount is not None}
+    problems = [f"{n}: expected an amount above 0, got {a!r}" for n, a in given.items() if not 0 < a < float("inf")]
+    if not 0 <= options.noise < 0.5:
+        problems.append(f"--noise: expected a share of wrong asks from 0 to below 0.5, got {options.noise!r}")
+    if options.fit and not given:
+        problems.append("--fit: expected a budget, --max-usd or --max-minutes or both, got none")
+    if given and not options.fit:
+        problems.append(f"{next(iter(given))}: expected --fit with it, which finds the sample that the budget allows")
+    if problems:
+        raise ConfigError(problems)
+    return Budget(options.max_usd, options.max_minutes) if options.fit else None
+
+
+def planned(judge: Judge, options: argparse.Namespace) -> Planner:
+    """
+    Run the shipped suites, or the paths given, with probes that ask nothing; show nothing of it unless it fails.
+
+    Raises:
+        ConfigError: no probe could be planned.
+    """
+    import pytest
+
+    from calm import suites
+    from calm.pytest_plugin.planner import Planner
+
+    planner = Planner(judge)
+    sample = options.sample or ("1000000000" if options.fit else None)
+    distributed = importlib.util.find_spec("xdist") is not None and "no:xdist" not in options.pytest
+    arguments = [
+        "--import-mode=importlib",
+        f"--rootdir={Path.cwd()}",
+        "-c",
+        os.devnull,
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning",
+        "-o",  # what is run if no path is given
+        f"testpaths={shlex.quote(glob.escape(suites.__path__[0]))}",
+        *(f"--calm-cases={file}" for file in options.cases),
+        *([f"--calm-sample={sample}"] if sample else []),
+        *([f"--calm-repeats={options.repeats}"] if options.repeats else []),
+        *options.pytest,
+        *(["-n0"] if distributed else []),  # what is recorded stays in this process
+    ]
+    told = io.StringIO()
+    with importable(Path.cwd()), redirect_stdout(told), redirect_stderr(told):
+        status = pytest.main(arguments, plugins=[planner])
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record:
+        said = told.getvalue().strip() or "no test uses `probe`"
+        raise ConfigError(f"nothing could be planned, as pytest ended with status {int(status)}:\n{said}")
+    return planner
+
+
+def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
+    """Return the designs to try: the one that is given, else the default and the cheapest that shows noise."""
+    from calm.experiment import Design
+
+    chosen = options.repeats or any(option.startswith("--calm-repeats") for option in options.pytest)
+    return [given] if chosen else [Design(4, 2), Design(2, 2)]
+
+
+def _command(options: argparse.Namespace, planner: Planner, one: Fit, budget: Budget) -> str:
+    """Return the command line that runs what fits."""
+    own = [option for option in options.pytest if not option.startswith(("--calm-sample", "--calm-repeats"))]
+    words = [
+        "pytest",
+        *([] if planner.paths else ["--pyargs", "calm.suites"]),
+        *own,
+        f"--calm-judge={options.judge}",
+        *(f"--calm-cases={file}" for file in options.cases),
+        f"--calm-sample={one.sample}",
+        f"--calm-repeats={one.design}",
+        *([f"--calm-max-usd={budget.usd:g}"] if budget.usd is not None else []),
+    ]
+    return shlex.join(words)

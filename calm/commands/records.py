@@ -1,0 +1,66 @@
+"""`calm accept` and `calm compare`: what is done with the records of runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import suppress
+from pathlib import Path
+from shutil import get_terminal_size
+
+from calm.audit import Audit
+from calm.commands import DONE, REFUSED
+from calm.errors import ConfigError
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `accept` and `compare`."""
+    accept = commands.add_parser("accept", help="write a reviewed baseline from the results of a run")
+    accept.add_argument("results", metavar="RESULTS", help="a file that --calm-results wrote")
+    accept.add_argument("-o", "--out", default="baseline.json", metavar="FILE", help="default baseline.json")
+    accept.set_defaults(run=_accept)
+
+    compare = commands.add_parser("compare", help="say what changed between the results of two runs")
+    compare.add_argument("old", metavar="OLD", help="results or a baseline")
+    compare.add_argument("new", metavar="NEW", help="results or a baseline")
+    compare.add_argument("-o", "--out", metavar="FILE.html", help="also write the comparison as a page")
+    compare.add_argument("--lines", type=int, default=40, metavar="N", help="lines a part (default 40)")
+    compare.set_defaults(run=_compare)
+
+
+def _accept(options: argparse.Namespace) -> int:
+    from calm.audit import read
+    from calm.baseline import write_baseline
+
+    try:
+        write_baseline(read(Path(options.results)), Path(options.out))
+    except ConfigError as error:
+        print(f"calm: {error}", file=sys.stderr)
+        return REFUSED
+    print(f"wrote {options.out}: review it, keep it under version control, use it with --calm-baseline={options.out}")
+    return DONE
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from calm.compare import compare, render_text
+
+    old, new = (_record(Path(name)) for name in (options.old, options.new))
+    found = compare(old, new)
+    print(render_text(found, get_terminal_size().columns, lines=options.lines))
+    if options.out:
+        from calm.reports import comparison
+
+        comparison.write(found, old, new, Path(options.out))
+        print(f"wrote {options.out}")
+    return DONE
+
+
+def _record(path: Path) -> Audit:
+    """Return an audit from a results file or a baseline."""
+    from calm.audit import read
+    from calm.baseline import SCHEMA, read_baseline
+
+    with suppress(OSError, UnicodeDecodeError):
+        if f'"{SCHEMA}"' in path.read_text("utf-8")[:200]:
+            return read_baseline(path)
+    return read(path)

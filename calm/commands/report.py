@@ -1,0 +1,123 @@
+"""`calm report`: the record of a run as a page, a summary, SARIF or a table, later and elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from calm.audit import Audit
+from calm.commands import CONFIGURATION, DONE, REFUSED
+from calm.errors import ConfigError
+
+FORMATS = ("html", "markdown", "sarif", "csv", "parquet", "json")
+SUFFIXES = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".sarif": "sarif",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".json": "json",
+}
+DEFAULTS = {
+    "html": "report.html",
+    "markdown": "summary.md",
+    "sarif": "results.sarif",
+    "csv": "trials.csv",
+    "parquet": "trials.parquet",
+    "json": "published.json",
+}
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `report`."""
+    report = commands.add_parser("report", help="show the results of a run in another form, later and elsewhere")
+    report.add_argument("results", metavar="RESULTS", help="a file that --calm-results wrote; its texts lie beside it")
+    report.add_argument("-o", "--out", default=None, metavar="FILE", help="default report.html, summary.md, ...")
+    report.add_argument(
+        "--format", choices=FORMATS, default=None, metavar="FORMAT", help=f"{', '.join(FORMATS)}; default: as FILE ends"
+    )
+    report.add_argument(
+        "--texts", choices=("full", "none"), default="full", metavar="full|none", help="none: leave every text out"
+    )
+    report.add_argument("--limit", type=int, default=None, metavar="BYTES", help="of a summary (default 1048576)")
+    report.set_defaults(run=_report)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from calm.audit import read, texts_path
+    from calm.redaction import without_texts
+
+    source = Path(options.results)
+    form = options.format or SUFFIXES.get(Path(options.out or "report.html").suffix.lower())
+    if form is None:
+        wanted = ", ".join(SUFFIXES)
+        print(f"calm: expected --format, or a FILE that ends in {wanted}, got {options.out!r}", file=sys.stderr)
+        return REFUSED
+    if options.limit is not None and form != "markdown":
+        print(f"calm: --limit: only a summary has one, got --format={form}", file=sys.stderr)
+        return REFUSED
+    target = Path(options.out or DEFAULTS[form])
+    taken = {source.absolute(), texts_path(source).absolute()}
+    if {target.absolute(), texts_path(target).absolute()} & taken:
+        print(f"calm: expected another file than the results, got {str(target)!r}", file=sys.stderr)
+        return REFUSED
+    try:
+        audit = read(source)
+        missing = "" if options.texts == "none" else without(audit, source)
+        audit = without_texts(audit) if options.texts == "none" else noting(audit, missing)
+        _writer(form, options.limit, texts=options.texts == "full")(audit, target)
+    except ConfigError as error:
+        print(f"calm: {error}", file=sys.stderr)
+        return CONFIGURATION
+    if missing:
+        print(f"calm: {missing}", file=sys.stderr)
+    for note in audit.run.notes:
+        if "did not run" in note or "interrupted" in note:
+            from calm.wording import lines
+
+            print(f"calm: {lines(note, 0)[0]}", file=sys.stderr)
+    print(f"wrote {target}")
+    return DONE
+
+
+def without(audit: Audit, source: Path) -> str:
+    """Return what to say where a record has no texts beside it, though it should have."""
+    from calm.audit import texts_path
+    from calm.redaction import NOTE
+
+    beside = texts_path(source)
+    if beside.exists() or NOTE in audit.run.notes:
+        return ""
+    return f"the texts of this run were not found: {beside.name} does not lie beside {source.name}"
+
+
+def noting(audit: Audit, note: str) -> Audit:
+    """Return an audit whose notes say one thing more, so that every form of it says so."""
+    if not note:
+        return audit
+    return replace(audit, run=replace(audit.run, notes=tuple(dict.fromkeys([*audit.run.notes, note]))))
+
+
+def _writer(form: str, limit: int | None, *, texts: bool) -> Callable[[Audit, Path], None]:
+    from calm import audit as record
+    from calm.reports import html, markdown, sarif, tables
+
+    def summary(audit: Audit, path: Path) -> None:
+        markdown.write(audit, path, limit=markdown.SUMMARY if limit is None else limit)
+
+    def published(audit: Audit, path: Path) -> None:
+        record.write(audit, path, texts=texts)
+
+    writers: Mapping[str, Callable[[Audit, Path], None]] = {
+        "html": html.write,
+        "markdown": summary,
+        "sarif": lambda audit, path: sarif.write(audit, path, root=Path.cwd()),
+        "csv": tables.write_csv,
+        "parquet": tables.write_parquet,
+        "json": published,
+    }
+    return writers[form]

@@ -1,0 +1,173 @@
+"""`calm self-preference`: put judges to answers of known authors, and say which of them prefer their own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import DONE, JUDGES, REFUSED
+from calm.commands.answer import add_caps, refuse_impossible
+from calm.errors import ConfigError, EstimateError
+from calm.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from calm.case import Case
+    from calm.crossing import Crossed, Crossing, Tables
+    from calm.selfpreference.report import JudgeRow, SelfPreference
+    from calm.wire import Json, Judge
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `self-preference`."""
+    own = commands.add_parser("self-preference", help="put every judge to the answers of every author, once each")
+    own.add_argument("judges", nargs="+", metavar="JUDGE", help=f"{JUDGES}; several of one kind of verdict")
+    own.add_argument("--cases", action="append", default=[], metavar="FILE", help="answers (see `calm answer`)")
+    own.add_argument("-o", "--out", metavar="FILE.json", help="write the figures with all verdicts")
+    own.add_argument("--sample", type=int, metavar="N", help="at most so many questions (default: all)")
+    own.add_argument(
+        "--seed", type=int, default=0, metavar="I", help="seed of the sample and the intervals (default 0)"
+    )
+    own.add_argument("--plan", action="store_true", help="say what it would ask and cost, and ask nothing")
+    own.add_argument("--perplexity", action="store_true", help="also fetch how likely each judge finds each answer")
+    add_caps(own)
+    own.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from calm import crossing
+    from calm.config import judge_from
+
+    refuse_impossible(options)
+    judges = [judge_from(spec) for spec in options.judges]
+    if len(judges) == 1 and isinstance(judges[0], crossing.Tabled):
+        tables = crossing.recorded_tables(judges[0])
+        return _tell(tables, tables.report(options.seed), None, options)
+    try:
+        arranged = crossing.arrange(
+            [crossing.member_of(judge) for judge in judges],
+            _cases(options, judges[0]),
+            sample=options.sample,
+            seed=options.seed,
+        )
+    except EstimateError as error:
+        raise ConfigError(str(error)) from error
+    if options.plan:
+        return _plan(arranged)
+    return _asked(arranged, options)
+
+
+def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
+    from calm.config import cases_from
+
+    if not options.cases:
+        raise ConfigError("--cases: expected a file of answers, which `calm answer` writes, got none")
+    return cases_from(options.cases, judge)
+
+
+def _plan(arranged: Crossing) -> int:
+    from calm import planning
+
+    found = planning.survey_cross(arranged)
+    print(printable(planning.render(found, planning.plan_of(found, len(found.cases), found.settings.design)), "\n"))
+    return DONE
+
+
+def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
+    from calm import crossing
+    from calm.caps import Caps
+    from calm.commands.rewrite import _bill
+    from calm.engine import Engine
+    from calm.likelihood import curves_of
+    from calm.store import Mode, Store
+
+    store = Store(Path(options.cache_file), Mode.ON)
+    engine = Engine(store, caps=Caps(calls=options.max_calls, usd=options.max_usd))
+    try:
+        crossed = crossing.ask(arranged, engine)
+        curves, without = curves_of(crossed, engine) if options.perplexity else ({}, {})
+        bill = _bill(engine)
+    finally:
+        engine.close()
+    try:
+        tables = crossing.tables_of(crossed)
+        figures = tables.report(options.seed, curves=curves)
+    except EstimateError as error:
+        print(printable(f"nothing to say of self-preference: {error}; {crossed.missing}; {bill}"))
+        return REFUSED
+    status = _tell(tables, figures, crossed, options)
+    for model, reason in without.items():
+        print(printable(f"no perplexity of {model}: {reason}"))
+    print(printable(bill))
+    if crossed.missing:
+        print(printable(f"incomplete: {crossed.missing}; run the same command again to go on"))
+        return REFUSED
+    return status
+
+
+def _tell(tables: Tables, figures: SelfPreference, crossed: Crossed | None, options: argparse.Namespace) -> int:
+    from calm import crossing
+    from calm.audit import write_whole
+
+    body = crossing.record(figures, tables, crossed, options.seed)
+    print(printable(summary(figures, body), "\n"))
+    if options.out:
+        write_whole(Path(options.out), [json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False), "\n"])
+        print(printable(f"wrote {options.out}"))
+    return DONE if any(row.corrected for row in figures.rows) else REFUSED
+
+
+SHOWN = {
+    "self_preference_ratio": "ratio",
+    "self_preference_excess": "excess",
+    "hspp_self_rubric": "HSPP",
+    "mra": "MRA",
+    "own": "own",
+    "received": "received",
+    "given": "given",
+    "gap": "gap",
+}
+"""The figures that the terminal shows, corrected ones first; the file holds all."""
+
+
+def summary(figures: SelfPreference, body: Mapping[str, Json]) -> str:
+    """Return a table for a terminal: a row a judge, then what is missing and why, and how far the judges agree."""
+    there = {name for row in figures.rows for name in (*row.corrected, *row.published)}
+    names = [name for name in SHOWN if name in there]
+    head = ("judge", "family", *(SHOWN[name] for name in names))
+    rows = [head, *((row.judge, row.family, *(_figure(row, name) for name in names)) for row in figures.rows)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    why = {reason: row.judge for row in figures.rows for name, reason in row.reasons.items() if name in SHOWN}
+    lines += [f"{judge}: {reason}" for reason, judge in why.items()]
+    lines += [str(leak) for leak in figures.leaks]
+    return "\n".join([f"{figures.items} questions, {figures.kind} verdicts", *lines, *_agreed(body)])
+
+
+def _figure(row: JudgeRow, name: str) -> str:
+    if name in row.corrected:
+        found = row.corrected[name]
+        return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    value = row.published.get(name)
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _agreed(body: Mapping[str, Json]) -> list[str]:
+    panel = body.get("panel")
+    if not isinstance(panel, dict) or not panel["agreement"]:
+        return []
+    agreement, left = panel["agreement"], panel["leave_one_out"]
+    assert isinstance(agreement, dict)
+    assert isinstance(left, list)
+    told = [f"{name} {value:.2f}" for name, value in agreement.items() if isinstance(value, float)]
+    lines = [f"agreement of the judges: {', '.join(told)}"] if told else []
+    for one in left:
+        assert isinstance(one, dict)
+        tau = one["tau"]
+        if isinstance(tau, float) and tau < 1:
+            without = f"without {one['judge']} the ranking of the authors is another one"
+            lines.append(f"{without}: tau {tau:.2f}, best {one['best']}")
+    return lines

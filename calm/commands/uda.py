@@ -1,0 +1,241 @@
+"""`calm uda train`, `calm uda apply`: align the ratings of several judges, without labels."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from calm.commands import DONE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from calm.uda.comparisons import Comparisons
+    from calm.uda.elo import Floats
+    from calm.uda.training import Progress, Settings, State
+
+EMBEDDERS = "hashed[:DIMS], sentence-transformers:MODEL, openai:MODEL"
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `uda train` and `uda apply`."""
+    uda = commands.add_parser("uda", help="align the ratings of several judges, without labels")
+    verbs = uda.add_subparsers(required=True, metavar="VERB")
+    _add_train(verbs)
+    _add_apply(verbs)
+
+
+def _add_train(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    train = verbs.add_parser("train", help="train a network on comparisons; report on those held out")
+    _add_inputs(train)
+    train.add_argument("--embed", default="hashed:64", metavar="NAME", help=f"{EMBEDDERS} (default hashed:64)")
+    train.add_argument("-o", "--out", type=Path, default=Path("uda.safetensors"), metavar="FILE", help="the model file")
+    train.add_argument(
+        "--without-own", action="store_true", help="do not look at the judges' own answers (the ablation)"
+    )
+    train.add_argument(
+        "--hidden", default="256,64", metavar="N,N", help="hidden layers (default 256,64; paper 2048,512,64)"
+    )
+    train.add_argument("--epochs", type=int, default=80, metavar="N", help="steps over all comparisons (default 80)")
+    train.add_argument("--learning-rate", type=float, default=1e-4, metavar="X", help="default 0.0001")
+    train.add_argument("--validation", type=float, default=0.3, metavar="V", help="share held out (default 0.3)")
+    train.add_argument("--seed", type=int, default=42, metavar="I", help="default 42")
+    train.add_argument("--k", type=float, default=32.0, metavar="X", help="K-factor of the ratings (default 32)")
+    train.add_argument(
+        "--base", type=float, default=math.e, metavar="X", help="base of the ratings (default e; chess 10)"
+    )
+    train.add_argument(
+        "--checkpoint", type=Path, metavar="FILE", help="write the state here, and go on from it if it is there"
+    )
+    train.add_argument("--every", type=int, default=10, metavar="N", help="epochs between checkpoints (default 10)")
+    train.add_argument(
+        "--leave-one-out", action="store_true", help="also train without each judge and apply to that judge"
+    )
+    train.set_defaults(run=_train)
+
+
+def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    apply = verbs.add_parser("apply", help="rate with a trained network; report before and after")
+    apply.add_argument("model", type=Path, metavar="MODEL", help="a file that `calm uda train` wrote")
+    _add_inputs(apply)
+    apply.add_argument("--embed", metavar="NAME", help=f"{EMBEDDERS} (default: what the model was trained with)")
+    apply.set_defaults(run=_apply)
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("comparisons", type=Path, metavar="FILE", help="comparisons as JSON Lines or .csv")
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="answers as JSON Lines or .csv: prompt, model, text"
+    )
+    parser.add_argument("--gold", type=Path, metavar="FILE.json", help="true ratings by model, to report against")
+    parser.add_argument("--report", type=Path, metavar="FILE.json", help="also write the report for machines")
+    parser.add_argument("--base-url", metavar="URL", help="address of the embedding server (openai:...)")
+
+
+def _train(options: argparse.Namespace) -> int:
+    from calm.uda.checkpoint import Model, save_model
+    from calm.uda.comparisons import read, read_gold, split
+    from calm.uda.elo import Elo
+    from calm.uda.embeddings import embedder
+    from calm.uda.training import Settings, apply
+
+    settings = Settings(
+        hidden=_hidden(options.hidden),
+        epochs=options.epochs,
+        learning_rate=options.learning_rate,
+        validation=options.validation,
+        own=not options.without_own,
+        seed=options.seed,
+        elo=Elo(k=options.k, base=options.base),
+    )
+    embed = embedder(options.embed, base_url=options.base_url)
+    gold = read_gold(options.gold) if options.gold else None
+    data = read(options.comparisons, options.answers, embed)
+    state = _trained(data, settings, options)
+    save_model(options.out, Model(state.best, settings, data.dims, embed.name))
+    held_out = split(data, settings.validation)[1]
+    made = _reported(held_out, *apply(state.best, held_out, settings), gold)
+    made["training"] = {
+        "comparisons": len(data),
+        "held_out": len(held_out),
+        "epochs": state.epoch,
+        "best_epoch": state.best_epoch,
+        "validation_loss": state.best_loss,
+        "own_answers": settings.own,
+        "seed": settings.seed,
+        "embedder": embed.name,
+    }
+    if options.leave_one_out:
+        made["leave_one_judge_out"] = _left_out(data, settings, gold)
+    print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")
+    _tell(made, options.report)
+    print(f"\nmodel: {options.out}")
+    return DONE
+
+
+def _apply(options: argparse.Namespace) -> int:
+    from calm.errors import ConfigError
+    from calm.uda.checkpoint import load_model
+    from calm.uda.comparisons import read, read_gold
+    from calm.uda.embeddings import embedder
+    from calm.uda.training import apply
+
+    model = load_model(options.model)
+    if options.embed and options.embed != model.embedder:
+        raise ConfigError(
+            f"expected the embedder of the model, {model.embedder!r}, got --embed={options.embed!r}; "
+            f"leave --embed out, or train again"
+        )
+    gold = read_gold(options.gold) if options.gold else None
+    data = read(options.comparisons, options.answers, embedder(model.embedder, base_url=options.base_url))
+    made = _reported(data, *apply(model.params, data, model.settings), gold)
+    print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
+    _tell(made, options.report)
+    return DONE
+
+
+def _trained(data: Comparisons, settings: Settings, options: argparse.Namespace) -> State:
+    from calm.errors import ConfigError
+    from calm.uda.checkpoint import load_state, save_state
+    from calm.uda.training import train
+
+    path: Path | None = options.checkpoint
+    if options.every < 1:
+        raise ConfigError(f"expected epochs between checkpoints of 1 or more, got every={options.every}")
+
+    def keep(state: State) -> None:
+        if path is not None and (state.epoch % options.every == 0 or state.epoch == settings.epochs):
+            save_state(path, state, settings, data)
+
+    begun = load_state(path, settings, data) if path is not None and path.exists() else None
+    if begun is not None:
+        print(f"calm: going on from {path}, epoch {begun.epoch}", file=sys.stderr)
+    return train(data, settings, state=begun, show=_show, keep=keep)
+
+
+def _show(progress: Progress) -> None:
+    """Tell the progress: on a terminal in one line that changes, else every tenth epoch."""
+    line = (
+        f"epoch {progress.epoch} of {progress.epochs}: loss {progress.training_loss:.1f}, held out "
+        f"{progress.validation_loss:.1f}, best {progress.best_loss:.1f}"
+    )
+    last = progress.epoch == progress.epochs
+    if sys.stderr.isatty():
+        print(f"\r{line}", end="\n" if last else "", file=sys.stderr, flush=True)
+    elif last or progress.epoch % 10 == 0:
+        print(line, file=sys.stderr)
+
+
+def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] | None) -> dict[str, object]:
+    """
+    Return how each judge fares with a network that was trained without it, against the baseline of all other judges.
+
+    A judge is rated over all of its comparisons; none of them was trained on.
+    """
+    import numpy as np
+
+    from calm.uda.consensus import correlation, squared_error
+    from calm.uda.training import apply, train
+
+    found: dict[str, object] = {}
+    known = [m for m, name in enumerate(data.models) if gold and name in gold]
+    for judge, name in enumerate(data.judges):
+        print(f"calm: training without {name!r}", file=sys.stderr)
+        state = train(data.without_judge(judge), settings)
+        before, after = apply(state.best, data, settings)
+        others = np.delete(before, judge, axis=0).mean(axis=0)
+        sides: dict[str, object] = {}
+        for side, ratings in (("before", before[judge]), ("after", after[judge])):
+            figures = {
+                "correlation_with_others": correlation(ratings, others),
+                "squared_error_to_others": squared_error(ratings, others),
+            }
+            if gold and len(known) >= 3:
+                figures["correlation_with_gold"] = correlation(
+                    ratings[known], np.array([gold[data.models[m]] for m in known])
+                )
+            sides[side] = figures
+        found[name] = sides
+    return found
+
+
+def _reported(data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None) -> dict[str, object]:
+    from calm.uda.report import report
+
+    return report(before, after, data.judges, data.models, gold=gold, rng=Random(0))
+
+
+def _tell(made: Mapping[str, object], path: Path | None) -> None:
+    from calm.uda.report import table
+    from calm.wording import printable
+
+    print(printable(table(made), keep="\n"))
+    left_out = made.get("leave_one_judge_out")
+    if isinstance(left_out, dict):
+        print("\ntrained without the judge, then applied to it: correlation with the other judges before and after")
+        for name, sides in left_out.items():
+            was, now = (sides[side]["correlation_with_others"] for side in ("before", "after"))
+            print(printable(f"  {name}: {_number(was)} {_number(now)}"))
+    if path is not None:
+        from calm.uda.checkpoint import write_whole
+
+        write_whole(path, (json.dumps(made, indent=1, allow_nan=False) + "\n").encode("utf-8", "backslashreplace"))
+        print(f"\nreport: {path}")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _hidden(text: str) -> tuple[int, ...]:
+    from calm.errors import ConfigError
+
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise ConfigError(f"expected hidden layers as whole numbers with commas, got --hidden={text!r}") from error

@@ -1,0 +1,333 @@
+"""
+The pytest plugin: options, the fixtures `judge`, `cases` and `probe`, and what a run reports.
+
+It is loaded in every pytest run of its environment, so nothing but pytest is imported before a probe is used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from calm.pytest_plugin import options
+from calm.pytest_plugin.collector import Collector
+from calm.pytest_plugin.options import (
+    asked,
+    case_files,
+    commanded,
+    distributed,
+    flag,
+    given,
+    indented,
+    is_named,
+    is_worker,
+    lookahead_of,
+    option,
+)
+from calm.pytest_plugin.privacy import private, veil_assertion, veil_findings, veil_report
+from calm.pytest_plugin.session import (
+    CALLED,
+    CASES,
+    PROBE,
+    SESSION,
+    SUBJECT,
+    Session,
+    ahead_of,
+    asks_of,
+    cases_of,
+    check_options,
+    engine_of,
+    figures_of,
+    gate_of,
+    handed_on,
+    judge_of,
+    peers_of,
+    refuse_other_than_a_judge,
+    setup_of,
+    speaker,
+    subject_of,
+    wanted_of,
+)
+from calm.pytest_plugin.trace import MARKER, Tracer, probed, trace
+
+if TYPE_CHECKING:
+    from calm.audit import Finding
+    from calm.case import Case
+    from calm.probe import Probe
+    from calm.wire import Judge
+
+
+EXTRA = "calm_every_variant"
+"""The marker of probes beyond the default gate."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options, each also as an ini setting."""
+    options.add_to(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let a plan, which asks nothing, be made in this process and not by workers of xdist."""
+    if flag(config, "plan") and hasattr(config.option, "numprocesses"):
+        config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """
+    Check what can be checked before any test is collected, once, in the process that the user sees.
+
+    What only stands in an ini file waits until a probe was collected, so that other runs of a project owe it nothing;
+    but with xdist no process sees both the tests and the user.
+    """
+    config.stash[SESSION] = Session(config)
+    config.addinivalue_line("markers", "calm(lookahead=False): ask this test when it runs, not ahead of it")
+    config.addinivalue_line("markers", 'calm(repeats="2+1"): asks a case of this test, whatever --calm-repeats says')
+    config.addinivalue_line("markers", f"{EXTRA}: asked with --calm-every-variant, or if its file is named")
+    config.addinivalue_line("markers", f"{EXTRA}(folder=True): asked only if its folder or file is named")
+    if is_worker(config):
+        return
+    config.pluginmanager.register(Collector(config), "calm-collector")
+    if flag(config, "plan"):
+        from calm.pytest_plugin.planner import Shown
+
+        config.pluginmanager.register(Shown(), "calm-planner")
+    if not (config.option.help or config.option.version) and (commanded(config) or distributed(config)):
+        _preflight(config)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Check what stands in an ini file, if there is a probe that needs it."""
+    config = session.config
+    probed = any("probe" in getattr(item, "fixturenames", ()) for item in session.items)
+    if probed and not is_worker(config) and not distributed(config):
+        _preflight(config)
+
+
+def _preflight(config: pytest.Config) -> None:
+    session = config.stash[SESSION]
+    if session.checked or not asked(config):
+        return
+    session.checked = True
+    from calm.errors import CalmError
+
+    try:
+        check_options(config)
+        if given(config, "judge") or case_files(config):
+            judge = judge_of(config)
+            if given(config, "peers"):
+                peers_of(config, judge)
+            if case_files(config):  # the bundled ones wait: a conftest.py may have other ones
+                cases_of(config, judge)
+            if judge.endpoints and not config.option.collectonly and not flag(config, "plan"):
+                engine_of(config).greet(judge)
+    except CalmError as error:
+        raise pytest.UsageError(indented(str(error))) from error
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out a probe beyond the default gate, unless all variants are asked for or it was named."""
+    marker = item.get_closest_marker(EXTRA)
+    if marker is None:
+        return
+    folder = bool(marker.kwargs.get("folder", False))
+    if not folder and flag(item.config, "every-variant"):
+        return
+    if not is_named(item, folder=folder):
+        how = "if its folder or file is named" if folder else "with --calm-every-variant, or if its file is named"
+        pytest.skip(f"beyond the default gate: asked {how}")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Let the questions of all tests be asked together, those of the first tests first."""
+    config, option = session.config, session.config.option
+    # --setup-show: a trace would make the session fixtures where nobody sees it
+    idle = option.collectonly or option.setupshow or option.setupplan or getattr(option, "trace", False)
+    items = [] if idle or session.testsfailed or not lookahead_of(config) else probed(session)
+    ours = config.stash[SESSION]
+    if items := [item for item in items if _foreseeable(item)]:
+        ours.tracing = True
+        try:
+            for _ in trace(session, items, Tracer()):
+                pass
+        finally:
+            ours.tracing = False
+    try:
+        return (yield)
+    finally:
+        if ours.ahead is not None:
+            ours.ahead.stop()
+            if ours.engine is not None:
+                ours.engine.stop()  # another worker may wait for what this one has in flight
+
+
+def _foreseeable(item: pytest.Item) -> bool:
+    return all(marker.kwargs.get("lookahead", True) for marker in item.iter_markers(MARKER))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hand the workers of xdist what the first live call found, and have the cache file made before they open it."""
+    if not asked(node.config):
+        return
+    from calm.errors import CalmError
+
+    try:
+        engine = engine_of(node.config)
+    except CalmError as error:
+        raise pytest.UsageError(indented(str(error))) from error
+    node.workerinput |= handed_on(engine, node.config)
+
+
+@pytest.fixture(scope="session")
+def judge(pytestconfig: pytest.Config) -> Judge:
+    """The judge under audit: `--calm-judge`, unless a conftest.py overrides this fixture."""
+    return judge_of(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def cases(pytestconfig: pytest.Config, judge: Judge) -> Sequence[Case]:
+    """The cases it is asked about: `--calm-cases`, or the bundled ones, unless a conftest.py overrides this fixture."""
+    refuse_other_than_a_judge(judge)
+    return cases_of(pytestconfig, judge)
+
+
+@pytest.fixture
+def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[Probe]:
+    """Ask the judge about edited cases: `assert probe(edit).proves(net_robustness >= 0.95)`."""
+    from calm.probe import Node, Probe
+
+    config, item = request.config, request.node
+    if any(cases is own for own in config.stash.get(CASES, {}).values()):
+        cases = cases_of(config, judge)  # pytest keeps one value of a session fixture, though folders have other judges
+    setup = setup_of(config, judge, cases, asks_of(item))
+    item.stash[SUBJECT] = subject_of(config, judge, setup.cases, setup.design)
+    node = Node(item.nodeid, item.path.stem.removeprefix("test_").replace("_", "-"))
+    undecided: Any = option(config, "undecided")
+    every = flag(config, "every-variant")
+    tracing = config.stash[SESSION].tracing
+    made = Probe(
+        setup,
+        node,
+        undecided=undecided,
+        every_variant=every,
+        gate=gate_of(config),
+        say=speaker(config),
+        ahead=ahead_of(config, judge),
+        tracing=tracing,
+        wanted=partial(wanted_of, config, judge, tuple(cases)),
+    )
+    if tracing:
+        yield made
+        return
+    item.stash[PROBE] = made
+    if CALLED in item.stash:  # a test may run again
+        del item.stash[CALLED]
+    yield made
+    if item.stash.get(CALLED, False) and (complaint := made.complaint()):
+        pytest.fail(complaint, pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Let the findings of a test travel with its report, and say what kind of failure it is."""
+    report = yield
+    if item.config.stash[SESSION].tracing:
+        return report
+    made = item.stash.get(PROBE, None)
+    veiled = private(item.config) and "probe" in getattr(item, "fixturenames", ())
+    if veiled:
+        veil_report(item, call.excinfo, report, made)
+    if call.excinfo is not None and report.when == "setup" and "probe" in getattr(item, "fixturenames", ()):
+        _say_fault(item, call.excinfo, report)
+    if made is None or report.when != "call":
+        return report
+    item.stash[CALLED] = report.passed and item.stash.get(CALLED, True)  # its subtests were reported before it
+    if veiled:
+        veil_findings(made)
+    from dataclasses import replace
+
+    from calm.audit import finding_to_json, texts_to_json
+    from calm.claims import Outcome
+    from calm.wording import value
+
+    reason = getattr(report, "wasxfail", None)
+    findings: list[Finding] = made.findings
+    if reason is not None:
+        why = f"xfail: {reason}" if reason else "xfail"
+        findings = [replace(f, accepted=why) if f.red and f.outcome is not Outcome.INCOMPLETE else f for f in findings]
+    properties = [(f.key, f"{f.outcome.value} {value(f)}") for f in findings]
+    item.user_properties += [p for p in properties if p not in item.user_properties]  # read at teardown, for JUnit
+    red = {f.outcome for f in findings if f.red}
+    kind = ""
+    if report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
+        bad = next((p for p in made.proofs if not p.holds), None)
+        if bad is not None:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            if crash is not None:
+                crash.message = repr(bad)
+            if veiled:
+                veil_assertion(report, repr(bad))
+            first = [o for o in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED) if o in red]
+            kind = first[0].value if first and first[0] is not Outcome.FAIL else ""
+    untested = bool(made.proofs) and all(f.outcome is Outcome.NOT_TESTED for f in findings)
+    if report.passed and untested and made.complaint() is None:
+        why = findings[0].reason if findings else made.proofs[0].nothing
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), item.location[1], f"NOT_TESTED: {why}")
+        kind = Outcome.NOT_TESTED.value
+    record = {
+        "node": item.nodeid,
+        "subject": item.stash[SUBJECT] if made.proofs or findings else None,
+        "findings": [finding_to_json(f) for f in findings],
+        "texts": [] if veiled else [texts_to_json(t) for t in made.texts],
+        "seconds": made.seconds,
+        "asks": [made.asked, made.planned],
+        "extras": made.extras,
+    }
+    report.calm = {"kind": kind, "record": json.dumps(record)}  # as ASCII: xdist cannot carry every text
+    return report
+
+
+def _say_fault(item: pytest.Item, raised: pytest.ExceptionInfo[BaseException], report: Any) -> None:
+    """Say an error of configuration without a traceback, and ask no other test: all would meet it."""
+    from calm.errors import ConfigError
+
+    if raised.errisinstance(ConfigError):
+        report.longrepr = indented(str(raised.value))
+        report.calm = {"kind": "", "misconfigured": True}
+        if not is_worker(item.config):
+            item.session.shouldstop = "calm is set up wrongly"
+
+
+_LETTERS = {"UNDECIDED": ("?", "yellow"), "INCOMPLETE": ("!", "red"), "NOT_TESTED": ("-", "yellow")}
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """Show an undecided, incomplete or untested probe in a category of its own; it stays a failure, or a skip."""
+    kind = getattr(report, "calm", {}).get("kind", "")
+    if report.when != "call" or not kind:
+        return None
+    letter, colour = _LETTERS[kind]
+    return kind.lower().replace("_", " "), letter, (kind, {colour: True})
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In a worker: hand the figures of its engine to the controller."""
+    if is_worker(session.config):
+        session.config.workeroutput["calm"] = figures_of(session.config)  # type: ignore[attr-defined]  # set by xdist
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the engine."""
+    session = config.stash.get(SESSION, None)
+    if session is not None and session.engine is not None:
+        session.engine.close()
+        session.engine = None
+        if session.scratch is not None:
+            session.scratch.cleanup()

@@ -1,0 +1,294 @@
+"""Gathers the findings of all tests, writes the outputs, and says at the end what is not green and why."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from calm.pytest_plugin.options import OUTPUTS, design_of, flag, option, seed_of, stopping_of
+from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
+
+if TYPE_CHECKING:
+    from calm.audit import Audit
+
+EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
+"""More asks than this of one case and arm are a slip of the keyboard."""
+POOLED = "baseline/worsening"
+MOST_NAMED = 20
+"""How many tests that did not run are named; the others are counted."""
+
+
+class Collector:
+    """Gathers the findings of all tests in the process that the user sees, and writes what was asked for."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.findings: dict[str, dict[str, Any]] = {}
+        self.texts: dict[tuple[str, str], dict[str, Any]] = {}
+        self.seconds: dict[str, float] = {}
+        self.asks: dict[str, list[int]] = {}
+        self.extras: dict[str, Any] = {}
+        self.subjects: dict[str, dict[str, Any]] = {}
+        self.twice: list[str] = []
+        self.misconfigured = self.interrupted = False
+        self.workers: list[dict[str, Any]] = []
+        self.written: list[str] = []
+        self.problems: list[str] = []
+        self.collected: dict[str, None] = {}
+        self.begun: set[str] = set()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which tests with a probe are to run."""
+        self.collected |= {i.nodeid: None for i in session.items if "probe" in getattr(i, "fixturenames", ())}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        """Note which tests are to run on the workers of xdist, which do not say what has a probe."""
+        self.collected |= dict.fromkeys(ids)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Take in the findings that came with a report."""
+        self.begun.add(report.nodeid)
+        came = getattr(report, "calm", {})
+        self.misconfigured |= came.get("misconfigured", False)
+        if "record" not in came:
+            return
+        record = json.loads(came["record"])
+        node = record["node"]
+        if record["subject"]:
+            self.subjects[node] = record["subject"]
+        mine: dict[str, dict[str, Any]] = {}
+        for finding in record["findings"]:
+            key = finding["key"]
+            before = self.findings.get(key, finding)
+            added = finding["measure"] == "unreadable_gain"  # by the engine, beside each claim about a gain
+            if before["node"] != node and not (added and _but_for_node(before) == _but_for_node(finding)):
+                self.twice.append(f"two findings with one key: {key}, by {before['node']} and by {node}")
+            if mine.setdefault(key, finding) != finding:
+                self.twice.append(f"two findings with one key: {key}, both by {node}")
+            self.findings[key] = finding
+        self.texts |= {(t["case"], t["hash"]): t for t in record["texts"]}
+        self.seconds |= record["seconds"]
+        self.asks[node] = record["asks"]
+        self.extras |= record.get("extras", {})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take in the figures of a worker of xdist that ended."""
+        output = getattr(node, "workeroutput", {})
+        if output.get("calm"):
+            self.workers.append(output["calm"])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the outputs, and turn a green exit red where the gate is not green."""
+        self.interrupted = exitstatus == pytest.ExitCode.INTERRUPTED and not self.misconfigured
+        begun = self.config.stash[SESSION].subjects
+        if self.interrupted and begun and not self.subjects:  # nothing was decided yet, and the record says so
+            self.subjects[""] = begun[0][2]
+        if self.subjects:
+            audit = self.audit()
+            self._write(audit)
+            ok = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+            if exitstatus in ok and not self._green(audit):
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.misconfigured:
+            session.exitstatus = EXIT_CONFIG
+
+    @property
+    def faults(self) -> list[str]:
+        """What is wrong with the run as a whole, though no finding says so."""
+        faults = list(dict.fromkeys(self.twice))
+        if self.interrupted:
+            faults.append("the run was interrupted: the record holds only what was decided before")
+        if not self.partial:
+            keys = (*self.findings, *(POOLED,) * (self.config.stash[SESSION].baseline is not None))
+            unused = gate_of(self.config).unused(keys)
+            faults += [f"--calm-gate: {entry} means no claim of this run; correct or remove it" for entry in unused]
+        return faults
+
+    def audit(self) -> Audit:
+        """Return the record of the run."""
+        from calm import __version__
+        from calm.audit import Audit, JudgeRecord, Run, finding_from_json, texts_from_json
+
+        figures = [f for f in (figures_of(self.config), *self.workers) if f]
+        subject = self.subjects[min(self.subjects)]  # the same whichever test came first
+        others = sum(s != subject for s in self.subjects.values())
+        several = [f"{others} tests had other cases or another judge; the record names the first's"] if others else []
+
+        def total(name: str, keys: Sequence[str]) -> dict[str, int]:
+            return {k: sum(f[name].get(k, 0) for f in figures) for k in keys}
+
+        noted = [note for figure in figures for note in figure["notes"]]
+        session = self.config.stash[SESSION]
+        priced = all(f["priced"] for f in figures)
+        run = Run(
+            started=datetime.fromtimestamp(session.started, UTC).isoformat(timespec="seconds"),
+            seconds=round(time.time() - session.started, 3),
+            calls=total("calls", ("made", "cached", "failed", "retried")),
+            tokens=total("tokens", ("input", "output")),
+            usd=round(sum(f["usd"] for f in figures), 6) if priced else None,
+            per_finding={k: {"seconds": round(v, 3)} for k, v in sorted(self.seconds.items())},
+            notes=tuple(dict.fromkeys([*noted, *several, *self._saved(), *self.faults, *self._left()])),
+        )
+        audit = Audit(
+            calm=__version__,
+            judge=JudgeRecord(**subject["judge"]),
+            cases=subject["cases"],
+            seed=seed_of(self.config),
+            repeats=subject.get("repeats", str(design_of(self.config))),
+            stopping=str(stopping_of(self.config)),
+            findings=tuple(finding_from_json(self.findings[k]) for k in sorted(self.findings)),
+            run=run,
+            texts=tuple(texts_from_json(self.texts[k]) for k in sorted(self.texts)),
+            extras={k: self.extras[k] for k in sorted(self.extras)},
+        )
+        audit = self._held_against(baseline_of(self.config), audit)
+        if option(self.config, "texts") == "none":
+            from calm.redaction import without_texts
+
+            return without_texts(audit)
+        return audit
+
+    def _left(self) -> list[str]:
+        """Say which tests of those that were chosen did not run, because the run was cut short."""
+        left = [name for name in self.collected if name not in self.begun]
+        if not left:
+            return []
+        more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+        return [f"{len(left)} of {len(self.collected)} tests did not run: {', '.join(left[:MOST_NAMED])}{more}"]
+
+    def _held_against(self, baseline: Audit | None, audit: Audit) -> Audit:
+        """Return the record with what got worse since the baseline, if there is one."""
+        if baseline is None:
+            return audit
+        from dataclasses import replace
+
+        from calm.baseline import MARGIN, against, recalled
+        from calm.errors import ConfigError
+
+        gate = gate_of(self.config)
+        pooled = gate.limit_for(POOLED)
+        margin = pooled.limit if pooled and pooled.limit is not None else MARGIN
+        try:
+            worse = against(baseline, audit, limit=margin)
+        except ConfigError as error:
+            said = [f"--calm-baseline: {problem}" for problem in error.problems]
+            self.problems += [text for text in said if text not in self.problems]
+            return audit
+        if self.partial:  # what was left out by the user's own choice did not vanish
+            present = {f.key.split("/")[0] for f in audit.findings}
+            worse = tuple(f for f in worse if f.bias in present)
+        entries = [(f, gate.waiver(f.key) if f.red else None) for f in worse]
+        worse = tuple(replace(f, accepted=f"gate.toml, until {e.expires}: {e.reason}") if e else f for f, e in entries)
+        audit = recalled(baseline, audit)
+        return replace(audit, findings=tuple(sorted((*audit.findings, *worse), key=lambda f: f.key)))
+
+    def _saved(self) -> list[str]:
+        """Say what stopping early saved."""
+        if not (flag(self.config, "sequential") or flag(self.config, "anytime")) or not self.asks:
+            return []
+        asked, planned = (sum(pair[i] for pair in self.asks.values()) for i in (0, 1))
+        share = 1 - asked / planned if planned else 0.0
+        words = f"{share:.0%} fewer than" if share >= 0 else f"{-share:.0%} more than"
+        return [f"stopping early: {asked} asks were needed, {words} the {planned} of all cases before any top-up"]
+
+    @property
+    def partial(self) -> bool:
+        """Whether the user chose a part of the tests, or the run did not come to its end."""
+        option = self.config.option
+        chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), getattr(option, "stepwise", False))
+        return any(chosen) or self.interrupted or any("::" in str(a) for a in self.config.args)
+
+    def _green(self, audit: Audit) -> bool:
+        undecided = option(self.config, "undecided")
+        return not self.problems and not self.faults and audit.green(undecided=undecided)
+
+    def _write(self, audit: Audit) -> None:
+        from calm.errors import ConfigError
+
+        for name in OUTPUTS:
+            target = option(self.config, name)
+            if not target:
+                continue
+            try:
+                _WRITERS[name](audit, Path(target), self.config)
+                self.written.append(f"{name}: {target}")
+            except ConfigError as error:
+                self.problems.append(f"--calm-{name}: {error}")
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say how many biases were tested, what is not green and why, and what it cost."""
+        if not self.subjects:
+            return
+        from calm.claims import Outcome
+        from calm.wording import bill, headline, line, lines
+
+        audit = self.audit()
+        out = terminalreporter
+        width = get_terminal_size().columns if out.isatty else 0
+
+        def say(text: str, **colour: bool) -> None:
+            for part in lines(text, width):
+                out.write_line(part, **colour)
+
+        out.section("calm", sep="=", **{"green": True} if self._green(audit) else {"red": True})
+        say(headline(audit))
+        for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED):
+            for finding in audit.of(outcome):
+                note = f" (accepted: {finding.accepted})" if finding.accepted else ""
+                colour = "yellow" if outcome is Outcome.UNDECIDED or finding.accepted else "red"
+                where = f" ({finding.node})" if outcome is not Outcome.FAIL and finding.red and finding.node else ""
+                say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
+        for text in (*audit.loose_ends, *self.faults, *self.problems):
+            say(text, red=True)
+        for note in audit.run.notes:
+            if note not in self.faults:
+                say(f"note: {note}", yellow=True)
+        say(bill(audit))
+        for text in self.written:
+            say(text)
+
+
+def _but_for_node(finding: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in finding.items() if name != "node"}
+
+
+def _write_results(audit: Audit, path: Path, config: pytest.Config) -> None:
+    from calm.audit import write
+
+    write(audit, path, texts=option(config, "texts") == "full")
+
+
+def _write_report(audit: Audit, path: Path, config: pytest.Config) -> None:
+    from calm.reports import html
+
+    html.write(audit, path)
+
+
+def _write_summary(audit: Audit, path: Path, config: pytest.Config) -> None:
+    from calm.reports import markdown
+
+    markdown.write(audit, path)
+
+
+def _write_sarif(audit: Audit, path: Path, config: pytest.Config) -> None:
+    from calm.reports import sarif
+
+    sarif.write(audit, path, root=config.rootpath)
+
+
+_WRITERS: dict[str, Callable[[Audit, Path, pytest.Config], None]] = {
+    "results": _write_results,
+    "report": _write_report,
+    "summary": _write_summary,
+    "sarif": _write_sarif,
+}

@@ -1,0 +1,262 @@
+"""The options of the plugin: declared once, read and checked before a call is paid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from calm.caps import Caps
+    from calm.experiment import Design
+    from calm.stopping import Stopping
+
+MOST_ASKS = 100
+"""More asks than this of one case and arm are a slip of the keyboard."""
+
+# option, its default, what it takes, help
+OPTIONS = (
+    ("judge", "lexical", "SPEC", "lexical, planted:..., recorded:SET/MODEL, panel:A+B, a judge.toml, or module:name"),
+    ("sample", "200", "N", "at most so many cases, the same for all probes (default 200)"),
+    ("seed", "0", "I", "seed of every random choice (default 0)"),
+    ("repeats", "4+2", "K+M", "clean and perturbed asks a case (default 4+2, undecided claims topped up to 4+4)"),
+    ("cache", "on", "MODE", "on, replay (never call), refresh (ask again), off"),
+    ("cache-file", ".calm/cache.sqlite", "FILE", "where replies are kept"),
+    ("cache-days", "", "N", "do not use replies that are older than so many days, and ask again"),
+    ("max-calls", "", "N", "make at most so many calls; what is unfinished is INCOMPLETE"),
+    ("max-tokens", "", "N", "use at most so many tokens, of prompts and replies together"),
+    ("max-usd", "", "X", "spend at most so many US dollars"),
+    ("max-minutes", "", "M", "begin no call after so many minutes"),
+    ("lookahead", "64", "N", "ask so many probes ahead of their tests (default 64; 0: test by test)"),
+    ("peers", "", "A,B", "judges that a test of self-preference compares with: judge files, or records of such a test"),
+    ("looks-ahead", "0", "N", "with --calm-sequential: ask for so many looks more while one is decided (default 0)"),
+    ("undecided", "fail", "fail|warn", "what an undecided claim does to its test"),
+    ("gate", "", "FILE", "gate.toml: other limits, waivers and accepted NOT_TESTED, each with a reason and an expiry"),
+    ("baseline", "", "FILE", "also require: not worse than this accepted run (see `calm accept`)"),
+    ("report", "", "FILE.html", "write a report for people"),
+    ("results", "", "FILE.json", "write the results for machines, and their texts beside them"),
+    ("summary", "", "FILE.md", "write a summary in Markdown, for a job's page or a pull request"),
+    ("sarif", "", "FILE", "write what is red or accepted as SARIF 2.1.0"),
+    ("texts", "full", "full|none", "none: no question, answer, prompt or reply in any output (default full)"),
+)
+FLAGS = (
+    ("plan", "print what the run would ask, and what that costs, and ask nothing"),
+    ("every-variant", "also run each variant of a rotation by itself (Holm-corrected; only a FAIL counts)"),
+    ("sequential", "stop each claim as soon as one of five looks decides it"),
+    ("anytime", "the same by a betting e-process: valid whenever one looks, also after adding cases to a run"),
+)
+OUTPUTS = ("results", "report", "summary", "sarif")
+"""Options that name a file to write."""
+_PATHS = ("cache-file", "gate", "baseline", *OUTPUTS)
+
+
+def add_to(parser: pytest.Parser) -> None:
+    """Add the options, each also as an ini setting."""
+    group = parser.getgroup("calm", "calm: audit of LLM judges")
+    for name, _, takes, text in OPTIONS:
+        group.addoption(f"--calm-{name}", dest=key(name), default=None, metavar=takes, help=text)
+        parser.addini(key(name), f"{text} (as --calm-{name})")
+    group.addoption(
+        "--calm-cases", dest="calm_cases", action="append", default=None, metavar="FILE", help="cases as JSON Lines"
+    )
+    parser.addini("calm_cases", "files of cases (as --calm-cases)", type="paths")
+    for name, text in FLAGS:
+        group.addoption(f"--calm-{name}", dest=key(name), action="store_true", default=None, help=text)
+        parser.addini(key(name), f"{text} (as --calm-{name})", type="bool", default=False)
+
+
+def key(name: str) -> str:
+    """Return the name under which pytest keeps an option."""
+    return f"calm_{name.replace('-', '_')}"
+
+
+def option(config: pytest.Config, name: str) -> str:
+    """Return an option as given on the command line, else in the ini file, else by default."""
+    given = config.getoption(key(name))
+    if given is not None:
+        return str(given)
+    default = next(value for option, value, *_ in OPTIONS if option == name)
+    return _beside_ini(config, name, str(config.getini(key(name)))) or default
+
+
+def _beside_ini(config: pytest.Config, name: str, text: str) -> str:
+    """Return a path of the ini file as seen from the folder of that file, and anything else as it is."""
+    if name == "peers" and config.inipath:
+        folder = config.inipath.parent
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        return ",".join(str(folder / p) if p.endswith((".toml", ".json")) and ":" not in p else p for p in parts)
+    path = name in _PATHS or (name == "judge" and text.endswith(".toml") and not text.startswith("panel:"))
+    return str(config.inipath.parent / text) if path and text and config.inipath else text
+
+
+def flag(config: pytest.Config, name: str) -> bool:
+    """Return whether a flag is set, on the command line or in the ini file."""
+    return bool(config.getoption(key(name)) or config.getini(key(name)))
+
+
+def given(config: pytest.Config, name: str) -> bool:
+    """Return whether an option was given, on the command line or in the ini file."""
+    return config.getoption(key(name)) is not None or bool(config.getini(key(name)))
+
+
+def case_files(config: pytest.Config) -> list[str]:
+    """Return the files of cases that were given."""
+    given = config.getoption("calm_cases")
+    return list(given) if given is not None else [str(p) for p in config.getini("calm_cases") or ()]
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Return whether this process is a worker of xdist."""
+    return hasattr(config, "workerinput")
+
+
+def commanded(config: pytest.Config) -> bool:
+    """Return whether any option of ours was given on the command line."""
+    names = (*(name for name, *_ in (*OPTIONS, *FLAGS)), "cases")
+    return any(config.getoption(key(name)) is not None for name in names)
+
+
+def asked(config: pytest.Config) -> bool:
+    """Return whether anything of ours was given, on the command line or in the ini file."""
+    return commanded(config) or bool(case_files(config)) or any(given(config, name) for name, *_ in OPTIONS)
+
+
+def distributed(config: pytest.Config) -> bool:
+    """Return whether the tests are spread over workers of xdist."""
+    return bool(getattr(config.option, "dist", "no") != "no")
+
+
+def is_named(item: pytest.Item, *, folder: bool) -> bool:
+    """
+    Return whether the command line names the file of a test, or its folder if that will do.
+
+    Of a file that is named together with its folder pytest forgets that it was named, so the arguments are looked at.
+    """
+    places = {item.path, item.path.parent} if folder else {item.path}
+    if any(item.session.isinitpath(place) for place in places):
+        return True
+    own = item.nodeid.partition("::")[2]
+    for argument in item.config.args:
+        path, _, name = str(argument).partition("::")
+        if Path(path).absolute() in places and (not name or own == name or own.startswith((f"{name}[", f"{name}::"))):
+            return True
+    return False
+
+
+def indented(text: str) -> str:
+    """Return a message of several lines as pytest shows it after `ERROR: `."""
+    lines = text.splitlines()
+    return "\n".join([f"calm: {lines[0]}", *(f"      {rest}" for rest in lines[1:])])
+
+
+def unwritable(path: Path) -> str:
+    """Return why a file cannot be written, as far as can be seen before the run."""
+    if path.is_dir():
+        return f"expected a file, got the folder {str(path)!r}"
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        with TemporaryFile(dir=folder):  # root may do what the permissions deny, and not what the file system denies
+            return ""
+    except OSError:
+        return f"expected a file that can be written, got {str(path)!r}: {str(folder)!r} is no folder to write in"
+
+
+def _whole(config: pytest.Config, name: str, least: int) -> int | None:
+    from calm.errors import ConfigError
+
+    text = option(config, name)
+    if not text:
+        return None
+    try:
+        value = int(text.replace("_", ""))
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise ConfigError(f"--calm-{name}: expected a whole number of at least {least}, got {text!r}")
+    return value
+
+
+def seed_of(config: pytest.Config) -> int:
+    """Return the seed of the run."""
+    return _whole(config, "seed", 0) or 0
+
+
+def lookahead_of(config: pytest.Config) -> int:
+    """Return how many probes are asked ahead of their tests."""
+    return _whole(config, "lookahead", 0) or 0
+
+
+def looks_ahead_of(config: pytest.Config) -> int:
+    """Return how many looks are asked ahead of the one that is decided."""
+    return _whole(config, "looks-ahead", 0) or 0
+
+
+def sample_of(config: pytest.Config) -> int:
+    """Return how many cases are asked at most."""
+    return _whole(config, "sample", 1) or 1
+
+
+def design_of(config: pytest.Config) -> Design:
+    """Return the asks an arm."""
+    return design_in(option(config, "repeats"), "--calm-repeats")
+
+
+def design_in(text: object, where: str) -> Design:
+    """
+    Return the asks an arm that a text such as `4+2` means.
+
+    Raises:
+        ConfigError: it means none; `where` says where it stands.
+    """
+    from calm.errors import ConfigError
+    from calm.experiment import Design
+
+    clean, plus, perturbed = str(text).partition("+")
+    numbers = [int(n) for n in (clean, perturbed) if n.isascii() and n.isdigit()]
+    if not plus or len(numbers) < 2 or not all(1 <= n <= MOST_ASKS for n in numbers):
+        wanted = f"clean+perturbed asks such as 4+2, each at most {MOST_ASKS}"
+        raise ConfigError(f"{where}: expected {wanted}, got {text!r}")
+    return Design(*numbers)
+
+
+def caps_of(config: pytest.Config) -> Caps:
+    """Return the hard caps of the run."""
+    from calm.caps import Caps
+
+    return Caps(
+        calls=_whole(config, "max-calls", 1),
+        tokens=_whole(config, "max-tokens", 1),
+        usd=_amount(config, "max-usd"),
+        minutes=_amount(config, "max-minutes"),
+    )
+
+
+def _amount(config: pytest.Config, name: str) -> float | None:
+    from calm.errors import ConfigError
+
+    text = option(config, name)
+    if not text:
+        return None
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not 0 < amount < float("inf"):
+        raise ConfigError(f"--calm-{name}: expected an amount above 0, got {text!r}")
+    return amount
+
+
+def days_of(config: pytest.Config) -> float | None:
+    """Return how old a kept reply may be, in days; None: as old as it is."""
+    return _amount(config, "cache-days")
+
+
+def stopping_of(config: pytest.Config) -> Stopping:
+    """Return the rule by which claims are decided."""
+    from calm.stopping import Stopping
+
+    if flag(config, "anytime"):
+        return Stopping.ANYTIME
+    return Stopping.LOOKS if flag(config, "sequential") else Stopping.FIXED

@@ -1,0 +1,135 @@
+"""One line below pytest's own that says how far the questions are, while a test waits for its answers."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from shutil import get_terminal_size
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from calm.pytest_plugin.options import is_worker
+
+if TYPE_CHECKING:
+    from calm.engine import Engine
+    from calm.lookahead import Ahead
+
+WINDOW_S = 10.0
+"""The rate of calls is that of so many seconds."""
+SOON_S = 1.0
+"""A wait that is shorter than this is not worth a line."""
+
+# One line is made below the present one (which scrolls where it is the last), and the place of the cursor is kept: what
+# pytest writes next goes on where it stopped. These are sequences of the VT100.
+_BELOW = "\x1bD\x1b[1A\x1b7\r\n"
+_BACK = "\x1b[K\x1b8"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How far a run is."""
+
+    decided: int = 0
+    probes: int = 0
+    made: int = 0
+    cached: int = 0
+    failed: int = 0
+    tokens: int = 0
+    usd: float | None = None
+    seconds_left: float | None = None
+
+
+def said(figures: Figures) -> str:
+    """
+    Return the line.
+
+    >>> said(Figures(3, 20, 1240, 300, 2, 53100, 0.12, 41.0))
+    'calm: 3 of 20 probes decided; 1240 calls made, 300 cached, 2 failed; 53k tokens; 0.12 USD; about 41 s left'
+    >>> said(Figures(0, 1, 7))
+    'calm: 0 of 1 probes decided; 7 calls made, 0 cached'
+    """
+    f = figures
+    parts = [f"calm: {f.decided} of {f.probes} probes decided", f"{f.made} calls made, {f.cached} cached"]
+    if f.failed:
+        parts[1] += f", {f.failed} failed"
+    if f.tokens:
+        parts.append(f"{f.tokens / 1000:.0f}k tokens" if f.tokens >= 10_000 else f"{f.tokens} tokens")
+    if f.usd:
+        parts.append(f"{f.usd:.2f} USD")
+    if f.seconds_left is not None:
+        parts.append(f"about {_span(f.seconds_left)} left")
+    return "; ".join(parts)
+
+
+def _span(seconds: float) -> str:
+    """
+    Return a span of time as people say it.
+
+    >>> [_span(s) for s in (0.2, 59, 61, 3700)]
+    ['1 s', '59 s', '1 min', '1.0 h']
+    """
+    if seconds < 60:
+        return f"{max(1, seconds):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+
+
+class Progress:
+    """
+    Shows the line while a test waits and takes it away before pytest writes; silent where nobody would see it.
+
+    It is shown on a terminal only, not with `-q -q`, and not with workers of xdist, whose tests wait elsewhere.
+    """
+
+    def __init__(self, config: pytest.Config, engine: Engine) -> None:
+        self._engine = engine
+        self._reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+        self._capture: Any = config.pluginmanager.get_plugin("capturemanager")
+        seen = self._reporter is not None and getattr(self._reporter, "isatty", False)
+        self._live = bool(seen and not is_worker(config) and config.option.verbose > -2)
+        self._seen: deque[tuple[float, int]] = deque()
+        self._since: float | None = None
+        self._shown = False
+
+    def show(self, ahead: Ahead) -> None:
+        """Write the line anew; called again and again while a test waits."""
+        if not self._live:
+            return
+        now = monotonic()
+        self._since = now if self._since is None else self._since
+        figures = self._figures(ahead, now)
+        if now - self._since >= SOON_S:
+            width = get_terminal_size().columns - 1
+            self._write(f"{_BELOW}{said(figures)[:width]}{_BACK}")
+            self._shown = True
+
+    def clear(self) -> None:
+        """Take the line away; called when the wait is over."""
+        if self._shown:
+            self._write(f"{_BELOW}{_BACK}")
+        self._shown, self._since = False, None
+
+    def _figures(self, ahead: Ahead, now: float) -> Figures:
+        ledger = self._engine.ledger
+        calls = ledger.calls
+        self._seen.append((now, calls["made"]))
+        while now - self._seen[0][0] > WINDOW_S:
+            self._seen.popleft()
+        then, before = self._seen[0]
+        rate = (calls["made"] - before) / (now - then) if now > then else 0.0
+        return Figures(
+            ahead.decided,
+            ahead.foreseen,
+            calls["made"],
+            calls["cached"],
+            calls["failed"],
+            ledger.tokens.total(),
+            ledger.usd if ledger.priced else None,
+            self._engine.pending / rate if rate > 0 else None,
+        )
+
+    def _write(self, text: str) -> None:
+        with self._capture.global_and_fixture_disabled():
+            self._reporter._tw._file.write(text)  # not through its own method: this is no part of the current line
+            self._reporter.flush()

@@ -1,0 +1,378 @@
+"""What the probes of one process share: engine, judges, cases, gate.toml and baseline, made when first needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from calm.pytest_plugin.options import (
+    OUTPUTS,
+    caps_of,
+    case_files,
+    days_of,
+    design_in,
+    design_of,
+    distributed,
+    flag,
+    given,
+    is_worker,
+    lookahead_of,
+    looks_ahead_of,
+    option,
+    sample_of,
+    seed_of,
+    stopping_of,
+    unwritable,
+)
+from calm.pytest_plugin.trace import MARKER
+
+if TYPE_CHECKING:
+    from calm.audit import Audit
+    from calm.case import Case
+    from calm.crossing import Member, Wanted
+    from calm.engine import Engine
+    from calm.experiment import Design, Setup
+    from calm.gatefile import Gate
+    from calm.lookahead import Ahead
+    from calm.probe import Probe  # noqa: F401 - named in a stash key below
+    from calm.wire import Judge
+
+
+@dataclass
+class Session:
+    """What the probes of one process share, made when the first one is used."""
+
+    config: pytest.Config
+    started: float = field(default_factory=time.time)
+    engine: Engine | None = None
+    checked: bool = False
+    subjects: list[tuple[Judge, Sequence[Case], dict[str, Any]]] = field(default_factory=list)
+    gate: Gate | None = None
+    baseline: Audit | None = None
+    ahead: Ahead | None = None
+    scratch: TemporaryDirectory[str] | None = None
+    """Where workers share what a run without a cache asks."""
+    tracing: bool = False
+    said: set[str] = field(default_factory=set)
+    peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
+
+
+SESSION = pytest.StashKey[Session]()
+JUDGE = pytest.StashKey["Judge"]()
+CASES = pytest.StashKey["dict[str, list[Case]]"]()
+PROBE = pytest.StashKey["Probe"]()
+SUBJECT = pytest.StashKey[dict[str, Any]]()
+CALLED = pytest.StashKey[bool]()
+
+
+def check_options(config: pytest.Config) -> None:
+    """
+    Read every option once, so that a wrong one is said before a call is paid.
+
+    Raises:
+        ConfigError: naming the option, what it takes and what it got.
+    """
+    from calm.errors import ConfigError
+    from calm.store import Mode
+
+    problems: list[str] = []
+    readers = (design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of)
+    for reader in readers:
+        try:
+            reader(config)
+        except ConfigError as error:
+            problems += error.problems
+    choices = {"cache": [m.value for m in Mode], "undecided": ["fail", "warn"], "texts": ["full", "none"]}
+    for name, known in choices.items():
+        if option(config, name) not in known:
+            problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {option(config, name)!r}")
+    outputs = {name: Path(option(config, name)) for name in OUTPUTS if option(config, name)}
+    problems += [f"--calm-{name}: {fault}" for name, path in outputs.items() if (fault := unwritable(path))]
+    if flag(config, "sequential") and flag(config, "anytime"):
+        problems.append("--calm-sequential and --calm-anytime: expected one of the two rules for stopping, got both")
+    if option(config, "baseline") and (flag(config, "sequential") or flag(config, "anytime")):
+        problems.append("--calm-baseline: it is compared case by case, so all cases must be asked; do not stop early")
+    if Path(option(config, "cache-file")).is_dir():
+        problems.append(f"--calm-cache-file: expected a file, got the folder {option(config, 'cache-file')!r}")
+    for one, two in combinations(outputs, 2):
+        if outputs[one].absolute() == outputs[two].absolute():
+            problems.append(f"--calm-{one} and --calm-{two}: expected two files, got {str(outputs[one])!r} twice")
+    if problems:
+        raise ConfigError(problems)
+
+
+def gate_of(config: pytest.Config) -> Gate:
+    """Return what gate.toml says, read once."""
+    from calm.gatefile import Gate, read_gate
+
+    session = config.stash[SESSION]
+    if session.gate is None:
+        path = option(config, "gate")
+        session.gate = read_gate(Path(path), datetime.now(UTC).date()) if path else Gate()
+    return session.gate
+
+
+def baseline_of(config: pytest.Config) -> Audit | None:
+    """Return the accepted run to compare with, if one was given."""
+    from calm.baseline import read_baseline
+
+    session = config.stash[SESSION]
+    if session.baseline is None and (path := option(config, "baseline")):
+        session.baseline = read_baseline(Path(path))
+    return session.baseline
+
+
+def judge_of(config: pytest.Config) -> Judge:
+    """Return the judge of the run, made once."""
+    from calm.config import judge_from
+
+    if JUDGE not in config.stash:
+        keyless = option(config, "cache") == "replay"
+        config.stash[JUDGE] = judge_from(option(config, "judge"), keyless=keyless)
+    return config.stash[JUDGE]
+
+
+def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
+    """Return the cases for the task of a judge, read once."""
+    from calm.config import cases_from
+
+    known = config.stash.setdefault(CASES, {})
+    if judge.task not in known:
+        known[judge.task] = cases_from(case_files(config), judge)
+    return known[judge.task]
+
+
+def engine_of(config: pytest.Config) -> Engine:
+    """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
+    from calm.caps import Purse
+    from calm.engine import Engine
+    from calm.store import Mode, Store
+
+    session = config.stash[SESSION]
+    if session.engine is None:
+        path, mode, given = Path(option(config, "cache-file")), Mode(option(config, "cache")), _from_controller(config)
+        if mode is Mode.OFF and (given or distributed(config)):  # workers share a file all the same, until the end
+            session.scratch = session.scratch or TemporaryDirectory(prefix="calm-")
+            path, mode = Path(given.get("calm_scratch") or session.scratch.name) / "run.sqlite", Mode.ON
+        days = days_of(config)
+        oldest = 0.0 if days is None else session.started - 86_400 * days
+        store = Store(path, mode, run=given.get("calm_run", ""), oldest=given.get("calm_oldest", oldest))
+        shared = store if given or distributed(config) else None
+        purse = Purse(caps_of(config), shared, given.get("calm_started"))
+        session.engine = Engine(store, purse=purse, served=given.get("calm_served"))
+    return session.engine
+
+
+def _from_controller(config: pytest.Config) -> dict[str, Any]:
+    """Return what the controller of xdist handed to this process; nothing if it is no worker."""
+    given: dict[str, Any] = getattr(config, "workerinput", {})
+    return given
+
+
+def handed_on(engine: Engine, config: pytest.Config) -> dict[str, Any]:
+    """Return what the controller of xdist hands to its workers."""
+    scratch = config.stash[SESSION].scratch
+    return {
+        "calm_served": dict(engine.served),
+        "calm_run": engine.store.run,
+        "calm_oldest": engine.store.oldest,
+        "calm_started": engine.purse.started,
+        "calm_scratch": scratch.name if scratch is not None else "",
+    }
+
+
+def ahead_of(config: pytest.Config, judge: Judge) -> Ahead:
+    """
+    Return what asks probes beforehand; `--calm-lookahead 0` leaves it nothing to do.
+
+    All workers of xdist foresee all tests, so that what nobody can keep would be asked by each of them: a judge without
+    a fingerprint is asked when its test runs.
+    """
+    from calm.lookahead import Ahead
+    from calm.pytest_plugin.progress import Progress
+
+    session = config.stash[SESSION]
+    if session.ahead is None:
+        progress = Progress(config, engine_of(config))
+        session.ahead = Ahead(max(1, lookahead_of(config)), wait=progress.show, rest=progress.clear)
+    if is_worker(config) and judge.fingerprint is None:
+        blind = Ahead(1)
+        blind.stop()
+        return blind
+    return session.ahead
+
+
+def speaker(config: pytest.Config) -> Callable[[str], None]:
+    """Return what says something at once, not at the end of the run; a worker of xdist has nobody to say it to."""
+    from calm.wording import lines
+
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    capture = config.pluginmanager.get_plugin("capturemanager")
+
+    said = config.stash[SESSION].said
+
+    def say(text: str) -> None:
+        if reporter is None or is_worker(config) or text in said:
+            return
+        said.add(text)
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            reporter.ensure_newline()
+            for part in lines(f"calm: {text}", 0):
+                reporter.write_line(part, yellow=True)
+
+    return say
+
+
+def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: Design | None = None) -> Setup:
+    """Return what the probes of a test share, after a first live call to its judge; `asks` are the test's own."""
+    from calm import datasets
+    from calm.case import Case
+    from calm.errors import ConfigError
+    from calm.experiment import Setup
+
+    check_options(config)
+    refuse_other_than_a_judge(judge)
+    if not isinstance(cases, Sequence) or not all(isinstance(c, Case) for c in cases):
+        raise ConfigError(
+            f"the fixture `cases`: expected a list of cases, got {type(cases).__name__}; "
+            "make one with calm.datasets.read_cases(path)"
+        )
+    engine_of(config).greet(judge)
+    chosen = tuple(datasets.sample(cases, sample_of(config), seed_of(config)))
+    design = asks or design_for(config, judge)
+    ahead = looks_ahead_of(config)
+    return Setup(judge, chosen, engine_of(config), seed_of(config), design, stopping_of(config), ahead)
+
+
+def asks_of(item: pytest.Item) -> Design | None:
+    """
+    Return the asks an arm that a test states for itself, as `@pytest.mark.calm(repeats="2+1")`; None if it does not.
+
+    Raises:
+        ConfigError: it states something else.
+    """
+    stated = next((m.kwargs["repeats"] for m in item.iter_markers(MARKER) if "repeats" in m.kwargs), None)
+    return None if stated is None else design_in(stated, f"{item.nodeid}: @pytest.mark.{MARKER}(repeats=...)")
+
+
+def design_for(config: pytest.Config, judge: Judge) -> Design:
+    """Return the asks an arm: one each of a judge that has one verdict a question, unless the user says otherwise."""
+    from calm.experiment import Design
+
+    if getattr(judge, "repeats", 2) == 1 and not given(config, "repeats"):
+        return Design(1, 1)
+    return design_of(config)
+
+
+def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Wanted:
+    """Return what a cross of judges and authors can use: all cases, and the judges that `--calm-peers` names."""
+    from calm.crossing import Wanted
+
+    return Wanted(tuple(cases), peers_of(config, judge), sample_of(config))
+
+
+def peers_of(config: pytest.Config, judge: Judge) -> tuple[Member, ...]:
+    """
+    Return the judges to compare with, read once.
+
+    Raises:
+        ConfigError: no such judge or record, or one of another kind of verdict.
+    """
+    from calm.peers import read_peers
+
+    session = config.stash[SESSION]
+    if judge.task not in session.peers:
+        keyless = option(config, "cache") == "replay"
+        session.peers[judge.task] = read_peers(option(config, "peers"), judge.task, keyless=keyless)
+    return session.peers[judge.task]
+
+
+def refuse_other_than_a_judge(judge: object) -> None:
+    """Refuse what a fixture `judge` returned if it is none."""
+    from calm.errors import ConfigError
+
+    if not (hasattr(judge, "judge") and hasattr(judge, "task")):
+        raise ConfigError(
+            f"the fixture `judge`: expected a judge, got {judge!r}; "
+            "make one with judge_from(SPEC) of calm.config, or of a function with PythonJudge(f) of calm.judges.python"
+        )
+
+
+def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design) -> dict[str, Any]:
+    """Return what the record says of a judge, its cases, and the asks an arm."""
+    from calm import datasets
+
+    session = config.stash[SESSION]
+    for known, same, subject in session.subjects:
+        if known == judge and same == cases and subject["repeats"] == str(design):
+            return subject
+    about = dict(judge.about)
+    served = engine_of(config).served
+    record = {
+        "name": judge.name,
+        "task": judge.task,
+        "fingerprint": judge.fingerprint,
+        "model": about.pop("model", None),
+        "served": ", ".join(served[e.identity] for e in judge.endpoints if e.identity in served) or None,
+        "prompt_sha256": about.pop("prompt_sha256", None),
+        "scale": {"low": judge.scale.low, "high": judge.scale.high, "step": judge.scale.step},
+        "parameters": about.pop("parameters", {}),
+        "about": about | ({"files": files} if (files := judge_files(config, judge)) else {}),
+    }
+    subject = {
+        "judge": record,
+        "cases": {"n": len(cases), "sha256": datasets.sha256(cases)},
+        "repeats": str(design),
+    }
+    session.subjects.append((judge, cases, subject))
+    return subject
+
+
+def judge_files(config: pytest.Config, judge: Judge) -> list[str]:
+    """
+    Return the files of the run's judge as seen from where the tests run, its prompt first, judge.toml last.
+
+    A judge that a conftest.py made, or that is no file, names none.
+    """
+    spec = option(config, "judge")
+    if config.stash.get(JUDGE, None) is not judge or not spec.endswith(".toml"):
+        return []
+    import tomllib
+
+    path = Path(spec)
+    prompt = tomllib.loads(path.read_bytes().decode("utf-8-sig")).get("prompt", {})
+    keys = ("user_file", "messages_file", "system_file")
+    named = [path.parent / prompt[key] for key in keys if isinstance(prompt.get(key), str)]
+    root = config.rootpath.absolute()
+    found = (file.absolute() for file in (*named, path))
+    return [file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name for file in found]
+
+
+def figures_of(config: pytest.Config) -> dict[str, Any]:
+    """Return what this process used."""
+    session = config.stash[SESSION]
+    engine = session.engine
+    if engine is None:
+        return {}
+    ledger = engine.ledger
+    return {
+        "calls": dict(ledger.calls),
+        "tokens": dict(ledger.tokens),
+        "usd": ledger.usd,
+        "priced": ledger.priced,
+        "notes": [*engine.notes, *([engine.broken] if engine.broken else []), *_notes_of(session)],
+    }
+
+
+def _notes_of(session: Session) -> list[str]:
+    """Return what judges say of their own run: of a panel, which members gave no verdict."""
+    return [str(note) for judge, _, _ in session.subjects for note in getattr(judge, "notes", ())]

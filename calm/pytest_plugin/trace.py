@@ -1,0 +1,127 @@
+"""
+A run of the tests before the run: what each would ask is recorded, nothing is decided and nothing is reported.
+
+Each test that takes `probe` runs once with a probe that only records, up to where it needs a number that nobody has
+yet. Its report reaches nobody. Session fixtures are made once, all others once more in the real run.
+"""
+
+from __future__ import annotations
+
+import pdb
+import random
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+MARKER = "calm"
+Kind: TypeAlias = Literal["whole", "data", "skipped", "error"]
+"""How the trace of a test ended: at its end, where it needs data, by a skip, or by an error."""
+
+
+class Tracer:
+    """Records what a test asks; registered as a plugin while the trace lasts."""
+
+    def __init__(self) -> None:
+        self.why = ""
+        """Why the trace of the present test ended early; nothing if it did not."""
+        self.kind: Kind = "whole"
+        self.misconfigured = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """Run the body of a test; however it ends, nobody is told."""
+        from calm.lookahead import NeedsData
+
+        if "subtests" in pyfuncitem.funcargs:
+            pyfuncitem.funcargs["subtests"] = _Subtests()  # the real one would report
+        try:
+            return (yield)
+        except KeyboardInterrupt:
+            raise
+        except NeedsData as stop:
+            self.kind, self.why = "data", f"{stop}{_where(stop, pyfuncitem.path)}"
+        except BaseException as error:  # noqa: BLE001 - also Exit and SystemExit: the real run meets it in its turn
+            self._note(error)
+        return True
+
+    def _note(self, error: BaseException) -> None:
+        if isinstance(error, pytest.xfail.Exception):
+            return
+        self.kind = "skipped" if isinstance(error, pytest.skip.Exception) else "error"
+        self.why = (str(error) or type(error).__name__).partition("\n")[0]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Note why a test was not reached."""
+        from calm.errors import ConfigError
+
+        if call.excinfo is not None and call.when == "setup":
+            self.misconfigured |= call.excinfo.errisinstance(ConfigError)
+            self._note(call.excinfo.value)
+        return (yield)
+
+
+class _Subtests:
+    def test(self, *_args: object, **_kwargs: object) -> Any:
+        return nullcontext()
+
+
+def _where(stop: BaseException, path: Path) -> str:
+    lines = [frame.lineno for frame in traceback.extract_tb(stop.__traceback__) if Path(frame.filename) == path]
+    return f" at {path.name}:{lines[-1]}" if lines else ""
+
+
+def probed(session: pytest.Session) -> list[pytest.Item]:
+    """Return the tests that take `probe`."""
+    return [item for item in session.items if "probe" in getattr(item, "fixturenames", ())]
+
+
+def trace(session: pytest.Session, items: list[pytest.Item], tracer: Tracer) -> Iterator[pytest.Item]:
+    """Run tests for what they would ask, and yield each when its trace has ended."""
+    with _silent(session.config, tracer):
+        try:
+            nexts: list[pytest.Item | pytest.Session] = [*items[1:], session]
+            for item, following in zip(items, nexts, strict=False):  # no items: nothing
+                kept = list(item.user_properties)
+                tracer.kind, tracer.why = "whole", ""
+                try:
+                    runtestprotocol(item, log=False, nextitem=following)  # type: ignore[arg-type]  # a node is enough
+                finally:
+                    item.user_properties[:] = kept
+                    item._report_sections.clear()
+                if tracer.misconfigured:  # all others would meet it
+                    return
+                yield item
+        finally:
+            session._setupstate.teardown_exact(session)  # type: ignore[arg-type]  # session fixtures live on
+
+
+@contextmanager
+def _silent(config: pytest.Config, tracer: Tracer) -> Iterator[None]:
+    """Let nothing of a trace be seen or kept: no debugger, no warnings, no shown fixtures, no drawn random numbers."""
+    manager, option = config.pluginmanager, config.option
+    debugger = manager.unregister(name="pdbinvoke") if manager.has_plugin("pdbinvoke") else None
+    shown, option.setupshow = option.setupshow, False
+    hooks = sys.breakpointhook, pdb.set_trace
+    quiet: Callable[..., None] = lambda *_args, **_kwargs: None  # noqa: E731 - one for both
+    sys.breakpointhook = pdb.set_trace = quiet
+    state = random.getstate()
+    manager.register(tracer, "calm-tracer")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        manager.unregister(tracer)
+        random.setstate(state)
+        sys.breakpointhook, pdb.set_trace = hooks
+        option.setupshow = shown
+        if debugger is not None:
+            manager.register(debugger, "pdbinvoke")
