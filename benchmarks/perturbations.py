@@ -1,0 +1,246 @@
+"""
+How fast the perturbations are: edited cases a second on one core, and the slowest on long texts.
+
+    python -m benchmarks.perturbations                                           # print the table (about a minute)
+    python -m benchmarks.perturbations --peers                                   # with checklist and nlpaug beside it
+    python -m benchmarks.perturbations --write docs/reference/perturbation-speed.md
+
+Times are the processor's, not the clock's, so that other work on the machine does not count. `--peers` makes a virtual
+environment in a temporary folder and installs the two packages there, as far as they can be had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import cycle
+from pathlib import Path
+from random import Random
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import process_time
+
+import calm
+from calm import Answer, Case
+from calm.case import Criterion, Example
+from calm.catalogue import Entry, entries
+from calm.edits import Edit
+
+GOAL_PER_SECOND = 20_000
+"""Edited cases a second that the median perturbation is to reach at 120 words."""
+GOAL_MS = 5.0
+"""What no perturbation is to exceed at 10 kB."""
+WORDS, LONG = 120, 10_000
+ROUNDS, TIMES = 5, 100
+"""A perturbation is measured in so many rounds of so many edits (of long texts: one); the best round counts."""
+SHOWN = 12
+OPEN, CLOSE = "<!-- generated: perturbation-speed -->", "<!-- end: perturbation-speed -->"
+
+PROSE = (
+    "The ferry leaves the old harbour at 9:40 and takes 35 minutes, because the strait is narrow. It does not run on "
+    "Sundays. You can buy a ticket on board, but a bicycle costs 4 euros more. However, it is important to note that "
+    "the colour of the flag tells you in which of the three lanes the boat will wait. "
+)
+LIST = "\n\n- First, walk to the pier.\n- Then **wait** for the boat.\n- Pay 12 euros in total.\n\nThe answer is 42."
+CODE = (
+    "\n\n```python\ndef area(width, height):\n    # multiply both\n    total = width * height\n    return total\n"
+    "```\n\nCall it with 2 and 3."
+)
+PEERS = {
+    "checklist": "from checklist.perturb import Perturb as P; edits = {'add_typos': lambda t: P.add_typos(t, 3), "
+    "'strip_punctuation': lambda t: t.rstrip('.'), 'contractions': P.contractions}",
+    "nlpaug": "import nlpaug.augmenter.char as c, nlpaug.augmenter.word as w; "
+    "k, r, s = c.KeyboardAug(), c.RandomCharAug(action='swap'), w.RandomWordAug(action='swap'); "
+    "edits = {'KeyboardAug': k.augment, 'RandomCharAug(swap)': r.augment, 'RandomWordAug(swap)': s.augment}",
+}
+"""Of each other package the rule-made edits that need no model: Python that defines `edits`, run in its environment."""
+TIMED = """
+import json, sys, time
+text = sys.stdin.read()
+exec(sys.argv[1])
+found = {}
+for name, edit in edits.items():
+    edit(text)
+    count, began = 0, time.process_time()
+    while time.process_time() - began < 0.5:
+        edit(text)
+        count += 1
+    found[name] = count / (time.process_time() - began)
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """A perturbation's cases a second at 120 words, and its milliseconds at 10 kB."""
+
+    name: str
+    per_second: float
+    long_ms: float
+
+
+@cache
+def texts(size: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return prose with a list, prose with code and prose, each just long enough."""
+    found = []
+    for tail in (LIST, CODE, ""):
+        text, sentences = "", cycle(PROSE.rstrip(" .").split(". "))
+        while not size(f"{text}{tail}"):
+            text += f"{next(sentences)}. "
+        found.append(f"{text.rstrip()}{tail}")
+    return tuple(found)
+
+
+def at_words(text: str) -> bool:
+    """Return whether a text has about as many words as an ordinary answer; a sentence may go beyond."""
+    return len(text.split()) >= WORDS - 5
+
+
+def at_long(text: str) -> bool:
+    """Return whether a text has 10 kB."""
+    return len(text) >= LONG
+
+
+def samples(edit: Edit, size: Callable[[str], bool]) -> Iterator[Case]:
+    """Yield cases for each kind of verdict that a perturbation serves."""
+    counts = {"pairwise": 2, "listwise": 4, "score": 1, "rubric": 1}
+    for task in edit.tasks:
+        for number, text in enumerate(texts(size)):
+            yield sample(f"{task}-{number}", counts[task], text, rubric=task == "rubric")
+
+
+def sample(name: str, count: int, text: str, *, rubric: bool) -> Case:
+    """Return a case whose treated answer, and the one that is better than it, have a text."""
+    others = (text.replace("9:40", "8:15"), "There is no ferry, as far as I know.", "Ask the harbour master about it.")
+    answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
+    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, target="a0", fields={"context": PROSE})
+    if count > 1:
+        order = tuple(a.id for a in answers)
+        examples = tuple(Example("Is it far?", ("Yes.", "No."), label) for label in "AB")
+        return replace(case, better="a1", order=order, examples=examples)
+    if rubric:
+        criteria = (Criterion("c1", "It names a time."), Criterion("c2", "It names a price."))
+        return replace(case, order=("a0",), criteria=criteria, met={"a0": {"c1": True, "c2": True}})
+    return replace(case, order=("a0",), scores={"a0": 6.0})
+
+
+def speed(entry: Entry) -> Speed | None:
+    """Return how fast a perturbation of cases is; None for one that applies to no sample, or to prompts."""
+    edit = entry.edit
+    if not isinstance(edit, Edit):
+        return None
+    short = next((case for case in samples(edit, at_words) if applies(edit, case)), None)
+    if short is None:
+        return None
+    slowest = max(seconds(edit, case, 1) for case in samples(edit, at_long))
+    return Speed(entry.key, 1 / seconds(edit, short, TIMES), 1000 * slowest)
+
+
+def applies(edit: Edit, case: Case) -> bool:
+    """Return whether a perturbation changes a case."""
+    return edit(case, Random(1)) is not None
+
+
+def seconds(edit: Edit, case: Case, times: int) -> float:
+    """Return the seconds of the processor that a perturbation of a case takes: the best of some rounds."""
+    rng = Random(1)
+    best = float("inf")
+    for _ in range(ROUNDS):
+        began = process_time()
+        for _ in range(times):
+            edit(case, rng)
+        best = min(best, (process_time() - began) / times)
+    return best
+
+
+def peers() -> list[tuple[str, float | None]]:
+    """Return the edits a second of other packages at the same text; None for a package that cannot be had."""
+    text = texts(at_words)[0]
+    found: list[tuple[str, float | None]] = []
+    with TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        python = str(Path(folder) / "bin" / "python")
+        for package, source in PEERS.items():
+            installed = subprocess.run(
+                [python, "-m", "pip", "install", "-q", package], capture_output=True, text=True, check=False
+            )
+            done = subprocess.run(
+                [python, "-c", TIMED, source], input=text, capture_output=True, text=True, cwd=folder, check=False
+            )
+            if done.returncode:
+                print(f"{package}: cannot be had here:\n{installed.stderr or done.stderr}", file=sys.stderr)
+                found.append((package, None))
+                continue
+            rates = json.loads(done.stdout.splitlines()[-1])
+            found += [(f"{package} `{name}`", rate) for name, rate in rates.items()]
+    return found
+
+
+def table(found: Sequence[Speed], others: Sequence[tuple[str, float | None]]) -> str:
+    """Return the figures as Markdown, with what they were made with."""
+    middle = median(s.per_second for s in found)
+    slow = [s for s in found if s.long_ms > GOAL_MS]
+    length = len(texts(at_words)[0].split())
+    lines = [
+        f"Made by `python -m benchmarks.perturbations`: calm {calm.__version__}, Python {platform.python_version()},",
+        f"{platform.machine()}, one core, the processor's time.",
+        "",
+        "| figure | goal | measured |",
+        "|---|---|---|",
+        f"| perturbed cases a second, {length} words, median of {len(found)} | {GOAL_PER_SECOND:,} | {middle:,.0f} |",
+        f"| perturbations above {GOAL_MS:g} ms at 10 kB | 0 | {len(slow)} |",
+        "",
+        f"The slowest {SHOWN} at 10 kB:",
+        "",
+        "| perturbation | ms at 10 kB | cases a second at 120 words |",
+        "|---|---|---|",
+    ]
+    worst = sorted(found, key=lambda s: -s.long_ms)[:SHOWN]
+    lines += [f"| `{s.name}` | {s.long_ms:.2f} | {s.per_second:,.0f} |" for s in worst]
+    if others:
+        lines += [
+            "",
+            "Rule-made edits of other packages on the same text:",
+            "",
+            "| edit | texts a second |",
+            "|---|---|",
+        ]
+        lines += [
+            f"| {name} | {'cannot be installed here' if rate is None else f'{rate:,.0f}'} |" for name, rate in others
+        ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Measure, print or write, and return 0 if both goals are met."""
+    parser = argparse.ArgumentParser(description="How fast the perturbations are.")
+    parser.add_argument("--peers", action="store_true", help="beside checklist and nlpaug, in a temporary environment")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="a page with the markers of this table")
+    parser.add_argument("--only", metavar="NAME", help="the perturbations whose name holds this")
+    options = parser.parse_args()
+    chosen = [e for e in entries() if (options.only or "") in e.key]
+    measured = [(e, speed(e)) for e in chosen]
+    found = [s for _, s in measured if s is not None]
+    left = [f"`{e.key}`" for e, s in measured if s is None and isinstance(e.edit, Edit)]
+    text = table(found, peers() if options.peers else ())
+    prompts = len(chosen) - len(found) - len(left)
+    text += f"\n\nNot measured: {prompts} edits of prompts"
+    text += f", and what applies to none of the texts: {', '.join(left)}." if left else "."
+    if options.write is None:
+        print(text)
+    else:
+        page = options.write.read_text("utf-8")
+        before, _, rest = page.partition(OPEN)
+        options.write.write_text(f"{before}{OPEN}\n{text}\n{CLOSE}{rest.partition(CLOSE)[2]}", "utf-8")
+    met = median(s.per_second for s in found) >= GOAL_PER_SECOND and all(s.long_ms <= GOAL_MS for s in found)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
