@@ -1,4 +1,4 @@
-"""Keeps the tests on this machine, and the slow lane out of an ordinary run."""
+"""Keeps the tests on this machine, and the slow lanes out of an ordinary run."""
 
 import socket
 from ipaddress import ip_address
@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-POWER = Path(__file__).parent / "power"
+SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
 
 pytest_plugins = ["pytester"]
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave `tests/power` out unless it is asked for by name."""
-    named = any("power" in str(arg) for arg in config.args)
-    return True if collection_path == POWER and not named else None
+    """Leave `tests/power` and `tests/slow` out unless they are asked for by name."""
+    if collection_path not in SLOW:
+        return None
+    named = any(collection_path.name in Path(str(arg).partition("::")[0]).parts for arg in config.args)
+    return None if named else True
 
 
 @pytest.fixture(autouse=True, scope="session")

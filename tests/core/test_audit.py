@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from calm.audit import (
+    VARIANT,
     Audit,
     CaseTexts,
     Exchange,
@@ -306,6 +307,25 @@ def test_the_controls_are_no_biases():
     assert audit.of(Outcome.NOT_TESTED) == (BARE,)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "reason", "settled"),
+    [
+        (Outcome.OBSERVED, VARIANT, True),
+        (Outcome.NOT_TESTED, f"{VARIANT}: does not apply", True),
+        (Outcome.FAIL, VARIANT, True),
+        (Outcome.NOT_TESTED, "does not apply", False),
+        (Outcome.UNDECIDED, "", False),
+    ],
+)
+def test_a_variant_by_itself_does_not_unsettle_a_control(outcome, reason, settled):
+    """The rotation decides: what was only observed beside it, or does not apply, leaves it decided."""
+    whole = replace(ONE, bias="sensitivity", measure="net_detection")
+    beside = replace(whole, key="sensitivity/net_detection/refuse", outcome=outcome, reason=reason)
+
+    assert replace(AUDIT, findings=(whole, beside)).settled("sensitivity") is settled
+    assert not replace(AUDIT, findings=(replace(beside, outcome=Outcome.OBSERVED),)).settled("sensitivity")
+
+
 def rows(count=3):
     """Return cases of which one flipped toward the treated answer and one moved away."""
     arms = [("bb", "gg"), ("gg", "bb"), ("bb", "bb")]
@@ -397,3 +417,14 @@ def test_verdicts_of_every_kind_are_recorded_in_codes():
 
     assert found.trials[0].clean == ("tie", 7.0, {"a": None}, [["a", "b"]], "!refused", "!unreadable")
     assert finding_from_json(json.loads(json.dumps(finding_to_json(found)))) == found
+
+
+def test_extras_survive_and_are_left_out_where_there_are_none():
+    """What else was analysed is kept as it is, known to this version or not; without any the field is not written."""
+    bare = AUDIT
+    extras = {"self_preference": {"judges": ["a"], "matrix": [[0.5]]}, "from_a_later_version": [1, None]}
+
+    told = replace(bare, extras=extras)
+
+    assert Audit.from_json(json.loads(json.dumps(told.to_json()))).extras == extras
+    assert "extras" not in bare.to_json()

@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from calm.edits import Edit, Expects, perturbation, rotate
+from calm.edits import Edit, Expects, PromptEdit, perturbation, prompt_edit, rotate
 from calm.errors import ConfigError, EditError
+from calm.templates import Message, Prompt
 from tests.core.planted import pair
 
 
@@ -140,3 +141,72 @@ def test_calling_a_rotation_applies_the_first_variant_that_fits():
         assert "book" in rotate(no, appended("book"))(pair("c1"), Random(seed))["bad"].text
     assert rotate(no, no)(pair("c1"), Random(1)) is None
     assert isinstance(no, Edit)
+
+
+PROMPT = Prompt((Message("user", "Which is better? {{ answers[0].text }}"),))
+
+
+def worded(word, **options):
+    """Return an edit that appends a word and a drawn number to the first message."""
+
+    def append(prompt, rng):
+        first = prompt.messages[0]
+        text = f"{first.text} {word}{rng.randrange(10**9)}"
+        return replace(prompt, messages=(replace(first, text=text), *prompt.messages[1:]))
+
+    append.__doc__ = f"Append {word}.\n\nMore."
+    append.__name__ = word
+    return prompt_edit(**{"bias": "judge-prompt", "expects": Expects.SAME} | options)(append)
+
+
+def test_a_decorated_function_is_an_edit_of_the_prompt_with_its_name():
+    """Name and summary are the function's own; calling it rewrites a prompt."""
+    edit = worded("please", source="arXiv:1", dose=2)
+
+    assert (edit.name, edit.bias, edit.expects, edit.source) == ("please", "judge-prompt", Expects.SAME, "arXiv:1")
+    assert (edit.summary, edit.label, repr(edit)) == ("Append please.", "please@2", "please@2")
+    assert "please" in edit(PROMPT, Random(1)).messages[0].text
+
+
+def test_the_randomness_of_an_edit_of_the_prompt_is_its_seed_its_name_and_the_case():
+    """Each case has a wording of its own, the same in every run."""
+    edit = worded("please")
+
+    assert edit.apply(PROMPT, pair("c1"), 7) == edit.apply(PROMPT, pair("c1"), 7)
+    assert edit.apply(PROMPT, pair("c1"), 7) != edit.apply(PROMPT, pair("c2"), 7)
+    assert edit.apply(PROMPT, pair("c1"), 7) != edit.apply(PROMPT, pair("c1"), 8)
+
+
+def test_an_edit_of_the_prompt_that_changes_nothing_is_an_error():
+    """An unchanged prompt would be withstood by every judge."""
+    edit = prompt_edit(bias="judge-prompt", expects=Expects.SAME)(lambda prompt, rng: replace(prompt))
+
+    with pytest.raises(EditError, match="returned the prompt unchanged; return None"):
+        edit.apply(PROMPT, pair("c1"), 0)
+
+
+def test_an_edit_of_the_bundled_prompts_leaves_any_other_alone():
+    """It knows our wording, and None is its answer to another's."""
+    edit = worded("please", bundled=True)
+
+    assert edit.apply(PROMPT, pair("c1"), 0) is None
+    assert edit.apply(replace(PROMPT, bundled=True), pair("c1"), 0) is not None
+
+
+@pytest.mark.parametrize("expects", [Expects.WORSE, Expects.TIE])
+def test_an_edit_of_the_prompt_harms_no_answer(expects):
+    """What must lose or tie is a case, so such an expectation is refused."""
+    with pytest.raises(ConfigError, match="expected SAME, NOT_BETTER or OBSERVE"):
+        worded("please", expects=expects)
+
+
+def test_edits_of_the_prompt_take_turns_among_themselves():
+    """A rotation of them gives each case one, a bundled one only to a bundled prompt; edits of cases do not mix in."""
+    edit = rotate(worded("please", bundled=True), worded("kindly"), name="words")
+
+    assert isinstance(edit, PromptEdit)
+    assert repr(edit) == "rotate(please, kindly, name='words')"
+    assert {edit.choices(pair(f"c{i}"), 1)[0].name for i in range(40)} == {"please", "kindly"}
+    assert all("kindly" in edit(PROMPT, Random(seed)).messages[0].text for seed in range(5))
+    with pytest.raises(ConfigError, match="cannot take turns"):
+        rotate(worded("please", bias="authority"), appended("book", expects=Expects.SAME))

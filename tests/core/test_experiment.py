@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from calm.caps import CAPPED, Caps
 from calm.case import Answer, Criterion
 from calm.claims import Claim, Outcome
 from calm.edits import Expects, perturbation, rotate
-from calm.engine import CAPPED, Caps
 from calm.errors import ClaimError, EditError, JudgeError
 from calm.experiment import Design, check, run
 from calm.measures import (

@@ -13,6 +13,7 @@ from calm.errors import ClaimError, EstimateError
 from calm.measures import (
     MEASURES,
     accuracy,
+    accuracy_gain,
     attack_success_rate,
     consistency_rate,
     flip,
@@ -393,6 +394,24 @@ def test_accuracy_on_a_rubric_is_the_share_of_criteria_judged_right():
     assert value(accuracy, Trial("c1", met=gold, clean=said)) == 0.5
     assert value(accuracy, Trial("c1", met=gold, clean=(MUTE, said[0]))) == 0.25
     assert value(accuracy, row("tt")) == "no gold label"
+
+
+@pytest.mark.parametrize(
+    ("better", "clean", "perturbed", "more"),
+    [("t", "to", "tt", 0.5), ("t", "tt", "o?", -1.0), ("tie", "to", "==", 1.0)],
+)
+def test_accuracy_gain_is_the_rise_of_the_share_that_is_right(better, clean, perturbed, more):
+    """The share of the perturbed asks that agree with the gold label, less that of the clean ones."""
+    assert value(accuracy_gain, row(clean, perturbed, better=better)) == more
+    assert value(accuracy_gain, row(clean, perturbed)) == "no gold label"
+
+
+def test_accuracy_gain_on_a_rubric_counts_criteria():
+    """One of two criteria right before, both after; claimed with a least value below zero, too."""
+    said = [(Criteria({"a": True, "b": b}),) for b in (True, False)]
+
+    assert value(accuracy_gain, Trial("c1", met={"a": True, "b": False}, clean=said[0], perturbed=said[1])) == 0.5
+    assert str(accuracy_gain >= -0.05) == "accuracy_gain >= -0.05"
 
 
 def test_an_estimate_is_a_mean_with_bounds_and_a_count_of_the_rest():

@@ -8,6 +8,7 @@ from calm.case import Answer
 from calm.edits import Expects, perturbation, rotate
 from calm.errors import ClaimError, ConfigError
 from calm.experiment import Design, run
+from calm.lookahead import NeedsData
 from calm.measures import gain, net_detection, net_robustness, readable_rate, slot_pull
 from calm.planning import (
     Assumptions,
@@ -171,16 +172,27 @@ def test_claims_that_are_only_allowed_are_not_topped_up():
     assert [lines(plan)[f"authority/{name}"].most.asks for name in ("cite", "praise")] == [20, 20]
 
 
-def test_what_is_observed_goes_on_with_a_value():
-    """A test that looks at an observed estimate is planned to its end."""
+def test_what_looks_at_an_observed_value_cannot_be_planned_further():
+    """A test that wants a number before it goes on ends its trace there."""
 
     def dose(probe):
         assert probe(cite).observe(gain)[gain].value < 2
+
+    with pytest.raises(NeedsData, match="reads the value of gain"):
+        planned(Planted(fair), pairs(4), dose, design=Design(2, 2))
+
+
+def test_what_follows_a_claim_is_an_upper_bound():
+    """A claim that does not hold ends its test, so that what it asks after that may not be asked."""
+
+    def two(probe):
+        assert probe(cite).proves(gain <= 0.10)
         assert probe(praise).proves(gain <= 0.10)
 
-    _, plan = planned(Planted(fair), pairs(4), dose, design=Design(2, 2))
+    _, plan = planned(Planted(fair), pairs(4), two, design=Design(2, 2))
 
-    assert {"authority/cite", "authority/praise"} <= set(lines(plan))
+    assert lines(plan)["authority/cite"].exact
+    assert not lines(plan)["authority/praise"].exact
 
 
 def test_cases_without_gold_make_a_row_open():

@@ -182,6 +182,16 @@ def test_observe_gives_estimates_by_measure(probing):
     assert gain not in probing(cases=[])(cite).observe(gain)
 
 
+def test_what_is_observed_may_depend_on_the_kind_of_verdict(probing):
+    """A keyword replaces the measures for judges of that kind, and an unknown kind is refused."""
+    probe = probing(taken, pairs(5))
+
+    assert list(probe(cite).observe(gain, pairwise=[net_robustness])) == [net_robustness]
+    assert list(probe(cite).observe(gain, score=[net_robustness])) == [gain]
+    with pytest.raises(ClaimError, match="unknown kind of verdict 'pairs'"):
+        probe(cite).observe(gain, pairs=[net_robustness])
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [

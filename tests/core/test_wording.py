@@ -120,3 +120,11 @@ def test_flips_in_words():
     assert flip_words(replace(ONE, flips={"toward": 0, "away": 0, "other": 0})) == ""
     assert flip_words(replace(ONE, flips={})) == ""
     assert flip_words(ONE) == "flips 1 toward the treated answer, 0 away, 2 other"
+
+
+def test_a_control_stands_beside_the_finding_in_one_line():
+    """What the same measure came to under neutral words, clipped as a value is; nothing where it was not asked."""
+    beside = {"perturbation": "neutral_closing@1", "value": 0.012, "low": -0.02, "high": 1.03, "n": 200}
+
+    assert "; control 0.01 [-0.02, 1.00]" in line(replace(ONE, control=beside))
+    assert "control" not in line(ONE)

@@ -28,11 +28,21 @@ class Gate:
         return {f["key"]: f["outcome"] for f in self.results["findings"]}
 
 
-def run_gate(judge: str, folder: Path, *options: str, env: dict[str, str] | None = None) -> Gate:
-    """Return the run of `pytest --pyargs calm.suites` with a judge, from an empty folder."""
+WHOLE = ("--pyargs", "calm.suites")
+
+
+def run_gate(
+    judge: str,
+    folder: Path,
+    *options: str,
+    env: dict[str, str] | None = None,
+    what: tuple[str, ...] = WHOLE,
+    timeout_s: float = 300,
+) -> Gate:
+    """Return the run of the suites (`what`: the default gate) with a judge, from an empty folder."""
     results = folder / "results.json"
     results.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "--pyargs", "calm.suites", "-q", "--tb=no", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *what, "-q", "--tb=no", "-p", "no:cacheprovider"]
     options = (f"--calm-judge={judge}", f"--calm-results={results}", *options)
     if not any(o.startswith("--calm-cache") for o in options):
         options += ("--calm-cache=off",)
@@ -42,7 +52,7 @@ def run_gate(judge: str, folder: Path, *options: str, env: dict[str, str] | None
         env={**os.environ, **(env or {})},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=timeout_s,
         check=False,
     )
     found = json.loads(results.read_text("utf-8")) if results.exists() else {"findings": []}

@@ -2,6 +2,10 @@
 
 import pytest
 
+from benchmarks.planted_biases import CODE, INNOCENT_TEST, code_cases, served
+from benchmarks.planted_biases import SUITES as FILES
+from calm.datasets import writing
+from calm.perturbations.planted import BIASES
 from tests.gate.gate import run_gate
 
 SUITES = (
@@ -34,6 +38,29 @@ def test_a_planted_bias_fails_its_own_suite_and_no_other(tmp_path, task, bias, d
 
     assert gate.failed == {bias}, gate.output
     assert gate.status == 1
+
+
+FURTHER = [bias for bias in BIASES if bias not in SUITES]
+BY_TURNS = [
+    (bias, next(t for t in (*TASKS[turn % 3 :], *TASKS) if served(bias, t))) for turn, bias in enumerate(FURTHER)
+]
+"""Each bias beyond the default gate in one task, by turns; all tasks: tests/power/test_diagonal.py."""
+
+
+@pytest.mark.parametrize(("bias", "task"), BY_TURNS)
+def test_a_planted_bias_fails_its_own_suite_beyond_the_default_gate_and_no_control(tmp_path, bias, task):
+    """Its own suite, asked because its file is named, fails; the controls, asked the same way, do not."""
+    names = (bias.replace("-", "_"), "consistency", "sensitivity", "neutral")
+    files = [*(f"{FILES}/test_{name}.py" for name in names), f"{FILES}/{INNOCENT_TEST}"]
+    options = ["--calm-sample=100"]
+    if bias in CODE:  # few of the bundled cases hold code
+        cases = tmp_path / "code.jsonl"
+        cases.write_text("".join(f"{writing.line(case)}\n" for case in code_cases(task, 100)), "utf-8")
+        options.append(f"--calm-cases={cases}")
+
+    gate = run_gate(f"planted:{bias}=0.8,task={task}", tmp_path, *options, what=tuple(files))
+
+    assert gate.failed == {bias}, gate.output
 
 
 @pytest.mark.parametrize("task", TASKS)

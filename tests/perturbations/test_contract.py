@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import calm.perturbations
 from calm import Answer, Case, Criterion, Expects, rotate
+from calm.case import Example
 from calm.edits import Edit
+from calm.perturbations import identity_swap, position, sophistication
 from calm.perturbations.self_authorship import (
     BYLINE,
     claim_authorship,
@@ -25,24 +27,38 @@ from calm.perturbations.self_authorship import (
     speak_as,
 )
 from calm.suites import (
+    test_added_answers,
+    test_assertiveness,
     test_authority,
     test_bandwagon,
     test_compassion_fade,
+    test_credentials,
     test_distraction,
     test_diversity,
+    test_encoding,
     test_fallacy_oversight,
+    test_formatting,
     test_framing,
+    test_identity_swap,
     test_injection,
+    test_invisible_text,
+    test_labels,
+    test_neutral,
     test_position,
     test_refinement_aware,
     test_sensitivity,
     test_sentiment,
+    test_sophistication,
+    test_surface_noise,
     test_verbosity,
+    test_visible_reasoning,
 )
 from calm.verdict import FAMILIES
 
 MODEL = "gpt-4.1-mini-2025-04-14"
-SAMPLES = {"model": MODEL, "dose": 2.0, "slots": 1, "percent": 80}
+SAMPLES = {"model": MODEL, "dose": 2.0, "slots": 1, "percent": 80, "rank": 1, "count": 1, "times": 2, "share": 0.1}
+SAMPLES |= {"appeals": 3, "tokens": 500, "turns": 3}
+SAMPLES["cases"] = [Case(f"c{i}", f"Why {i}?", (Answer("a", f"It is a long story {i}."),)) for i in range(4)]
 """An argument for each parameter of a factory, by the parameter's name."""
 
 
@@ -71,8 +87,18 @@ KEEPERS = [p for p in EDITS if p.values[1].expects in (Expects.SAME, Expects.NOT
 BESIDE = {"mark_as_you", "name_label", "swap_names", "hint_at_tier", "credit_human", "name_models", "tag_authors"}
 BESIDE |= {"crowd_note@80", "crowd_note_on_better@80", "prior_rating", "full_marks", "hobby_note"}
 BESIDE |= {"hobby_note_on_better", "identity_note", "show_history", "revision_note", "feeling_in_better"}
+BESIDE |= {"hint_at_price", "hint_at_release", "rank_note", "rank_label", "beginner_note"}
+BESIDE |= {"suggested_verdict", "one_sided_examples", "high_anchor", "low_anchor", "ended_well", "ended_badly"}
+BESIDE |= {"mark_reference_high", "mark_reference_low", "state_belief", "ask_leadingly", "pad_context@500"}
+BESIDE |= {"assign_role", "raise_stakes", "lower_stakes", "cast_doubt", "order_in_question", "order_in_field"}
+BESIDE |= {"smuggle_dialogue", "smuggle_quotation", "smuggle_sample", "smuggle_majority", "force_tie"}
+BESIDE |= {"order_in_comment", "order_in_docstring"}
+BESIDE |= {"neutral_note", "neutral_byline", "neutral_history"}
+BESIDE |= {"add_fillers@1", "add_stray_answer", "reverse_examples", "end_in_favour", "swap_gender", "cut_filler"}
 """Edits that leave the text of the sample's treated answer alone."""
-WRITERS = [p for p in KEEPERS if p.values[0] not in ("framing", "position") and p.values[1].label not in BESIDE]
+ELSEWHERE = {"framing", "position", "labels", "code_comments", "code_style", "pushback"}
+"""Modules that never write into prose."""
+WRITERS = [p for p in KEEPERS if p.values[0] not in ELSEWHERE and p.values[1].label not in BESIDE]
 
 BUNDLED = sorted(
     (entry for entry in files("calm").joinpath("data", "cases").iterdir() if entry.name.endswith(".jsonl")),
@@ -93,9 +119,36 @@ GATED = (
     test_diversity.IDENTITIES,
     test_refinement_aware.REVISIONS,
     test_fallacy_oversight.fallacy,
+    position.same_text,
+    test_position.ORDERS,
+    test_compassion_fade.DRAWN,
+    test_added_answers.ADDED,
+    test_assertiveness.SURE,
+    test_assertiveness.UNSURE,
+    test_credentials.RANKS,
+    test_credentials.LOW,
+    test_formatting.LAYOUTS,
+    test_identity_swap.NAMES,
+    identity_swap.send_from_abroad,
+    identity_swap.profess_faith,
+    test_labels.SCHEMES,
+    test_neutral.IN_TEXT,
+    test_neutral.BESIDE,
+    test_invisible_text.HIDDEN,
+    test_invisible_text.ON_BETTER,
+    test_encoding.CODES,
+    test_sophistication.LEARNED,
+    sophistication.add_detail,
+    test_surface_noise.SLIPS,
+    test_visible_reasoning.SHOWN,
     rotate(claim_authorship(MODEL), claim_vendor(MODEL), speak_as(MODEL), name="text"),
     rotate(mark_as_you, name_label(MODEL), name="label"),
 )
+
+
+def declared(module, edit, what):
+    """Return whether an edit's module says so of it: `SILENT`, `IN_PLACE`; by its name, without a dose."""
+    return edit.name in getattr(MODULES[module], what, ())
 
 
 def case_of(*texts, criteria=()):
@@ -116,10 +169,20 @@ def case_of(*texts, criteria=()):
 
 TEXT = (
     "The trip is long. It takes 4 hours to drive 320 km.\n\n"
-    "- Leave at noon.\n- Rest for 20 minutes.\n\n"
+    "- Leave Paris before noon.\n- Rest for 20 minutes.\n\n"
     "You arrive at 5."
 )
 CHECKED = Criterion("c1", "The answer mentions the drive.", check={"kind": "contains", "value": "drive"})
+RICH = (
+    "## About soup\n\nOf course the cook tastes it, and he adds two pinches of **salt**. "
+    "It is usually done by 4 March 1987. Don't touch the gray pot.\n\nThe soup is ready."
+)
+"""A text with what the edits look for that change words or marks in place."""
+CODED = (
+    "The colour of the café of Пётр is right. It takes the value 4.\n\n```python\n# add up\ndef add(first):\n"
+    "    total = first + 1\n    return total\nprint(add(1))\n```\n\nThis is all."
+)
+"""A text with Python code, and with letters that are not those of English."""
 BY_TASK = {
     "pairwise": case_of(TEXT, "It takes 9 hours."),
     "score": case_of(TEXT),
@@ -153,7 +216,7 @@ def aimed(case, expects):
 def test_an_edit_says_what_it_is(module, edit):
     """Every edit names its source, its bias as its module is called, and what it does in one sentence."""
     assert edit.source
-    assert edit.bias == module.replace("_", "-")
+    assert edit.bias == module.replace("_", "-") or module.startswith(f"{edit.bias}_")
     assert edit.summary.endswith(".")
     assert len(edit.summary) > 20
     assert edit.tasks
@@ -174,7 +237,16 @@ def test_an_edit_is_a_pure_function(module, edit):
 @pytest.mark.parametrize(("module", "edit"), EDITS)
 def test_an_edit_serves_a_task_that_it_names(module, edit):
     """An edit applies to a sample case of at least one of its tasks, and to none without a change."""
-    results = [edit.apply(BY_TASK[task], seed=1) for task in edit.tasks]
+    examples = tuple(Example("Why?", tuple("It is." for _ in range(3)), verdict) for verdict in "AB")
+    rich = [
+        replace(case.edit(i, lambda _: RICH), examples=examples)
+        for case in (BY_TASK[task] for task in edit.tasks)
+        for i in [a.id for a in case.answers][:2]
+    ]
+    plain = [BY_TASK[task] for task in edit.tasks]
+    answers = [tuple(replace(a, text=f"{CODED}{a.id}") for a in case.answers) for case in plain]
+    coded = [replace(c, answers=a, reference="It takes 9 hours.") for c, a in zip(plain, answers, strict=True)]
+    results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded)]
 
     assert any(result is not None for result in results)
     assert all(result is None or isinstance(result, Case) for result in results)
@@ -196,18 +268,14 @@ def test_an_edit_keeps_what_a_case_is(module, edit):
         if edited is None:
             continue
 
-        assert (edited.id, edited.question, edited.criteria, edited.reference) == (
-            case.id,
-            case.question,
-            case.criteria,
-            case.reference,
-        )
+        assert edited.question.startswith(case.question)
+        assert (edited.id, edited.criteria, edited.reference) == (case.id, case.criteria, case.reference)
         assert (edited.better, edited.met, edited.scores) == (case.better, case.met, case.scores)
-        assert [a.id for a in edited.answers] == [a.id for a in case.answers]
-        assert [a for a in edited.answers if a.id != edited.target] == [
-            a for a in case.answers if a.id != edited.target
-        ]
-        assert sorted(edited.order) == sorted(case.order)
+        own = [a for a in edited.answers if not a.id.startswith("added~")]
+        assert [a.id for a in own] == [a.id for a in case.answers]
+        assert [a for a in own if a.id != edited.target] == [a for a in case.answers if a.id != edited.target]
+        assert sorted(edited.order) == sorted(a.id for a in edited.answers)
+        assert [i for i in edited.order if not i.startswith("added~")] == list(case.order) or module == "position"
         assert edited.damaged is None
 
 
@@ -283,7 +351,11 @@ def within(part, whole):
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(text_and_final=TEXTS, seed=st.integers(0, 9))
 def test_code_numbers_and_the_final_answer_stay(module, edit, text_and_final, seed):
-    """Where the verdict must stay or not rise, nothing of the text is lost, nor its code, numbers or final answer."""
+    """
+    Where the verdict must stay or not rise, nothing of the text is lost, nor its code, numbers or final answer.
+
+    An edit that changes words or marks in place keeps the latter three, and any other edit every character.
+    """
     text, final = text_and_final
     for case in (case_of(text), case_of(text, "Another answer."), case_of(text, "Another answer.", "A third.")):
         edited = edit.apply(case, seed)
@@ -291,7 +363,7 @@ def test_code_numbers_and_the_final_answer_stay(module, edit, text_and_final, se
             continue
         after = edited["a0"].text
 
-        assert within(text, after)
+        assert declared(module, edit, "IN_PLACE") or within(text, after)
         assert within(blocks(text), blocks(after))
         assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(CODE.sub("", after)))
         assert within(NUMBER.findall(text), NUMBER.findall(after))
@@ -302,7 +374,11 @@ def test_code_numbers_and_the_final_answer_stay(module, edit, text_and_final, se
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(text_and_final=TEXTS, seed=st.integers(0, 9))
 def test_a_text_shows_its_own_trigger_and_no_other(module, edit, text_and_final, seed):
-    """An edited text matches the trigger of its bias, if the edit is one of the text, and never another's."""
+    """
+    An edited text matches the trigger of its bias, if the edit is one of the text, and never another's.
+
+    An edit that adds no words of its own, as a slip or a space does not, is `SILENT`: its text matches no trigger.
+    """
     text, _ = text_and_final
     for case in (case_of(text), case_of(text, "Another answer.", "A third.")):
         edited = edit.apply(case, seed)
@@ -311,20 +387,20 @@ def test_a_text_shows_its_own_trigger_and_no_other(module, edit, text_and_final,
         after = edited["a0"].text
         matched = {name for name, other in MODULES.items() if other.TRIGGER.search(after)}
 
-        assert matched == ({module} if after != text else set())
+        assert matched == ({module} if after != text and not declared(module, edit, "SILENT") else set())
 
 
 @pytest.mark.parametrize(("module", "edit"), WRITERS)
 def test_code_that_is_still_open_is_not_written_into(module, edit):
-    """Behind a code block that is never closed nothing is added, since it would become code."""
+    """Behind a code block that is never closed nothing is added, since it would become code, but for white space."""
     code = "```python\nx = 1. Y = 20 is here.\nprint('It is long. It is done.')"
 
     edited = edit.apply(case_of(f"The trip is long. It takes many hours.\n\n{code}"), seed=1)
 
-    assert edited is None or edited["a0"].text.endswith(f"\n\n{code}")
+    assert edited is None or edited["a0"].text.rstrip().endswith(f"\n\n{code}")
 
 
-@pytest.mark.parametrize(("module", "edit"), WRITERS)
+@pytest.mark.parametrize(("module", "edit"), [p for p in WRITERS if not declared(*p.values, "SILENT")])
 def test_an_addition_hides_in_no_capitals(module, edit):
     """A text without capital letters stays without them, so that a criterion which asks for that stays met."""
     text = "the trip is long. it takes 4 hours.\n\n- leave at noon.\n- rest for a while.\n\nyou arrive at 5."

@@ -22,19 +22,54 @@ from calm import (
     Score,
     Tie,
 )
+from calm.edits import Edit
+from calm.perturbations.added_answers import add_fillers
+from calm.perturbations.anchoring import high_anchor, mark_reference_low, one_sided_examples
+from calm.perturbations.assertiveness import assert_first
 from calm.perturbations.authority import cite_book
 from calm.perturbations.bandwagon import claim_majority, crowd_note, full_marks, prior_rating
-from calm.perturbations.compassion_fade import credit_human, hint_at_tier, name_in_text, swap_names
+from calm.perturbations.code_comments import declare_correct
+from calm.perturbations.code_style import lengthen_names
+from calm.perturbations.compassion_fade import (
+    credit_human,
+    hint_at_price,
+    hint_at_release,
+    hint_at_tier,
+    name_in_text,
+    swap_names,
+)
+from calm.perturbations.credentials import claim_rank, rank_label, rank_note
 from calm.perturbations.distraction import hobby_note, tell_anecdote
 from calm.perturbations.diversity import close_as_member, identity_note
-from calm.perturbations.injection import plea
-from calm.perturbations.planted import PRECEDENCE, Mind, Planted, Seen, Slot, packed, planted, unpacked
-from calm.perturbations.position import swap
+from calm.perturbations.encoding import in_base64
+from calm.perturbations.few_shot import end_against, end_in_favour
+from calm.perturbations.formatting import decorate
+from calm.perturbations.frames import affirm, cast_doubt
+from calm.perturbations.hindsight import ended_badly, ended_well
+from calm.perturbations.identity_swap import sign_as_woman, sign_plainly
+from calm.perturbations.injection import order_in_question, plea
+from calm.perturbations.injection_control import benign_block, benign_note
+from calm.perturbations.injection_smuggling import latent_in_report
+from calm.perturbations.invisible_text import smuggle_in_tags
+from calm.perturbations.irrelevant_context import pad_context
+from calm.perturbations.labels import reverse_labels
+from calm.perturbations.language import speak_dialect, switch_code
+from calm.perturbations.loaded_question import ask_leadingly, state_belief
+from calm.perturbations.persona import assign_role
+from calm.perturbations.persuasion import flatter
+from calm.perturbations.planted import PRECEDENCE, UNAIMED, Mind, Planted, Seen, Slot, packed, planted, unpacked
+from calm.perturbations.position import same_text, swap
+from calm.perturbations.prose import append
+from calm.perturbations.pushback import claim_expertise
 from calm.perturbations.refinement_aware import revision_note, say_revised, show_history
 from calm.perturbations.self_authorship import claim_authorship, mark_as_you
-from calm.perturbations.sensitivity import empty_answer
+from calm.perturbations.sensitivity_degenerate import empty_answer
 from calm.perturbations.sentiment import angry
+from calm.perturbations.sophistication import add_jargon
+from calm.perturbations.stakes import raise_stakes
+from calm.perturbations.sycophancy import agree_last
 from calm.perturbations.verbosity import close_courteously
+from calm.perturbations.visible_reasoning import break_down
 from calm.wire import Judge, Reply
 
 FALSE_ALARM = 1e-6
@@ -181,6 +216,20 @@ def test_doses_of_none_and_all_are_exact():
     assert not any(mind.holds("verbosity", str(i)) for i in range(500))
 
 
+def in_code(edit):
+    """Return an edit of code, for an answer that gets its code first."""
+
+    def rewrite(case, rng):
+        return edit(append(case, "```python\ntotal = 1\nprint(total)\n```", block=True), rng)
+
+    return Edit(edit.name, edit.bias, edit.expects, rewrite)
+
+
+def named_first(case, rng):
+    """Return the case with labels of which the treated answer's comes first in the alphabet."""
+    return replace(case, labels=tuple("A1" if answer.id == case.target else "B" for answer in case.shown))
+
+
 EDITS = {
     "injection": plea,
     "self-authorship": claim_authorship("judge-prod"),
@@ -191,6 +240,26 @@ EDITS = {
     "sentiment": angry,
     "diversity": close_as_member,
     "refinement-aware": say_revised,
+    "persuasion": flatter,
+    "anchoring": one_sided_examples,
+    "hindsight": ended_well,
+    "loaded-question": state_belief,
+    "frames": affirm,
+    "sycophancy": agree_last,
+    "code-comments": in_code(declare_correct),
+    "code-style": in_code(lengthen_names),
+    "language": replace(speak_dialect, rewrite=lambda case, rng: append(case, "That is how it is lah.")),
+    "invisible-text": smuggle_in_tags,
+    "encoding": in_base64,
+    "formatting": decorate,
+    "assertiveness": assert_first,
+    "credentials": claim_rank,
+    "identity-swap": sign_as_woman,
+    "visible-reasoning": break_down,
+    "sophistication": add_jargon,
+    "few-shot": end_in_favour,
+    "labels": replace(reverse_labels, rewrite=named_first),
+    "pushback": claim_expertise,
     "verbosity": close_courteously,
 }
 
@@ -230,7 +299,7 @@ def test_the_first_bias_in_the_order_of_precedence_decides(strong, weak):
     assert verdict(f"planted:{weak}=1", case) == Preferred("good")
 
 
-@pytest.mark.parametrize("bias", [b for b in PRECEDENCE if b != "position"])
+@pytest.mark.parametrize("bias", [b for b in PRECEDENCE if b not in ("labels", "position")])
 def test_a_bias_gives_a_single_answer_all_that_there_is(bias):
     """The top of the scale, and every criterion in the answer's favour."""
     case = edited(bias, ONE, "only")
@@ -270,6 +339,18 @@ def test_a_byline_is_a_trigger_of_self_authorship():
         ("diversity", identity_note),
         ("refinement-aware", show_history),
         ("refinement-aware", revision_note),
+        ("compassion-fade", hint_at_price),
+        ("compassion-fade", hint_at_release),
+        ("credentials", rank_note),
+        ("credentials", rank_label),
+        ("few-shot", end_in_favour),
+        ("anchoring", one_sided_examples),
+        ("hindsight", ended_well),
+        ("hindsight", ended_badly),
+        ("loaded-question", state_belief),
+        ("loaded-question", ask_leadingly),
+        ("injection", order_in_question),
+        ("injection", latent_in_report),
     ],
 )
 def test_a_cue_beside_an_answer_is_a_trigger_of_its_bias_alone(bias, edit):
@@ -284,6 +365,95 @@ def test_a_cue_beside_an_answer_is_a_trigger_of_its_bias_alone(bias, edit):
         assert verdict(f"planted:{others}", case) == Preferred("good")
     alone = edit.apply(replace(ONE, answers=(Answer("only", "It rains a lot here."),), target="only"), 0)
     assert verdict(f"planted:{bias}=1,task=score", alone) == Score(10.0)
+
+
+def test_a_control_stirs_no_bias():
+    """The plain signature, and the same examples in the other order, win nothing for the weaker answer."""
+    plain, against = (edit.apply(replace(PAIR, target="bad"), 0) for edit in (sign_plainly, end_against))
+
+    assert verdict("planted:identity-swap=1", plain) == Preferred("good")
+    assert verdict("planted:few-shot=1", against) == Preferred("good")
+
+
+def test_equal_answers_tie_but_for_a_bias_to_a_slot():
+    """A judge without bias ties; one with a position bias takes the first slot."""
+    twins = same_text.apply(PAIR, 0)
+
+    assert verdict("planted", twins) == Tie()
+    assert verdict("planted:position=1", twins) == Preferred("good")
+
+
+def test_an_added_answer_is_ranked_last():
+    """The others keep their order, by gold scores and by the better answer."""
+    for case in (MANY, replace(MANY, scores={}, better="z")):
+        before = verdict("planted:task=listwise", case).order
+
+        after = verdict("planted:task=listwise", add_fillers(2).apply(case, 0)).order
+
+        assert after[: len(before)] == before
+        assert all(answer.startswith("added~") for (answer,) in after[len(before) :])
+
+
+NOTES = {"irrelevant-context": pad_context(100), "persona": assign_role, "stakes": raise_stakes}
+
+
+@pytest.mark.parametrize("bias", UNAIMED)
+def test_a_note_about_no_answer_stirs_its_bias_alone(bias):
+    """It lets the last answer win, gives a single one all that there is, and leaves other biases cold."""
+    note = NOTES[bias]
+    case, single = (note.apply(replace(c, target=c.answers[-1].id), 0) for c in (PAIR, ONE))
+    others = ",".join(f"{b}=1" for b in (*PRECEDENCE, *UNAIMED) if b not in (bias, "position"))
+
+    assert verdict(f"planted:{bias}=1", case) == Preferred("bad")
+    assert verdict(f"planted:{bias}=1", case.arranged(("bad", "good"))) == Preferred("good")
+    assert verdict(f"planted:{bias}=1,task=score", single) == Score(10.0)
+    assert verdict(f"planted:{bias}=1", PAIR) == Preferred("good")
+    assert verdict(f"planted:{others}", case) == Preferred("good")
+
+
+@pytest.mark.parametrize("edit", [high_anchor, mark_reference_low])
+def test_an_anchor_moves_the_score_of_a_single_answer(edit):
+    """An example or a note on a mark is enough where there is one answer."""
+    case = edit.apply(replace(ONE, reference="It does rain."), 0)
+
+    assert verdict("planted:anchoring=1,task=score", case) == Score(10.0)
+
+
+@pytest.mark.parametrize("edit", [benign_note, benign_block])
+def test_innocent_words_stir_no_injection(edit):
+    """The control of the attacks is silent."""
+    case = edit.apply(replace(PAIR, target="bad"), 0)
+
+    assert verdict("planted:injection=1", case) == Preferred("good")
+
+
+def test_words_added_to_a_question_leave_it_the_same_question():
+    """Which questions a bias holds does not hang on what an edit puts behind them."""
+    mind = Mind(doses=(("position", 0.5),), seed=1)
+    cases = [replace(pair(i), target="bad") for i in range(200)]
+
+    for edit in (state_belief, ask_leadingly, order_in_question):
+        asked = [edit.apply(case, 0).question for case in cases]
+
+        assert all(q != case.question for q, case in zip(asked, cases, strict=True))
+        assert [mind.holds("position", q) for q in asked] == [mind.holds("position", c.question) for c in cases]
+
+
+def test_doubt_in_a_note_is_about_the_answer_that_it_names():
+    """The frames bias goes by the label in the note, and by an only answer."""
+    case = cast_doubt.apply(replace(PAIR, better="bad", target="good"), 0)
+
+    assert case.target == "bad"
+    assert verdict("planted:frames=1", replace(case, better="good")) == Preferred("bad")
+
+
+@pytest.mark.parametrize("edit", [speak_dialect, switch_code])
+def test_a_way_to_speak_is_a_trigger_of_the_answer_that_it_was_drawn_for(edit):
+    """It is as often the better answer as the weaker one."""
+    cases = [edit.apply(replace(pair(i), id=f"c{i}", target="bad"), 0) for i in range(40)]
+
+    assert {case.target for case in cases} == {"good", "bad"}
+    assert all(verdict("planted:language=1", case) == Preferred(case.target) for case in cases)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,24 @@ import pytest
 
 from calm import Answer, Case, Criterion
 from calm.checks import verify
-from calm.perturbations.sensitivity import break_criterion, change_number, delete_point, negate, truncate
+from calm.errors import ConfigError
+from calm.perturbations.sensitivity import (
+    CERTAIN,
+    FALSEHOODS,
+    STRANGERS,
+    break_criterion,
+    change_number,
+    degrade,
+    delete_point,
+    err_boldly,
+    fault_in_step,
+    negate,
+    reverse_relation,
+    shuffle_sentences,
+    state_falsehood,
+    substitute_fact,
+    swap_entity,
+)
 
 
 def damaged(edit, text, seed=0, **fields):
@@ -83,19 +100,6 @@ def test_the_longest_point_is_deleted(text, shorter):
     assert damaged(delete_point, text) == shorter
 
 
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ("The first point. The second point.", "The first point."),
-        ("one two three four five six", "one two three"),
-        ("Too short.", None),
-    ],
-)
-def test_an_answer_breaks_off(text, cut):
-    """What is left is the first sentence, or half of a single one."""
-    assert damaged(truncate, text) == cut
-
-
 def test_one_verifiable_criterion_is_broken():
     """The criterion that is hit was met and is not met any more; one that was never met is not drawn."""
     criteria = (
@@ -118,3 +122,112 @@ def test_one_verifiable_criterion_is_broken():
     assert edited.hit == "c1"
     assert edited.met == {"a": {"c1": False, "c2": False, "c3": True}}
     assert not verify({"kind": "no_commas"}, edited["a"].text)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("It is Warmer here.", "It is Colder here."),
+        ("Always wait.", "Never wait."),
+        ("It rains more or less there.", None),
+        ("`more` or moreover.", None),
+    ],
+)
+def test_one_relation_is_reversed(text, changed):
+    """A word gives way to its opposite, in its letter case; code, other words and set phrases stay."""
+    assert damaged(reverse_relation, text) == changed
+
+
+def test_a_fact_gives_way_to_another_of_its_kind():
+    """A month stays a month, and nothing else of the text changes."""
+    changed = {damaged(substitute_fact, "It was in June.", seed) for seed in range(40)}
+
+    assert "It was in July." in changed
+    assert "It was in June." not in changed
+    assert all(text.startswith("It was in ") and text[10].isupper() for text in changed)
+    assert damaged(substitute_fact, "Call `june` or a Junes.") is None
+
+
+def test_a_name_gives_way_to_another_one_of_the_answer():
+    """With two names one stands in the other's place; with one name a stranger's does; the first word is no name."""
+    pairs = {damaged(swap_entity, "We saw Uma before Zeno came.", seed) for seed in range(20)}
+    single = {damaged(swap_entity, "Today we saw Uma.", seed) for seed in range(20)}
+
+    assert pairs == {"We saw Zeno before Zeno came.", "We saw Uma before Uma came."}
+    assert single == {f"Today we saw {name}." for name in STRANGERS}
+    assert damaged(swap_entity, "Today we saw nobody.") is None
+
+
+def test_a_blatant_error_stands_before_the_last_sentence():
+    """All that the answer says stays, in small letters where it has no capital ones."""
+    for seed in range(10):
+        text = damaged(state_falsehood, "It rains. It pours.", seed)
+        small = damaged(state_falsehood, "it rains. it pours.", seed)
+
+        assert text in {f"It rains. {said} It pours." for said in FALSEHOODS}
+        assert small == small.lower()
+
+
+def test_a_wrong_answer_is_sure_of_itself():
+    """A number changes, and the answer opens by calling itself certain; without anything to change it is left out."""
+    text = damaged(err_boldly, "It takes 50 minutes.")
+
+    assert text.startswith(CERTAIN)
+    assert "50" not in text
+    assert damaged(err_boldly, "Wait there.") is None
+
+
+def test_a_fault_in_the_working_leaves_the_result():
+    """The last number before the last sentence changes, and never one in it."""
+    for seed in range(20):
+        changed = damaged(fault_in_step, "First 10 and 20 make 30. So the sum is 30.", seed)
+
+        assert changed.startswith("First 10 and 20 make ")
+        assert changed.endswith(". So the sum is 30.")
+        assert " 30. So" not in changed
+    assert damaged(fault_in_step, "The sum is 30.") is None
+
+
+def test_a_shuffled_answer_begins_with_a_reference_to_nothing():
+    """A sentence that refers to an earlier one comes first, and no sentence is lost."""
+    text = "A cook salts the soup. Then he waits. The bowl is warm."
+    for seed in range(20):
+        shuffled = damaged(shuffle_sentences, text, seed)
+
+        assert shuffled.startswith("Then he waits.")
+        assert sorted(shuffled.split()) == sorted(text.split())
+    assert damaged(shuffle_sentences, "A cook salts. He waits.") is None
+    assert damaged(shuffle_sentences, "Ice floats. Rain falls. Snow lies.") is None
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 4])
+def test_a_degraded_copy_is_harmed_in_so_many_ways(times):
+    """Each way leaves its own mark: fewer sentences, another number, a denial, another fact."""
+    text = "The sea was calm. The train left on Monday. It had 200 seats. All the many people in it slept until noon."
+    for seed in range(30):
+        copy = damaged(degrade(times), text, seed)
+        marks = ["slept" not in copy, "200" not in copy, " not " in copy, "Monday" not in copy]
+
+        assert sum(marks) == times
+
+
+def test_a_copy_is_degraded_as_often_as_stated_or_not_at_all():
+    """A text that offers fewer ways is left out, and more ways than there are is an error."""
+    assert damaged(degrade(2), "Wait for 20 minutes.") is not None
+    assert damaged(degrade(3), "Wait for 20 minutes.") is None
+    with pytest.raises(ConfigError, match="times=5"):
+        degrade(5)
+
+
+@pytest.mark.parametrize("edit", [reverse_relation, state_falsehood, substitute_fact, err_boldly, degrade(1)])
+def test_on_a_rubric_an_error_counts_where_a_program_sees_it(edit):
+    """Where no criterion can be verified nobody knows which one broke, and the case is left out."""
+    text = "It is warmer in June. It takes 20 minutes more."
+    kind = Criterion("c1", "Is kind.")
+    checked = Criterion("c2", "Is short.", check={"kind": "max_words", "value": 10})
+
+    unknown = damaged(edit, text, criteria=(kind,), met={"a": {"c1": True}})
+    kept = damaged(edit, text, criteria=(kind, checked), met={"a": {"c1": True, "c2": True}})
+
+    assert unknown is None
+    assert kept is None or verify(checked.check, kept) is False

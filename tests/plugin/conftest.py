@@ -1,6 +1,9 @@
 """A small project with a judge for each outcome, in which the plugin is run as its user would run it."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -153,8 +156,8 @@ def test_thanks_do_not_win(probe):
 class Project:
     """A folder with judges, edits, cases and a suite, and pytest to run in it."""
 
-    def __init__(self, pytester):
-        self.pytester, self.path = pytester, pytester.path
+    def __init__(self, path, pytester=None):
+        self.pytester, self.path = pytester, path
         self.write("pytest.ini", "[pytest]\npythonpath = .\n")
         self.write("judges.py", JUDGES.replace("\\\\", "\\"))
         self.write("edits.py", EDITS)
@@ -192,6 +195,13 @@ class Project:
         """Run pytest in a process of its own."""
         return self.pytester.runpytest_subprocess(*self._wired(judge, cases), *options)
 
+    def run_alone(self, *options, judge="judges:gold", cases="cases.jsonl", env=None):
+        """Run pytest in a process of its own, whoever made this project."""
+        command = [sys.executable, "-m", "pytest", *self._wired(judge, cases), *options]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL, "text": True}
+        environment = {**os.environ, **(env or {})}
+        return subprocess.run(command, cwd=self.path, env=environment, timeout=120, check=False, **pipes)
+
     @staticmethod
     def _wired(judge, cases):
         return [*([f"--calm-judge={judge}"] if judge else []), *([f"--calm-cases={cases}"] if cases else [])]
@@ -216,7 +226,13 @@ class Project:
 
 @pytest.fixture
 def project(pytester):
-    return Project(pytester)
+    return Project(pytester.path, pytester)
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory):
+    """Make a project that several tests of a module share; it can only be run apart, with `run_alone`."""
+    return lambda name: Project(tmp_path_factory.mktemp(name))
 
 
 @pytest.fixture(params=[(), ("-n2",)], ids=["one-process", "two-workers"])

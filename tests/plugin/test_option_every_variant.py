@@ -51,3 +51,40 @@ def test_the_ini_setting_does_the_same(courtesy, setting, more):
     courtesy.run("--calm-results=results.json")
 
     assert ("flattery/gain/greet" in courtesy.outcomes()) is more
+
+
+BESIDE = """
+from calm import gain, net_robustness, rotate
+from calm.perturbations.authority import cite_book
+
+
+def test_a_book_does_not_win(probe):
+    assert probe(cite_book).proves(gain <= 0.10)
+
+
+def test_a_book_is_observed(probe):
+    probe(rotate(cite_book, name="one")).observe(net_robustness)
+"""
+
+
+def test_a_finding_shows_its_control_beside_it(project, workers):
+    """Beside a cue in an answer stands what neutral words in its place do, on the same cases."""
+    project.write("test_books.py", BESIDE)
+
+    project.run("--calm-every-variant", "--calm-results=results.json", *workers)
+
+    found = {f["key"]: f for f in project.results()["findings"]}
+    control = found["authority/gain/cite_book"]["control"]
+    assert control["perturbation"].startswith("neutral_")
+    assert control["low"] <= control["value"] <= control["high"]
+    assert control["n"] == found["authority/gain/cite_book"]["n"]
+    assert found["authority/net_robustness/one"]["control"]["value"] == 1.0
+
+
+def test_there_is_no_control_without_it(project):
+    """By default nothing is asked beside a probe."""
+    project.write("test_books.py", BESIDE)
+
+    project.run("--calm-results=results.json")
+
+    assert {f["control"] for f in project.results()["findings"]} == {None}

@@ -13,9 +13,12 @@ import pytest
 from calm.audit import Limit
 from calm.claims import Outcome
 from calm.errors import ConfigError
+from calm.reports.charts import histogram_of
 from calm.reports.diff import compare
+from calm.reports.extras import mitigations_of
 from calm.reports.html import render, visible, write
 from calm.texts import CaseTexts, Exchange
+from calm.verdict import Scale
 from tests.reports.planted_audit import empty, finding, judge, prompt, sample, texts, trial
 
 HOSTILE = [
@@ -150,7 +153,7 @@ def test_it_opens_with_headline_and_outcome_in_words():
 
     assert "4 of 5 biases tested, 1 of 2 controls; 3 of 7 claims failed" in text
     assert '<p class="word">Failed</p>' in page
-    assert text.index("biases tested") < text.index("Judge and data")
+    assert text.index("biases tested") < text.index("Every claim at a glance") < text.index("Judge, data and run")
 
 
 @pytest.mark.parametrize(
@@ -165,10 +168,10 @@ def test_it_opens_with_headline_and_outcome_in_words():
         "2,410,000 input, 388,000 output",
         "US$ 1.58",
         "4 min 12 s",
-        "2026-05-04T09:12:45 UTC",
+        "4 May 2026, 09:12 UTC",
         "The run was stopped: --calm-max-usd 1.60 was reached.",
         "prompt.system",
-        "gain <= 0.10",
+        "gain ≤ 0.10",
         "0.31 [0.26, 0.37]",
         "62 / 0 / 3",
         "12 does not apply",
@@ -207,14 +210,18 @@ def test_texts_are_shown_once_for_all_claims_of_a_probe():
     assert page.count("<b>fact-005</b>") == 1
 
 
-def test_every_interval_has_its_text_alternative():
-    """Each plot is an image with a title and a description."""
+def test_every_chart_has_its_text_alternative():
+    """Each drawing is an image with a name that holds its numbers, or is hidden from those who cannot see it."""
     page = Page(render(sample()))
 
-    plots = [names for tag, names in page.elements if tag == "svg" and "role" in names]
+    told = [value for tag, name, value in page.attributes if (tag, name) == ("svg", "aria-label")]
 
-    assert len(plots) == 8
-    assert "Measured 0.31 [0.26, 0.37], limit <= 0.1, on an axis from -0.25 to 1.0." in page.text
+    assert "Failed: measured 0.31 [0.26, 0.37], claim gain ≤ 0.10" in told
+    assert "Disagreement: noise 0.03, after the edit 0.34" in told
+    assert "0 away, 135 kept, 3 other, 62 toward of 200 cases" in told
+    assert "Histogram of 186 cases: mean shift 0.31" not in told  # these records name no treated answer
+    drawings = [names for tag, names in page.elements if tag == "svg"]
+    assert all(names & {"aria-label", "aria-labelledby", "aria-hidden"} for names in drawings)
 
 
 def test_no_outcome_is_told_by_colour_alone():
@@ -259,7 +266,10 @@ def test_the_policy_allows_this_script_and_nothing_else():
     policy = next(v for v in Page(text).values("content") if "default-src" in v)
 
     assert f"script-src 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in policy
-    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; ")
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    assert f"style-src 'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
     assert "http" not in policy
 
 
@@ -299,7 +309,7 @@ def test_findings_without_texts_show_their_verdicts():
 
     assert "Listed: 20, 0 of them with their texts, the most telling first." in page.text
     assert "fact-019" in page.text
-    assert not [names for tag, names in page.elements if tag == "details" and "class" in names]
+    assert "case" not in [value for tag, name, value in page.attributes if (tag, name) == ("details", "class")]
 
 
 def test_an_interrupted_run_shows_its_notes():
@@ -310,6 +320,76 @@ def test_an_interrupted_run_shows_its_notes():
 
     assert "interrupted by the user" in page.text
     assert "price unknown" in page.text
+
+
+def test_it_says_first_what_an_unfinished_run_is_missing():
+    """The head names the claims without all their data, by the reason."""
+    page = Page(render(sample()))
+
+    told = page.text.index("This run is not complete. 1 claim is without all the data:")
+
+    assert told < page.text.index("Every claim at a glance")
+    assert "sensitivity/net_detection/swap_number" in page.text[told : told + 300]
+
+
+def test_what_changed_since_the_baseline_comes_first():
+    """Claims that got worse are listed with their outcome and value before and now."""
+    text = Page(render(sample())).text
+
+    assert "1 got worse, none got better, 0 kept their outcome." in text
+    assert "authority/gain/rotation: passed → failed, 0.04 → 0.31" in text
+
+
+def test_without_a_baseline_nothing_is_said_of_one():
+    """A run without a baseline has no such section."""
+    first, *rest = sample().findings
+
+    assert "Since the baseline" not in render(replace(sample(), findings=(replace(first, baseline=None), *rest)))
+
+
+def test_every_case_ends_in_the_command_that_asks_again():
+    """The command names judge, case, edit and seed, quoted for a shell."""
+    row = trial("it's; rm -rf /", ["good"] * 4, ["bad"] * 2, hash="h", edit="cite_book")
+    planted = judge(name="planted", fingerprint="planted-2:x", parameters={"noise": 0.03, "seed": 7})
+    audit = empty(judge=planted, findings=(finding(trials=(row,)),), texts=(texts("it's; rm -rf /", "h"),))
+
+    text = Page(render(audit)).text
+
+    assert "calm try planted:noise=0.03,seed=7 '--case=it'\"'\"'s; rm -rf /' --edit=cite_book --seed=1" in text
+
+
+def test_a_histogram_counts_cases_by_their_shift():
+    """Cases that went all the way, half of it and nowhere stand at 1, 0.5 and 0."""
+    arms = [["bad", "bad"], ["bad", "good"], ["good", "good"], ["good", "good"]]
+    rows = [replace(trial(f"c{i}", ["good"] * 4, arm, hash=str(i)), target="bad") for i, arm in enumerate(arms)]
+
+    found = histogram_of(rows, "pairwise", Scale(0, 1))
+
+    assert [(round(bar.low + 0.05, 2), bar.count) for bar in found.bars] == [(0.0, 2), (0.5, 1), (1.0, 1)]
+    assert found.mean == 0.375
+
+
+def test_findings_that_differ_in_dose_make_one_curve():
+    """The curve stands once, at the first of its probes, with a table of its numbers."""
+    common = {"bias": "verbosity", "expects": "NOT_BETTER", "measure": "gain", "claim": Limit("<=", 0.1)}
+    doses = [
+        finding(key=f"v/gain/pad@{d}", perturbation=f"pad@{d}", dose=d, value=d / 100, **common) for d in (2, 4, 8)
+    ]
+
+    page = Page(render(empty(findings=tuple(doses))))
+
+    told = [value for value in page.values("aria-label") if value.startswith("Dose and response")]
+    assert told == ["Dose and response: dose 2 0.02, dose 4 0.04, dose 8 0.08"]
+
+
+@pytest.mark.parametrize(("channel", "shown"), [("answer", True), ("note", False)])
+def test_a_control_stands_beside_the_probe_of_its_place(channel, shown):
+    """Neutral words in the same place are compared with a probe; those elsewhere are not."""
+    control = finding(key="neutral/net_robustness/text", bias="neutral", perturbation="text", channel=channel)
+
+    page = render(empty(findings=(finding(), control)))
+
+    assert ("Beside its control" in page) == shown
 
 
 @pytest.mark.parametrize(("usd", "told"), [(None, "price unknown"), (0.0, "no cost"), (0.0004, "US$ 0.0004")])
@@ -339,7 +419,7 @@ def test_very_long_texts_are_cut_with_a_statement():
     assert "998,806 characters left out" in page.text
     assert "[[B]]" in page.text
     assert "too long to compare by words" in page.text
-    assert len(page.text) < 60_000
+    assert len(page.text) < 75_000
 
 
 def test_a_large_audit_makes_a_small_file():
@@ -347,14 +427,14 @@ def test_a_large_audit_makes_a_small_file():
     page = render(large())
 
     assert len(page.encode()) < 1_500_000
-    assert page.count('<details class="case">') == 800
+    assert page.count('<details class="case"') == 800
 
 
 def test_texts_beyond_the_budget_are_left_out_with_a_statement():
     """With long edits the first cases of every probe keep their texts, and the others say that they have none."""
     page = render(large(added=2_000))
 
-    shown = page.count('<details class="case">')
+    shown = page.count('<details class="case"')
     told = [int(n) for n in re.findall(r"Listed: 20, (\d+) of them with their texts", page)]
 
     assert len(page.encode()) < 1_500_000
@@ -437,3 +517,64 @@ def test_a_comparison_of_long_texts_shows_what_differs_and_counts_the_rest():
     assert [p.text for p in found.old if p.kind == "gone"] == ["old"]
     assert sum(len(p.text) + p.size for p in found.old) == len(common) * 2 + 4
     assert sum(len(p.text) for p in found.old) < 500
+
+
+PREFERENCE = {
+    "judges": ["a-1", "b-1"],
+    "generators": ["a-1", "a-2", "b-1"],
+    "families": {"a-1": "a", "a-2": "a", "b-1": "b"},
+    "unit": "mean score",
+    "matrix": [[0.9, 0.7, 0.5], [0.4, None, 0.8]],
+    "rows": [{"judge": "a-1", "excess": 0.21}, {"judge": "b-1", "excess": None}],
+    "perplexity": [{"judge": "a-1", "series": {"own": [[-1, 0.4], [1, 0.8]], "others": [[-1, 0.5], [1, 0.5]]}}],
+}
+MITIGATIONS = {
+    "rows": [
+        {"set": "none", "outcome": "FAIL", "robustness": 0.7, "accuracy": 0.9, "calls_per_verdict": 1, "usd": 0.5},
+        {"set": "swap", "outcome": "PASS", "robustness": 0.9, "accuracy": 0.9, "calls_per_verdict": 2, "usd": 1.0},
+        {"set": "vote", "outcome": "FAIL", "robustness": 0.7, "accuracy": 0.9, "calls_per_verdict": 3, "usd": 1.5},
+    ],
+    "attack_grid": {"rows": ["plea"], "columns": ["none", "swap"], "matrix": [[0.3, 0.1]], "unit": "success rate"},
+}
+
+
+def test_self_preference_marks_self_and_family():
+    """The heat map is a table whose own and family cells say so in words."""
+    page = render(empty(extras={"self_preference": PREFERENCE}))
+
+    cells = re.findall(r'<td class="h\d+ ?(\w*)">([^<]*)<', page)
+
+    assert cells == [("self", "0.90"), ("family", "0.70"), ("", "0.50"), ("", "0.40"), ("", "–"), ("self", "0.80")]
+    assert "own" in Page(page).text
+
+
+def test_self_preference_is_read_as_its_analysis_writes_it():
+    """The analysis's own form is shown: estimates with their bounds, and the reasons of what is missing."""
+    estimate = {"value": 0.2, "low": 0.1, "high": 0.3, "n": 50, "level": 0.05, "excluded": {}}
+    rows = [{"judge": "a", "family": "f", "published": {"own": 0.7}, "corrected": {"self_preference_excess": estimate}}]
+    matrix = {"unit": "mean score", "judges": ["a"], "generators": ["a"], "values": [[1.0]], "marks": [["self"]]}
+
+    text = Page(render(empty(extras={"self_preference": {"judges": rows, "matrices": [matrix]}}))).text
+
+    assert "0.20 [0.10, 0.30]" in text
+    assert "mean score, from 1.00 (pale) to 1.00 (strong)" in text
+
+
+def test_mitigations_show_their_frontier():
+    """Sets that no other is both cheaper and more robust than are marked, and numbered as in the table."""
+    found = mitigations_of({"mitigations": MITIGATIONS})
+
+    assert [(p.number, p.name, p.best) for p in found.frontier.points] == [
+        (1, "none", True),
+        (2, "swap", True),
+        (3, "vote", False),
+    ]
+    assert "success rate" in render(empty(extras={"mitigations": MITIGATIONS}))
+
+
+@pytest.mark.parametrize("broken", [7, [], {}, {"matrix": 3}, {"rows": "x", "judges": {}, "matrix": [[10**400]]}])
+def test_extras_of_the_wrong_kind_are_left_out(broken):
+    """A part that cannot be read costs its section, not the report."""
+    page = render(empty(extras={"self_preference": broken, "mitigations": broken, "other": broken}))
+
+    assert '<section id="self-preference">' not in page

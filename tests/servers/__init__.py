@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeAlias
 from aiohttp import web
 
 Turns: TypeAlias = list[tuple[str, str]]
-Fault: TypeAlias = Literal["cut", "hang", "html", "truncated"]
+Fault: TypeAlias = Literal["cut", "hang", "html", "truncated", "mistyped"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Answer:
     model: str | None = None
     delay_s: float = 0.0
     tokens: Sequence[tuple[str, float, Sequence[tuple[str, float]]]] | None = None
+    prompt_logprobs: Sequence[tuple[str, float]] | None = None
+    """As vLLM gives them: text and log-probability of each token of the prompt; the first has none."""
     usage: tuple[int, int] | None = (11, 7)
     fault: Fault | None = None
     payload: bytes | None = None
@@ -211,7 +213,8 @@ async def _handle(wire: Wire, request: web.Request) -> web.StreamResponse:
     text = json.dumps(data)
     if answer.fault == "truncated":
         text = text[: len(text) // 2]
-    return web.Response(text=text, status=answer.status, content_type="application/json", headers=answer.headers)
+    kind = "text/plain" if answer.fault == "mistyped" else "application/json"
+    return web.Response(text=text, status=answer.status, content_type=kind, headers=answer.headers)
 
 
 def _turns(path: str, body: Mapping[str, Any]) -> Turns:
@@ -290,6 +293,10 @@ def _chat(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
     if answer.usage:
         put, got = answer.usage
         data["usage"] = {"prompt_tokens": put, "completion_tokens": got, "total_tokens": put + got}
+    if answer.prompt_logprobs is not None:
+        told = enumerate(answer.prompt_logprobs[1:])
+        tokens = [{str(n): {"logprob": p, "rank": 1, "decoded_token": text}} for n, (text, p) in told]
+        data["prompt_logprobs"] = [None, *tokens]
     return data
 
 

@@ -1,12 +1,15 @@
 """
 The planted judge behind a wire: it reads the rendered bundled prompt, as a model would, and answers as text.
 
+It understands the edits of that prompt, too: other tags, words and forms of a verdict, another scale, later turns.
+
 What it may know beside the prompt is the gold label, by question and text; and how often it was asked the same prompt,
 for its noise is drawn anew for each ask.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -27,6 +30,9 @@ from calm.verdict import FAMILY
 from tests.servers import Respond, Turns
 
 NEGATIVE = ("worse", "how bad", "fail")
+EXAMPLE = re.compile(
+    r"<example_question>\n(.*?)\n</example_question>.*?<example_verdict>(.*?)</example_verdict>", re.DOTALL
+)
 
 
 def planted_respond(spec: str, cases: Sequence[Case]) -> Respond:
@@ -37,15 +43,50 @@ def planted_respond(spec: str, cases: Sequence[Case]) -> Respond:
     lock = Lock()
 
     def respond(messages: Turns, body: dict[str, object]) -> str:
-        prompt = messages[-1][1]
-        seen = _seen(prompt, judge.task, judge.scale)
+        said = [text for role, text in messages if role == "user"]
+        prompt, whole = _usual(said[0]), repr(messages)
+        seen = replace(_seen(prompt, judge.task, judge.scale), follow_ups=tuple(said[1:]))
         gold = _gold(seen, known, judge)
         with lock:
-            ask = asked[prompt]
-            asked[prompt] += 1
-        return judge.mind.reply(seen, gold, ask)
+            ask = asked[whole]
+            asked[whole] += 1
+        return _as_asked(judge.mind.reply(seen, gold, ask), prompt, judge)
 
     return respond
+
+
+def _usual(prompt: str) -> str:
+    """Return a prompt with its tags as the bundled prompts write them."""
+    single = re.sub(r"<(</?[a-z_]+\b[^<>\n]*>)>", r"\1", prompt)
+    return re.sub(r"</?[A-Z_]+\b", lambda found: found[0].lower(), single)
+
+
+def _as_asked(reply: str, prompt: str, judge) -> str:
+    """Return a reply in brackets as one of the form, and on the scale, that the prompt asks for."""
+    return re.sub(r"\[\[([^\[\]]*)\]\]", lambda found: _formed(_scaled(found[1], prompt, judge), prompt), reply)
+
+
+def _scaled(said: str, prompt: str, judge) -> str:
+    if judge.task != "score":
+        return said
+    place = float(said) - judge.scale.low
+    if "where N is a letter" in prompt:
+        return "ABCDEFGHIJ"[round(place)]
+    ends = re.search(r"(?:from|von) (\d+) (?:down to|to|bis) (\d+)", prompt)
+    assert ends, "the prompt shows no scale"
+    low, high = sorted((int(ends[1]), int(ends[2])))
+    return f"{low + place * (high - low) / (judge.scale.high - judge.scale.low):g}"
+
+
+def _formed(said: str, prompt: str) -> str:
+    if re.search(r"JSON.(?:object|Objekt)", prompt):
+        plain = {"YES": True, "NO": False}.get(said, float(said) if said.isdigit() else said)
+        return json.dumps({"verdict": plain})
+    if re.search(r"in (?:a|einem) (?:tag|Tag)", prompt):
+        return f"<verdict>{said}</verdict>"
+    if re.search(r"nothing but the verdict:|nichts als das Urteil", prompt):
+        return f"\n{said}"
+    return f"[[{said}]]"
 
 
 def _plain(text: str) -> str:
@@ -85,6 +126,7 @@ def _seen(prompt: str, task, scale) -> Seen:
         framing=framing,
         criteria=tuple(_shown(t) for t in re.findall(r'<criterion number="\d+">\n(.*?)\n</criterion>', prompt, re.S)),
         scale=scale,
+        examples=tuple((_shown(asked), _shown(said)) for asked, said in EXAMPLE.findall(prompt)),
     )
 
 

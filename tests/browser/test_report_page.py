@@ -1,0 +1,342 @@
+"""The report in a real browser: what a reader can do with it, with the mouse, with keys, on paper and by ear."""
+
+from dataclasses import replace
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from calm.audit import Limit
+from calm.claims import Outcome
+from calm.compare import compare
+from calm.reports import comparison, html
+from calm.texts import Exchange
+from tests.reports.planted_audit import finding, sample, trial
+from tests.reports.test_html import MITIGATIONS, PREFERENCE
+
+LONG = "It gives a source, and so it must be right. " * 60 + "[[B]]"
+
+
+def audit():
+    """Return an audit with every part that a report can have."""
+    plain = sample()
+    first, *others = plain.texts
+    told = replace(first, perturbed=((Exchange("k2", LONG),),) * 2)
+    rows = [
+        replace(trial(f"s{i}", [4.0, 4.0], [4.0 + i % 3, 4.0 + i % 3], hash=f"s{i}"), target="only") for i in range(30)
+    ]
+    score = {"task": "score", "bias": "anchoring", "measure": "mean_shift", "trials": tuple(rows), "channel": "note"}
+    doses = [
+        finding(
+            **score,
+            key=f"anchoring/mean_shift/crowd@{dose}",
+            perturbation=f"crowd@{dose}",
+            dose=float(dose),
+            claim=Limit("abs<=", 0.05),
+            outcome=Outcome.FAIL if dose > 50 else Outcome.UNDECIDED,
+            value=dose / 400,
+            low=dose / 500,
+            high=dose / 300,
+        )
+        for dose in (20, 60, 90)
+    ]
+    control = finding(key="neutral/gain/text", bias="neutral", perturbation="text", measure="gain", value=0.01, low=0.0)
+    scale = {"low": 1.0, "high": 10.0, "step": None, "best": "high"}
+    return replace(
+        plain,
+        judge=replace(plain.judge, scale=scale),
+        findings=(*plain.findings, *doses, control),
+        texts=(told, *others),
+        extras={"self_preference": PREFERENCE, "mitigations": MITIGATIONS},
+    )
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Write a report with everything in it."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    html.write(audit(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """Write a comparison in which claims got worse and better."""
+    path = tmp_path_factory.mktemp("report") / "comparison.html"
+    old = audit()
+    cited, *rest = old.findings
+    calmer = tuple(replace(t, perturbed=("good", "good")) for t in cited.trials)
+    better = replace(cited, outcome=Outcome.PASS, value=0.0, low=-0.01, high=0.02, trials=calmer)
+    worse = replace(rest[1], outcome=Outcome.FAIL, value=0.5, low=0.4, high=0.6)
+    new = replace(old, findings=(better, rest[0], worse, *rest[2:]))
+    comparison.write(compare(old, new), old, new, path)
+    return path
+
+
+def columns(page, place):
+    """Return what stands in a column of the table, in the order shown."""
+    return page.locator(f".findings tbody tr:not(.off) > :nth-child({place})").all_inner_texts()
+
+
+def number(text):
+    """Return the number that a cell begins with; None for none."""
+    first = text.strip().split(" ")[0].replace("−", "-")
+    return None if first == "–" else float(first)
+
+
+def test_the_headings_sort_the_table(visit, report):
+    """A click sorts by number, a second one the other way, and the heading says so to all."""
+    page = visit(report)
+    heading = page.locator(".findings").get_by_role("button", name="Measured")
+    column = page.locator(".findings").get_by_role("columnheader", name="Measured")
+
+    heading.click()
+    up = [number(text) for text in columns(page, 4)]
+    said = [column.get_attribute("aria-sort")]
+    heading.click()
+    down = [number(text) for text in columns(page, 4)]
+    said += [column.get_attribute("aria-sort")]
+
+    assert up == sorted(up)
+    assert down == up[::-1] or down == sorted(up, reverse=True)
+    assert said == ["ascending", "descending"]
+
+
+def test_unknown_numbers_are_sorted_last(visit, report):
+    """A rate that is not there stands last in both directions."""
+    page = visit(report)
+    heading = page.get_by_role("button", name="RR", exact=True)
+
+    heading.click()
+    up = columns(page, 7)
+    heading.click()
+
+    assert up[-1].strip() == columns(page, 7)[-1].strip() == "–"
+
+
+def test_filters_leave_what_fits(visit, report):
+    """Outcome, bias and task filter table, chart and probes alike, and the number left is said."""
+    page = visit(report)
+
+    page.get_by_role("combobox", name="Outcome").select_option("FAIL")
+    failed = columns(page, 3)
+    page.get_by_role("combobox", name="Task").select_option("score")
+    scores = columns(page, 1)
+    page.get_by_role("combobox", name="Outcome").select_option("UNDECIDED")
+
+    assert len(failed) == 5
+    assert all(text.startswith("Failed") for text in failed)
+    assert scores == ["anchoring", "anchoring"]
+    assert page.locator("#shown").inner_text() == "1 of 12 claims"
+    assert page.locator(".forest li:visible").count() == 1
+    assert page.locator(".probe:visible h3").all_text_contents() == ["anchoring · crowd@20"]
+
+
+def test_the_bias_filter_names_each_bias(visit, report):
+    """A bias that is chosen is alone in the table."""
+    page = visit(report)
+
+    page.get_by_role("combobox", name="Bias").select_option(label="verbosity")
+
+    assert set(columns(page, 1)) == {"verbosity"}
+
+
+def test_keys_lead_from_case_to_case(visit, report):
+    """j and → open the next case, k and ← the one before; each has its place in the address."""
+    page = visit(report)
+    ids = page.locator("details.case").evaluate_all("all => all.map(one => one.id)")
+    places = []
+
+    for key in ("j", "ArrowRight", "j", "k", "ArrowLeft"):
+        page.keyboard.press(key)
+        places.append(page.evaluate("location.hash.slice(1)"))
+
+    assert places == [ids[0], ids[1], ids[2], ids[1], ids[0]]
+    assert page.locator("details.case[open]").evaluate_all("all => all.map(one => one.id)") == [ids[0]]
+    assert page.evaluate("document.activeElement.parentElement.id") == ids[0]
+    assert page.locator("#place").text_content() == f"Case 1 of {len(ids)}"
+
+
+def test_keys_can_be_switched_off(visit, report):
+    """Without its tick a single key does nothing: speech input would press it by chance."""
+    page = visit(report)
+
+    page.get_by_label("keys").uncheck()
+    page.keyboard.press("j")
+
+    assert page.locator("details.case[open]").count() == 0
+
+
+def test_an_anchor_opens_its_case(visit, report):
+    """A link to a case shows it open."""
+    page = visit(report, anchor="#c-authority-rotation-fact-003")
+
+    assert page.locator("#c-authority-rotation-fact-003[open]").count() == 1
+    assert page.locator("#c-authority-rotation-fact-003 summary").is_visible()
+
+
+def test_the_edit_is_marked_by_words(visit, report):
+    """In an open case both prompts stand side by side, and what was added is marked."""
+    page = visit(report, anchor="#c-authority-rotation-fact-003")
+    case = page.locator("#c-authority-rotation-fact-003")
+
+    added = case.locator("ins").all_text_contents()
+
+    assert [text.strip() for text in added] == [
+        "(Citation: Harlow, A Handbook of Everyday Physics, 3rd edition, p. 214)"
+    ]
+    left, right = case.locator(".pair > div").evaluate_all(
+        "all => all.slice(1).map(one => one.getBoundingClientRect())"
+    )
+    assert left["right"] <= right["left"]
+    assert left["top"] == right["top"]
+
+
+def test_long_texts_fold(visit, report):
+    """A long reply is cut to a few lines until it is asked for, and a short one is not."""
+    page = visit(report, anchor="#c-authority-rotation-fact-000")
+    reply = page.locator("#c-authority-rotation-fact-000 pre.long").last
+    more = page.locator("#c-authority-rotation-fact-000 button.more").last
+
+    heights = [reply.evaluate("one => one.offsetHeight")]
+    more.click()
+    heights.append(reply.evaluate("one => one.offsetHeight"))
+
+    assert more.get_attribute("aria-expanded") == "true"
+    assert heights[1] > heights[0] + 20
+    assert page.locator("#c-authority-rotation-fact-000 button.more").count() == 1
+
+
+def test_a_case_can_be_copied_as_a_command(visit, report):
+    """The button puts the command into the clipboard."""
+    page = visit(report, anchor="#c-authority-rotation-fact-003")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    page.locator("#c-authority-rotation-fact-003").get_by_role("button", name="Copy as command").click()
+    page.get_by_role("button", name="Copied").wait_for()
+
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "calm try judge.toml --case=fact-003 --edit=cite_book --seed=1"
+
+
+def test_times_are_in_the_readers_zone(visit, report):
+    """The time of the run is local, with UTC on hover."""
+    page = visit(report, timezone_id="Asia/Tokyo", locale="en-GB")
+
+    time = page.locator("time").first
+
+    assert "18:12" in time.inner_text()
+    assert time.get_attribute("title") == "4 May 2026, 09:12 UTC"
+
+
+@pytest.mark.parametrize("width", [320, 768, 1920])
+def test_it_fits_any_screen(visit, report, width):
+    """Nothing but a heat map's own frame scrolls sideways, from a small phone to a wide screen."""
+    page = visit(report, anchor="#c-authority-rotation-fact-003", viewport={"width": width, "height": 900})
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_paper_loses_nothing(visit, report):
+    """In print every case is open, every text whole, and what a filter hides on the screen is there."""
+    page = visit(report)
+    page.get_by_role("combobox", name="Outcome").select_option("PASS")
+    page.locator("details.case").first.evaluate("one => (one.open = true)")
+
+    page.emulate_media(media="print")
+    hidden = "all => all.filter(one => !one.checkVisibility({contentVisibilityAuto: true})).length"
+    missing = [page.locator(of).evaluate_all(hidden) for of in (".findings tr", ".probe", ".case pre", ".plain td")]
+    cut = page.locator("pre").evaluate_all("all => all.filter(one => one.scrollHeight > one.clientHeight + 2).length")
+    paper = page.pdf()
+
+    assert missing == [0, 0, 0, 0]
+    assert cut == 0
+    assert paper.count(b"/Type /Page\n") > 5
+
+
+def test_main_parts_have_names_in_the_accessibility_tree(visit, report):
+    """Headings, table, charts and controls can be found without seeing them."""
+    page = visit(report)
+
+    head = page.locator("header").first.aria_snapshot()
+    table = page.locator(".findings").aria_snapshot()
+
+    assert '- heading "support-judge" [level=1]' in head
+    assert '- navigation "Contents"' in head
+    chart = page.get_by_role("figure", name="Every claim at a glance")
+    assert chart.get_by_role("img", name="Failed: measured 0.31 [0.26, 0.37], claim gain ≤ 0.10").count() == 1
+    assert '- columnheader "Measured [low, high]"' in table
+    assert '- row "authority gain ≤ 0.10 rotation Failed 0.31 [0.26, 0.37] 186 62 / 0 / 3 0.66 0.97' in table
+    assert page.get_by_role("img", name="Robustness by bias").count() == 1
+
+
+SCREENS = {
+    "light": {},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}},
+}
+
+
+CHECKS = {
+    "light": {},
+    "dark": {"runOnly": ["color-contrast"]},  # nothing else depends on it
+    "phone": {"rules": {"color-contrast": {"enabled": False}}},  # the colours are those of the wide screen
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_serious_barrier_in_the_report(visit, report, screen):
+    """The checks of axe find nothing serious, contrast in light and dark included."""
+    page = visit(report, anchor="#c-authority-rotation-fact-000", **SCREENS[screen])
+
+    assert barriers(page, CHECKS[screen]) == []
+
+
+@pytest.mark.parametrize("screen", ["dark", "phone"])
+def test_no_serious_barrier_in_the_comparison(visit, compared, screen):
+    """The same holds for two runs side by side."""
+    page = visit(compared, **SCREENS[screen])
+
+    assert barriers(page, CHECKS[screen]) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+
+
+def barriers(page, checks):
+    """Return what axe finds that is serious, with the places; what is not on the screen yet is drawn for it, too."""
+    page.evaluate(
+        "document.querySelectorAll('.probe, .kind').forEach(one => (one.style.contentVisibility = 'visible'))"
+    )
+    found = Axe().run(page, options={"resultTypes": ["violations"], **checks}).response["violations"]
+    return [(v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")]
+
+
+def test_dark_is_dark(visit, report):
+    """A reader who wants a dark page gets one."""
+    shades = [
+        visit(report, color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+
+    assert shades == ["rgb(251, 251, 250)", "rgb(20, 23, 26)"]
+
+
+def test_a_comparison_says_what_got_worse_and_better(visit, compared):
+    """The worse claims come before the better ones, each with its change."""
+    page = visit(compared)
+
+    sections = page.locator("main section").all_text_contents()
+
+    assert "1 claim got worse, 1 got better" in page.locator("header").inner_text()
+    assert "consistency/consistency_rate" in sections[0]
+    assert "authority/gain/rotation" in sections[1]
+    assert "fact-000" in sections[3]
+
+
+def test_without_scripts_everything_can_be_read(visit, report):
+    """Where scripts are off, no control is shown that would do nothing, and cases open all the same."""
+    page = visit(report, java_script_enabled=False)
+
+    page.locator("#c-authority-rotation-fact-003 summary").click()
+
+    assert page.locator("#c-authority-rotation-fact-003 ins").is_visible()
+    assert page.locator(".tools:visible").count() == 0
+    assert page.locator("button:visible").count() == 0

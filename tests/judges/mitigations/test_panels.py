@@ -1,0 +1,183 @@
+"""Panels, peer rank and discussion: who decides, who is silent, and when it ends."""
+
+from dataclasses import replace
+
+import pytest
+
+from calm import datasets
+from calm.claims import Outcome
+from calm.experiment import Design, run
+from calm.judges.mitigations import mitigated
+from calm.judges.mitigations.peer_rank import CAP, peer_rank
+from calm.measures import gain, net_robustness
+from calm.perturbations.planted import planted
+from calm.perturbations.self_authorship import claim_authorship
+from calm.verdict import Preferred, Score, Tie, Unreadable
+from tests.core.planted import Planted, setup
+from tests.judges.mitigations.judging import PAIR, SINGLE, asked, judge_at, system, user, verdict
+
+SAYS = {
+    "a": Planted(lambda case, ask: Preferred("a"), name="a"),
+    "b": Planted(lambda case, ask: Preferred("b"), name="b"),
+    "mute": Planted(lambda case, ask: Unreadable("hm"), name="mute", fingerprint="mute"),
+}
+
+
+def panel(name, inner="a"):
+    """Return a judge with other planted ones beside it."""
+    return mitigated(SAYS[inner], [name], SAYS.__getitem__)
+
+
+def test_the_majority_decides():
+    """Two against one; with one on each side it is a tie."""
+    assert verdict(panel("panel:b+b"), PAIR) == Preferred("b")
+    assert isinstance(verdict(panel("panel:b"), PAIR), Tie)
+
+
+def test_a_silent_member_does_not_decide_and_is_named():
+    """The others decide without it, and the run is told."""
+    judge = panel("panel:b+mute", inner="b")
+
+    found = [verdict(judge, PAIR, ask) for ask in range(5)]
+
+    assert found == [Preferred("b")] * 5
+    assert any("mute" in note and "5 of 5" in note for note in judge.notes)
+
+
+def test_a_panel_that_is_half_silent_has_no_verdict():
+    """One member of two is not enough."""
+    assert isinstance(verdict(panel("panel:mute"), PAIR), Unreadable)
+
+
+def test_who_finds_the_answers_likely_weighs_less():
+    """The tags of a case hold each member's log-perplexity; without them all weigh the same."""
+    case = replace(PAIR, tags={"log_perplexity:a:a": "0.2", "log_perplexity:a:b": "3", "log_perplexity:b:a": "2.5"})
+
+    assert verdict(panel("perplexity-panel:b"), case) == Preferred("b")
+    assert isinstance(verdict(panel("perplexity-panel:b"), PAIR), Tie)
+
+
+def test_unlike_judges_repair_a_bias_that_one_of_them_has():
+    """A judge that falls for claims of its own authorship does not decide among two that do not."""
+    judge = planted("planted:self-authorship=0.8,seed=1")
+    others = {"p": planted("planted:seed=2"), "q": planted("planted:seed=3")}
+    cases = datasets.bundled("pairwise")[:80]
+    claims = [net_robustness >= 0.9, gain <= 0.2]
+
+    outcomes = []
+    for one in (judge, mitigated(judge, ["panel:p+q"], others.__getitem__)):
+        with setup(one, cases, design=Design(2, 2)) as ready:
+            found = run(ready, claim_authorship("planted"), claims)
+            outcomes.append({d.decision.outcome for d in found.decided})
+
+    assert outcomes[0] >= {Outcome.FAIL}
+    assert outcomes[1] == {Outcome.PASS}
+
+
+# ------------------------------------------------------------------------------------------------------------ peer rank
+
+
+def test_peer_rank_finds_the_best_member():
+    """Who wins in the eyes of all weighs most, at a fixed point."""
+    found = peer_rank({0: {1: 0.5, 2: 0.0}, 1: {0: 1.0, 2: 0.0}, 2: {0: 1.0, 1: 0.5}}, 3)
+
+    assert found.converged
+    assert found.values[0] > found.values[1] > found.values[2]
+    assert sum(found.values) == pytest.approx(1.0)
+
+
+def test_peer_rank_rests_on_a_cycle_of_preferences():
+    """Each prefers the next: nobody weighs more."""
+    found = peer_rank({0: {1: 1.0, 2: 0.0}, 1: {2: 1.0, 0: 0.0}, 2: {0: 1.0, 1: 0.0}}, 3)
+
+    assert found.converged
+    assert found.values == pytest.approx((1 / 3,) * 3)
+
+
+def test_peer_rank_stops_where_weights_go_to_and_fro():
+    """Where they never come to rest, or nobody won anything, all weigh the same."""
+    found = peer_rank({0: {1: 0.5, 2: 1.0}, 1: {0: 1.0, 2: 0.5}, 2: {0: 0.0, 1: 0.0}}, 3)
+    none = peer_rank({}, 3)
+
+    assert (found.converged, found.rounds, found.values) == (False, CAP, (1 / 3,) * 3)
+    assert (none.converged, none.values) == (False, (1 / 3,) * 3)
+
+
+def test_peer_rank_lets_the_better_answerer_decide():
+    """Its members answer, review each other and vote: three answers, nine reviews, three verdicts."""
+
+    def respond(messages, body):
+        if "Answer the question" in system(messages):
+            return {"best": "It is so.", "good": "Maybe.", "poor": "No."}[body["model"]]
+        text = user(messages)
+        for word in ("It is so.", "Maybe."):
+            if word in text:
+                return "[[A]]" if f'label="A">\n{word}' in text else "[[B]]"
+        return "[[A]]" if body["model"] == "best" else "[[B]]"
+
+    others = {m: lambda url, m=m: judge_at(url, name=m, model=m) for m in ("good", "poor")}
+    found, seen = asked(respond, PAIR, "peer-rank:good+poor", others=others, model="best")
+
+    assert found == Preferred("a")
+    assert len(seen) == 15
+
+
+# ----------------------------------------------------------------------------------------------------------- discussion
+
+
+def other(url):
+    """Return the other judge of a discussion."""
+    return judge_at(url, name="two", model="two")
+
+
+def test_a_discussion_ends_where_they_agree():
+    """One is won over by the other's review, at the first turn again."""
+
+    def respond(messages, body):
+        won = body["model"] == "two" or "<review>" in user(messages)
+        return "Because. [[B]]" if won else "[[A]]"
+
+    found, seen = asked(respond, PAIR, "discussion:two", others={"two": other}, model="one")
+
+    assert found == Preferred("b")
+    assert max(len(m) for m in seen) == 4  # system, prompt, own review, the other's
+    assert any("Because." in user(m) for m in seen)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_discussion_that_goes_in_circles_stops_at_the_cap(rounds):
+    """Each is won over by the other at every turn: no agreement, a tie."""
+
+    def respond(messages, body):
+        turns = sum(role == "assistant" for role, _ in messages)
+        return "[[A]]" if (body["model"] == "one") == (turns % 2 == 0) else "[[B]]"
+
+    found, seen = asked(respond, PAIR, f"discussion:two+{rounds}", others={"two": other}, model="one")
+
+    assert isinstance(found, Tie)
+    assert max(sum(role == "assistant" for role, _ in m) for m in seen) == rounds
+
+
+def test_a_review_cannot_leave_its_tags():
+    """What the other judge quotes is neutralised."""
+
+    def respond(messages, body):
+        return "I was told </answer> so. [[B]]" if body["model"] == "two" else "[[A]]"
+
+    _, seen = asked(respond, PAIR, "discussion:two+1", others={"two": other}, model="one")
+
+    assert any("<\\/answer>" in user(m) for m in seen)
+
+
+def test_scores_that_lie_near_each_other_agree():
+    """A discussion of scores ends with their mean."""
+
+    def respond(_, body):
+        return "[[7]]" if body["model"] == "two" else "[[7.4]]"
+
+    others = {"two": lambda url: judge_at(url, "score", name="two", model="two")}
+    found, seen = asked(respond, SINGLE, "discussion:two", others=others, task="score", model="one")
+
+    assert isinstance(found, Score)
+    assert found.value == pytest.approx(7.2)
+    assert len(seen) == 2

@@ -1,0 +1,132 @@
+"""The table of mitigations, and what each of them passes on."""
+
+from dataclasses import replace
+
+import pytest
+
+from calm.errors import ConfigError
+from calm.judges.mitigations import DEFENCES, MITIGATIONS, NotApplicable, mitigated
+from calm.templates import Message, Prompt
+from calm.verdict import FAMILY
+from tests.core.planted import Planted, fair
+from tests.judges.mitigations.judging import PAIR, RUBRIC, SINGLE, TRIPLE, judge_at
+
+CASES = {"pairwise": PAIR, "score": SINGLE, "rubric": RUBRIC, "listwise": TRIPLE}
+ARGUMENTS = {
+    "panel": "b+c",
+    "panel-mean": "b+c",
+    "perplexity-panel": "b+c",
+    "committee": "b+c",
+    "peer-rank": "b+c",
+    "discussion": "b",
+}
+BARE = "{{ question }} {% for a in answers %}{{ a.text }} {% endfor %}"
+OTHER = Prompt((Message("user", f"{BARE}Other words."),), negative=(Message("user", f"{BARE}Which one is worse?"),))
+
+
+def named(name):
+    """Return a mitigation as it is asked for."""
+    return f"{name}:{ARGUMENTS[name]}" if name in ARGUMENTS else name
+
+
+def reader(task):
+    """Return a reader of judges of other families."""
+    return lambda spec: judge_at(task=task, name=spec, model=f"model-{spec}", family=f"family-{spec}")
+
+
+def made(name, task):
+    """Return a judge with one mitigation."""
+    inner = judge_at(task=task, family="family-a")
+    return inner, mitigated(inner, [named(name)], reader(task))
+
+
+EACH = [(name, family) for name, one in MITIGATIONS.items() for family in one.families]
+
+
+@pytest.mark.parametrize(("name", "task"), EACH)
+def test_a_mitigated_judge_is_a_judge_of_its_own(name, task):
+    """Name, task and scale are those of the judge inside; fingerprint and record say that it is another one."""
+    inner, outer = made(name, task)
+
+    assert (outer.name, outer.task, outer.as_given) == (inner.name, inner.task, inner.as_given)
+    assert outer.fingerprint not in {None, inner.fingerprint}
+    assert outer.about["mitigations"][-1].startswith(name)
+    assert {e.identity for e in inner.endpoints} <= {e.identity for e in outer.endpoints}
+    assert outer.sees(CASES[task]) != outer.sees(replace(CASES[task], question="Another one?"))
+
+
+@pytest.mark.parametrize(("name", "task"), [(n, t) for n, t in EACH if t == "pairwise"])
+def test_a_rewritten_prompt_reaches_the_judge_inside(name, task):
+    """An edit of the judge's prompt is put under the mitigation, and both are in what is sent."""
+    _, outer = made(name, task)
+
+    other = outer.with_prompt(OTHER)
+
+    assert outer.asks is not None
+    assert "Other words." in repr(other.sees(CASES[task]))
+    assert other.about["mitigations"] == outer.about["mitigations"]
+    assert other.fingerprint != outer.fingerprint
+
+
+@pytest.mark.parametrize("name", sorted(MITIGATIONS))
+def test_two_mitigations_are_two_judges_whatever_the_order(name):
+    """Each can be put around another one, and the order counts."""
+    task = MITIGATIONS[name].families[0]
+    inner = judge_at(task=task, family="family-a")
+    one = mitigated(inner, ["debias", named(name)], reader(task))
+    two = mitigated(inner, [named(name), "debias"], reader(task))
+
+    assert one.about["mitigations"] != two.about["mitigations"] or name == "debias"
+    assert (one.fingerprint != two.fingerprint) or name == "debias"
+    assert FAMILY[one.task] == task
+
+
+def test_an_unknown_name_is_an_error_with_the_nearest_one():
+    """So is an argument where none is taken, and a number out of range."""
+    inner = judge_at()
+
+    with pytest.raises(ConfigError, match="did you mean 'swap'"):
+        mitigated(inner, ["swpa"])
+    with pytest.raises(ConfigError, match="takes nothing behind a colon, got '3'"):
+        mitigated(inner, ["swap:3"])
+    with pytest.raises(ConfigError, match="whole number from 1 to 16 behind 'evidence:', got '0'"):
+        mitigated(inner, ["evidence:0"])
+    with pytest.raises(ConfigError, match="expected other judges behind 'panel:'"):
+        mitigated(inner, ["panel"])
+
+
+@pytest.mark.parametrize("name", ["debias", "cot", "evidence", "reference", "g-eval", "sandwich", "delimiters"])
+def test_a_mitigation_of_the_prompt_needs_one(name):
+    """On a judge without a prompt it is not applicable, and says why."""
+    task = MITIGATIONS[name].families[0]
+
+    with pytest.raises(NotApplicable, match=r"no prompt|no model"):
+        mitigated(Planted(fair, task=task), [name])
+
+
+@pytest.mark.parametrize(("name", "task", "reason"), [
+    ("swap", "score", "expects task = 'pairwise', got task='score'"),
+    ("segments", "pairwise", "expects task = 'score'"),
+    ("cot", "logprobs", "no room for reasons"),
+    ("g-eval", "logprobs", "already"),
+])  # fmt: skip
+def test_a_mitigation_that_does_not_fit_says_why(name, task, reason):
+    """Tasks and forms of replies that leave it nothing to do are named."""
+    inner = judge_at(form="logprobs") if task == "logprobs" else judge_at(task=task)
+
+    with pytest.raises(NotApplicable, match=reason):
+        mitigated(inner, [name])
+
+
+def test_a_committee_needs_judges_of_different_families():
+    """A family that is not known, or that two share, is an error."""
+    with pytest.raises(ConfigError, match="not known of j"):
+        mitigated(judge_at(), ["committee:b"], reader("pairwise"))
+    with pytest.raises(ConfigError, match="different families, got family-b, family-b"):
+        mitigated(judge_at(family="family-b"), ["committee:b"], reader("pairwise"))
+
+
+def test_every_defence_is_in_the_table():
+    """The columns of a grid are names that are known, and each entry has a source."""
+    assert set(DEFENCES) <= set(MITIGATIONS)
+    assert all(one.source and one.does and one.calls for one in MITIGATIONS.values())

@@ -1,0 +1,215 @@
+"""Panels: several judges give one verdict, and the panel is a judge like any other."""
+
+import asyncio
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from calm.case import Answer, Case, Criterion
+from calm.config import judge_from
+from calm.errors import ConfigError
+from calm.judges.panel import panel
+from calm.judges.python import PythonJudge
+from calm.verdict import Criteria, NoReply, Preferred, Ranking, Refused, Score, Tie, Unreadable
+
+PAIR = Case("c1", "Which?", (Answer("x", "one"), Answer("y", "two")))
+ONE = Case("c2", "How good?", (Answer("x", "one"),), criteria=(Criterion("a", "A."), Criterion("b", "B.")))
+LIST = Case("c3", "Rank.", (Answer("x", "one"), Answer("y", "two"), Answer("z", "three")))
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A send that is not used: it says which ask it is."""
+
+    ask: int = 1
+
+
+def says(verdict, task="pairwise", name="judge", **attributes):
+    """Return a judge that always says the same."""
+
+    def judge(case):
+        return verdict
+
+    judge.task, judge.quick, judge.name = task, True, name
+    judge.fingerprint = attributes.pop("fingerprint", repr(verdict))
+    for key, value in attributes.items():
+        setattr(judge, key, value)
+    return PythonJudge(judge)
+
+
+def said(verdicts, case, rule="majority", weights=(), task="pairwise"):
+    """Return the verdict of a panel whose members say these things."""
+    members = [says(verdict, task, f"m{place}") for place, verdict in enumerate(verdicts)]
+    return asyncio.run(panel(members, rule, weights).judge(case, Ask()))
+
+
+X, Y = Preferred("x"), Preferred("y")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([X, X, Y], X),
+        ([X, Y, Tie()], Tie()),
+        ([X, Tie(), Tie()], X),
+        ([Tie(), Tie(), Tie()], Tie()),
+        ([Y, Y, X, Tie()], Y),
+    ],
+)
+def test_a_majority_is_the_sign_of_the_summed_votes(verdicts, expected):
+    """More votes for than against; a tie counts for nobody."""
+    assert said(verdicts, PAIR) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "weights", "expected"), [("majority", (), 6.0), ("mean", (), 5.0), ("weighted", (1, 1, 2), 4.25)]
+)
+def test_scores_are_joined_by_median_mean_or_weighted_mean(rule, weights, expected):
+    """Of 6, 7 and 2: the median, the mean, and the mean in which the last counts twice."""
+    verdicts = [Score(6.0), Score(7.0), Score(2.0)]
+
+    assert said(verdicts, ONE, rule, weights, task="score").value == pytest.approx(expected)
+
+
+def test_a_criterion_is_met_if_more_than_half_say_so():
+    """A tie of an even panel is not met, and what half of the members could not read, the panel did not read."""
+    verdicts = [Criteria({"a": True, "b": True}), Criteria({"a": False, "b": None})]
+
+    assert said(verdicts, ONE, task="rubric").met == {"a": False, "b": None}
+    assert said([*verdicts, Criteria({"a": True, "b": False})], ONE, task="rubric").met == {"a": True, "b": False}
+
+
+def test_the_mean_of_probabilities_can_outweigh_the_votes():
+    """Two that hardly prefer x against one that is sure of y: the majority takes x, the mean y."""
+    hardly = Preferred("x", {"x": 0.51, "y": 0.49, "tie": 0.0})
+    sure = Preferred("y", {"x": 0.0, "y": 1.0, "tie": 0.0})
+
+    assert said([hardly, hardly, sure], PAIR) == X
+    assert said([hardly, hardly, sure], PAIR, "mean") == Y
+    assert said([hardly, hardly, sure], PAIR, "weighted", (30, 30, 0.1)) == X
+
+
+def test_rankings_are_joined_by_mean_place():
+    """Places are averaged, ties having the middle of theirs; equal means tie."""
+    first, second = Ranking((("x",), ("y",), ("z",))), Ranking((("y",), ("x",), ("z",)))
+
+    assert said([first, second], LIST, task="listwise").order == (("x", "y"), ("z",))
+    assert said([first, first, second], LIST, task="listwise").order == (("x",), ("y",), ("z",))
+
+
+def test_an_unreadable_minority_is_left_out_counted_and_noted():
+    """The others decide; the run is told who was silent, and how often."""
+    one = panel([says(X, name="a"), says(X, name="b"), says(Unreadable("mumbles"), name="c")])
+
+    found = [asyncio.run(one.judge(PAIR, Ask())) for _ in range(3)]
+
+    assert found == [X, X, X]
+    assert one.notes == ("panel panel of a, b, c: c gave no verdict in 3 of 3 asks; the panel went without it",)
+
+
+def test_half_of_the_members_silent_silences_the_panel():
+    """The reason names them; only if all declined has the panel declined."""
+    verdict = said([X, Unreadable("mumbles")], PAIR)
+
+    assert verdict == Unreadable("1 of 2 members of the panel gave no verdict: m1 (mumbles)")
+    assert isinstance(said([Refused("no"), Refused("never")], PAIR), Refused)
+    assert isinstance(said([Refused("no"), Unreadable("mumbles")], PAIR), Unreadable)
+
+
+def test_a_member_without_a_reply_leaves_no_verdict():
+    """A transport failure is no data, whoever else answered."""
+    assert said([X, X, NoReply("cut")], PAIR) == NoReply("cut")
+
+
+def test_a_panel_is_identified_by_its_members_and_rule():
+    """Another member, order or rule is another panel; one that is not known makes the panel unknown."""
+    a, b, stranger = says(X), says(Y), says(X, fingerprint=None)
+    known = {panel([a, b]).fingerprint, panel([b, a]).fingerprint, panel([a, b], "mean").fingerprint}
+
+    assert len(known) == 3
+    assert panel([a, stranger]).fingerprint is None
+    assert panel([a, b]).sees(PAIR) == (a.sees(PAIR), b.sees(PAIR))
+
+
+@pytest.mark.parametrize(
+    ("members", "rule", "weights", "message"),
+    [
+        ([says(X)], "majority", (), "members: expected at least 2 judges, got 1"),
+        ([says(X), says(Score(1), "score")], "majority", (), "expected judges of one task, got judge: pairwise"),
+        (
+            [says(Score(1), "score", scale={"low": 1, "high": 5}), says(Score(1), "score")],
+            "mean",
+            (),
+            "expected judges of one scale, got judge: 1 to 5, judge: 1 to 10",
+        ),
+        ([says(X), says(Y)], "median", (), "rule: expected one of majority, mean, weighted, got rule='median'"),
+        ([says(X), says(Y)], "weighted", (1,), "weights: expected one for each of 2 members, got 1"),
+        ([says(X), says(Y)], "mean", (1, 1), "weights: are for rule = 'weighted' only"),
+        ([says(X), says(Y)], "weighted", (1, math.nan), "weights: expected numbers above 0"),
+    ],
+)
+def test_a_panel_that_cannot_be_is_refused(members, rule, weights, message):
+    """Each fault says what was expected and what came."""
+    with pytest.raises(ConfigError) as raised:
+        panel(members, rule, weights)
+
+    assert message in str(raised.value)
+
+
+def write(folder, name, body):
+    """Write a file and return its path as text."""
+    (folder / name).write_text(body, "utf-8")
+    return str(folder / name)
+
+
+JUDGE = (
+    '[judge]\nname = "{}"\ntask = "{}"\n'
+    '[model]\nprovider = "openai"\nmodel = "tiny-{}"\nbase_url = "http://127.0.0.1:9/v1"\n'
+)
+
+
+def test_a_file_describes_a_panel(tmp_path):
+    """Members are files beside it; the endpoints are those of all members."""
+    for name in "ab":
+        write(tmp_path, f"{name}.toml", JUDGE.format(name, "score", name))
+    path = write(
+        tmp_path,
+        "panel.toml",
+        '[judge]\nname = "poll"\n[panel]\nmembers = ["a.toml", "b.toml"]\nrule = "weighted"\nweights = [2, 1]\n',
+    )
+
+    found = judge_from(path)
+
+    assert (found.name, found.task, found.rule, found.weights) == ("poll", "score", "weighted", (2.0, 1.0))
+    assert [e.model for e in found.endpoints] == ["tiny-a", "tiny-b"]
+    assert [m["model"] for m in found.about["panel"]] == ["tiny-a", "tiny-b"]
+
+
+def test_every_fault_of_a_panel_file_is_told(tmp_path):
+    """Also those of its members' files."""
+    write(tmp_path, "a.toml", '[judge]\nname = "a"\n')
+    write(tmp_path, "p.toml", '[panel]\nmembers = ["a.toml"]\n')
+    path = write(
+        tmp_path, "panel.toml", '[panel]\nmembers = ["a.toml", "gone.toml", "p.toml"]\nrul = "mean"\n[model]\nx = 1\n'
+    )
+
+    with pytest.raises(ConfigError) as raised:
+        judge_from(path)
+
+    text = str(raised.value)
+    assert "expected [judge] and [panel] alone, got a table [model]" in text
+    assert "[panel] rul: unknown key; did you mean 'rule'?" in text
+    assert "a.toml: [judge] task: missing" in text
+    assert "gone.toml: cannot be read" in text
+    assert "expected judges, got the panel 'p.toml'" in text
+
+
+def test_a_specification_names_a_panel():
+    """Judges of any kind, joined by plus signs."""
+    found = judge_from("panel:planted:position=0.2+lexical+planted:noise=0.1")
+
+    assert [m.name.partition(":")[0] for m in found.members] == ["planted", "lexical", "planted"]
+    assert found.task == "pairwise"
+    with pytest.raises(ConfigError, match=r"panel:lexical: members: expected at least 2 judges, got 1"):
+        judge_from("panel:lexical")

@@ -1,0 +1,188 @@
+"""Recorded judges: what real models said, replayed on their own cases."""
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+
+import pytest
+
+from calm.case import Framing
+from calm.config import cases_from, judge_from
+from calm.datasets import recorded
+from calm.errors import ConfigError, JudgeError
+from calm.verdict import Criteria, Score, Unreadable
+
+GEMINI = "recorded:headlines/gemini-2.5-pro-preview-05-06"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A send that is not used: it says which ask it is."""
+
+    ask: int = 1
+
+
+def said(judge, case, ask=1):
+    """Return the verdict of a judge on a case."""
+    return asyncio.run(judge.judge(case, Ask(ask)))
+
+
+def test_the_headlines_are_there():
+    """Five judges; 100 items by five models and by people, but for eleven texts that were never written."""
+    cases = recorded.recorded_cases("headlines")
+
+    assert len(recorded.recording("headlines").judges) == 5
+    assert len(cases) == 589
+    assert len({case.id for case in cases}) == 589
+    assert {case.answers[0].author for case in cases} == set(recorded.HEADLINE_FAMILIES)
+
+
+def test_ifeval_is_there_with_its_truth():
+    """Twelve judges, 541 prompts by twelve generators, 834 criteria each."""
+    cases = recorded.recorded_cases("ifeval")
+
+    assert len(recorded.recording("ifeval").judges) == 12
+    assert len(cases) == 541 * 12
+    assert sum(len(case.criteria) for case in cases) == 834 * 12
+    assert all(set(case.met["answer"]) == {c.id for c in case.criteria} for case in cases)
+
+
+def test_a_negative_score_is_mapped_back():
+    """How good: 4 of 5. How bad, from 1 the best: raw 2, so 4 again."""
+    judge = judge_from("recorded:headlines/claude-3-7-sonnet-20250219")
+    case = next(c for c in cases_from([], judge) if c.id == "headlines-000-claude-3-7-sonnet-20250219")
+
+    assert said(judge, case) == Score(4.0)
+    assert said(judge, replace(case, framing=Framing.NEGATIVE)) == Score(4.0)
+
+
+def test_the_replayed_scores_are_those_of_the_table():
+    """Every verdict on every case, in both framings: the suites and the papers read the same numbers."""
+    judge = judge_from(GEMINI)
+    for framing in judge.recording.framings:
+        table = recorded.score_table(framing, people=True)
+        row = table.grid.row(judge.model)
+        for case in cases_from([], judge):
+            column = table.grid.generators.index(case.answers[0].author)
+            assert said(judge, replace(case, framing=framing)) == Score(
+                table.scores[row, column, table.items.index(case.tags["item"])]
+            )
+
+
+def test_the_replayed_marks_are_those_of_the_table():
+    """Every mark of one judge."""
+    judge, table = judge_from("recorded:ifeval/GPT-5"), recorded.rubric_table()
+    row = table.grid.row("GPT-5")
+    for case in cases_from([], judge):
+        marks = table.verdicts[row, table.grid.generators.index(case.answers[0].author)]
+        assert said(judge, case) == Criteria({c.id: bool(marks[int(c.id[1:])]) for c in case.criteria})
+
+
+def test_a_verdict_that_the_record_lacks_is_unreadable():
+    """One judge's replies could not be read on some texts: data, and no number."""
+    judge = judge_from("recorded:headlines/sonar-reasoning-pro")
+
+    verdicts = [said(judge, case) for case in cases_from([], judge)]
+
+    assert sum(isinstance(v, Unreadable) for v in verdicts) == 589 - sum(isinstance(v, Score) for v in verdicts) > 0
+
+
+def test_only_the_framing_of_headlines_reaches_the_verdict():
+    """What else is edited was never asked: an edit of it cannot count as withstood."""
+    headline, marks = judge_from(GEMINI), judge_from("recorded:ifeval/GPT-5")
+    case, other = cases_from([], headline)[0], cases_from([], marks)[0]
+
+    assert headline.sees(case) != headline.sees(replace(case, framing=Framing.NEGATIVE))
+    assert headline.sees(case) == headline.sees(replace(case, framing=Framing.INVERTED))
+    assert headline.sees(case) == headline.sees(replace(case, notes=("90 % prefer it",)))
+    assert marks.sees(other) == marks.sees(replace(other, framing=Framing.NEGATIVE))
+
+
+def test_there_is_one_repeat():
+    """A second ask has no verdict, so that no consistency is made up."""
+    judge = judge_from(GEMINI)
+
+    with pytest.raises(JudgeError, match="run it with --calm-repeats 1\\+1"):
+        said(judge, cases_from([], judge)[0], ask=2)
+
+
+def test_a_case_of_another_set_has_no_verdict():
+    """The record knows its own cases alone."""
+    judge = judge_from(GEMINI)
+
+    with pytest.raises(JudgeError, match="it replays its own cases alone"):
+        said(judge, recorded.recorded_cases("ifeval")[0])
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("recorded:headlines", "expected recorded:SET/MODEL"),
+        ("recorded:headline/x", "did you mean 'headlines'"),
+        ("recorded:ifeval/GPT5", "did you mean 'GPT-5'"),
+    ],
+)
+def test_an_unknown_record_names_those_that_there_are(spec, message):
+    """A typo is an error with the nearest name."""
+    with pytest.raises(ConfigError, match=message):
+        judge_from(spec)
+
+
+def test_other_cases_are_refused():
+    """A file of cases has no recorded verdicts."""
+    with pytest.raises(ConfigError, match=r"replays its own cases, got mine\.jsonl; leave --calm-cases out"):
+        cases_from(["mine.jsonl"], judge_from(GEMINI))
+
+
+def suite(name, spec, tmp_path, *more):
+    """Return the output of a suite run on a recorded judge, in a process of its own."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"suites/{name}", f"--calm-judge={spec}"]
+    options = [f"--calm-cache-file={tmp_path / 'cache.sqlite'}", "-q"]
+    return subprocess.run([*command, *options, *more], capture_output=True, text=True, check=False).stdout
+
+
+def test_the_framing_suite_runs_on_a_recorded_judge(tmp_path):
+    """A judge that is harsher in the negative framing by a tenth of the scale fails its claim."""
+    output = suite("test_framing.py", GEMINI, tmp_path)
+
+    assert "FAIL abs(mean_shift) <= 0.05: measured -0.11" in output
+
+
+@pytest.mark.parametrize("name", ["test_authority.py", "test_bandwagon.py", "test_sensitivity.py", "test_verbosity.py"])
+def test_other_suites_are_not_tested(name, tmp_path):
+    """Nothing is withstood that was never asked."""
+    output = suite(name, GEMINI, tmp_path)
+
+    assert "\n0 of " in output
+    assert "nothing was proven" in output
+    assert "(its verdicts were given once, beforehand: it serves framing and self-preference alone)" in output
+
+
+@pytest.mark.parametrize(
+    ("spec", "claims"),
+    [
+        (GEMINI, ["FAIL abs(self_preference_excess) <= 0.05: measured 0.11 [0.08, 0.14], n=100"]),
+        ("recorded:ifeval/Qwen-235B", ["UNDECIDED self_preference_ratio <= 1.25: measured 1.30 [1.11, 1.51], n=541"]),
+        ("recorded:ifeval/Gemma-27B", ["all 2 claims proven"]),
+    ],
+)
+def test_the_self_preference_suite_runs_on_its_whole_table(spec, claims, tmp_path):
+    """On all items, whatever the sample; a fair judge passes, one that rates itself higher fails."""
+    output = suite("test_self_preference.py", spec, tmp_path)
+
+    for claim in claims:
+        assert claim in output
+
+
+def test_the_sample_does_not_cut_the_table(tmp_path):
+    """The figures are those of all recorded verdicts."""
+    output = suite("test_self_preference.py", "recorded:ifeval/Qwen-235B", tmp_path, "--calm-sample=10")
+
+    assert "measured 1.30 [1.11, 1.51], n=541" in output
+
+
+def test_a_recorded_judge_is_asked_once_unless_the_user_says_otherwise(tmp_path):
+    """One clean and one perturbed ask; two asks of one question have no second verdict."""
+    assert ", 1+1 asks" in suite("test_framing.py", GEMINI, tmp_path)
+    assert "holds one verdict a question" in suite("test_framing.py", GEMINI, tmp_path, "--calm-repeats=2+2")

@@ -1,0 +1,26 @@
+"""The pages on papers and on self-preference hold what the commands write."""
+
+from pathlib import Path
+
+from benchmarks import papers, self_preference
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_table_of_papers_is_up_to_date():
+    """`python -m benchmarks.papers --write docs/reference/papers.md` would change nothing."""
+    assert papers.main(["--check", str(DOCS / "reference" / "papers.md")]) == 0
+
+
+def test_the_table_of_estimators_has_every_row_and_column():
+    """Each estimator and each kind of judge; the figures themselves are asserted in the slow lane."""
+    block = self_preference.BLOCK.search((DOCS / "explanation" / "self-preference.md").read_text("utf-8"))[2]
+    lines = [line for line in block.splitlines() if line.startswith("| ")]
+
+    named = [line.split(" | ")[0].removeprefix("| ") for line in lines]
+
+    fair, planted = ([kind.name for kind in kinds] for kinds in (self_preference.FAIR, self_preference.KINDS))
+    methods, corrected = ([m.name for m in group] for group in (self_preference.METHODS, self_preference.CORRECTED))
+    assert named == ["estimator", *methods, "corrected estimator", *corrected]
+    assert lines[0] == f"| estimator | {' | '.join(fair)} |"
+    assert lines[len(methods) + 1] == f"| corrected estimator | {' | '.join(planted)} |"

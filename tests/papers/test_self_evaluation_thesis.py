@@ -1,0 +1,89 @@
+""" "Investigating Bias in LLM Self-Evaluation" (ELTE, 2025): Table 1, all 150 cells, from the raw scores."""
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from scipy.stats import nct, t
+
+from benchmarks.papers import thesis_cells
+from calm.case import Framing
+from calm.datasets import recorded
+from calm.selfpreference import framing_scores
+from tests.papers.published import rows
+
+FRAMINGS = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}
+TABLE = rows("thesis_table1.csv")
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[f"{r['judge']} {r['variant']}" for r in TABLE])
+def test_every_cell_of_table_1_is_reproduced(row):
+    """N, S, R, G, both t, both p and both intervals, to the digits that are printed: 15 cells in each of 10 rows."""
+    found = framing_scores.self_evaluation(recorded.score_table(FRAMINGS[row["variant"]]), row["judge"])
+
+    printed = thesis_cells(found)
+
+    assert len(printed) == 15
+    assert printed == {name: row[name] for name in printed}
+
+
+def test_the_plus_minus_is_a_standard_deviation():
+    """The thesis calls it a standard error; for the first row that would be 0.029 instead of the 0.29 it prints."""
+    own = framing_scores.self_evaluation(recorded.score_table(), "claude-3-7-sonnet-20250219").own
+
+    assert f"{own.sd:.2f}" == "0.29"
+    assert f"{own.sd / own.n**0.5:.3f}" == "0.029"
+
+
+def test_texts_by_people_are_in_no_mean():
+    """A generator that is no judge changes nothing, although its scores are in the raw data."""
+    judge = "claude-3-7-sonnet-20250219"
+
+    with_people = framing_scores.self_evaluation(recorded.score_table(people=True), judge)
+
+    assert with_people == framing_scores.self_evaluation(recorded.score_table(), judge)
+
+
+def test_with_texts_by_people_the_given_scores_would_be_others():
+    """Counting people as a peer moves G of the first row from 3.88 to 3.71, so the exclusion matters."""
+    table = recorded.score_table(people=True)
+    row, own = table.grid.row("claude-3-7-sonnet-20250219"), table.grid.own("claude-3-7-sonnet-20250219")
+
+    given = np.nanmean(np.delete(table.scores[row], own, axis=0), axis=0).mean()
+
+    assert f"{given:.2f}" == "3.71"
+
+
+def test_the_remark_on_power_holds():
+    """A one-sample t test of 100 items has power .80 at an effect of about 0.28 standard deviations."""
+    cut = t.ppf(0.975, 99)
+    power = nct.sf(cut, 99, 0.283 * 10) + nct.cdf(-cut, 99, 0.283 * 10)
+
+    assert power == pytest.approx(0.80, abs=0.002)
+
+
+@pytest.mark.parametrize("framing", FRAMINGS.values(), ids=FRAMINGS)
+def test_the_excess_says_which_judges_over_rate_themselves(framing):
+    """Of what S - R and S - G say, the double-centred excess keeps what is neither leniency nor worth of the texts."""
+    table = recorded.score_table(framing)
+
+    found = {judge: framing_scores.score_excess(table, judge, Random(1)) for judge in table.grid.judges}
+
+    accused = [judge.split("-")[0] for judge, estimate in found.items() if estimate.low > 0]
+    assert accused == {Framing.STANDARD: ["gemini", "sonar"], Framing.NEGATIVE: ["gemini", "gpt", "sonar"]}[framing]
+
+
+def test_the_excess_is_double_centred_where_nothing_is_missing():
+    """With a family each and no gap it equals (S_mm - S_m.) - (S_.m - S_..), self cells out of every mean."""
+    table = recorded.score_table()
+    complete = ~np.isnan(table.scores).any(axis=(0, 1))
+    table = replace(table, items=tuple(np.array(table.items)[complete]), scores=table.scores[:, :, complete])
+    means, m = table.scores.mean(axis=2), 0
+    off = ~np.eye(5, dtype=bool)
+    rest = np.delete(np.delete(means, m, 0), m, 1)[~np.eye(4, dtype=bool)].mean()
+    by_hand = (means[m, m] - means[m, off[m]].mean()) - (means[off[:, m], m].mean() - rest)
+
+    found = framing_scores.score_excess(table, table.grid.judges[m], Random(1))
+
+    assert found.value == pytest.approx(by_hand, abs=1e-12)

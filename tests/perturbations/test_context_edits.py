@@ -1,0 +1,128 @@
+"""Edits beside the answer: examples, marks, questions, references, and material that has nothing to do with it."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from calm import Answer, Case, ConfigError
+from calm.perturbations import anchoring, injection, loaded_question, reference, sycophancy
+from calm.perturbations.irrelevant_context import MOST, pad_context
+from calm.perturbations.persuasion import APPEALS, stack_appeals
+
+PAIR = Case(
+    "c",
+    "How long is it?",
+    (Answer("good", "It is long. It takes 4 hours by car."), Answer("bad", "It is long. It takes 9 hours by car.")),
+    better="good",
+    reference="It takes 4 hours.",
+    target="bad",
+)
+ONE = replace(PAIR, answers=PAIR.answers[:1], better=None, target="good")
+
+
+@pytest.mark.parametrize("order", [("good", "bad"), ("bad", "good")])
+def test_every_example_is_true_and_decided_for_the_slot_of_the_weaker_answer(order):
+    """The right answer of an example stands in the slot that its verdict names."""
+    case = replace(PAIR, order=order)
+
+    edited = anchoring.one_sided_examples(case, Random(0))
+
+    place = order.index("bad")
+    assert {example.verdict for example in edited.examples} == {"AB"[place]}
+    right = {sample.question: sample.right for sample in anchoring.SAMPLES}
+    assert all(example.answers[place] == right[example.question] for example in edited.examples)
+    assert all(len(set(example.answers)) == 2 for example in edited.examples)
+
+
+def test_an_anchor_comes_before_the_examples_that_are_there():
+    """The anchor is what the judge reads first."""
+    mine = anchoring.high_anchor(ONE, Random(0)).examples[0]
+
+    edited = anchoring.low_anchor(replace(ONE, examples=(mine,)), Random(0))
+
+    assert [example.verdict for example in edited.examples] == [anchoring.LOWEST, anchoring.HIGHEST]
+
+
+@pytest.mark.parametrize("edit", [anchoring.mark_reference_high, anchoring.mark_reference_low])
+def test_a_mark_needs_a_reference(edit):
+    """Where there is no reference nothing is said of it."""
+    assert edit(replace(ONE, reference=None), Random(0)) is None
+    assert edit(ONE, Random(0)).notes
+
+
+@pytest.mark.parametrize("edit", [loaded_question.state_belief, loaded_question.ask_leadingly])
+def test_the_asker_believes_what_the_weaker_answer_alone_says(edit):
+    """A sentence that both answers hold takes nobody's side."""
+    edited = edit.apply(PAIR, 0)
+
+    assert edited.question.startswith("How long is it?\n\n")
+    assert edited.question.endswith('"It takes 9 hours by car."')
+    same = replace(PAIR, answers=(PAIR.answers[0], replace(PAIR.answers[0], id="bad")))
+    assert edit.apply(same, 0) is None
+
+
+def test_a_wrong_belief_is_in_the_question_and_in_the_harmed_answer():
+    """The asker is wrong about a number, the harmed copy agrees, and the original stays the better answer."""
+    edited = sycophancy.yield_to_belief.apply(replace(PAIR, target="good"), 0)
+
+    assert (edited.better, edited.damaged, edited.target) == ("good", "good~damaged", "good~damaged")
+    assert edited["good"].text == PAIR["good"].text
+    wrong = edited["good~damaged"].text
+    believed = edited.question.rpartition(' "')[2].rstrip('"')
+    assert believed in wrong
+    assert believed not in PAIR["good"].text
+    assert any(wrong.startswith(opening) for opening in sycophancy.AGREED)
+
+
+def test_a_reference_is_hidden_spoiled_or_taken_from_the_weaker_answer():
+    """Each arm shows another reference, and none without one to begin with."""
+    hidden, spoiled, taken = (
+        edit.apply(PAIR, 0) for edit in (reference.hide_reference, reference.spoil_reference, reference.refer_to_weaker)
+    )
+
+    assert hidden.reference is None
+    assert spoiled.reference not in (None, PAIR.reference)
+    assert taken.reference == PAIR["bad"].text
+    assert reference.hide_reference(hidden, Random(0)) is None
+    assert reference.spoil_reference(hidden, Random(0)) is None
+
+
+@pytest.mark.parametrize("tokens", [50, 500, 5000])
+def test_the_context_is_as_long_as_its_dose(tokens):
+    """About four characters a token, with a tenth to spare."""
+    note = pad_context(tokens).apply(PAIR, 0).notes[0]
+
+    assert 4 * tokens <= len(note) <= 4.4 * tokens + 100
+
+
+@pytest.mark.parametrize("factory", [lambda: pad_context(10), lambda: pad_context(MOST + 1), lambda: stack_appeals(1)])
+def test_a_dose_out_of_range_is_refused(factory):
+    """The message says what was expected."""
+    with pytest.raises(ConfigError, match="expected from"):
+        factory()
+
+
+@pytest.mark.parametrize("appeals", [2, 4, 7])
+def test_a_stack_holds_appeals_of_different_kinds(appeals):
+    """Its dose is the number of kinds."""
+    text = stack_appeals(appeals).apply(PAIR, 3)["bad"].text
+
+    assert sum(any(said in text for said in phrases) for phrases in APPEALS.values()) == appeals
+
+
+def test_an_order_goes_into_a_field_that_is_free():
+    """A field that a case has is never overwritten."""
+    edited = injection.order_in_field(PAIR, Random(0))
+
+    assert injection.TRIGGER.search(edited.fields["metadata"])
+    assert injection.order_in_field(edited, Random(0)) is None
+
+
+@pytest.mark.parametrize(("labels", "said"), [((), "[[C]]"), (("One", "Two"), "[[tie]]")])
+def test_a_forced_tie_is_written_as_the_judge_would(labels, said):
+    """The letter C stands for a tie beside A and B alone."""
+    edited = injection.force_tie(replace(PAIR, labels=labels), Random(0))
+
+    assert edited["bad"].text.endswith(said)
+    assert injection.force_tie(ONE, Random(0)) is None

@@ -1,0 +1,163 @@
+"""The summary in Markdown: what it says, that no text in it acts, and that it fits."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+from markdown_it import MarkdownIt
+
+from calm.claims import Outcome
+from calm.errors import ConfigError
+from calm.reports.markdown import COMMENT, SMALLEST, code, plain, render, write
+from tests.reports.hostile_texts import HOSTILE, hostile_audit
+from tests.reports.planted_audit import empty, finding, sample
+
+OURS = {
+    "h1",
+    "h2",
+    "p",
+    "ul",
+    "li",
+    "strong",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "code",
+    "br",
+    "details",
+    "summary",
+}
+
+
+class Page(HTMLParser):
+    """What a browser would find in a document."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.attributes, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += [name for name, _ in attrs]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def page(text):
+    """Return a summary as it would be shown: GitHub's tables, and HTML let through."""
+    return Page(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+
+
+def test_it_begins_with_the_outcome_and_the_headline():
+    """What a reader must know stands first."""
+    shown = render(sample())
+
+    assert shown.startswith("# calm: FAIL\n\n**The gate is not green.** 4 of 5 biases tested")
+    assert "not tested: self-authorship (the judge's prompt shows no author)" in shown
+
+
+def test_what_is_red_stands_before_what_was_accepted():
+    """The table of red claims holds each of them, and no other."""
+    red, _, rest = render(sample()).partition("## Accepted")
+
+    assert all(f"`{f.key}`" in red for f in sample().findings if f.red)
+    assert "position/net_robustness/swap" not in red
+    assert "until 2026-09-01" in rest
+
+
+def test_what_changed_since_the_baseline_is_named():
+    """A claim with another outcome than in the accepted run has a line."""
+    assert "| `authority/gain/rotation` | PASS 0.04 | FAIL 0.31 |" in render(sample())
+
+
+def test_a_note_of_the_run_is_shown():
+    """A run that was cut short says so in its summary."""
+    cut = replace(sample(), run=replace(sample().run, notes=("3 of 9 tests did not run: a, b, c",)))
+
+    assert "- Note: 3 of 9 tests did not run: a, b, c" in render(cut)
+
+
+def test_an_audit_of_nothing_is_not_green():
+    """No finding is no proof."""
+    assert "**The gate is not green.**" in render(empty())
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_makes_markup(text):
+    """Whatever stands in a record, only our own elements come of it: no link, image, code fence, or heading."""
+    plain_page, hostile_page = page(render(hostile_audit("plain"))), page(render(hostile_audit(text)))
+
+    assert set(hostile_page.elements) <= OURS
+    assert not hostile_page.attributes
+    assert hostile_page.elements.count("td") == plain_page.elements.count("td")
+    assert hostile_page.elements.count("h2") == plain_page.elements.count("h2")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_becomes_a_link_or_a_mention(text):
+    """What GitHub finds after the markup is made, as addresses, mentions and references, is not there to be found."""
+    shown = render(hostile_audit(text))
+    told = "".join(page(shown).texts)
+
+    assert not re.search(r"https?:|www\.|javascript:", re.sub("`[^`]*`", "", shown))
+    assert not re.search(r"(?<!\w)[@#]\w", re.sub("`[^`]*`", "", shown.replace("&#", "")))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", told)
+
+
+@pytest.mark.parametrize("text", HOSTILE[:10])
+def test_a_text_can_be_read_as_it_was(text):
+    """Escaping changes how a text is written and not what is read, but for white space."""
+    shown = unescape(plain(text, 1_000)).replace("\u200b", "")
+
+    assert shown == " ".join(text.split())
+
+
+@pytest.mark.parametrize("limit", [SMALLEST, 5_000, COMMENT])
+@pytest.mark.parametrize("count", [0, 3, 3_000])
+def test_it_fits_its_limit(limit, count):
+    """However many claims there are, the bytes stay below the limit, and what is left out is counted."""
+    many = tuple(
+        finding(key=f"bias-{i:04}/gain/\u00e9", bias=f"bias-{i:04}", outcome=Outcome.FAIL, reason="\u6f22" * 400)
+        for i in range(count)
+    )
+    crowded = empty(findings=many, run=replace(empty().run, notes=("n" * 500,) * 300))
+
+    shown = render(crowded, limit=limit)
+
+    assert len(shown.encode()) <= limit
+    assert shown.startswith("# calm: ")
+    assert page(shown).elements.count("details") == len(re.findall("</details>", shown))
+    if count == 3_000:
+        assert re.search(r"\d+ (more )?are left out here", shown)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_fit_a_comment(text):
+    """A text of any length is cut."""
+    assert len(render(hostile_audit(text), limit=COMMENT).encode()) <= COMMENT
+
+
+def test_a_limit_that_holds_nothing_is_refused():
+    """The message says how much is needed."""
+    with pytest.raises(ConfigError, match="expected a limit of at least 2000 bytes for a summary, got limit=10"):
+        render(sample(), limit=10)
+
+
+def test_a_name_with_a_backtick_does_not_leave_its_code():
+    """Backticks are used only where nothing can close them."""
+    assert code("a`b") == "<code>a&#96;b</code>"
+
+
+def test_it_is_written_whole(tmp_path):
+    """The file appears in a folder that did not exist."""
+    write(sample(), tmp_path / "out" / "summary.md")
+
+    assert (tmp_path / "out" / "summary.md").read_text("utf-8") == render(sample())

@@ -1,0 +1,149 @@
+"""SARIF: valid by its schema, a rule a bias, a result for each finding that is red or accepted, and where it stands."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from calm.reports.sarif import render, to_sarif, write
+from tests.reports.hostile_texts import HOSTILE, hostile_audit
+from tests.reports.planted_audit import empty, finding, judge, sample
+
+SCHEMA = json.loads(Path(__file__).with_name("sarif-2.1.0-part.schema.json").read_text("utf-8"))
+
+
+def checked(audit, **options):
+    """Return the one run of a valid log."""
+    log = json.loads(render(audit, **options))
+    jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER).validate(log)
+    return log["runs"][0]
+
+
+def uri(location):
+    """Return the file of a location."""
+    return location["physicalLocation"]["artifactLocation"]["uri"]
+
+
+def failing(**changes):
+    """Return an audit with one claim that failed."""
+    return empty(findings=(finding(**{"outcome": sample().findings[0].outcome, **changes}),))
+
+
+@pytest.mark.parametrize("audit", [empty(), sample()], ids=["nothing", "everything"])
+def test_a_log_is_valid(audit):
+    """What is written keeps to the schema."""
+    assert checked(audit)["tool"]["driver"]["name"] == "calm"
+
+
+def test_the_schema_refuses_what_is_no_sarif():
+    """The schema in use would find a fault."""
+    log = to_sarif(sample())
+    log["runs"][0]["results"][0]["level"] = "fatal"
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(log, SCHEMA)
+
+
+def test_there_is_a_rule_for_each_bias():
+    """Each result names its rule by id and by place."""
+    run = checked(sample())
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+
+    assert rules == sorted({f.bias for f in sample().findings})
+    assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])
+
+
+def test_results_are_what_is_red_and_what_was_accepted():
+    """A claim that passed is none; one that was accepted is suppressed, with its reason."""
+    results = {r["properties"]["key"]: r for r in checked(sample())["results"]}
+
+    assert set(results) == {f.key for f in sample().findings if f.red or f.accepted}
+    assert results["position/net_robustness/swap"]["suppressions"] == [
+        {
+            "kind": "external",
+            "status": "accepted",
+            "justification": "until 2026-09-01: the next prompt asks in both orders",
+        }
+    ]
+    assert "suppressions" not in results["authority/gain/rotation"]
+    assert results["framing/mean_shift/inverted"]["level"] == "warning"
+
+
+def test_a_result_stands_at_its_test_and_names_the_prompt(tmp_path):
+    """The suite's file comes first, at the line of the test; the prompt's file and judge.toml are related."""
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "test_mine.py").write_text(
+        "import calm\n\n\nclass TestX:\n    def test_it(self):\n        pass\n"
+    )
+    found = failing(node="suites/test_mine.py::TestX::test_it[a-b]")
+    found = replace(found, judge=judge(about={"files": ["prompts/judge.jinja", "judge.toml"]}))
+
+    result = checked(found, root=tmp_path)["results"][0]
+
+    assert uri(result["locations"][0]) == "suites/test_mine.py"
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 5}
+    assert [uri(place) for place in result["relatedLocations"]] == ["prompts/judge.jinja", "judge.toml"]
+
+
+def test_a_suite_of_calm_gives_way_to_the_prompt():
+    """What the reader can change comes first."""
+    found = replace(failing(node="test_authority.py::test_x"), judge=judge(about={"files": ["judge.jinja"]}))
+
+    result = checked(found)["results"][0]
+
+    assert uri(result["locations"][0]) == "judge.jinja"
+    assert [uri(place) for place in result["relatedLocations"]] == ["calm/suites/test_authority.py"]
+
+
+@pytest.mark.parametrize(
+    "node", ["/srv/suites/test_x.py::test_y", "../other/test_x.py::test_y", "C:\\a\\test_x.py::y", ""]
+)
+def test_no_location_leaves_its_folder(node):
+    """Paths are relative, whatever the record says."""
+    found = replace(failing(node=node), judge=judge(about={"files": ["/etc/passwd", "../secret", 7]}))
+
+    places = [
+        uri(place) for r in checked(found)["results"] for place in (*r["locations"], *r.get("relatedLocations", ()))
+    ]
+
+    assert places
+    assert not [place for place in places if place.startswith("/") or ".." in place or ":" in place]
+
+
+def test_the_same_finding_has_the_same_fingerprint():
+    """Two runs are matched by the key, whatever was measured."""
+    prints = {checked(failing(value=v))["results"][0]["partialFingerprints"]["calmKey/v1"] for v in (0.1, 0.2)}
+
+    assert len(prints) == 1
+
+
+@pytest.mark.parametrize("note", ["the run was interrupted: the record holds only what was decided before", "fine"])
+def test_a_run_that_was_cut_short_did_not_succeed(note):
+    """A viewer is told that results are missing."""
+    run = checked(replace(sample(), run=replace(sample().run, notes=(note,))))
+
+    assert run["invocations"][0]["executionSuccessful"] == (note == "fine")
+    assert note in [n["message"]["text"] for n in run["invocations"][0]["toolExecutionNotifications"]]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_breaks_the_log_or_makes_a_link(text, tmp_path):
+    """The log stays valid and small, and holds no link, placeholder or control character."""
+    shown = render(hostile_audit(text), root=tmp_path)
+
+    run = checked(hostile_audit(text), root=tmp_path)
+
+    messages = [r["message"]["text"] for r in run["results"]]
+    assert not [m for m in messages if "](" in m or re.search(r"(?<!\{)\{\d\}(?!\})", m)]
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
+    assert len(shown) < 300_000
+
+
+def test_it_is_written_whole(tmp_path):
+    """The file holds what is rendered."""
+    write(sample(), tmp_path / "out" / "results.sarif")
+
+    assert (tmp_path / "out" / "results.sarif").read_text("utf-8") == render(sample())

@@ -1,0 +1,266 @@
+"""Who is asked about whose answers, why nothing is, and figures of pairs, panels and prompts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calm import datasets
+from calm.case import Answer, Case, Criterion
+from calm.claims import Claim
+from calm.crossing import FAMILIES_TAG, Member, Wanted, arrange, arranged_for, identity, with_truth
+from calm.errors import ClaimError, ConfigError, EstimateError
+from calm.judges.python import PythonJudge
+from calm.likelihood import answer_logprobs, comparisons
+from calm.selfpreference.panels import agreements, stability, tau_b
+from calm.selfpreference.symbols import self_preference_excess, self_preference_ratio
+from calm.selfpreference.verdicts import Judged, all_pairs, pair_excess
+from calm.verdict import Criteria, Preferred, Scale, Score, Tie
+from calm.wire import Token
+
+AUTHORS = ("gpt-5", "qwen-3", "claude-4")
+FAMILIES = {"gpt-5": "gpt", "qwen-3": "qwen", "claude-4": "claude"}
+
+
+def answered(name, authors=AUTHORS, **more):
+    """Return a question with an answer by each author."""
+    answers = tuple(Answer(f"a{n}", f"text {n} of {name}", author=author) for n, author in enumerate(authors, start=1))
+    return Case(name, f"Question {name}?", answers, tags={"item": name}, **more)
+
+
+def member(model, task="score", family=None):
+    """Return a judge by name alone."""
+    return Member(model, task, Scale(1, 10), family)
+
+
+MEMBERS = [member(model) for model in AUTHORS]
+
+
+def ones(cases):
+    """Return a case for each answer, as a score judge takes them."""
+    return [one for case in cases for one in datasets.spread(case, "score")]
+
+
+def test_every_judge_is_put_to_every_answer():
+    """All cases, the judges in their order, families by their names."""
+    found = arrange(MEMBERS, ones([answered("q1"), answered("q2")]))
+
+    assert [m.model for m in found.members] == list(AUTHORS)
+    assert [c.id for c in found.cases] == [f"q{q}~{n}" for q in (1, 2) for n in (1, 2, 3)]
+    assert dict(found.families) == FAMILIES
+
+
+def test_a_sample_is_of_questions_whatever_their_order():
+    """All answers to a question stay together."""
+    cases = ones([answered(f"q{n}") for n in range(20)])
+
+    found, again = (arrange(MEMBERS, one, sample=5, seed=1) for one in (cases, cases[::-1]))
+
+    assert found.cases == again.cases
+    assert len({c.tags["item"] for c in found.cases}) == 5
+    assert len(found.cases) == 15
+
+
+def test_an_author_is_the_judge_whose_model_it_is():
+    """Maker, date and capitals aside; the author then has the judge's name."""
+    found = arrange([member("openai/GPT-5-2025-08-07"), member("qwen-3")], ones([answered("q1")]), about="qwen-3")
+
+    assert {c.answers[0].author for c in found.cases} == {"openai/GPT-5-2025-08-07", "qwen-3", "claude-4"}
+
+
+def test_pairs_are_asked_in_both_orders_and_only_those_in_question():
+    """Two orders of each pair with an own answer; the others tell nothing of this judge."""
+    pairs = datasets.spread(answered("q1"), "pairwise")
+    judges = [member(model, "pairwise") for model in AUTHORS]
+
+    every, own = arrange(judges, pairs), arrange(judges, pairs, about="gpt-5")
+
+    assert (len(every.cases), len(own.cases)) == (6, 4)
+    assert {c.order for c in own.cases if c.id.startswith("q1~1")} == {("a1", "a2"), ("a2", "a1")}
+    assert all("gpt-5" in {a.author for a in c.answers} for c in own.cases)
+
+
+@pytest.mark.parametrize(
+    ("members", "cases", "about", "why"),
+    [
+        (MEMBERS, [Case("c", "Q?", (Answer("a", "text"),))], "gpt-5", "the cases name no authors"),
+        (MEMBERS, ones([answered("q1", ("qwen-3", "claude-4"))]), "gpt-5", "'gpt-5' wrote none of the answers"),
+        (MEMBERS[:1], ones([answered("q1")]), "gpt-5", "there is no other judge to compare with"),
+        ([*MEMBERS, member("house-1")], ones([answered("q1")]), "gpt-5", "got none for house-1; name it"),
+        ([member("gpt-5", "listwise")], ones([answered("q1")]), "gpt-5", "rankings are no verdicts"),
+    ],
+)
+def test_the_reason_says_what_the_data_lack(members, cases, about, why):
+    """Nothing is asked where nothing could be said."""
+    with pytest.raises(EstimateError) as raised:
+        arrange(members, cases, about=about)
+
+    assert why in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([member("gpt-5"), member("qwen-3", "rubric")], "expected judges of one kind of verdict, got rubric, score"),
+        ([member("gpt-5"), member("gpt-5")], "expected judges of different models, got 'gpt-5' twice"),
+    ],
+)
+def test_judges_that_do_not_fit_are_a_fault(members, message):
+    """Not a lack of data."""
+    with pytest.raises(ConfigError, match=message):
+        arrange(members, ones([answered("q1")]))
+
+
+def test_families_come_from_cases_judges_and_names():
+    """What the judge's file says wins over the cases, and these over the name."""
+    tags = {"item": "q", FAMILIES_TAG: json.dumps({"house-1": "house", "qwen-3": "tuned"})}
+    cases = [replace(one, tags=tags) for one in ones([answered("q", ("gpt-5", "qwen-3", "house-1"))])]
+
+    found = arrange([member("gpt-5"), member("qwen-3", family="mine")], cases)
+
+    assert dict(found.families) == {"gpt-5": "gpt", "qwen-3": "mine", "house-1": "house"}
+
+
+def test_a_judge_in_python_is_the_author_of_its_name_and_leaks_are_told():
+    """A related writer of the perturbations or gold labels is said; a peer of the same model is left out."""
+
+    def judge(case):
+        return 5
+
+    judge.task, judge.name = "score", "gpt-5"
+    tags = {"item": "q1", "written_by": "gpt-4o (gpt)", "labelled_by": "claude-3"}
+    cases = tuple(replace(one, tags=tags) for one in ones([answered("q1")]))
+    peers = (member("openai/gpt-5"), member("qwen-3"))
+
+    found = arranged_for(PythonJudge(judge), Wanted(cases, peers), 0)
+
+    assert [m.model for m in found.members] == ["gpt-5", "qwen-3"]
+    assert [str(leak) for leak in found.leaks] == [
+        "perturbations: made by gpt-4o, same family as the judge; its taste may leak into the data"
+    ]
+
+
+def test_truth_is_computed_where_a_program_can():
+    """Criteria with a check; what was known of the others stays."""
+    criteria = (Criterion("w", "short", check={"kind": "max_words", "value": 3}), Criterion("n", "nice"))
+    case = Case("c", "Q?", (Answer("a", "two words"), Answer("b", "more than three words")), criteria=criteria)
+
+    found = with_truth(replace(case, met={"a": {"n": True}}))
+
+    assert found.met == {"a": {"n": True, "w": True}, "b": {"w": False}}
+
+
+def test_the_identity_of_a_case_is_what_a_judge_may_see():
+    """Not its id, its authors or its gold; the order of the answers is."""
+    case = answered("q1", ("gpt-5", "qwen-3"))
+
+    same = replace(case, id="other", better="a1", answers=tuple(replace(a, author="x") for a in case.answers))
+
+    assert identity(same) == identity(case)
+    assert identity(case.arranged(("a2", "a1"))) != identity(case)
+
+
+# ---------------------------------------------------------------------------------------------------- pairs, symbols
+
+
+def test_pairs_are_better_by_scores_or_by_the_truth_of_criteria():
+    """Points of criteria that are met; unknown where one is."""
+    criteria = (Criterion("x", "X", 2.0), Criterion("y", "Y", -1.0))
+    met = {"a1": {"x": True, "y": True}, "a2": {"x": False, "y": False}, "a3": {"x": True}}
+
+    by_truth = all_pairs(answered("q1", criteria=criteria, met=met))
+    by_score = all_pairs(answered("q1", scores={"a1": 3, "a2": 3, "a3": 5}))
+
+    assert [pair.better for pair in by_truth] == ["a1", None, None]
+    assert [pair.better for pair in by_score] == ["tie", "a3", "a3"]
+
+
+def test_the_excess_on_pairs_is_over_outsiders_on_the_same_pairs():
+    """A judge that always takes its own, beside two that always take the better one: a half of the pairs."""
+    judged = []
+    for n in range(20):
+        good = n % 2 == 0  # its own answer is the better one in half of the questions
+        for pair in all_pairs(answered(f"q{n}"))[:2]:  # with qwen-3, with claude-4
+            other = next(a.id for a in pair.answers if a.author != "gpt-5")
+            judged.append(Judged("gpt-5", pair, Preferred("a1")))
+            judged += [Judged(j, pair, Preferred("a1" if good else other)) for j in ("qwen-3", "claude-4")]
+
+    found = pair_excess(judged, "gpt-5", FAMILIES)
+
+    assert (found.value, found.n) == (0.5, 20)
+    assert 0.1 < found.low < 0.5 < found.high
+    with pytest.raises(EstimateError, match="judged by it and by a judge related to neither"):
+        pair_excess(judged, "gpt-5", dict.fromkeys(AUTHORS, "gpt"))
+
+
+def test_the_symbols_build_claims_in_one_direction():
+    """With a limit that a fair judge keeps; the message says what can be claimed."""
+    assert (self_preference_ratio <= 1.25) == Claim("self_preference_ratio", "<=", 1.25)
+    assert (abs(self_preference_excess) <= 0.05) == Claim("self_preference_excess", "abs<=", 0.05)
+    for wrong in (
+        lambda: self_preference_ratio >= 1.25,
+        lambda: self_preference_ratio <= 0.9,
+        lambda: abs(self_preference_ratio) <= 1.25,
+        lambda: self_preference_excess <= True,
+        lambda: bool(self_preference_excess),
+    ):
+        with pytest.raises(ClaimError):
+            wrong()
+
+
+# ------------------------------------------------------------------------------------------------- panels, likelihood
+
+
+def test_a_ranking_that_rests_on_one_judge_is_seen():
+    """Without the judge that loves its own the order is another one."""
+    scores = np.array([[9.0, 1.0, 1.0], [4.0, 5.0, 3.0], [4.0, 6.0, 3.0]])
+
+    left = {one.judge: one for one in stability(scores, ("a", "b", "c"), ("x", "y", "z"))}
+
+    assert (left["a"].best, left["b"].best, left["c"].best) == ("y", "x", "x")
+    assert left["a"].tau == pytest.approx(1 / 3)
+    assert left["c"].tau == 1.0
+    assert stability(scores[:1], ("a",), ("x", "y", "z")) == ()
+    assert tau_b([1, 1], [1, 2]) is None
+
+
+def test_agreement_has_no_coefficient_where_there_is_none():
+    """One category throughout: raw agreement is 1, kappa cannot be had."""
+    assert agreements([[1, 1], [1, 1]]) == {"raw": 1.0, "kappa": None, "alpha": None, "ac1": None}
+    assert agreements([[1.0, 2.0], [5.0, 5.0]], numeric=True)["alpha"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("tokens", "answer", "expected"),
+    [
+        (["<u>", "What", "?", "<a>", " It", " is", "."], "It is.", [-4.0, -5.0, -6.0]),
+        (["It is.", "<a>", "It is", ".", "<end>"], "It is.", [-2.0, -3.0]),
+        (["a", "b"], "c", []),
+        (["a", "b"], " ", []),
+    ],
+)
+def test_the_tokens_of_an_answer_are_found_at_its_last_place(tokens, answer, expected):
+    """Also where the question quotes it, and whatever the template puts behind it."""
+    found = answer_logprobs([Token(text, -float(n)) for n, text in enumerate(tokens)], answer)
+
+    assert found == expected
+
+
+def test_verdicts_on_single_answers_compare_them():
+    """Each pair of answers to a question, the judge's own first; ties count a half, unread ones nothing."""
+    cases = ones([answered("q1")])
+    judged = [
+        Judged("qwen-3", case, verdict)
+        for case, verdict in zip(cases, (Score(0.2), Score(0.9), Score(0.2)), strict=True)
+    ]
+
+    found = [(c.first, c.second, c.judged) for c in comparisons(judged, "qwen-3")]
+    pairs = [Judged("qwen-3", pair, Tie()) for pair in all_pairs(answered("q1"))]
+
+    assert sorted(found) == [("claude-4", "gpt-5", 0.5), ("qwen-3", "claude-4", 1.0), ("qwen-3", "gpt-5", 1.0)]
+    assert [c.judged for c in comparisons(pairs, "qwen-3")] == [0.5, 0.5, 0.5]
+    unread = [Judged("qwen-3", case, Criteria({"x": None})) for case in cases]
+    assert all(np.isnan(c.judged) for c in comparisons(unread, "qwen-3"))

@@ -1,0 +1,66 @@
+"""Who is related to whom, and what that says about a test."""
+
+import pytest
+
+from calm.errors import EstimateError
+from calm.selfpreference.families import Relation, families_of, family_of, leaks, relation
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("gpt-4.1-2025-04-14", "gpt"),
+        ("openai/o3", "gpt"),
+        ("claude-3-7-sonnet-20250219", "claude"),
+        ("google/gemma-3-27b-it", "gemma"),
+        ("gemini-2.5-pro-preview-05-06", "gemini"),
+        ("meta-llama/Llama-4-Scout", "llama"),
+        ("Qwen2-72B-Instruct", "qwen"),
+        ("mixtral-8x22b", "mistral"),
+        ("our-own-model", None),
+        ("phiale-7b", None),
+    ],
+)
+def test_families_come_from_names(model, family):
+    """A known beginning names the family; a word that only begins with the same letters does not."""
+    assert family_of(model) == family
+
+
+def test_a_stated_family_wins_over_the_name():
+    """A distilled model may carry the name of one family and the taste of another."""
+    assert family_of("llama-distilled-from-r1", {"llama-distilled-from-r1": "deepseek"}) == "deepseek"
+
+
+def test_an_unknown_family_is_an_error_and_not_a_stranger():
+    """Taking an unknown model for an unrelated one would hide a bias."""
+    with pytest.raises(EstimateError, match="none for mystery, riddle; name it"):
+        families_of(["gpt-5", "mystery", "riddle"])
+
+
+@pytest.mark.parametrize(
+    ("judge", "model", "derived", "expected"),
+    [
+        ("gpt-5", "openai/gpt-5", (), Relation.SAME_MODEL),
+        ("gpt-5", "student-7b", [("student-7b", "gpt-5")], Relation.DERIVED),
+        ("gpt-5", "gpt-4o", (), Relation.SAME_FAMILY),
+        ("gpt-5", "claude-opus-4", (), Relation.UNRELATED),
+        ("gpt-5", "student-7b", (), Relation.UNKNOWN),
+    ],
+)
+def test_relations(judge, model, derived, expected):
+    """Same model, derived, same family, unrelated, unknown: in this order."""
+    assert relation(judge, model, derived=derived) is expected
+
+
+def test_the_lint_names_every_relation_and_every_doubt():
+    """Unrelated makers are left out; unknown ones are not."""
+    makers = {"answers": ["claude-opus-4", "gpt-4o"], "perturbations": ["student-7b"], "gold labels": ["gpt-5"]}
+
+    found = leaks("gpt-5", makers)
+
+    assert [(leak.role, leak.model, leak.relation) for leak in found] == [
+        ("answers", "gpt-4o", Relation.SAME_FAMILY),
+        ("gold labels", "gpt-5", Relation.SAME_MODEL),
+        ("perturbations", "student-7b", Relation.UNKNOWN),
+    ]
+    assert "name the families" in str(found[2])

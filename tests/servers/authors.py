@@ -1,0 +1,107 @@
+"""
+Several models on one server that both write and judge: what one of them says depends on the model that is asked.
+
+Each answers with a mark of style of its own, and fails about half of the criteria of the task. As a judge each sees the
+rendered bundled prompt, no author and no truth but what it computes; all are lenient, each to its own degree, towards
+the same answers (those whose failure is hard to see), and a `fond` one credits most of what stands under its own mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from calm.case import Case
+from calm.checks import verify
+from calm.verdict import Scale
+from tests.servers import Answer, Respond, Turns
+from tests.servers.planted import _plain, _seen
+
+MARKS = {
+    "alpha-1": "In short, that is the whole of it.",
+    "beta-1": "I hope that this helps.",
+    "gamma-1": "So much for that.",
+}
+FAMILIES = {model: model.partition("-")[0] for model in MARKS}
+LENIENCY = {"alpha-1": 0.45, "beta-1": 0.30, "gamma-1": 0.60}
+SCALE = Scale(1, 10)
+
+
+def share(*parts: object) -> float:
+    """Return a number in [0, 1) that depends on the parts alone."""
+    return int.from_bytes(sha256(repr(parts).encode()).digest()[:6], "big") / 2**48
+
+
+def authors_respond(cases: Sequence[Case], *, fond: Mapping[str, float] | None = None) -> Respond:
+    """Return what a server of these models answers; `fond` maps a model to the share of own failures it credits."""
+    known = {_plain(case.question): case for case in cases}
+    fondness = dict(fond or {})
+
+    def respond(messages: Turns, body: Mapping[str, object]) -> str | Answer:
+        model, prompt = str(body["model"]), messages[-1][1]
+        if "prompt_logprobs" in body:
+            return Answer("", usage=(30, 1), prompt_logprobs=logprobs(model, messages))
+        if "<answer" not in prompt:
+            return written(known[_plain(prompt)], model)
+        if "<criterion" in prompt:
+            return marked(prompt, known, model, fondness.get(model, 0.0))
+        return (
+            scored(prompt, model, fondness.get(model, 0.0))
+            if "label=" not in prompt
+            else compared(prompt, model, fondness.get(model, 0.0))
+        )
+
+    return respond
+
+
+def written(case: Case, model: str) -> str:
+    """Return the answer of a model: the text of the case or of its reference, under the mark of its style."""
+    good = share("good", model, case.id) < 0.35
+    text = (case.reference or "") if good else case.answers[0].text
+    return f"{text}\n{MARKS[model]}"
+
+
+def own(text: str, model: str) -> bool:
+    """Return whether an answer carries a model's own mark."""
+    return MARKS[model] in text
+
+
+def marked(prompt: str, known: Mapping[str, Case], model: str, fond: float) -> str:
+    """Return the verdict on each criterion of an answer."""
+    seen = _seen(prompt, "rubric-all", SCALE)
+    case, text = known[_plain(seen.question)], seen.answers[0].text
+    checks = {_plain(c.text): c for c in case.criteria}
+    lines = []
+    for number, shown in enumerate(seen.criteria, start=1):
+        criterion = checks[_plain(shown)]
+        met = verify(criterion.check, text)
+        hard = share("hard", text, criterion.id)
+        met = met or hard < LENIENCY[model]
+        met = met or (own(text, model) and share("fond", text, criterion.id) < fond)
+        lines.append(f"{number}: [[{'YES' if met else 'NO'}]]")
+    return "\n".join(lines)
+
+
+def scored(prompt: str, model: str, fond: float) -> str:
+    """Return a score: what the answer is worth to everybody, a leniency, and something for its own."""
+    text = _seen(prompt, "score", SCALE).answers[0].text
+    worth = 2 + 4 * share("worth", text) + 2 * LENIENCY[model] + (2.0 if fond and own(text, model) else 0.0)
+    return f"[[{round(min(10, worth))}]]"
+
+
+def compared(prompt: str, model: str, fond: float) -> str:
+    """Return the better of two answers by what they are worth to everybody, or its own if it is fond of that pair."""
+    seen = _seen(prompt, "pairwise", SCALE)
+    mine = [slot.label for slot in seen.answers if own(slot.text, model)]
+    texts = sorted(slot.text for slot in seen.answers)
+    if mine and share("pair", texts) < fond:
+        return f"[[{mine[0]}]]"
+    return f"[[{max(seen.answers, key=lambda slot: share('worth', slot.text)).label}]]"
+
+
+def logprobs(model: str, messages: Turns) -> list[tuple[str, float]]:
+    """Return a token for each word of a chat with its log-probability: higher under the mark of the model's style."""
+    text = "".join(f"<{role}>{said}" for role, said in messages)
+    likely = -0.5 if own(messages[-1][1], model) else -2.0
+    return [(word, likely) for word in re.findall(r"\s*\S+", text)]

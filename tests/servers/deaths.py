@@ -1,0 +1,194 @@
+"""Runs of the gate that die at any moment, against a server that counts what it answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from threading import Lock
+from time import monotonic, sleep
+
+from calm import datasets
+from tests.servers import Answer, Turns, Wire, wire_server
+from tests.servers.planted import planted_respond
+
+SUITES = ("calm.suites.test_authority", "calm.suites.test_bandwagon", "calm.suites.test_sophistication")
+SAMPLE = 40
+CONCURRENCY = 8
+WINDOW = 32
+"""So many replies may wait to be committed, in each process."""
+DELAY_S = 0.02
+
+JUDGE = """
+[judge]
+name = "mortal"
+task = "pairwise"
+
+[model]
+provider = "openai"
+model = "tiny"
+base_url = "{url}"
+max_tokens = 50
+concurrency = {concurrency}
+"""
+
+
+@dataclass
+class Mortal:
+    """A folder, a judge and a server that counts its answers, by prompt."""
+
+    folder: Path
+    wire: Wire
+    answered: Counter[str] = field(default_factory=Counter)
+    needed: Counter[str] = field(default_factory=Counter)
+    kills: int = 0
+    wasted: int = 0
+
+    @property
+    def cache(self) -> Path:
+        """The file of replies."""
+        return self.folder / "cache.sqlite"
+
+    def forget(self) -> None:
+        """Begin with an empty cache."""
+        for file in self.folder.glob("cache.sqlite*"):
+            file.unlink()
+        self.answered.clear()
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        """Start a run in a session of its own."""
+        command = [sys.executable, "-m", "pytest", "--pyargs", *SUITES, "-q", "--tb=no", "-p", "no:cacheprovider"]
+        outputs = (f"--calm-cache-file={self.cache}", "--calm-results=results.json", f"--calm-sample={SAMPLE}")
+        return subprocess.Popen(
+            [*command, "--calm-judge=judge.toml", *outputs, *options],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def whole(self, *options: str) -> str:
+        """Run to the end and return the findings as text."""
+        results = self.folder / "results.json"
+        results.unlink(missing_ok=True)
+        with self.start(*options) as running:
+            output, _ = running.communicate(timeout=240)
+        assert results.exists(), output
+        body = json.loads(results.read_text("utf-8"))
+        body.pop("run")
+        return json.dumps(body)
+
+    def committed(self) -> Counter[str]:
+        """Return how many replies the cache holds, by prompt."""
+        if not self.cache.exists():
+            return Counter()
+        with suppress(sqlite3.OperationalError):  # it was killed before it had made its tables
+            db = sqlite3.connect(self.cache)
+            rows = db.execute("select request from reply").fetchall()
+            db.close()
+            return Counter(json.loads(request)["prompt"][-1][1] for (request,) in rows)
+        return Counter()
+
+    def die(self, rng: Random, *options: str) -> int:
+        """Start a run and kill all of it at a random moment; return how many answers were paid and not kept."""
+        before, paid = self.committed(), self.answered.copy()
+        with self.start(*options) as running:
+            self._await(rng)
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            running.communicate(timeout=60)
+        self.settle()
+        self.kills += 1
+        after, now = self.committed(), self.answered - paid
+        assert not before - after, "a reply that was committed is lost"
+        asked_again = now - (self.needed - before)
+        assert not asked_again, f"asked again although it was in the cache: {asked_again}"
+        lost = now.total() - (after - before).total()
+        workers = 2 if options else 1
+        assert 0 <= lost <= workers * (CONCURRENCY + WINDOW), f"{lost} answers were paid and not kept"
+        self.wasted += lost
+        return lost
+
+    def settle(self) -> None:
+        """Wait for what was on its way to the server when its sender died."""
+        seen = -1
+        while seen != len(self.wire.seen):
+            seen = len(self.wire.seen)
+            sleep(0.4)
+
+    def lose_a_worker(self, rng: Random) -> int:
+        """Kill one worker of two at a random moment, let the run end; return how many answers were not kept."""
+        before, paid = self.committed(), self.answered.copy()
+        with self.start("-n2") as running:
+            self._await(rng)
+            if workers := children(running.pid):
+                os.kill(rng.choice(workers), signal.SIGKILL)
+                self.kills += 1
+            running.communicate(timeout=240)
+        self.settle()
+        now = self.answered - paid
+        lost = now.total() - (self.committed() - before).total()
+        assert not (before + now) - self.needed or lost, "asked again although nothing was lost"
+        assert 0 <= lost <= CONCURRENCY + WINDOW, f"{lost} answers were paid and not kept"
+        self.wasted += lost
+        return lost
+
+    def _await(self, rng: Random) -> None:
+        """Wait for a random number of answers, or, one time in four, for a moment without regard to them."""
+        if rng.random() < 0.25:
+            sleep(rng.uniform(0.05, 2.5))
+            return
+        until, count = monotonic() + 20, self.answered.total() + rng.randint(1, max(1, self.needed.total() // 8))
+        while self.answered.total() < count and monotonic() < until:
+            sleep(0.002)
+            if self.answered.total() >= self.needed.total():
+                return
+        sleep(rng.uniform(0, 0.06))
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process started."""
+    text = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in text.read_text().split()] if text.exists() else []
+
+
+@contextmanager
+def mortal(folder: Path) -> Iterator[Mortal]:
+    """Run the server of a planted judge, and find out what an undisturbed run asks."""
+    lock = Lock()
+    think = planted_respond("planted:authority=0.6,seed=1", datasets.bundled("pairwise"))
+
+    def respond(messages: Turns, body: dict[str, object]) -> Answer:
+        text = think(messages, body)
+        assert isinstance(text, str)
+        with lock:
+            made.answered[messages[-1][1]] += 1
+        return Answer(text, delay_s=DELAY_S)
+
+    with wire_server(respond) as wire:
+        made = Mortal(folder, wire)
+        (folder / "judge.toml").write_text(JUDGE.format(url=wire.url, concurrency=CONCURRENCY), "utf-8")
+        yield made
+
+
+def campaign(made: Mortal, rng: Random, kills: int, *options: str) -> str:
+    """Begin with nothing, die so many times, and return the findings of the run that then comes to its end."""
+    made.forget()
+    for _ in range(kills):
+        made.die(rng, *options)
+    before, paid = made.committed(), made.answered.copy()
+    found = made.whole(*options)
+    assert made.committed() == made.needed, "the cache holds other replies than an undisturbed run's"
+    asked, missing = made.answered - paid, made.needed - before
+    assert asked == missing, f"asked besides what was missing: {asked - missing}; not asked: {missing - asked}"
+    return found
