@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import csv
 import importlib
 import inspect
 import json
@@ -22,6 +23,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -33,8 +35,10 @@ sys.path.insert(0, str(ROOT))
 
 from calm import cli, perturbations, pytest_plugin, suites  # noqa: E402 - found through the line above
 from calm.audit import CONTROLS  # noqa: E402
+from calm.catalogue import entries  # noqa: E402
 from calm.checks import KINDS  # noqa: E402
 from calm.edits import Edit  # noqa: E402
+from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
 from calm.measures import MEASURES  # noqa: E402
 from calm.perturbations import planted  # noqa: E402
@@ -44,7 +48,7 @@ BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.D
 FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n(`{3,})(\w+)\n(.*?)^\2$", re.DOTALL | re.MULTILINE)
 WIDTH = 170
 """Lines of output are cut here, with three dots."""
-ELSEWHERE = {"planted-biases"}
+ELSEWHERE = {"calm-protocol", "papers", "perturbation-speed", "planted-biases", "self-preference"}
 """Blocks that another command writes."""
 
 
@@ -97,25 +101,52 @@ def claims_of(source: str, kind: str) -> list[str]:
     return list(found)
 
 
+def source_of(name: str) -> str:
+    """Return the text of a suite."""
+    return Path(suites.__path__[0], f"{name}.py").read_text("utf-8")
+
+
+def is_extra(source: str) -> bool:
+    """Return whether all tests of a suite are beyond the default gate."""
+    return "pytestmark = pytest.mark.calm_every_variant" in source
+
+
 def biases() -> str:
-    """Return the suites: what must hold, what is done to ask about it, and what is claimed."""
+    """Return the suites of the default gate: what must hold, what is done to ask about it, and what is claimed."""
+    names = [name for name in suite_names() if not is_extra(source_of(name))]
+    controls = sum(bias_of(name) in CONTROLS for name in names)
+    extra = len(suite_names()) - len(names)
+    count = f"{len(names) - controls} biases and {controls} controls; {extra} more with `--calm-every-variant`:"
+    return f"{count}\n\n{suites_table(names)}"
+
+
+def extra_suites() -> str:
+    """Return the suites beyond the default gate."""
+    return suites_table([name for name in suite_names() if is_extra(source_of(name))])
+
+
+def suites_table(names: Sequence[str]) -> str:
+    """Return suites as a table."""
+    modules = {m.name for m in pkgutil.iter_modules(perturbations.__path__)}
     rows = []
-    for name in suite_names():
-        source = Path(suites.__path__[0], f"{name}.py").read_text("utf-8")
-        bias = bias_of(name)
-        module = name.removeprefix("test_")
-        known = module in {m.name for m in pkgutil.iter_modules(perturbations.__path__)}
+    for name in names:
+        source, bias, module = source_of(name), bias_of(name), name.removeprefix("test_")
+        known = module in modules
         done = after_colon(importlib.import_module(f"calm.perturbations.{module}").__doc__) if known else ""
         pairs, scores = (", ".join(f"`{c}`" for c in claims_of(source, kind)) for kind in ("pairwise", "score"))
-        if known and not any("score" in edit.tasks for place, _, edit in shipped() if place == module):
+        if known and not any("score" in entry.edit.tasks for entry in entries() if entry.module == module):
             scores = "one answer has no order"
         shown = f"{bias} (control)" if bias in CONTROLS else bias
-        held = after_colon(ast.get_docstring(ast.parse(source)))
-        rows.append((shown, held, done or "ask the same prompt again", pairs, scores))
-    controls = sum(bias_of(name) in CONTROLS for name in suite_names())
-    count = f"{len(rows) - controls} biases and {controls} controls:"
-    table = markdown(("suite", "what must hold", "what is done", "claims on pairs", "on scores"), rows)
-    return f"{count}\n\n{table}"
+        rows.append(
+            (
+                shown,
+                after_colon(ast.get_docstring(ast.parse(source))),
+                done or "ask the same prompt again",
+                pairs,
+                scores,
+            )
+        )
+    return markdown(("suite", "what must hold", "what is done", "claims on pairs", "on scores"), rows)
 
 
 @dataclass
@@ -148,7 +179,7 @@ def plugin_options() -> Recorder:
 def options() -> str:
     """Return the options of pytest that the plugin adds."""
     found = plugin_options()
-    defaults = {f"--calm-{name}": default for name, default, *_ in pytest_plugin._OPTIONS}
+    defaults = {f"--calm-{name}": default for name, default, *_ in pytest_plugin.options.OPTIONS}
     rows = []
     for name, how in found.options:
         takes = f" {how['metavar']}" if how.get("metavar") else ""
@@ -158,23 +189,28 @@ def options() -> str:
     return markdown(("option", "ini setting", "default", "meaning"), rows)
 
 
-def subcommands() -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each `calm` command."""
-    actions = cli._parser()._actions
-    return next(a.choices for a in actions if isinstance(a, argparse._SubParsersAction))
+def subcommands() -> dict[str, tuple[argparse.ArgumentParser, str]]:
+    """Return the parser and the help of each `calm` command, those of two words included."""
+    return dict(_commands_of(cli._parser(), ""))
+
+
+def _commands_of(
+    parser: argparse.ArgumentParser, before: str
+) -> Iterator[tuple[str, tuple[argparse.ArgumentParser, str]]]:
+    for action in parser._actions:
+        if not isinstance(action, argparse._SubParsersAction):
+            continue
+        helps = {a.dest: a.help or "" for a in action._choices_actions}
+        for name, found in action.choices.items():
+            nested = list(_commands_of(found, f"{before}{name} "))
+            yield from nested or [(f"{before}{name}", (found, helps[name]))]
 
 
 def commands() -> str:
     """Return the `calm` commands and what they take."""
-    helps = {
-        a.dest: a.help
-        for action in cli._parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-        for a in action._choices_actions
-    }
     rows = []
-    for name, parser in subcommands().items():
-        rows.append((f"`calm {name}`", "", helps[name]))
+    for name, (parser, text) in subcommands().items():
+        rows.append((f"`calm {name}`", "", text))
         for action in parser._actions:
             if isinstance(action, argparse._HelpAction):
                 continue
@@ -196,48 +232,62 @@ def measures() -> str:
     return markdown(("measure", "claimed with", "range of a case", "serves edits that expect", "tasks", "asks"), rows)
 
 
-STANDS_FOR: dict[str, object] = {"str": "judge-model", "int": 60, "float": 2.0}
-"""What an edit that must be told something is told, for its entry in the table, by the kind of its parameter."""
-
-
-def shipped() -> Iterator[tuple[str, str, Edit]]:
-    """Yield module, name and edit of all that ships; an edit that takes an argument with one that stands for it."""
-    for module in sorted(m.name for m in pkgutil.iter_modules(perturbations.__path__)):
-        for name, value in vars(importlib.import_module(f"calm.perturbations.{module}")).items():
-            if isinstance(value, Edit):
-                yield module, name, value
-            elif is_factory(value) and value.__module__.endswith(f".{module}") and not name.startswith("_"):
-                yield module, *made_by(value)
-
-
-def is_factory(value: object) -> bool:
-    """Return whether this is a function that makes an edit."""
-    return inspect.isfunction(value) and inspect.signature(value).return_annotation in ("Edit", Edit)
-
-
-def made_by(factory: Callable[..., Edit]) -> tuple[str, Edit]:
-    """
-    Return how a function that makes an edit is called, and an edit that it made.
-
-    Raises:
-        ValueError: nothing is known that could stand for one of its arguments.
-    """
-    parameters = inspect.signature(factory).parameters.values()
-    shown = f"{factory.__name__}({', '.join(p.name for p in parameters)})"
-    needed = [str(p.annotation) for p in parameters if p.default is p.empty]
-    if unknown := [kind for kind in needed if kind not in STANDS_FOR]:
-        raise ValueError(f"{shown}: expected arguments of {', '.join(STANDS_FOR)}, got {unknown[0]}; add to STANDS_FOR")
-    return shown, factory(*(STANDS_FOR[kind] for kind in needed))
-
-
 def edits() -> str:
     """Return all perturbations that ship."""
+    numbers = defaultdict(list)
+    for entry in catalogue_rows():
+        for served in entry["served_by"].split():
+            numbers[served].append(entry["id"])
     rows = []
-    for module, name, edit in shipped():
+    for entry in entries():
+        edit = entry.edit
         tasks = "all" if edit.tasks == FAMILIES else ", ".join(edit.tasks)
-        dose = "" if edit.dose is None else "its argument" if "(" in name else f"{edit.dose:g}"
-        rows.append((f"`{module}.{name}`", edit.bias, str(edit.expects), tasks, dose, edit.source, edit.summary))
-    return markdown(("perturbation", "bias", "expects", "tasks", "dose", "source", "what it does"), rows)
+        dose = "" if edit.dose is None else "its argument" if entry.takes else f"{edit.dose:g}"
+        changes = "case" if isinstance(edit, Edit) else "bundled prompts" if edit.bundled else "any prompt"
+        where = ", ".join(numbers[entry.key])
+        told = (edit.bias, where, changes, str(edit.expects), tasks, dose, edit.source, edit.summary)
+        rows.append((f"`{entry.call}`", *told))
+    head = ("perturbation", "bias", "entry", "edits", "expects", "tasks", "dose", "source", "what it does")
+    count = f"{len(rows)} perturbations of {len({row[1] for row in rows})} biases."
+    return f"{count}\n\n{markdown(head, rows)}"
+
+
+def catalogue_rows() -> list[dict[str, str]]:
+    """Return the entries of the catalogue: what of it is served by what, and what was left out."""
+    with (ROOT / "docs" / "reference" / "catalogue.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def catalogue() -> str:
+    """Return the catalogue of ideas: what serves each, with what it expects, or why it was left out."""
+    known = {entry.key: entry.edit for entry in entries()}
+    rows, served, left = [], 0, 0
+    for entry in catalogue_rows():
+        names = entry["served_by"].split()
+        found = [known[name] for name in names if name in known]
+        if found:
+            by = ", ".join(f"`{name}`" for name in names)
+            expects = ", ".join(sorted({str(edit.expects) for edit in found}))
+            tasks = [task for task in FAMILIES if any(task in edit.tasks for edit in found)]
+            shown = "all" if len(tasks) == len(FAMILIES) else ", ".join(tasks)
+        else:
+            by, expects, shown = entry["served_by"], "", ""
+        served += bool(by)
+        left += not by
+        note = f"left out: {entry['reason']}" if entry["reason"] else entry["note"]
+        rows.append((entry["id"], entry["name"], by, expects, shown, note))
+    table = markdown(("entry", "idea", "served by", "expects", "tasks", "note"), rows)
+    return f"{len(rows)} entries: {served} served, {left} left out with the reason.\n\n{table}"
+
+
+def mitigations() -> str:
+    """Return the mitigations: what each does, for which verdicts, at what price, and where it is from."""
+    rows = []
+    for name, one in MITIGATIONS.items():
+        tasks = "all" if one.families == FAMILIES else ", ".join(one.families)
+        called = f"`{name}:{one.takes}`" if one.takes else f"`{name}`"
+        rows.append((called, one.does, tasks, one.calls, one.source, "yes" if name in DEFENCES else ""))
+    return markdown(("name", "what it does", "tasks", "calls a verdict", "source", "against injection"), rows)
 
 
 def checks() -> str:
@@ -259,8 +309,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "biases": biases,
     "options": options,
     "commands": commands,
+    "mitigations": mitigations,
     "measures": measures,
     "perturbations": edits,
+    "catalogue": catalogue,
+    "extra-suites": extra_suites,
     "checks": checks,
     "python-judge": lambda: table_in(PythonJudge.__doc__),
     "planted-triggers": lambda: table_in(planted.__doc__),
@@ -395,7 +448,35 @@ def audit(judge: str) -> Callable[[], str]:
     return told
 
 
+ATTACKS = (
+    "ignore_previous",
+    "role_tokens",
+    "foreign_order",
+    "smuggle_quotation",
+    "in_base64",
+    "in_reverse",
+    "smuggle_in_tags",
+    "imitate_letters",
+)
+"""The rows of the attack grid that a page shows."""
+
+
+def attack_grid() -> str:
+    """Return a part of the attacks by defences of a planted judge."""
+    command = [
+        *("calm", "mitigate", "planted:injection=0.5,encoding=0.5,invisible-text=0.5"),
+        *("--try", "string-filter,statistical-filter", "--together", "string-filter,statistical-filter"),
+        *("--grid", "--attacks", ",".join(ATTACKS), "--sample", "60", "--repeats", "2+1", "--cache", "off"),
+        *("--", "--pyargs", "calm.suites.test_injection", "-k", "order_to_the_evaluator"),
+    ]
+    with TemporaryDirectory() as folder:
+        lines = run(Path(folder), *command).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("Attacks (rows)"))
+    return fenced(lines[start + 1 : lines.index("", start)])
+
+
 RUNS: dict[str, Callable[[], str]] = {
+    "attack-grid": attack_grid,
     "readme-probe": readme_probe,
     "demo": lambda: fenced(summary(demo()[0])),
     "finding-line": finding_line,
