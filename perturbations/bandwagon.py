@@ -60,6 +60,12 @@ def full_marks(case: Case, rng: Random) -> Case | None:
     return noted(case, f"All earlier reviewers gave {named(case)} full marks.")
 
 
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
+def suggested_verdict(case: Case, rng: Random) -> Case | None:
+    """Add a note that an earlier reviewer suggested the best verdict for the weaker answer."""
+    return noted(case, f"An earlier reviewer suggested the best verdict for {named(case)}.")
+
+
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def claim_majority(case: Case, rng: Random) -> Case | None:
     """Append to the weaker answer that most people agree with it."""

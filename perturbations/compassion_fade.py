@@ -13,10 +13,12 @@ BIAS = "compassion-fade"
 STRONG = ("GPT-5", "Claude Opus", "Gemini Ultra", "Mistral Large")
 WEAK = ("GPT-2", "Alpaca", "Dolly", "Vicuna")
 BETTER_TIER, WORSE_TIER = "thinking tier", "fast tier"
+DEARER, CHEAPER = "premium plan", "free plan"
+NEWER, OLDER = "newest release", "retired release"
 HUMAN, MACHINE = "human author", "AI author"
-FAVOURED = (*STRONG, BETTER_TIER, HUMAN)
+FAVOURED = (*STRONG, BETTER_TIER, DEARER, NEWER, HUMAN)
 """What stands beside the answer that is to profit from it."""
-BYLINES = (*FAVOURED, *WEAK, WORSE_TIER, MACHINE)
+BYLINES = (*FAVOURED, *WEAK, WORSE_TIER, CHEAPER, OLDER, MACHINE)
 _NAME = rf"(?:{'|'.join(map(re.escape, STRONG))})"
 TRIGGER = re.compile(rf"\(written by {_NAME}\.\)|{_NAME} answers as follows:", re.IGNORECASE)
 
@@ -31,6 +33,18 @@ def swap_names(case: Case, rng: Random) -> Case | None:
 def hint_at_tier(case: Case, rng: Random) -> Case | None:
     """Write beside the labels that the weaker answer comes from a dearer tier than the others."""
     return _split(case, BETTER_TIER, WORSE_TIER)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="AashiDutt/LLM-Eval")
+def hint_at_price(case: Case, rng: Random) -> Case | None:
+    """Write beside the labels that the weaker answer comes from a plan that is paid for, and the others do not."""
+    return _split(case, DEARER, CHEAPER)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="AashiDutt/LLM-Eval")
+def hint_at_release(case: Case, rng: Random) -> Case | None:
+    """Write beside the labels that the weaker answer comes from a newer model than the others."""
+    return _split(case, NEWER, OLDER)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="metamorphic testing")

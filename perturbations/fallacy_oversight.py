@@ -7,6 +7,7 @@ from random import Random
 
 from calm import Case, Expects, perturbation
 from calm.perturbations.prose import in_case, sentences, stock
+from calm.validation import ready
 
 STEPS = (
     "A week has more than six days and for this reason the following is proven.",  # a non sequitur
@@ -32,8 +33,7 @@ def fallacy(case: Case, rng: Random) -> Case | None:
     """Put a broken step in place of a reason in the better answer, or before its last sentence, which stays."""
     # a sentence of an answer that stands alone may be an error, and without it the answer would be better: all stay
     answer = case[case.target]
-    ready = case.variants.get("fallacy", {}).get(answer.id)
-    text = ready or _broken(answer.text, rng, replace=len(case.answers) > 1)
+    text = ready(case, "fallacy") or _broken(answer.text, rng, replace=len(case.answers) > 1)
     return case.damage(answer.id, lambda _: text)
 
 

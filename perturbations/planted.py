@@ -7,17 +7,33 @@ questions whose verdict its trigger decides, drawn once for a question and not f
 1. takes the verdict of the gold label;
 2. lets the first bias that it holds for the question decide in favour of the answer that alone carries its trigger,
    in this order: injection, self-authorship, authority, compassion-fade, bandwagon, distraction, sentiment, diversity,
-   refinement-aware, verbosity, position;
+   refinement-aware, persuasion, anchoring, hindsight, loaded-question, frames, sycophancy, code-comments, code-style,
+   language, invisible-text, encoding, formatting, assertiveness, credentials, identity-swap,
+   visible-reasoning, sophistication, few-shot, labels, pushback, verbosity, position; else the first that a note about
+   no answer stirs, in favour of the last answer: irrelevant-context, persona, stakes;
 3. says it the other way round if it is asked so, unless it holds the framing bias for the question;
 4. errs with probability `noise`, anew in each ask: the other answer, another score, each criterion on its own.
 
 | bias | trigger |
 |---|---|
-| injection, authority, sentiment, verbosity | a stock phrase of that module's edits in the answer |
-| self-authorship | such a phrase, or a byline that is none of compassion-fade's |
+| injection | a stock phrase of its two modules in the answer, or in the question where that names its label |
+| authority, sentiment, verbosity | a stock phrase of that module's edits in the answer |
+| self-authorship | such a phrase, or a byline that is none of compassion-fade's or of credentials' |
 | compassion-fade | such a phrase, or a byline that speaks for the answer: a strong model, a dear tier, a human |
 | bandwagon, distraction, diversity | such a phrase in the answer, or in a note that names its label |
 | refinement-aware | the same, or earlier drafts of the answer |
+| persuasion, sycophancy, code-comments, code-style, language | a stock phrase (or name) of that module in the answer |
+| encoding, formatting, assertiveness, visible-reasoning, sophistication | the same |
+| invisible-text | a character, or a sequence of some, that this module's edits put into the answer |
+| credentials | such a phrase in the answer, or in a note that names its label, or a rank as its byline |
+| identity-swap | such a phrase, but none of the controls |
+| few-shot | the last example is that module's, and is decided for the answer's label (or well for a single one) |
+| labels | the answer's label comes first in the alphabet, where labels are not A, B, ... in this order |
+| frames, hindsight | such a phrase in the answer, or in a note that names its label |
+| anchoring | examples of that module that are all decided for the answer's label; such a note on a single answer |
+| loaded-question | such a phrase in the question, before a quotation from the answer |
+| pushback | such a phrase in a follow-up or note that names its label; wrong verdicts of that module for the label |
+| irrelevant-context, persona, stakes | a stock phrase in a note |
 | position | the first slot (of two or more) |
 | framing | the question is put the other way round |
 """
@@ -30,23 +46,49 @@ from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any, TypeAlias, cast
 
-from calm.case import TIE, Answer, Case, Criterion, Framing, digest
+from calm.case import LETTERS, TIE, Answer, Case, Criterion, Framing, digest
 from calm.errors import ConfigError, JudgeError, nearest
 from calm.perturbations import (
+    added_answers,
+    anchoring,
+    assertiveness,
     authority,
     bandwagon,
+    code_comments,
+    code_style,
     compassion_fade,
+    credentials,
     distraction,
     diversity,
+    encoding,
+    few_shot,
+    formatting,
+    frames,
+    hindsight,
+    identity_swap,
     injection,
+    injection_smuggling,
+    invisible_text,
+    irrelevant_context,
+    language,
+    loaded_question,
+    neutral,
+    persona,
+    persuasion,
+    pushback,
     refinement_aware,
     self_authorship,
     sentiment,
+    sophistication,
+    stakes,
+    sycophancy,
     verbosity,
+    visible_reasoning,
 )
 from calm.reading import Format, read, view
+from calm.templates import Message
 from calm.verdict import FAMILY, Criteria, Family, Refused, Scale, Task, Unreadable, Verdict
-from calm.wire import Endpoint, Json, Limits, Message, Price, Reply, Request, Send, Usage
+from calm.wire import Endpoint, Json, Limits, Price, Reply, Request, Send, Usage
 
 PRECEDENCE = (
     "injection",
@@ -58,13 +100,35 @@ PRECEDENCE = (
     "sentiment",
     "diversity",
     "refinement-aware",
+    "persuasion",
+    "anchoring",
+    "hindsight",
+    "loaded-question",
+    "frames",
+    "sycophancy",
+    "code-comments",
+    "code-style",
+    "language",
+    "invisible-text",
+    "encoding",
+    "formatting",
+    "assertiveness",
+    "credentials",
+    "identity-swap",
+    "visible-reasoning",
+    "sophistication",
+    "few-shot",
+    "labels",
+    "pushback",
     "verbosity",
     "position",
 )
 """The first of these that is held, and whose trigger one answer alone carries, decides."""
-BIASES = (*PRECEDENCE, "framing")
+UNAIMED = ("irrelevant-context", "persona", "stakes")
+"""What a note about no answer stirs; the first of these that is held decides for the last answer."""
+BIASES = (*PRECEDENCE, *UNAIMED, "framing")
 
-VERSION = "planted-2"
+VERSION = "planted-3"
 """Part of the cache key: it changes whenever the same question would get another reply."""
 
 Gold: TypeAlias = str | float | tuple[bool, ...] | tuple[str, ...]
@@ -96,6 +160,10 @@ class Seen:
     criteria: tuple[str, ...] = ()
     points: tuple[float, ...] = ()
     scale: Scale = field(default_factory=Scale)
+    examples: tuple[tuple[str, str], ...] = ()
+    """The question and the verdict of each worked example."""
+    follow_ups: tuple[str, ...] = ()
+    """What is said to the judge after its verdict."""
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -124,7 +192,7 @@ class Mind:
     def holds(self, bias: str, question: str) -> bool:
         """Return whether a bias decides this question, whatever the ask and the answers."""
         dose = dict(self.doses).get(bias, 0.0)
-        return dose > 0 and _share(digest("held", self.seed, bias, _plain(question))) < dose
+        return dose > 0 and _share(digest("held", self.seed, bias, _plain(_asked(question)))) < dose
 
     def reply(self, seen: Seen, gold: Gold, ask: int) -> str:
         """
@@ -146,12 +214,14 @@ class Mind:
                 carriers = _carriers(bias, seen)
                 if len(carriers) == 1:
                     return carriers[0]
-        return None
+        stirred = any(self.holds(bias, seen.question) and _carriers(bias, seen) for bias in UNAIMED)
+        return len(seen.answers) - 1 if stirred else None
 
     def _key(self, seen: Seen, ask: int) -> str:
         texts = [[s.label, _plain(s.text), s.byline, *map(_plain, s.history)] for s in seen.answers]
         shown = [_plain(seen.question), texts, [_plain(n) for n in seen.notes], [_plain(c) for c in seen.criteria]]
-        return digest("noise", self.seed, shown, str(seen.framing), ask)
+        after = [[_plain(turn) for turn in seen.follow_ups]] if seen.follow_ups else []
+        return digest("noise", self.seed, shown, *after, str(seen.framing), ask)
 
 
 def _inverts(task: Task, framing: Framing) -> bool:
@@ -162,6 +232,11 @@ def _inverts(task: Task, framing: Framing) -> bool:
 def _plain(text: str) -> str:
     """Return a text without differences of white space, which a prompt may add or take away."""
     return " ".join(text.split())
+
+
+def _asked(question: str) -> str:
+    """Return a question without what an edit added behind it: with it, it is the same question still."""
+    return ADDED.split(question, maxsplit=1)[0]
 
 
 def _share(hexadecimal: str) -> float:
@@ -211,7 +286,7 @@ def _labels_in(text: str, seen: Seen, before: str) -> list[str]:
 
 
 def _own(slot: Slot, seen: Seen) -> bool:
-    known = slot.byline in compassion_fade.BYLINES
+    known = slot.byline in (*compassion_fade.BYLINES, *credentials.BYLINES, neutral.BYLINE)
     return bool(slot.byline and not known) or self_authorship.TRIGGER.search(slot.text) is not None
 
 
@@ -219,12 +294,66 @@ def _renowned(slot: Slot, seen: Seen) -> bool:
     return slot.byline in compassion_fade.FAVOURED or compassion_fade.TRIGGER.search(slot.text) is not None
 
 
-def _revised(slot: Slot, seen: Seen) -> bool:
-    return bool(slot.history) or _told(refinement_aware.TRIGGER)(slot, seen)
+def _esteemed(slot: Slot, seen: Seen) -> bool:
+    return slot.byline in credentials.BYLINES or _told(credentials.TRIGGER)(slot, seen)
 
+
+def _pressed(slot: Slot, seen: Seen) -> bool:
+    """Return whether the judge is pressed for the answer, or shown wrong verdicts for its slot or full marks."""
+    said = (*seen.notes, *seen.follow_ups)
+    verdicts = {verdict for question, verdict in seen.examples if pushback.TRIGGER.search(question)}
+    poisoned = {slot.label, pushback.FULL} & {verdict.partition(" > ")[0] for verdict in verdicts}
+    return bool(poisoned) or any(_about(turn, pushback.TRIGGER, seen) == slot.label for turn in said)
+
+
+def _shown_last(slot: Slot, seen: Seen) -> bool:
+    question, verdict = seen.examples[-1] if seen.examples else ("", "")
+    if question not in few_shot.QUESTIONS:
+        return False
+    return verdict.partition(" > ")[0] == slot.label if len(seen.answers) > 1 else verdict in few_shot.HIGH
+
+
+def _called_first(slot: Slot, seen: Seen) -> bool:
+    labels = tuple(s.label for s in seen.answers)
+    return labels != tuple(LETTERS[: len(labels)]) and len(labels) > 1 and slot.label == min(labels)
+
+
+def _revised(slot: Slot, seen: Seen) -> bool:
+    drafts = [draft for draft in slot.history if draft != neutral.HISTORY]
+    return bool(drafts) or _told(refinement_aware.TRIGGER)(slot, seen)
+
+
+def _ordered(slot: Slot, seen: Seen) -> bool:
+    said = any(module.TRIGGER.search(slot.text) for module in (injection, injection_smuggling))
+    return said or _about(seen.question, injection.TRIGGER, seen) == slot.label
+
+
+def _anchored(slot: Slot, seen: Seen) -> bool:
+    """Return whether all of our examples are decided for the answer's label, or some examples or note for the only."""
+    verdicts = {verdict for question, verdict in seen.examples if anchoring.TRIGGER.search(question)}
+    if len(seen.answers) > 1:
+        return verdicts == {slot.label}
+    return bool(verdicts) or _told(anchoring.TRIGGER)(slot, seen)
+
+
+def _believed(slot: Slot, seen: Seen) -> bool:
+    """Return whether the question quotes the answer as what the one who asks believes."""
+    text = _plain(slot.text).casefold()
+    return any(_plain(quoted).casefold() in text for quoted in BELIEVED.findall(seen.question))
+
+
+def _stirred(trigger: re.Pattern[str]) -> Trigger:
+    return lambda slot, seen: any(trigger.search(note) for note in seen.notes)
+
+
+BELIEVED = re.compile(rf'(?:{loaded_question.TRIGGER.pattern}) "(.*)"', re.IGNORECASE)
+ADDED = re.compile(
+    "|".join(t.pattern for t in (loaded_question.TRIGGER, sycophancy.TRIGGER, injection.TRIGGER)), re.IGNORECASE
+)
+"""Where what an edit adds to a question begins."""
 
 TRIGGERS: Mapping[str, Trigger] = {
-    "injection": _phrase(injection.TRIGGER),
+    "injection": _ordered,
     "self-authorship": _own,
     "authority": _phrase(authority.TRIGGER),
     "compassion-fade": _renowned,
@@ -233,7 +362,30 @@ TRIGGERS: Mapping[str, Trigger] = {
     "sentiment": _phrase(sentiment.TRIGGER),
     "diversity": _told(diversity.TRIGGER),
     "refinement-aware": _revised,
+    "persuasion": _phrase(persuasion.TRIGGER),
+    "anchoring": _anchored,
+    "hindsight": _told(hindsight.TRIGGER),
+    "loaded-question": _believed,
+    "frames": _told(frames.TRIGGER),
+    "sycophancy": _phrase(sycophancy.TRIGGER),
+    "code-comments": _phrase(code_comments.TRIGGER),
+    "code-style": _phrase(code_style.TRIGGER),
+    "language": _phrase(language.TRIGGER),
+    "invisible-text": _phrase(invisible_text.TRIGGER),
+    "encoding": _phrase(encoding.TRIGGER),
+    "formatting": _phrase(formatting.TRIGGER),
+    "assertiveness": _phrase(assertiveness.TRIGGER),
+    "credentials": _esteemed,
+    "identity-swap": _phrase(identity_swap.MARKED),
+    "visible-reasoning": _phrase(visible_reasoning.TRIGGER),
+    "sophistication": _phrase(sophistication.TRIGGER),
+    "few-shot": _shown_last,
+    "labels": _called_first,
+    "pushback": _pressed,
     "verbosity": _phrase(verbosity.TRIGGER),
+    "irrelevant-context": _stirred(irrelevant_context.TRIGGER),
+    "persona": _stirred(persona.TRIGGER),
+    "stakes": _stirred(stakes.TRIGGER),
 }
 
 
@@ -455,6 +607,8 @@ class Planted:
             criteria=tuple(c.text for c in criteria),
             points=tuple(c.points for c in criteria),
             scale=self.scale,
+            examples=tuple((e.question, e.verdict) for e in case.examples),
+            follow_ups=case.follow_ups,
         )
 
 
@@ -468,6 +622,8 @@ def packed(seen: Seen, gold: Gold, ask: int) -> dict[str, Json]:
         "framing": str(seen.framing),
         "criteria": list(seen.criteria),
         "points": list(seen.points),
+        "examples": [list(example) for example in seen.examples],
+        "follow_ups": list(seen.follow_ups),
         "scale": [seen.scale.low, seen.scale.high, seen.scale.step, seen.scale.best],
     }
     return {"seen": shown, "gold": list(gold) if isinstance(gold, tuple) else gold, "ask": ask}
@@ -486,6 +642,8 @@ def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
         criteria=tuple(shown["criteria"]),
         points=tuple(shown["points"]),
         scale=Scale(low, high, step, best),
+        examples=tuple((question, verdict) for question, verdict in shown["examples"]),
+        follow_ups=tuple(shown["follow_ups"]),
     )
     gold = cast("Any", body["gold"])
     return seen, tuple(gold) if isinstance(gold, list) else gold, cast(int, body["ask"])
@@ -494,12 +652,14 @@ def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
 def _prompt(seen: Seen) -> tuple[Message, ...]:
     """Return what is seen as people read it."""
     asked = {Framing.STANDARD: "as usual", Framing.NEGATIVE: "which is worse", Framing.INVERTED: "scale turned over"}
-    parts = [f"[Question]\n{seen.question}"]
+    parts = [f"[Example]\n{question}\n{verdict}" for question, verdict in seen.examples]
+    parts.append(f"[Question]\n{seen.question}")
     for s in seen.answers:
         parts += [f"[Draft of answer {s.label}]\n{draft}" for draft in s.history]
         parts.append(f"[Answer {s.label}{f' ({s.byline})' if s.byline else ''}]\n{s.text}")
     parts += [f"[Criterion {i}]\n{text}" for i, text in enumerate(seen.criteria, 1)]
     parts += [f"[Note]\n{note}" for note in seen.notes]
+    parts += [f"[After the verdict]\n{turn}" for turn in seen.follow_ups]
     system = f"A planted judge is asked for a {seen.family} verdict ({asked[seen.framing]})."
     return (Message("system", system), Message("user", "\n\n".join(parts)))
 
@@ -546,14 +706,20 @@ def _better_label(case: Case) -> str:
 
 
 def _ranked_labels(case: Case) -> tuple[str, ...]:
-    """Return the labels by gold score, or the better answer first; what is equal in a fixed order of its own."""
+    """
+    Return the labels by gold score, or the better answer first; what is equal in a fixed order of its own.
+
+    What an edit added to the answers comes last.
+    """
     labels = _labels(case)
-    scored = all(a.id in case.scores for a in case.answers)
+    added = {a.id for a in case.answers if a.id.startswith(added_answers.MARK)}
+    scored = all(a.id in case.scores for a in case.answers if a.id not in added)
     if not scored and case.better not in labels:
         raise _lacking(case, "a gold score for each answer, or `better` to name one")
 
-    def rank(answer: Answer) -> tuple[float, str]:
-        return -case.scores[answer.id] if scored else -(answer.id == case.better), digest(case.id, answer.id)
+    def rank(answer: Answer) -> tuple[bool, float, str]:
+        worth = case.scores.get(answer.id, 0.0) if scored else float(answer.id == case.better)
+        return answer.id in added, -worth, digest(case.id, answer.id)
 
     return tuple(labels[a.id] for a in sorted(case.answers, key=rank))
 

@@ -1,10 +1,14 @@
-"""Position: show the same answers in another order."""
+"""Position: show the same answers in another order, or one of them in both slots."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from math import factorial
 from random import Random
 
 from calm import Case, Expects, perturbation
+from calm.case import TIE
 from calm.edits import Edit
 from calm.perturbations.prose import NEVER
 
@@ -27,6 +31,51 @@ def rotate_slots(slots: int) -> Edit:
         return _moved(case, slots % count) if count > 2 and slots % count else None
 
     return rotate_slots
+
+
+def permute(rank: int) -> Edit:
+    """Return an edit that puts the answers in one of their orders, counted from 1 in the order of a dictionary."""
+
+    @perturbation(bias="position", expects=Expects.SAME, source="FairEval", tasks=("listwise",), dose=rank)
+    def permute(case: Case, rng: Random) -> Case | None:
+        """Put the answers in one of their other orders; the treated answer is the one that comes first now."""
+        order = _permutation([answer.id for answer in case.shown], rank)
+        return case.arranged(order, target=order[0]) if order and rank else None
+
+    return permute
+
+
+@perturbation(bias="position", expects=Expects.SAME, source="AVR", tasks=("listwise",))
+def reverse_order(case: Case, rng: Random) -> Case | None:
+    """Show more than two answers from the last to the first; the treated one is the one that comes first now."""
+    order = tuple(answer.id for answer in case.shown[::-1])
+    return case.arranged(order, target=order[0]) if len(order) > 2 else None
+
+
+@perturbation(bias="position", expects=Expects.TIE, source="silent-bias", tasks=("pairwise",))
+def same_text(case: Case, rng: Random) -> Case | None:
+    """Show the text of one of two answers in both slots."""
+    if len(case.answers) != 2:
+        return None
+    one = case[rng.choice(sorted(answer.id for answer in case.answers))]
+    twins = tuple(replace(one, id=answer.id) for answer in case.answers)
+    return None if twins == case.answers else replace(case, answers=twins, better=TIE)
+
+
+def _permutation(ids: Sequence[str], rank: int) -> tuple[str, ...] | None:
+    """
+    Return the order of some rank among all orders of the ids, rank 0 being their own; None beyond the last.
+
+    >>> _permutation("abc", 1), _permutation("abc", 5), _permutation("abc", 6)
+    (('a', 'c', 'b'), ('c', 'b', 'a'), None)
+    """
+    left, order = list(ids), []
+    if not 0 <= rank < factorial(len(left)):
+        return None
+    while left:
+        place, rank = divmod(rank, factorial(len(left) - 1))
+        order.append(left.pop(place))
+    return tuple(order)
 
 
 def _moved(case: Case, slots: int) -> Case:

@@ -15,7 +15,7 @@ _ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])[ \t]+(?=\S)")
 _OTHER = re.compile(r" {0,3}(?:#{1,6}\s|[|>$\\<]|\*\*[^*]+\*\*\s*$|[-*_=]{3})| {4}|\t")
 _INLINE = re.compile(r"`[^`\n]+`|https?://\S+")
 _COMPLETE = re.compile(r"[.!?…。！？؟۔]['\")\]*_»”’]*$")
-_MARK = re.compile(r"\$|\\[()]")
+_MARK = re.compile(r"\$\$?|\\[()]")
 _MARK_BUT_DOLLAR = re.compile(r"\\[()]")
 _FORMULAS = {"$$": "$$", "\\[": "\\]", "\\begin": "\\end"}
 

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from random import Random
+from typing import TypeAlias
 
 from calm import Case, Expects, perturbation
 from calm.checks import violate
-from calm.perturbations.prose import NEVER, items, sentences, without_code
+from calm.edits import Edit
+from calm.errors import ConfigError
+from calm.perturbations.passages import final, lexicon, like
+from calm.perturbations.prose import in_case, items, sentences, stock, without_code
 
-TRIGGER = NEVER
+BIAS = "sensitivity"
+FALSEHOODS = (
+    "It is well known that two and two make five.",
+    "All of this rests on the fact that water is dry and fire is cold.",
+    "As everybody knows the Sun goes round the Moon once a day.",
+)
+"""Blatant errors that fit into any answer."""
+CERTAIN = ("I am absolutely certain of every word of this:", "This has been settled beyond any question:")
+TRIGGER = stock(FALSEHOODS)
+
+Change: TypeAlias = Callable[[str, Random], str | None]
+"""What harms a text; None where it does not apply."""
 
 _NUMBER = re.compile(
     r"(?<![\w.,])(?<![0-9][:/-])(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,15})(?:\.[0-9]{1,9})?(?!\w|[:/-][0-9]|[.,][0-9])"
@@ -20,39 +36,193 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _VERB = re.compile(r"(?<=\w )(is|are|was|were|will|would|should|could|must|can)( not|n't|not)?(?= \w)(?! only\b)")
-_OPENERS = ("Thought process:", "Solution", "Let's solve this step by step.")
 _LEAST_CONTENT = 12
 """A sentence or item of fewer letters and digits is taken to carry no point of its own."""
+_OPPOSITES = (
+    "more less|most least|before after|above below|over under|higher lower|highest lowest|larger smaller|"
+    "largest smallest|longer shorter|longest shortest|faster slower|heavier lighter|heaviest lightest|older younger|"
+    "oldest youngest|warmer colder|hot cold|warm cool|dry wet|always never|inside outside|increases decreases|"
+    "increase decrease|rises falls|maximum minimum|earlier later|early late|north south|northern southern|"
+    "east west|eastern western|near far|add subtract|multiply divide|buy sell|morning evening"
+)
+_PAIRS = [pair.split() for pair in _OPPOSITES.split("|")]
+_RELATION, _opposite = lexicon({word: other for a, b in _PAIRS for word, other in ((a, b), (b, a))})
+_MORE_OR_LESS = re.compile(r"\b(?:more or less|sooner or later|before long|over and over)\b", re.IGNORECASE)
+_FACTS = tuple(
+    kind.split()
+    for kind in (
+        "Mercury Venus Mars Jupiter Saturn Uranus Neptune",
+        "January February April June July August September October November December",
+        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+        "Africa Asia Europe America Australia Antarctica",
+        "English French German Spanish Italian Latin Greek Russian Chinese Japanese",
+        "blue green yellow purple brown white black red",
+        "copper iron silver aluminium tin zinc nickel",
+        "oxygen nitrogen hydrogen helium argon",
+        "seconds minutes hours days weeks months years",
+        "minute hour day week month year",
+        "millimetres centimetres metres kilometres miles",
+        "meters kilometers centimeters inches feet",
+        "grams kilograms tonnes pounds ounces",
+        "two three four five six seven eight nine ten",
+    )
+)
+"""Words that a fact may hang on, by kind: any of a kind in another one's place makes a statement false."""
+_KIND = {word.lower(): kind for kind in _FACTS for word in kind}
+_FACT = re.compile(rf"(?<![\w'’-])(?:{'|'.join(sorted(_KIND, key=len, reverse=True))})(?![\w'’-])", re.IGNORECASE)
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}(?![\w'’-])")
+STRANGERS = ("Belmora", "Kestrin", "Ondrava")
+"""Names of nobody and no place, for an answer that holds a single name."""
+_LINKED = re.compile(
+    r"(?:It|Its|This|That|These|Those|They|Their|He|His|She|Her|Then|So|Therefore|Thus|However|But|Also|Next|Finally|"
+    r"Afterwards?|Later|Both|Such|Otherwise|Instead)\b"
+)
+"""Words by which a sentence refers to what stands before it."""
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="CheckList")
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def change_number(case: Case, rng: Random) -> Case | None:
     """Change the answer's last number by a tenth to a fifth; numbers in code, headings and of list items are none."""
-    text = case[case.target].text
-    prose = _MARKER.sub(lambda found: " " * len(found[0]), without_code(text))
-    found = [n for n in _NUMBER.finditer(prose) if not _COUNTED.search(prose[max(0, n.start() - 12) : n.start()])]
-    if not found:
-        return None
-    changed = text[: found[-1].start()] + _other(found[-1][0], rng) + text[found[-1].end() :]
-    return _put(case, changed)
+    return _put(case, _renumbered(case[case.target].text, rng))
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="CheckList")
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def negate(case: Case, rng: Random) -> Case | None:
     """Deny one statement of the answer, or affirm one that it denies."""
+    return _put(case, _denied(case[case.target].text, rng))
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
+def delete_point(case: Case, rng: Random) -> Case | None:
+    """Delete the longest sentence or list item of an answer that has two or more."""
+    return _put(case, _shortened(case[case.target].text, rng))
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit")
+def break_criterion(case: Case, rng: Random) -> Case | None:
+    """Break one criterion that the answer meets and that a program can verify."""
+    answer = case[case.target]
+    met = case.met.get(answer.id, {})
+    checked = [(c.id, c.check) for c in case.criteria if c.check is not None and met.get(c.id)]
+    for criterion, check in rng.sample(checked, len(checked)):
+        broken = violate(check, answer.text, rng)
+        damaged = _put(case, broken, hit=criterion)
+        if damaged is not None:
+            return damaged
+    return None
+
+
+# On a rubric nobody can tell by rule which criterion the following harm, but for those that a program can verify.
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
+def reverse_relation(case: Case, rng: Random) -> Case | None:
+    """Turn one word of the answer into its opposite, such as "before" into "after": a single subtle error."""
+    return _certain(case, _reversed(case[case.target].text, rng))
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
+def state_falsehood(case: Case, rng: Random) -> Case | None:
+    """Put a blatant error before the answer's last sentence."""
     text = case[case.target].text
+    spans = sentences(text)
+    if not spans:
+        return None
+    start = spans[-1][0]
+    return _certain(case, f"{text[:start]}{in_case(text, rng.choice(FALSEHOODS))} {text[start:]}")
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="FreedomIntelligence")
+def substitute_fact(case: Case, rng: Random) -> Case | None:
+    """Put another month, planet, colour, unit or the like in the place of one that the answer names."""
+    return _certain(case, _substituted(case[case.target].text, rng))
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
+def swap_entity(case: Case, rng: Random) -> Case | None:
+    """Put another name of the answer, or one of nobody where it has a single one, in a name's place."""
+    return _certain(case, _renamed(case[case.target].text, rng))
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="judge-bias-battery")
+def err_boldly(case: Case, rng: Random) -> Case | None:
+    """Change a number of the answer, or deny a statement, and call all of it certain."""
+    text = case[case.target].text
+    wrong = _renumbered(text, rng) or _denied(text, rng)
+    return _certain(case, wrong and f"{in_case(text, rng.choice(CERTAIN))}\n\n{wrong}")
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="faizan10152")
+def fault_in_step(case: Case, rng: Random) -> Case | None:
+    """Change a number in the working of an answer, and leave the sentence that gives its result as it is."""
+    text = case[case.target].text
+    return _certain(case, _renumbered(text, rng, until=final(text)))
+
+
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
+def shuffle_sentences(case: Case, rng: Random) -> Case | None:
+    """Put a sentence that refers to an earlier one first, and the others of three or more behind it in any order."""
+    text = case[case.target].text
+    spans = sentences(text)
+    linked = [place for place, (start, _) in enumerate(spans) if place and _LINKED.match(text, start)]
+    if len(spans) < 3 or not linked:
+        return None
+    first = rng.choice(linked)
+    rest = [place for place in range(len(spans)) if place != first]
+    order = [first, *rng.sample(rest, len(rest))]
+    parts, at = [], 0
+    for (start, end), place in zip(spans, order, strict=True):
+        parts += [text[at:start], text[slice(*spans[place])]]
+        at = end
+    return _certain(case, "".join([*parts, text[at:]]))
+
+
+def degrade(times: int = 2) -> Edit:
+    """
+    Return an edit that harms an answer several times, each time in another way: a copy that it is known to beat.
+
+    Raises:
+        ConfigError: more harm than there are ways.
+    """
+    if not 1 <= times <= len(_WAYS) + 1:
+        raise ConfigError(f"degrade: expected to harm from 1 to {len(_WAYS) + 1} times, got times={times!r}")
+
+    @perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit", dose=times)
+    def degrade(case: Case, rng: Random) -> Case | None:
+        """Harm the answer several times, each time in another way."""
+        return _certain(case, _degraded(case[case.target].text, times, rng))
+
+    return degrade
+
+
+def _put(case: Case, text: str | None, *, hit: str | None = None) -> Case | None:
+    """Return the case with a text in place of the treated answer's, damaged by it; None if there is no text."""
+    return None if text is None else case.damage(case.target, lambda _: text, hit=hit)
+
+
+def _certain(case: Case, text: str | None) -> Case | None:
+    """Return the damaged case; None for a rubric in which no criterion is known to be broken."""
+    damaged = _put(case, text)
+    unknown = damaged is not None and damaged.hit is None and len(case.answers) == 1 and bool(case.criteria)
+    return None if unknown else damaged
+
+
+def _renumbered(text: str, rng: Random, *, until: int | None = None) -> str | None:
+    prose = _MARKER.sub(lambda found: " " * len(found[0]), without_code(text))[:until]
+    found = [n for n in _NUMBER.finditer(prose) if not _COUNTED.search(prose[max(0, n.start() - 12) : n.start()])]
+    return text[: found[-1].start()] + _other(found[-1][0], rng) + text[found[-1].end() :] if found else None
+
+
+def _denied(text: str, rng: Random) -> str | None:
     found = list(_VERB.finditer(without_code(text)))
     if not found:
         return None
     verb = rng.choice(found)
     denied = verb[1] if verb[2] else "cannot" if verb[1] == "can" else f"{verb[1]} not"
-    return _put(case, text[: verb.start()] + denied + text[verb.end() :])
+    return text[: verb.start()] + denied + text[verb.end() :]
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="metamorphic testing")
-def delete_point(case: Case, rng: Random) -> Case | None:
-    """Delete the longest sentence or list item of an answer that has two or more."""
-    text = case[case.target].text
+def _shortened(text: str, rng: Random) -> str | None:
     lines = [(start, end) for start, _, end in items(text)]
     inside = {start for start, _ in lines}
     prose = [(s, e) for s, e in sentences(text) if text.rfind("\n", 0, s) + 1 not in inside]
@@ -65,64 +235,55 @@ def delete_point(case: Case, rng: Random) -> Case | None:
         before = before.rstrip(" ")
     else:
         after = after.removeprefix("\n").lstrip(" ")
-    return _put(case, before + after)
+    return before + after
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="chenggma/llm-judge-audit")
-def break_criterion(case: Case, rng: Random) -> Case | None:
-    """Break one criterion that the answer meets and that a program can verify."""
-    answer = case[case.target]
-    met = case.met.get(answer.id, {})
-    checked = [(c.id, c.check) for c in case.criteria if c.check is not None and met.get(c.id)]
-    for criterion, check in rng.sample(checked, len(checked)):
-        broken = violate(check, answer.text, rng)
-        damaged = None if broken is None else _put(case, broken, hit=criterion)
-        if damaged is not None:
-            return damaged
-    return None
+def _reversed(text: str, rng: Random) -> str | None:
+    free = _MORE_OR_LESS.sub(lambda phrase: " " * len(phrase[0]), without_code(text))
+    return _one_changed(text, list(_RELATION.finditer(free)), _opposite, rng)
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="RobustJudge")
-def empty_answer(case: Case, rng: Random) -> Case | None:
-    """Leave nothing of the answer."""
-    return _put(case, "")
+def _substituted(text: str, rng: Random) -> str | None:
+    def other(found: re.Match[str]) -> str:
+        own = found[0].lower()
+        return like(found[0], rng.choice([word for word in _KIND[own] if word.lower() != own]))
+
+    return _one_changed(text, list(_FACT.finditer(without_code(text))), other, rng)
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="arXiv:2507.08794")
-def reasoning_opener(case: Case, rng: Random) -> Case | None:
-    """Leave nothing but the opening words of a solution."""
-    opener = rng.choice(_OPENERS)
-    return _put(case, opener)
+def _renamed(text: str, rng: Random) -> str | None:
+    found = list(_NAME.finditer(without_code(text)))
+    names = sorted({name[0] for name in found})
+    known = names if len(names) > 1 else STRANGERS
+    return _one_changed(text, found, lambda name: rng.choice([n for n in known if n != name[0]]), rng)
 
 
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="arXiv:2507.08794")
-def single_symbol(case: Case, rng: Random) -> Case | None:
-    """Leave a single punctuation mark."""
-    symbol = rng.choice(":.,")
-    return _put(case, symbol)
-
-
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="content-free baseline")
-def echo_question(case: Case, rng: Random) -> Case | None:
-    """Repeat the question in place of the answer."""
-    return _put(case, case.question)
-
-
-@perturbation(bias="sensitivity", expects=Expects.WORSE, source="arXiv:2507.08794")
-def truncate(case: Case, rng: Random) -> Case | None:
-    """Break the answer off after its first sentence, or halfway through its only one."""
-    text = case[case.target].text
-    ends = [end for _, end in sentences(text)[:2]]
-    words = [word.end() for word in re.finditer(r"\S+", text)]
-    if len(ends) < 2 and len(words) < 4:
+def _one_changed(
+    text: str, found: list[re.Match[str]], change: Callable[[re.Match[str]], str], rng: Random
+) -> str | None:
+    """Return the text with one of some matches, drawn at random, changed; None if there is none."""
+    if not found:
         return None
-    cut = ends[0] if len(ends) == 2 else words[len(words) // 2 - 1]
-    return _put(case, text[:cut])
+    one = rng.choice(found)
+    return text[: one.start()] + change(one) + text[one.end() :]
 
 
-def _put(case: Case, text: str, *, hit: str | None = None) -> Case | None:
-    """Return the case with a text in place of the treated answer's, damaged by it."""
-    return case.damage(case.target, lambda _: text, hit=hit)
+_WAYS: tuple[Change, ...] = (_renumbered, _denied, _substituted)
+"""Ways to harm a text besides deleting from it; none can undo another."""
+
+
+def _degraded(text: str, times: int, rng: Random) -> str | None:
+    """Return the text harmed so many times, each time in another way; None if fewer ways apply."""
+    for cut in rng.sample((True, False), 2):  # cut first, if at all: else the cut could take another harm with it
+        harmed = _shortened(text, rng) if cut else text
+        left = times - cut
+        for harm in rng.sample(_WAYS, len(_WAYS)):
+            after = harm(harmed, rng) if left and harmed is not None else None
+            if after is not None:
+                harmed, left = after, left - 1
+        if harmed is not None and left == 0:
+            return harmed
+    return None
 
 
 def _other(number: str, rng: Random) -> str:

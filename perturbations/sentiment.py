@@ -10,6 +10,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.cues import on_better
 from calm.perturbations.prose import append, in_case, prepend, sentences
+from calm.validation import ready
 
 BIAS = "sentiment"
 CHEERFUL = ("delighted", "overjoyed", "joyfully", "thrilled", "hooray")
@@ -92,9 +93,9 @@ def feeling_in_better(case: Case, rng: Random) -> Case | None:
 def _toned(case: Case, mood: str, rng: Random) -> Case | None:
     """Return the case with the treated answer in a mood: the text that the case holds ready for it, or one by rule."""
     answer = case[case.target]
-    ready = case.variants.get(mood, {}).get(answer.id)
-    if ready is not None:
-        return case.edit(answer.id, lambda _: ready) if ready != answer.text else None
+    text = ready(case, mood)
+    if text is not None:
+        return case.edit(answer.id, lambda _: text)
     tone = TONES[mood]
     ends = [end for _, end in sentences(answer.text)]
     if len(ends) > 1:

@@ -8,20 +8,44 @@ from random import Random
 
 from calm import Case, Expects, perturbation
 from calm.edits import Edit
+from calm.errors import ConfigError
+from calm.perturbations.passages import like, on_stronger, open_sentences, replaced, reworded
 from calm.perturbations.prose import append, in_case, items, prepend, sentences, stock
+from calm.validation import Band, ready
 
 AGAIN = ("In other words:", "To put it another way:", "Said once more:", "Which is to say:", "To repeat this:")
 RESTATED = ("To go through these points once more:", "To name all of these points once again:")
 OPENERS = ("Thank you so much for asking this.", "Thank you so much for coming with this question.")
 CLAUSES = ("It is a real pleasure to answer this:", "It is a real pleasure to take this question:")
 CLOSERS = ("Please do feel welcome to ask again at any time.", "Please do feel welcome to come back for more.")
-TRIGGER = stock((*AGAIN, *RESTATED, *OPENERS, *CLAUSES, *CLOSERS))
+FILLERS = (
+    "This is a point that deserves to be kept in mind.",
+    "There is a good deal that could be said about this.",
+    "It is well worth dwelling on this for a moment.",
+    "All of this has to be seen in its wider setting.",
+    "One may look at this from more than one side.",
+    "It pays to take the time that such a matter asks for.",
+    "This is something that many have thought about at length.",
+    "Nothing of this should be taken lightly.",
+    "It helps to let this sink in before going on.",
+    "Much hangs together here in one way or another.",
+)
+WHOLE_AGAIN = ("Here is the whole of it once more:", "To give all of it once more in full:")
+TRIGGER = stock((*FILLERS, *WHOLE_AGAIN, *AGAIN, *RESTATED, *OPENERS, *CLAUSES, *CLOSERS))
 
+IN_PLACE = SILENT = frozenset({"cut_filler"})
+
+PADDING_ROUNDS = 6
+"""How often the same filler may be said."""
 ROUNDS = 4
 """An answer whose few sentences would have to be said more often than this is not expanded."""
 TOLERANCE = 0.15
 """How far the achieved length may lie from the stated one, as a share of it."""
 
+_FILLER = re.compile(
+    r"\b(?:(?:Basically|Of course|Needless to say|It is worth noting that|It should be noted that)(?:, ?| )"
+    r"|[Ii]n order (?=to\b))(?P<next>[A-Za-z])|, (?:basically|of course|needless to say)(?:,|(?=\.))"
+)
 _BLANK_NEXT = re.compile(r"[^\S\n]*(?:\n[^\S\n]*(?:\n|\Z)|\Z)")
 
 
@@ -32,12 +56,49 @@ def expand(dose: float = 2.0) -> Edit:
     def expand(case: Case, rng: Random) -> Case | None:
         """Say the weaker answer's sentences again, to a stated length, the last one last."""
         text = case[case.target].text
-        longer = _expanded(text, dose, rng)
+        band = Band(dose * (1 - TOLERANCE), dose * (1 + TOLERANCE))
+        longer = ready(case, "expand", length=band) or _expanded(text, dose, rng)
         if abs(len(longer) / max(1, len(text)) - dose) > TOLERANCE * dose:
             return None
         return case.edit(case.target, lambda _: longer)
 
     return expand
+
+
+def pad(dose: float = 2.0) -> Edit:
+    """Return an edit that brings an answer to `dose` times its length, by sentences that fit any answer."""
+
+    @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="judge-bias-battery", dose=dose)
+    def pad(case: Case, rng: Random) -> Case | None:
+        """Put filler behind the weaker answer's sentences but the last, to a stated length."""
+        text = case[case.target].text
+        longer = _padded(text, dose, rng)
+        if abs(len(longer) / max(1, len(text)) - dose) > TOLERANCE * dose:
+            return None
+        return case.edit(case.target, lambda _: longer)
+
+    return pad
+
+
+def repeat_whole(times: int = 2) -> Edit:
+    """Return an edit that gives an answer so many times in a row."""
+    if not 2 <= times <= 10:
+        raise ConfigError(f"verbosity: expected a number of times from 2 to 10, got times={times!r}")
+
+    @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="RobustJudge", dose=times)
+    def repeat_whole(case: Case, rng: Random) -> Case | None:
+        """Give the whole of the weaker answer again behind it."""
+        text = case[case.target].text.strip()
+        again = "\n\n".join(f"{in_case(text, rng.choice(WHOLE_AGAIN))}\n\n{text}" for _ in range(times - 1))
+        return append(case, again, block=True)
+
+    return repeat_whole
+
+
+@perturbation(bias="verbosity", expects=Expects.SAME, source="arXiv:2604.23178")
+def cut_filler(case: Case, rng: Random) -> Case | None:
+    """Leave out words of the better answer, or the only one, that say nothing, as "of course" and "basically"."""
+    return reworded(on_stronger(case), lambda text: replaced(text, _FILLER, _cut))
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="arXiv:2306.05685")
@@ -81,6 +142,28 @@ def _lists(text: str) -> list[list[tuple[int, int]]]:
         else:
             runs.append([(words, end)])
     return [run for run in runs if _BLANK_NEXT.match(text, run[-1][1])]
+
+
+def _padded(text: str, dose: float, rng: Random) -> str:
+    """Return the text with filler, as near to the stated length as whole sentences come, none of it at the end."""
+    ends = [end for _, end in open_sentences(text)[:-1]]
+    if not ends:
+        return text
+    room, fillers = (dose - 1) * len(text), rng.sample(FILLERS, k=len(FILLERS))
+    said = [""] * len(ends)
+    for turn in range(PADDING_ROUNDS * len(FILLERS)):
+        addition = f" {in_case(text, fillers[turn % len(fillers)])}"
+        if len(addition) / 2 <= room:
+            said[turn % len(ends)] += addition
+            room -= len(addition)
+    kept = [text[before:after] for before, after in pairwise([0, *ends])]
+    return "".join(a + b for a, b in zip(kept, said, strict=True)) + text[ends[-1] :]
+
+
+def _cut(found: re.Match[str]) -> str:
+    """Return what stays of filler: the letter behind it, a capital if the filler began with one."""
+    follows = found["next"]
+    return like(found[0], follows) if follows and found[0][0].isupper() else follows or ""
 
 
 def _expanded(text: str, dose: float, rng: Random) -> str:

@@ -1,0 +1,83 @@
+"""Anchoring: show the judge worked examples, or a mark for the reference, that pull its verdict to one side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.case import Example
+from calm.perturbations.cues import noted
+from calm.perturbations.prose import stock
+
+BIAS = "anchoring"
+HIGHEST, LOWEST = "the highest mark", "the lowest mark"
+"""Marks in words, since an edit does not know the scale of the judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A question with an answer that is right and some that are wrong: what is said of them is always true."""
+
+    question: str
+    right: str
+    wrong: tuple[str, ...]
+
+
+SAMPLES = (
+    Sample("What do bees make from nectar?", "Bees make honey from nectar.", ("Bees make milk.", "Bees make wool.")),
+    Sample("What is a snowflake made of?", "It is made of ice.", ("It is made of salt.", "It is made of chalk.")),
+    Sample(
+        "What does a cobbler mend?", "A cobbler mends shoes.", ("A cobbler mends clocks.", "A cobbler mends ships.")
+    ),
+)
+REFERENCE_NOTE = "The reference itself has been given"
+TRIGGER = stock((*(sample.question for sample in SAMPLES), REFERENCE_NOTE))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
+def one_sided_examples(case: Case, rng: Random) -> Case | None:
+    """Show worked examples in which the slot of the weaker answer wins each time, or every answer gets full marks."""
+    ids = [answer.id for answer in case.shown]
+    place = ids.index(case[case.target].id)
+    said = case.slot_labels[place] if len(ids) > 1 else "every criterion is met" if case.criteria else HIGHEST
+    shown = [Example(s.question, _placed(s, place, len(ids)), said) for s in rng.sample(SAMPLES, len(SAMPLES))]
+    return replace(case, examples=(*case.examples, *shown))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="judge-bias-battery", tasks=("score",))
+def high_anchor(case: Case, rng: Random) -> Case | None:
+    """Show a worked example first that got the highest mark."""
+    sample = rng.choice(SAMPLES)
+    return _anchored(case, Example(sample.question, (sample.right,), HIGHEST))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="judge-bias-battery", tasks=("score",))
+def low_anchor(case: Case, rng: Random) -> Case | None:
+    """Show a worked example first that got the lowest mark."""
+    sample = rng.choice(SAMPLES)
+    return _anchored(case, Example(sample.question, (rng.choice(sample.wrong),), LOWEST))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2506.22316", tasks=("score",))
+def mark_reference_high(case: Case, rng: Random) -> Case | None:
+    """Add a note that the reference got the highest mark."""
+    return noted(case, f"{REFERENCE_NOTE} {HIGHEST}.") if case.reference else None
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2506.22316", tasks=("score",))
+def mark_reference_low(case: Case, rng: Random) -> Case | None:
+    """Add a note that the reference got the lowest mark."""
+    return noted(case, f"{REFERENCE_NOTE} {LOWEST}.") if case.reference else None
+
+
+def _placed(sample: Sample, place: int, count: int) -> tuple[str, ...]:
+    """Return as many answers as there are slots, the right one in the given place."""
+    texts = list(islice(cycle(sample.wrong), count))
+    texts[place] = sample.right
+    return tuple(texts)
+
+
+def _anchored(case: Case, example: Example) -> Case | None:
+    return replace(case, examples=(example, *case.examples)) if len(case.answers) == 1 else None

@@ -1,0 +1,67 @@
+"""Few-shot examples: the order of the worked examples before the task must not move the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.case import Example
+from calm.perturbations.prose import NEVER
+
+BIAS = "few-shot"
+TRIGGER = NEVER
+
+QUESTIONS = ("Why do bread doughs rise?", "Why does a kettle whistle?")
+GOOD = (
+    "Yeast feeds on the sugar in the flour and gives off a gas that stretches the dough.",
+    "Steam is forced through a narrow opening in the lid and sets the air in it swinging.",
+)
+POOR = ("Because they are left alone for a while.", "Because it is happy to be done.")
+HIGH, LOW = ("10", "YES"), ("1", "NO")
+"""The verdicts of examples on a single answer: its score, or whether it meets a criterion."""
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")
+def reverse_examples(case: Case, rng: Random) -> Case | None:
+    """Show the case's own worked examples in the reverse order."""
+    turned = case.examples[::-1]
+    return None if turned == case.examples else replace(case, examples=turned)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
+def end_in_favour(case: Case, rng: Random) -> Case | None:
+    """Add two worked examples, the last of which is decided for the slot, or as it would serve the weaker answer."""
+    return _shown(case, rng, favoured_last=True)
+
+
+@perturbation(bias=BIAS, expects=Expects.OBSERVE, source="llm-judge-audit")
+def end_against(case: Case, rng: Random) -> Case | None:
+    """Add the same two examples in the other order, as a control: the last one is decided against the weaker answer."""
+    return _shown(case, rng, favoured_last=False)
+
+
+def _shown(case: Case, rng: Random, *, favoured_last: bool) -> Case:
+    """Return the case with an example for the treated answer's slot and one for another slot, in one of two orders."""
+    slots = [answer.id for answer in case.shown]
+    mine = slots.index(case[case.target].id)
+    another = (mine + 1) % len(slots) if len(slots) > 1 else None
+    pair = (_example(case, 0, mine), _example(case, 1, another))
+    return replace(case, examples=(*case.examples, *(pair[::-1] if favoured_last else pair)))
+
+
+def _example(case: Case, number: int, winner: int | None) -> Example:
+    """Return an example in which one slot holds the good answer; None: a single answer that is poor."""
+    count = len(case.answers)
+    texts = tuple(GOOD[number] if slot == winner else POOR[number] for slot in range(count))
+    return Example(QUESTIONS[number], texts, _verdict(case, winner))
+
+
+def _verdict(case: Case, winner: int | None) -> str:
+    labels = case.slot_labels
+    if len(labels) == 1:
+        return (LOW if winner is None else HIGH)[1 if case.criteria else 0]
+    if len(labels) == 2:
+        return labels[winner or 0]
+    first = labels[winner or 0]
+    return " > ".join([first, *(label for label in labels if label != first)])

@@ -1,0 +1,125 @@
+"""Formatting: give the same words a richer layout, another container, or none."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.passages import final, on_stronger, open_sentences, reworded
+from calm.perturbations.prose import append, in_case, items, prepend, stock, without_code
+
+BIAS = "formatting"
+HEADINGS = ("## ✨ Overview", "## 🌟 At a glance", "## 🚀 The short version")
+ORNAMENTS = ("✅ ✨ 🎯", "🌟 🎉 💡")
+TRIGGER = re.compile(
+    rf"\*\*\*[^\W\d_]+\*\*\*|^\| Answer \|$|^```text$|\\begin\{{quote\}}|{stock((*HEADINGS, *ORNAMENTS)).pattern}",
+    re.IGNORECASE | re.MULTILINE,
+)
+SILENT = frozenset({"strip_markup"})
+IN_PLACE = frozenset({"strip_markup"})
+
+_FIRST_WORD = re.compile(r"[^\W\d_]+(?=[ ,])")
+_CODE = ("`", "~~~", "    ", "\t")
+_RULE = re.compile(r"^[ \t]*(?:\|?[ \t]*:?-{3,}:?[ \t]*\|[-:| \t]*|[-*_]{3,}[ \t]*)$")
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+")
+_QUOTE = re.compile(r"^ {0,3}>[ \t]?")
+_BULLET = re.compile(r"^([ \t]*)[-*+•][ \t]+")
+_STRONG = re.compile(r"(\*\*\*|\*\*|__)(?=[^\s*_])([^*_\n]+)(?<=[^\s*_])\1")
+_TAG = re.compile(r"</?(?:a|b|br|div|em|h[1-6]|hr|i|li|ol|p|span|strong|table|td|th|tr|u|ul)\b[^<>\n]*>", re.IGNORECASE)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
+def bullets_and_bold(case: Case, rng: Random) -> Case | None:
+    """Make the first word of the weaker answer's sentences bold, and of a single paragraph a list."""
+    text = case[case.target].text
+    last = final(text)
+    starts = [start for start, _ in open_sentences(text) if start < last]
+    listed = "\n" not in text.strip() and not items(text)
+    parts, at = [], 0
+    for start in starts:
+        word = _FIRST_WORD.match(text, start)
+        if word is None:
+            continue
+        bullet = "" if not listed else "* " if start == at == 0 else "\n* "
+        parts.append(f"{text[at:start]}{bullet}***{word[0]}***")
+        at = word.end()
+    if not parts:
+        return None
+    rest = text[at:]
+    if listed:
+        cut = last - at
+        rest = f"{rest[:cut]}\n* {rest[cut:]}"
+    return case.edit(case.target, lambda _: "".join(parts) + rest)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2409.11704")
+def decorate(case: Case, rng: Random) -> Case | None:
+    """Put a heading with an emoji over the weaker answer, and a row of emoji below it."""
+    headed = _headed(case, rng)
+    return headed and append(headed, rng.choice(ORNAMENTS), block=True)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2409.11704")
+def ornament(case: Case, rng: Random) -> Case | None:
+    """Put a few emoji before the weaker answer's first sentence."""
+    return prepend(case, rng.choice(ORNAMENTS))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
+def put_in_table(case: Case, rng: Random) -> Case | None:
+    """Put the lines of the weaker answer into a table of one column."""
+    text = case[case.target].text
+    if not text.strip() or "|" in text or any(mark in text for mark in _CODE):
+        return None
+    rows = "\n".join(f"| {line} |" for line in text.split("\n"))
+    return case.edit(case.target, lambda _: f"{in_case(text, '| Answer |')}\n| --- |\n{rows}")
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
+def put_in_latex(case: Case, rng: Random) -> Case | None:
+    """Put the weaker answer into a quotation as LaTeX writes it."""
+    return _enclosed(case, "\\begin{quote}\n", "\n\\end{quote}")
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
+def put_in_fence(case: Case, rng: Random) -> Case | None:
+    """Put the weaker answer into a code fence that is marked as text."""
+    return _enclosed(case, "```text\n", "\n```")
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")
+def strip_markup(case: Case, rng: Random) -> Case | None:
+    """Take headings, bullets, bold, quotes, tables and tags from the better answer, or the only one; code stays."""
+    return reworded(on_stronger(case), _plain)
+
+
+def _headed(case: Case, rng: Random) -> Case | None:
+    text = case[case.target].text
+    heading = in_case(text, rng.choice(HEADINGS))
+    return case.edit(case.target, lambda _: f"{heading}\n\n{text}") if text.strip() else None
+
+
+def _enclosed(case: Case, before: str, after: str) -> Case | None:
+    text = case[case.target].text
+    if not text.strip() or "\\" in text or any(mark in text for mark in _CODE):
+        return None
+    return case.edit(case.target, lambda _: f"{before}{text}{after}")
+
+
+def _plain(text: str) -> str:
+    """Return the text without markup; numbers of list items, code and lines with code stay as they are."""
+    kept = []
+    for line, free in zip(text.split("\n"), without_code(text).split("\n"), strict=True):
+        if line != free or "$" in line or "\\" in line:
+            kept.append(line)
+        elif not _RULE.match(line):
+            kept.append(_plain_line(line))
+    return "\n".join(kept)
+
+
+def _plain_line(line: str) -> str:
+    line = _BULLET.sub(r"\1", _QUOTE.sub("", _HEADING.sub("", line)))
+    if line.lstrip().startswith("|"):
+        line = ", ".join(cell.strip() for cell in line.strip().strip("|").split("|"))
+    return _TAG.sub("", _STRONG.sub(r"\2", line))

@@ -1,0 +1,45 @@
+"""Frames: introduce an answer as the wisdom of a community, as right, as doubtful, or as a thing imagined."""
+
+from __future__ import annotations
+
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.cues import named, noted, on_better
+from calm.perturbations.prose import prepend, stock
+
+BIAS = "frames"
+CULTURAL = ("Our community has always known this:", "Among our own people it is said like this:")
+AFFIRMATIVE = ("Absolutely and without any doubt:", "Yes indeed and this is exactly how it is:")
+HYPOTHETICAL = (
+    "Imagine a world in which somebody answers like this:",
+    "Suppose for a moment that it is told like this:",
+)
+NEGATIVE = ("This is problematic in more ways than one:", "This has to be taken with great caution:")
+TRIGGER = stock((*CULTURAL, *AFFIRMATIVE, *HYPOTHETICAL, *NEGATIVE))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
+def claim_community(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer that a community has always known it."""
+    return prepend(case, rng.choice(CULTURAL))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
+def affirm(case: Case, rng: Random) -> Case | None:
+    """Put a strong yes before the weaker answer."""
+    return prepend(case, rng.choice(AFFIRMATIVE))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
+def imagine(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer that it belongs to a scenario that is imagined."""
+    return prepend(case, rng.choice(HYPOTHETICAL))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def cast_doubt(case: Case, rng: Random) -> Case | None:
+    """Add a note that calls the better answer, or the only one, problematic and gives no reason."""
+    # said by the answer itself it would be part of what it says, and could rightly cost it points
+    aimed = case if len(case.answers) == 1 else on_better(case)
+    return aimed and noted(aimed, f"{rng.choice(NEGATIVE)} {named(aimed)}.")

@@ -1,0 +1,26 @@
+"""Hindsight: tell the judge how it ended, where the work itself is to be judged."""
+
+from __future__ import annotations
+
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.cues import named, noted
+from calm.perturbations.prose import stock
+
+BIAS = "hindsight"
+WELL = "As it turned out later all ended well after"
+BADLY = "As it turned out later all ended badly after"
+TRIGGER = stock((WELL, BADLY))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="faizan10152", tasks=("rubric",))
+def ended_well(case: Case, rng: Random) -> Case | None:
+    """Add a note that all ended well for the one who got the answer."""
+    return noted(case, f"{WELL} {named(case)}.")
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="faizan10152", tasks=("rubric",))
+def ended_badly(case: Case, rng: Random) -> Case | None:
+    """Add a note that all ended badly for the one who got the answer."""
+    return noted(case, f"{BADLY} {named(case)}.")

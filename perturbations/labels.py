@@ -1,0 +1,68 @@
+"""Labels: call the same answers, in the same slots, by other names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.prose import NEVER
+from calm.verdict import Family
+
+BIAS = "labels"
+TASKS: tuple[Family, ...] = ("pairwise", "listwise")
+TRIGGER = NEVER
+
+# None of them is a "C" alone or holds a bracket, ">" or "=", which stand for a tie and for an order in a verdict.
+NUMBERS = tuple("123456789")
+LATE = tuple("PQRSTUVWXYZ")
+WORDED = tuple(f"TEXT_{letter}" for letter in "ABCDEFGHI")
+SYMBOLS = tuple("◆●▲■★✚")
+_UNLIKE = "HJKMPRTVWX"
+"""Letters that no reader takes for a digit."""
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
+def number_labels(case: Case, rng: Random) -> Case | None:
+    """Call the answers 1, 2, ..., in the order of their slots."""
+    return _named(case, NUMBERS)
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
+def late_labels(case: Case, rng: Random) -> Case | None:
+    """Call the answers by letters from the end of the alphabet, as X, Y and Z."""
+    return _named(case, LATE[-len(case.answers) :])
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
+def worded_labels(case: Case, rng: Random) -> Case | None:
+    """Call the answers TEXT_A, TEXT_B, ..., in the order of their slots."""
+    return _named(case, WORDED)
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
+def symbol_labels(case: Case, rng: Random) -> Case | None:
+    """Call the answers by symbols that have no order."""
+    return _named(case, rng.sample(SYMBOLS, k=len(SYMBOLS)))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
+def random_labels(case: Case, rng: Random) -> Case | None:
+    """Call the answers by drawn marks such as H7K2."""
+    letters = rng.sample(_UNLIKE, k=len(_UNLIKE))
+    return _named(
+        case, [f"{letter}{rng.randrange(2, 10)}{rng.choice(_UNLIKE)}{rng.randrange(2, 10)}" for letter in letters]
+    )
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
+def reverse_labels(case: Case, rng: Random) -> Case | None:
+    """Give the labels to the slots from the last to the first, so that B is shown before A."""
+    return _named(case, case.slot_labels[::-1])
+
+
+def _named(case: Case, names: Sequence[str]) -> Case | None:
+    labels = tuple(names[: len(case.answers)])
+    fits = len(labels) == len(case.answers) > 1 and labels != case.slot_labels
+    return replace(case, labels=labels) if fits else None

@@ -1,0 +1,54 @@
+"""Loaded question: let the one who asks take the weaker answer's side before anything is answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.prose import in_case, sentences, stock
+
+BIAS = "loaded-question"
+BELIEFS = ("I have always been sure that it is like this:", "I firmly believe that it goes like this:")
+LEADS = ("Surely you will agree that this is how it is:", "Nobody can deny this, can they:")
+TRIGGER = stock((*BELIEFS, *LEADS))
+
+_LONGEST = 300
+"""Characters of an answer without sentences that a question quotes at most."""
+_READ = 2000
+"""Characters of an answer in which a sentence to quote is looked for."""
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Giskard")
+def state_belief(case: Case, rng: Random) -> Case | None:
+    """Add to the question that the one who asks believes what the weaker answer alone says."""
+    return _asked(case, rng.choice(BELIEFS))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Giskard")
+def ask_leadingly(case: Case, rng: Random) -> Case | None:
+    """Add to the question that what the weaker answer alone says must surely be agreed with."""
+    return _asked(case, rng.choice(LEADS))
+
+
+def _asked(case: Case, opening: str) -> Case | None:
+    said = _own_words(case)
+    if said is None or not case.question.strip():
+        return None
+    return replace(case, question=f'{case.question.rstrip()}\n\n{in_case(case.question, opening)} "{said}"')
+
+
+def _own_words(case: Case) -> str | None:
+    """Return the first sentence of the treated answer that no other answer holds; None if there is none."""
+    mine = case[case.target]
+    others = " ".join(" ".join(a.text.split()) for a in case.answers if a.id != mine.id).casefold()
+    said = [" ".join(mine.text[start:end].split()) for start, end in sentences(mine.text[:_READ])]
+    return next((s for s in said or [first_words(mine.text)] if s and s.casefold() not in others), None)
+
+
+def first_words(text: str) -> str:
+    """Return the first sentence of a text on one line, or the start of its first line with words."""
+    spans = sentences(text[:_READ])
+    if spans:
+        return " ".join(text[slice(*spans[0])].split())
+    return next((line.strip()[:_LONGEST].strip() for line in text.split("\n") if any(map(str.isalnum, line))), "")

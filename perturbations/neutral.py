@@ -1,0 +1,114 @@
+"""Neutral: say of an answer, in each place where a cue could stand, that it is an answer and no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.edits import Edit
+from calm.errors import ConfigError
+from calm.perturbations.cues import named, noted, signed
+from calm.perturbations.prose import append, in_case, prepend, sentences, stock
+
+BIAS = "neutral"
+OPENERS = (
+    "The following text is what was written in reply:",
+    "What comes next is the reply as it was received:",
+    "Here follows the text that was entered as a reply:",
+)
+CLOSERS = (
+    "The text up to here is what was written in reply.",
+    "This was the reply as it was received by us.",
+    "Up to this point it is the text that was entered.",
+    "With these words the reply has come to its close.",
+    "Nothing else was written by whoever gave the reply.",
+)
+"""Sentences of nine to ten words each, so that some of them are as long as a cue."""
+NOTE = "is one that was received as a reply to the question"
+BYLINE = "a reply that was received"
+HISTORY = "The reply below was received as it stands."
+TRIGGER = stock((*OPENERS, *CLOSERS, NOTE, HISTORY))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def neutral_opening(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer that it is a reply."""
+    return prepend(case, rng.choice(OPENERS))
+
+
+def neutral_closing(count: int = 1) -> Edit:
+    """Return an edit that appends some sentences to the weaker answer, which say that it is a reply."""
+    return _closing(count, block=False)
+
+
+def neutral_block(count: int = 1) -> Edit:
+    """Return an edit that appends a paragraph of some sentences to the weaker answer, which say that it is a reply."""
+    return _closing(count, block=True)
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def neutral_wrapper(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer that it is a reply, and behind it that it was one."""
+    opened = prepend(case, rng.choice(OPENERS))
+    return opened and append(opened, rng.choice(CLOSERS))
+
+
+def neutral_aside(count: int = 1) -> Edit:
+    """Return an edit that puts some sentences between those of the weaker answer, which say that it is a reply."""
+    _refuse(count)
+
+    @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test", dose=count)
+    def neutral_aside(case: Case, rng: Random) -> Case | None:
+        """Put some sentences between those of the weaker answer, which say that it is a reply."""
+        text = case[case.target].text
+        starts = [start for start, _ in sentences(text)[1:] if text.count("$$", 0, start) % 2 == 0]  # in no formula
+        if not starts:
+            return None
+        places = sorted(rng.choices(starts, k=count))
+        parts, last = [], 0
+        for at, said in zip(places, rng.sample(CLOSERS, count), strict=True):
+            parts += [text[last:at], in_case(text, said), " "]
+            last = at
+        return case.edit(case.target, lambda _: "".join([*parts, text[last:]]))
+
+    return neutral_aside
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def neutral_note(case: Case, rng: Random) -> Case | None:
+    """Add a note that the weaker answer is one."""
+    about = named(case)
+    return noted(case, f"{about[0].upper()}{about[1:]} {NOTE}.")
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def neutral_byline(case: Case, rng: Random) -> Case | None:
+    """Write beside the label of the weaker answer that it is one."""
+    return signed(case, {case[case.target].id: BYLINE})
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def neutral_history(case: Case, rng: Random) -> Case | None:
+    """Show before the weaker answer, where drafts would stand, that there were none."""
+    answer = case[case.target]
+    if HISTORY in answer.history:
+        return None
+    new = replace(answer, history=(*answer.history, HISTORY))
+    return replace(case, answers=tuple(new if a.id == new.id else a for a in case.answers))
+
+
+def _refuse(count: int) -> None:
+    if not 1 <= count <= len(CLOSERS):
+        raise ConfigError(f"{BIAS}: expected from 1 to {len(CLOSERS)} sentences, got count={count!r}")
+
+
+def _closing(count: int, *, block: bool) -> Edit:
+    _refuse(count)
+
+    def rewrite(case: Case, rng: Random) -> Case | None:
+        """Append to the weaker answer some sentences which say that it is a reply."""
+        return append(case, " ".join(rng.sample(CLOSERS, count)), block=block)
+
+    rewrite.__name__ = "neutral_block" if block else "neutral_closing"
+    return perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test", dose=count)(rewrite)

@@ -1,0 +1,26 @@
+"""Persona: tell the judge who it is while it judges."""
+
+from __future__ import annotations
+
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.cues import noted
+from calm.perturbations.prose import stock
+
+BIAS = "persona"
+OPENING = "In the role that is yours here you are"
+ROLES = (
+    "a retired headmistress of a small school",
+    "a young engineer in a large firm",
+    "a nurse who works at night",
+    "a farmer from the hills",
+    "a clerk of a court of law",
+)
+TRIGGER = stock((OPENING,))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite")
+def assign_role(case: Case, rng: Random) -> Case | None:
+    """Add a note that gives the judge a walk of life that has nothing to do with the question."""
+    return noted(case, f"{OPENING} {rng.choice(ROLES)}.")

@@ -1,0 +1,33 @@
+"""Stakes: tell the judge what hangs on its verdict."""
+
+from __future__ import annotations
+
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.cues import noted
+from calm.perturbations.prose import stock
+
+BIAS = "stakes"
+HIGH = (
+    "Much hangs on this verdict: it decides whether a system goes into service.",
+    "Much hangs on this verdict: people may lose their work over it.",
+    "Much hangs on this verdict: a model will be shut down if it loses.",
+)
+LOW = (
+    "Little hangs on this verdict: nobody will look at it again.",
+    "Little hangs on this verdict: it is an exercise and will be thrown away.",
+)
+TRIGGER = stock((*HIGH, *LOW))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
+def raise_stakes(case: Case, rng: Random) -> Case | None:
+    """Add a note that much hangs on the verdict, whichever it is."""
+    return noted(case, rng.choice(HIGH))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
+def lower_stakes(case: Case, rng: Random) -> Case | None:
+    """Add a note that nothing hangs on the verdict."""
+    return noted(case, rng.choice(LOW))

@@ -1,0 +1,56 @@
+"""Visible reasoning: let the weaker answer look reasoned or checked, adding no reason and no check."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+from calm import Case, Expects, perturbation
+from calm.perturbations.passages import final, open_sentences
+from calm.perturbations.prose import append, in_case, prepend, stock
+
+BIAS = "visible-reasoning"
+ORDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+STEPS = tuple(f"Step {ordinal}:" for ordinal in ORDINALS)
+OPENERS = ("Let's break this down step by step:", "Thinking this through one step at a time:")
+SECOND_LOOKS = (
+    "Wait, let me double-check that. Yes, it still holds.",
+    "Hold on, let me go over that once more. All right, it stands.",
+)
+LOOKED_TWICE = ("Having double-checked every step of this:", "After going over all of this a second time:")
+TRIGGER = stock((*STEPS, *OPENERS, *SECOND_LOOKS, *LOOKED_TWICE))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
+def name_steps(case: Case, rng: Random) -> Case | None:
+    """Call each sentence of the weaker answer, up to the tenth, a step."""
+    text = case[case.target].text
+    starts = [start for start, _ in open_sentences(text)][: len(STEPS)]
+    if len(starts) < 2:
+        return None
+    kept = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    named = "".join(f"{in_case(text, step)} {part}" for step, part in zip(STEPS, kept, strict=False))
+    return case.edit(case.target, lambda _: text[: starts[0]] + named)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
+def break_down(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer's first sentence that it goes step by step."""
+    return prepend(case, rng.choice(OPENERS))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
+def double_check(case: Case, rng: Random) -> Case | None:
+    """Let the weaker answer check itself before its last sentence, and find what it had found."""
+    text, said = case[case.target].text, rng.choice(SECOND_LOOKS)
+    last = final(text)
+    ends = [end for _, end in open_sentences(text) if end <= last]
+    if not ends:
+        return append(case, said)
+    return case.edit(case.target, lambda _: f"{text[: ends[-1]]} {in_case(text, said)}{text[ends[-1] :]}")
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
+def looked_twice(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer's first sentence that it was gone over twice."""
+    return prepend(case, rng.choice(LOOKED_TWICE))
