@@ -7,7 +7,7 @@ import gc
 import json
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -58,6 +58,8 @@ AT_ONCE: Final = 256
 """How many questions are put in line before the loop turns to something else."""
 COLLECT: Final = (50_000, 20, 100)
 """How many objects may be made before the collector of cycles looks at the young ones, the older, and all."""
+KEY_BYTES: Final = 12
+"""So many bytes of a key tell it from all others of a run."""
 PRINTS: Final = 2048
 """How many requests are remembered with their keys: one is sent several times, with another repeat index."""
 
@@ -73,6 +75,37 @@ class Asked:
     calls: tuple[bytes, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """
+    Which calls a process found in the record and which it made, by the first bytes of their keys.
+
+    Several processes of one run find what one of them has made, and all find what was there before: only together they
+    tell how many calls were saved.
+    """
+
+    found: set[bytes] = field(default_factory=set)
+    answered: set[bytes] = field(default_factory=set)
+
+    def packed(self) -> tuple[bytes, bytes]:
+        """Return both, as bytes."""
+        return b"".join(self.found), b"".join(self.answered)
+
+
+def saved(packed: Iterable[tuple[bytes, bytes]]) -> int:
+    """Return how many calls processes of one run found in the record that none of them had made."""
+
+    def of(data: bytes) -> set[bytes]:
+        return {data[at : at + KEY_BYTES] for at in range(0, len(data), KEY_BYTES)}
+
+    found: set[bytes] = set()
+    answered: set[bytes] = set()
+    for one, other in packed:
+        found |= of(one)
+        answered |= of(other)
+    return len(found - answered)
+
+
 @dataclass
 class Ledger:
     """
@@ -85,6 +118,18 @@ class Ledger:
     tokens: Counter[str] = field(default_factory=Counter)
     usd: float = 0.0
     priced: bool = True
+    keys: Keys | None = None
+
+    def found(self, key: bytes) -> None:
+        """Count a call whose reply the record holds."""
+        self.calls["cached"] += 1
+        if self.keys is not None:
+            self.keys.found.add(key[:KEY_BYTES])
+
+    def answered(self, key: bytes) -> None:
+        """Note a call that this process made."""
+        if self.keys is not None:
+            self.keys.answered.add(key[:KEY_BYTES])
 
 
 @dataclass(eq=False, slots=True)
@@ -495,7 +540,7 @@ class Engine:
             key = bytes.fromhex(digest("verdict", judge.fingerprint, repr(judge.sees(case)), send.ask))
             kept = self.store.get(key)
             if kept is not None:
-                self.ledger.calls["cached"] += 1
+                self.ledger.found(key)
                 found = json.loads(kept.text)
                 return Asked(decode(found["code"], found["reason"]))
         if self.store.mode is Mode.REPLAY:
@@ -531,6 +576,7 @@ class Engine:
         if key is not None and not isinstance(verdict, NoReply):
             reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
             said = json.dumps({"code": code(verdict), "reason": reason})
+            self.ledger.answered(key)
             await self._clerk.keep(Kept(key, written((), {}), Reply(said)))
         elif key is not None:
             self.store.release(key)
@@ -542,7 +588,7 @@ class Engine:
         key = self._key(request, ask)
         kept = self.store.get(key)
         if kept is not None:
-            self.ledger.calls["cached"] += 1
+            self.ledger.found(key)
             return key, kept
         flight = self._flights.get(key)
         if flight is None:
@@ -555,7 +601,7 @@ class Engine:
         while not await self._clerk.claim(key):
             kept = await self._elsewhere(key)
             if kept is not None:
-                self.ledger.calls["cached"] += 1
+                self.ledger.found(key)
                 return kept
         try:
             return await self._call(endpoint, request, key)
@@ -625,6 +671,7 @@ class Engine:
             )
             self._lose(endpoint, why)
             raise JudgeError(why, fatal=True)
+        self.ledger.answered(key)
         return await self._clerk.keep(Kept(key, known.stored, reply))
 
     async def _tried(

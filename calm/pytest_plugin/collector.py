@@ -127,13 +127,18 @@ class Collector:
         def total(name: str, keys: Sequence[str]) -> dict[str, int]:
             return {k: sum(f[name].get(k, 0) for f in figures) for k in keys}
 
+        calls = total("calls", ("made", "cached", "failed", "retried"))
+        if shared := [f["keys"] for f in figures if f["keys"]]:
+            from calm.engine import saved
+
+            calls["cached"] = saved(shared)  # what one worker made is found by the others
         noted = [note for figure in figures for note in figure["notes"]]
         session = self.config.stash[SESSION]
         priced = all(f["priced"] for f in figures)
         run = Run(
             started=datetime.fromtimestamp(session.started, UTC).isoformat(timespec="seconds"),
             seconds=round(time.time() - session.started, 3),
-            calls=total("calls", ("made", "cached", "failed", "retried")),
+            calls=calls,
             tokens=total("tokens", ("input", "output")),
             usd=round(sum(f["usd"] for f in figures), 6) if priced else None,
             per_finding={k: {"seconds": round(v, 3)} for k, v in sorted(self.seconds.items())},

@@ -154,7 +154,7 @@ def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
     from calm.caps import Purse
-    from calm.engine import Engine
+    from calm.engine import Engine, Keys
     from calm.store import Mode, Store
 
     session = config.stash[SESSION]
@@ -169,6 +169,8 @@ def engine_of(config: pytest.Config) -> Engine:
         shared = store if given or distributed(config) else None
         purse = Purse(caps_of(config), shared, given.get("calm_started"))
         session.engine = Engine(store, purse=purse, served=given.get("calm_served"))
+        if given:
+            session.engine.ledger.keys = Keys()
     return session.engine
 
 
@@ -369,6 +371,7 @@ def figures_of(config: pytest.Config) -> dict[str, Any]:
         "tokens": dict(ledger.tokens),
         "usd": ledger.usd,
         "priced": ledger.priced,
+        "keys": ledger.keys.packed() if ledger.keys is not None else None,
         "notes": [*engine.notes, *([engine.broken] if engine.broken else []), *_notes_of(session)],
     }
 

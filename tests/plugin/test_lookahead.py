@@ -569,11 +569,13 @@ from judges import KNOWN
 
 
 async def slow(case, send):
-    """Note when a call begins and when it ends; what is about greetings takes its time."""
+    """Note when a call begins and when it ends; what is about greetings takes its time, and waits for a file."""
     late = any("Hello" in a.text for a in case.answers)
     name = f"{case.id} {[a.text for a in case.answers]} {send.ask}"
     with open("begun.txt", "a") as file:
         file.write(name + chr(10))
+    while late and "UNTIL" in os.environ and not os.path.exists(os.environ["UNTIL"]):
+        await asyncio.sleep(0.01)
     await asyncio.sleep(float(os.environ.get("DELAY", "0.6")) if late else 0.001)
     with open("ended.txt", "a") as file:
         file.write(name + chr(10))
@@ -596,6 +598,13 @@ def test_greetings_do_not_win(probe):
 """
 
 
+NOTING = """
+def pytest_runtest_logreport(report):
+    if report.failed:
+        open("failed.txt", "w").close()
+"""
+
+
 def lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
@@ -609,9 +618,10 @@ def stopping(project):
 def test_the_first_failure_sends_nothing_new_and_keeps_what_is_in_flight(projects):
     """With -x: what had begun ends and is kept, nothing else begins, and the report is written."""
     project = stopping(projects("first_failure"))
+    project.write("conftest.py", NOTING)
 
     outputs = ("--calm-results=results.json", "--calm-report=report.html")
-    done = project.run_alone("-x", *outputs, judge="slow:slow", env={"DELAY": "2"})
+    done = project.run_alone("-x", *outputs, judge="slow:slow", env={"UNTIL": "failed.txt"})
 
     begun, ended_ = lines(project.path / "begun.txt"), lines(project.path / "ended.txt")
     assert done.returncode == 1, done.stdout
