@@ -1,5 +1,6 @@
 """Keeps the tests on this machine, and the slow lanes out of an ordinary run."""
 
+import os
 import socket
 from ipaddress import ip_address
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
 
 pytest_plugins = ["pytester"]
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of interpreters are started: each would compile all anew
 
 
 def pytest_ignore_collect(collection_path, config):
