@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 
 from calm.checks import verify
@@ -15,6 +15,9 @@ TIE = "tie"
 """The value of `Case.better` when the answers are equally good; therefore no answer may have this id."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 class Framing(StrEnum):
@@ -34,7 +37,7 @@ def digest(*parts: object) -> str:
     >>> digest("order", "case-1") == digest("order", "case-1")
     True
     """
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    text = _CANONICAL.encode(parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -195,6 +198,10 @@ class Case:
             return self
         return replace(self, target=None, damaged=None, hit=None)
 
+    def looks_like(self, other: Case) -> bool:
+        """Return whether two cases are equal but for what the experiment knows about them."""
+        return all(getattr(self, name) == getattr(other, name) for name in _LOOKS)
+
     def content(self) -> dict[str, object]:
         """Return everything in it as JSON-able data."""
         return {
@@ -227,3 +234,6 @@ class Case:
             "damaged": self.damaged,
             "hit": self.hit,
         }
+
+
+_LOOKS = tuple(f.name for f in fields(Case) if f.name not in ("target", "damaged", "hit"))

@@ -73,7 +73,8 @@ class Edit:
     def apply(self, case: Case, seed: int) -> Case | None:
         """Return the case after this one edit, with randomness drawn from seed, edit and case alone."""
         edited = self.rewrite(case, _drawn(self, case, seed))
-        if edited is not None and edited.blind() == case.blind():
+        _refuse_other(f"perturbation {self.label}", edited, Case, "case.edit(case.target, change)")
+        if edited is not None and edited.looks_like(case):
             raise EditError(
                 f"perturbation {self.label} returned case {case.id} unchanged; return None where it does not apply"
             )
@@ -120,6 +121,7 @@ class PromptEdit:
     def apply(self, prompt: Prompt, case: Case, seed: int) -> Prompt | None:
         """Return the prompt that a case is judged by, with randomness drawn from seed, edit and case alone."""
         edited = self(prompt, _drawn(self, case, seed))
+        _refuse_other(f"prompt edit {self.label}", edited, Prompt, "prompt.each(change)")
         if edited == prompt:
             raise EditError(
                 f"prompt edit {self.label} returned the prompt unchanged; return None where it does not apply"
@@ -146,6 +148,13 @@ def _turned(variants: tuple[E, ...], edit: AnyEdit, case: Case, seed: int) -> tu
     start = int(digest("rotate", seed, edit.bias, edit.name, case.id), 16) % len(variants)
     drawn = variants[start:] + variants[:start]
     return tuple(sorted(drawn, key=lambda v: case.target not in case.variants.get(v.name, {})))  # ready texts first
+
+
+def _refuse_other(whose: str, edited: object, kind: type, how: str) -> None:
+    """Refuse what is neither None nor of the kind that an edit returns."""
+    if edited is not None and not isinstance(edited, kind):
+        wanted = f"a {kind.__name__.lower()} or None"
+        raise EditError(f"{whose}: expected {wanted}, got {type(edited).__name__}; return a changed copy, as {how} does")
 
 
 def _drawn(edit: AnyEdit, case: Case, seed: int) -> Random:

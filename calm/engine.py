@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from heapq import heappop, heappush
 from itertools import count
@@ -27,7 +28,7 @@ from calm.pacing import PRIORITY, Health, Pace
 from calm.pricing import cost, price_of, tokens_in
 from calm.store import BEAT_S, Kept, Mode, Store, written
 from calm.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
-from calm.wire import Endpoint, Judge, Limits, Price, Reply, Request, Usage
+from calm.wire import Endpoint, Judge, Limits, Price, Reply, Request, Sent, Usage
 
 if TYPE_CHECKING:
     from hashlib import _Hash as _Digest
@@ -185,22 +186,37 @@ class _Print:
     """
     A request with what follows from it.
 
-    That is the digest of its key up to the repeat index, how it is stored, and its size and its prompt's in characters.
+    That is its body as it is sent, the digest of its key up to the repeat index, how it is stored, and its size and its
+    prompt's in characters.
     """
 
     request: Request
+    sent: Sent
     key: _Digest
     stored: str
     size: int
     shown: int
 
 
-@dataclass
-class _Observed:
-    """The most tokens that a server has reported: for a character of a body, and for a reply."""
+@dataclass(eq=False)
+class _Known:
+    """
+    What is known of a server, for all endpoints of one identity; `endpoint` is the first of them.
 
+    `per_character` and `output` are the most tokens that it has reported: for a character of a body, and for a reply.
+    """
+
+    identity: str
+    endpoint: Endpoint
+    pace: Pace
+    health: Health
     per_character: float = 0.0
     output: int = 0
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What its tokens cost, if anybody knows; it takes a moment to look up, and a replay costs nothing."""
+        return price_of(self.endpoint) if self.endpoint.live else None
 
 
 class Engine:
@@ -233,10 +249,8 @@ class Engine:
         self.notes: list[str] = []
         self.broken: str | None = None
         self._first_wait_s, self._grace_s, self._random = first_wait_s, grace_s, Random()
-        self._paces: dict[str, Pace] = {}
-        self._healths: dict[str, Health] = {}
-        self._observed: dict[str, _Observed] = {}
-        self._prices: dict[str, Price | None] = {}
+        self._paces: dict[int, Pace] = {}
+        self._servers: dict[str, _Known] = {}
         self._flights: dict[bytes, asyncio.Future[Reply]] = {}
         self._clerk = Clerk(store)
         self._asked: dict[bytes, Asked | _Job] = {}
@@ -246,7 +260,7 @@ class Engine:
         self._tasks: set[asyncio.Task[None]] = set()
         self._prints: dict[int, _Print] = {}
         self._names: dict[int, str] = {}
-        self._identities: dict[int, tuple[Endpoint, str]] = {}
+        self._endpoints: dict[int, tuple[Endpoint, _Known]] = {}
         self._desk, self._mine = threading.Lock(), threading.local()
         self._rarely = _RarelyCollected()
         self._stopping = False
@@ -265,7 +279,7 @@ class Engine:
             ConfigError: no answer, the wrong model, nothing to replay, or a cap in dollars for a model without a price.
         """
         for endpoint in judge.endpoints:
-            if self.purse.caps.usd is not None and self._price(endpoint) is None and endpoint.live:
+            if self.purse.caps.usd is not None and self._known(endpoint).price is None and endpoint.live:
                 raise ConfigError(
                     f"--calm-max-usd: no price is known for the model {endpoint.model!r}; "
                     "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
@@ -347,8 +361,8 @@ class Engine:
             sleep(0.02)
 
     def _lose_all(self) -> None:
-        for health in self._healths.values():
-            health.lose(STOPPED)
+        for known in self._servers.values():
+            known.health.lose(STOPPED)
         self._clerk.dismiss()
 
     def close(self) -> None:
@@ -390,7 +404,8 @@ class Engine:
                 with suppress(NotYet):
                     asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(timeout=10)
                 self._stopping = False
-                self._healths.clear()
+                for known in self._servers.values():
+                    known.health = Health(known.pace.limits)
                 self._life = asyncio.run_coroutine_threadsafe(self._live(), self._loop)
             raise
 
@@ -524,7 +539,7 @@ class Engine:
         self._asked = {key: asked for key, asked in self._asked.items() if isinstance(asked, Asked)}
 
     async def _ask(self, judge: Judge, case: Case, ask: int) -> Asked:
-        send = _Send(self, ask)
+        send = _Send(self, ask, patient=bool(getattr(judge, "patient", False)))
         try:
             if judge.endpoints:
                 return Asked(await judge.judge(case, send), tuple(send.keys))
@@ -560,9 +575,7 @@ class Engine:
         if not sends:
             self._begin(Amount(1))
         try:
-            async with self._pace(
-                f"judge {id(judge)}", Limits(concurrency=getattr(judge, "concurrency", CONCURRENCY))
-            ).turn(0):
+            async with self._pace(judge).turn(0):
                 if self._stopping:
                     raise JudgeError(STOPPED, fatal=True)
                 self._in_flight += sends  # it may work between its calls, or make none: it is waited for, too
@@ -577,13 +590,18 @@ class Engine:
             reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
             said = json.dumps({"code": code(verdict), "reason": reason})
             self.ledger.answered(key)
-            await self._clerk.keep(Kept(key, written((), {}), Reply(said)))
+            await self._clerk.keep(Kept(key, written((), "{}"), Reply(said)))
         elif key is not None:
             self.store.release(key)
         return Asked(verdict, tuple(send.keys))
 
-    async def send(self, request: Request, ask: int) -> tuple[bytes, Reply]:
-        """Return the key and the reply of one call: from the cache, from a flight under way, or from the model."""
+    async def send(self, request: Request, ask: int, *, patient: bool = False) -> tuple[bytes, Reply]:
+        """
+        Return the key and the reply of one call: from the cache, from a flight under way, or from the model.
+
+        Who calls is `patient` if it will wait until the reply is there. Who is not may be gone before: the call is
+        billed all the same, so it goes on, and its reply is kept.
+        """
         endpoint = request.endpoint
         key = self._key(request, ask)
         kept = self.store.get(key)
@@ -591,10 +609,29 @@ class Engine:
             self.ledger.found(key)
             return key, kept
         flight = self._flights.get(key)
-        if flight is None:
-            flight = self._flights[key] = asyncio.ensure_future(self._once(endpoint, request, key))
-            flight.add_done_callback(lambda _: self._flights.pop(key, None))
+        if flight is not None:
+            return key, await asyncio.shield(flight)
+        if patient:
+            return key, await self._flown(endpoint, request, key)
+        flight = self._flights[key] = asyncio.ensure_future(self._once(endpoint, request, key))
+        flight.add_done_callback(lambda _: self._flights.pop(key, None))
         return key, await asyncio.shield(flight)
+
+    async def _flown(self, endpoint: Endpoint, request: Request, key: bytes) -> Reply:
+        """Make a call in the task of its ask, which nobody calls off; a task of its own would take longer."""
+        flight = self._flights[key] = self._loop.create_future()
+        try:
+            reply = await self._once(endpoint, request, key)
+        except BaseException as error:
+            stopped = isinstance(error, asyncio.CancelledError)
+            flight.set_exception(JudgeError(STOPPED, fatal=True) if stopped else error)
+            flight.exception()  # it may be that nobody waits
+            raise
+        else:
+            flight.set_result(reply)
+            return reply
+        finally:
+            del self._flights[key]
 
     async def _once(self, endpoint: Endpoint, request: Request, key: bytes) -> Reply:
         """Make a call that no other process is making, or wait for its reply."""
@@ -631,30 +668,36 @@ class Engine:
     def _print(self, request: Request) -> _Print:
         found = self._prints.get(id(request))
         if found is None:
-            identity = self._identity(request.endpoint)
-            parts = [identity, self.served.get(identity, ""), request.body]
-            text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+            identity = self._known(request.endpoint).identity
+            whose = json.dumps([identity, self.served.get(identity, "")], separators=(",", ":"))
+            sent = Sent(request.body)
             shown = sum(len(m.text) for m in request.prompt)
             if len(self._prints) >= PRINTS:
                 self._prints.clear()
             # the request is kept with its print, or a new one could come to have its id
             found = _Print(
                 request,
-                sha256(text[:-1].encode()),
-                written(request.prompt, request.body),
-                max(len(json.dumps(request.body)), shown),
+                sent,
+                sha256(f"{whose[:-1]},{sent.text}".encode()),
+                written(request.prompt, sent.text),
+                max(len(sent.text), shown),
                 shown,
             )
             self._prints[id(request)] = found
         return found
 
-    def _identity(self, endpoint: Endpoint) -> str:
-        """Return the identity of an endpoint, which takes some time to write down, and is asked for again and again."""
-        found = self._identities.get(id(endpoint))
+    def _known(self, endpoint: Endpoint) -> _Known:
+        """Return what is known of an endpoint's server; to write an identity down takes some time."""
+        found = self._endpoints.get(id(endpoint))
         if found is None:
-            if len(self._identities) >= PRINTS:
-                self._identities.clear()
-            found = self._identities[id(endpoint)] = endpoint, endpoint.identity
+            identity = endpoint.identity
+            server = self._servers.get(identity)
+            if server is None:
+                limits = endpoint.limits
+                server = self._servers[identity] = _Known(identity, endpoint, Pace(limits), Health(limits))
+            if len(self._endpoints) >= PRINTS:
+                self._endpoints.clear()
+            found = self._endpoints[id(endpoint)] = endpoint, server
         return found[1]
 
     async def _call(self, endpoint: Endpoint, request: Request, key: bytes) -> Reply:
@@ -662,8 +705,8 @@ class Engine:
             raise JudgeError("--calm-cache=replay: this call is not in the cache, and no call may be made")
         known = self._print(request)
         tokens = tokens_in(known.shown) // 2 + endpoint.max_tokens // 8
-        reply = await self._tried(endpoint, lambda: endpoint.call(request.body), known.size, tokens, _retries(endpoint))
-        expected = self.served.get(self._identity(endpoint))
+        reply = await self._tried(endpoint, lambda: endpoint.call(known.sent), known.size, tokens, _retries(endpoint))
+        expected = self.served.get(self._known(endpoint).identity)
         if expected and reply.model and reply.model != expected:
             why = (
                 f"the model {endpoint.model!r} was served by {expected!r} when the run began and answers as "
@@ -678,7 +721,8 @@ class Engine:
         self, endpoint: Endpoint, call: Callable[[], Awaitable[Reply]], size: int, tokens: int, retries: int
     ) -> Reply:
         """Return the reply to a call with a body of so many characters; it is tried again where that may help."""
-        pace, health = self._pace(self._identity(endpoint), endpoint.limits), self._health(endpoint)
+        server = self._known(endpoint)
+        pace, health = server.pace, server.health
         failures: list[JudgeError] = []
         with ExitStack() as trying:
             while True:
@@ -687,7 +731,7 @@ class Engine:
                         await _place(pace, health, tokens, again=bool(failures))
                 began_s = monotonic()
                 try:
-                    found = await self._attempt(endpoint, call, size, again=bool(failures))
+                    found = await self._attempt(endpoint, server, call, size, again=bool(failures))
                 finally:
                     pace.give()
                 if isinstance(found, Reply):
@@ -709,12 +753,12 @@ class Engine:
                         await asyncio.sleep(wait_s)
 
     async def _attempt(
-        self, endpoint: Endpoint, call: Callable[[], Awaitable[Reply]], size: int, *, again: bool
+        self, endpoint: Endpoint, server: _Known, call: Callable[[], Awaitable[Reply]], size: int, *, again: bool
     ) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
-        price = self._price(endpoint)
+        price = server.price
         capped = self.purse.counts or price is not None
-        most = self._worst(endpoint, size) if capped else Usage()
+        most = _worst(endpoint, server, size) if capped else Usage()
         dollars = cost(price, most) if price else 0.0
         worst = Amount(1, (most.input or 0) + (most.output or 0), dollars) if capped else _ONE
         self._begin(worst)
@@ -724,7 +768,7 @@ class Engine:
             longest_s = self._longest_s()
             async with asyncio.timeout(longest_s) if longest_s is not None else nullcontext():
                 reply = await call()
-            used = self._count(endpoint, reply, most, size)
+            used = self._count(endpoint, server, reply, most, size)
         except TimeoutError:
             used = worst
             return JudgeError(f"{CAPPED}: --calm-max-minutes {self.purse.caps.minutes:g}", billed=True)
@@ -747,7 +791,7 @@ class Engine:
 
     def _judge_server(self, endpoint: Endpoint, failures: list[JudgeError]) -> None:
         """Note a failed attempt, and give the server up if there is no more to hope for."""
-        health, last = self._health(endpoint), failures[-1]
+        health, last = self._known(endpoint).health, failures[-1]
         if last.fatal:
             self._lose(endpoint, str(last))
         elif health.failed(failures):
@@ -760,7 +804,7 @@ class Engine:
         health.check()
 
     def _lose(self, endpoint: Endpoint, why: str) -> None:
-        self._health(endpoint).lose(why)
+        self._known(endpoint).health.lose(why)
         self.broken = self.broken or why
 
     def _wait_s(self, failures: list[JudgeError], retries: int) -> float | None:
@@ -772,6 +816,13 @@ class Engine:
             return after_s * self._random.uniform(1.0, 1.1)  # not all at the same moment
         return min(self._first_wait_s * 2.0 ** (len(failures) - 1), MOST_BACKOFF_S) * self._random.uniform(0.75, 1.0)
 
+    def _pace(self, judge: Judge) -> Pace:
+        """Return what keeps the asks of a judge without endpoints within its limit."""
+        pace = self._paces.get(id(judge))
+        if pace is None:
+            pace = self._paces[id(judge)] = Pace(Limits(concurrency=getattr(judge, "concurrency", CONCURRENCY)))
+        return pace
+
     def _begin(self, worst: Amount) -> None:
         """Take a call, and the most that it can use, out of the caps before it is made."""
         if self._stopping:
@@ -780,15 +831,14 @@ class Engine:
         self.ledger.calls["made"] += 1
         self._in_flight += 1
 
-    def _count(self, endpoint: Endpoint, reply: Reply, worst: Usage, size: int) -> Amount:
+    def _count(self, endpoint: Endpoint, server: _Known, reply: Reply, worst: Usage, size: int) -> Amount:
         """Note what a call used, and return it; where the server does not say, the most that it can have used."""
-        used, ledger, price = reply.usage, self.ledger, self._price(endpoint)
+        used, ledger, price = reply.usage, self.ledger, server.price
         ledger.tokens["input"] += used.input or 0
         ledger.tokens["output"] += used.output or 0
-        observed = self._observed.setdefault(self._identity(endpoint), _Observed())
-        observed.output = max(observed.output, used.output or 0)
+        server.output = max(server.output, used.output or 0)
         if size:
-            observed.per_character = max(observed.per_character, (used.input or 0) / size)
+            server.per_character = max(server.per_character, (used.input or 0) / size)
         dollars = cost(price, used, worst) if price is not None else 0.0
         tokens = sum(known if known is not None else most or 0 for known, most in _pairs(used, worst))
         ledger.usd += dollars
@@ -799,35 +849,15 @@ class Engine:
             ledger.priced = False
         return Amount(1, tokens, dollars)
 
-    def _worst(self, endpoint: Endpoint, size: int) -> Usage:
-        """Return the most tokens that a call with a body of so many characters can take; 0: a greeting."""
-        seen = self._observed.get(self._identity(endpoint), _Observed())
-        put = tokens_in(size, max(0.5, MARGIN * seen.per_character)) if size else GREETING_TOKENS
-        return Usage(put, max(endpoint.max_tokens, int(MARGIN * seen.output)))
-
     def _say(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
 
-    def _price(self, endpoint: Endpoint) -> Price | None:
-        if not endpoint.live:
-            return None
-        identity = self._identity(endpoint)
-        if identity not in self._prices:
-            self._prices[identity] = price_of(endpoint)
-        return self._prices[identity]
 
-    def _pace(self, whose: str, limits: Limits) -> Pace:
-        pace = self._paces.get(whose)
-        if pace is None:
-            pace = self._paces[whose] = Pace(limits)
-        return pace
-
-    def _health(self, endpoint: Endpoint) -> Health:
-        health = self._healths.get(self._identity(endpoint))
-        if health is None:
-            health = self._healths[self._identity(endpoint)] = Health(endpoint.limits)
-        return health
+def _worst(endpoint: Endpoint, server: _Known, size: int) -> Usage:
+    """Return the most tokens that a call with a body of so many characters can take; 0: a greeting."""
+    put = tokens_in(size, max(0.5, MARGIN * server.per_character)) if size else GREETING_TOKENS
+    return Usage(put, max(endpoint.max_tokens, int(MARGIN * server.output)))
 
 
 def _pairs(used: Usage, worst: Usage) -> tuple[tuple[int | None, int | None], ...]:
@@ -881,8 +911,8 @@ class _RarelyCollected:
 class _Send:
     """`send` for one ask: remembers the calls that were made through it."""
 
-    def __init__(self, engine: Engine, ask: int) -> None:
-        self._engine, self._number = engine, ask
+    def __init__(self, engine: Engine, ask: int, *, patient: bool) -> None:
+        self._engine, self._number, self._patient = engine, ask, patient
         self.keys: list[bytes] = []
         self.used = False
 
@@ -892,6 +922,6 @@ class _Send:
 
     async def __call__(self, request: Request) -> Reply:
         self.used = True
-        key, reply = await self._engine.send(request, self._number)
+        key, reply = await self._engine.send(request, self._number, patient=self._patient)
         self.keys.append(key)
         return reply

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import TypeAlias
 
 from calm.caps import CAPPED
 from calm.case import TIE, Case, digest
@@ -43,13 +44,17 @@ class Design:
         return f"{self.clean}+{self.perturbed}"
 
 
+Drawn: TypeAlias = dict[tuple[int, int, bool], tuple[Sequence[Case], list[Case]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """
     What all probes of a run share.
 
     `looks_ahead`: while a look is decided, the questions of so many later ones are under way already. That saves time
-    and no money: they are paid even if the look decides.
+    and no money: they are paid even if the look decides. `drawn` holds cases as they were put in order, for the next
+    probe that asks about the same ones.
     """
 
     judge: Judge
@@ -59,6 +64,7 @@ class Setup:
     design: Design = Design()
     stopping: Stopping = Stopping.FIXED
     looks_ahead: int = 0
+    drawn: Drawn = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def family(self) -> Family:
@@ -88,7 +94,9 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Pair:
     """
-    A case as it is asked in both arms; `edited` is None for the clean arm alone.
+    A case as it is asked in both arms: `base` and `shown`, which is `edited` without what the judge must not know.
+
+    `edited` and `shown` are None for the clean arm alone.
 
     `judge` is asked in the perturbed arm and `control` in the other one, where its prompt was edited (else: None).
     """
@@ -96,6 +104,7 @@ class Pair:
     source: Case
     base: Case
     edited: Case | None
+    shown: Case | None
     variant: str
     channel: str
     hash: str
@@ -107,10 +116,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A case as it is put to a judge, by which variant of an edit, and what that changed."""
+    """A case as it is put to a judge, by which variant of an edit, and what that changed; `shown` is what it sees."""
 
     case: Case
     judge: Judge
+    shown: Case
     variant: str = ""
     changed: frozenset[str] = frozenset()
     hash: str = ""
@@ -267,15 +277,12 @@ def pair_up(
     setup: Setup, edit: AnyEdit | None, against: AnyEdit | None
 ) -> tuple[list[Pair], Counter[str], Counter[str]]:
     """Return the cases to ask, and the others counted by reason: excluded by design, or lost."""
-    judge = setup.judge
-    # the order of `datasets.sample`: looks are taken in it, so it may not be that of a file or of a test's own list
-    drawn = sorted(setup.cases, key=lambda case: digest("sample", setup.seed, case.id))
-    cases = [c if judge.as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
-    cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
+    judge, cases = setup.judge, _drawn(setup)
     excluded: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     if edit is None:
-        return [Pair(c, c, None, "", "", _identity(c), None, True) for c in cases], excluded, lost
+        plain = [(c, c.blind()) for c in cases]
+        return [Pair(c, shown, None, None, "", "", _identity(shown), None, True) for c, shown in plain], excluded, lost
     piloted = [c for c in cases if _wants_pilot(c, edit)]
     asked = setup.engine.ask(judge, [(c, 0) for c in piloted])
     pilots = {c.id: a.verdict for c, a in zip(piloted, asked, strict=True)}
@@ -286,12 +293,31 @@ def pair_up(
             lost[pilot.reason] += 1
             continue
         aimed = _aimed(case, edit, pilot)
-        found = aimed if isinstance(aimed, str) else _paired(setup, edit, against, aimed, pilot)
+        if isinstance(aimed, str):
+            excluded[aimed] += 1
+            continue
+        found = _paired(setup, edit, against, Put(aimed, judge, case.blind()), pilot)
         if isinstance(found, str):
             excluded[found] += 1
         else:
             pairs.append(found)
     return pairs, excluded, lost
+
+
+def _drawn(setup: Setup) -> list[Case]:
+    """
+    Return the cases in the order in which they are asked, each with an order of its answers.
+
+    It is the order of `datasets.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
+    """
+    as_given = setup.judge.as_given
+    key = id(setup.cases), setup.seed, as_given
+    if key not in setup.drawn:
+        drawn = sorted(setup.cases, key=lambda case: digest("sample", setup.seed, case.id))
+        cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
+        cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
+        setup.drawn[key] = setup.cases, cases  # the cases are kept: new ones could come to have their id
+    return setup.drawn[key][1]
 
 
 def _wants_pilot(case: Case, edit: AnyEdit) -> bool:
@@ -305,16 +331,14 @@ def _aimed(case: Case, edit: AnyEdit, pilot: Verdict | None) -> Case | str:
     """Return the case with the answer that the edit treats, or the reason why there is none."""
     if len(case.answers) == 1:
         return replace(case, target=case.answers[0].id)
+    if len(case.answers) == 2 and case.better not in (None, TIE) and edit.expects not in (Expects.TIE, Expects.WORSE):
+        return replace(case, target=next(a.id for a in case.answers if a.id != case.better))
     ids = sorted((a.id for a in case.answers), key=lambda i: digest("target", case.id, i))
     if edit.expects is Expects.TIE or (case.better == TIE and not isinstance(pilot, Ranking)):
         return replace(case, target=ids[0])
     best, worst = _ends(case, pilot)
-    if edit.expects is Expects.WORSE:
-        chosen = case.better if case.better not in (None, TIE) else best
-    elif len(case.answers) == 2 and case.better not in (None, TIE):
-        chosen = next(i for i in ids if i != case.better)
-    else:
-        chosen = worst
+    good = best if case.better in (None, TIE) else case.better
+    chosen = good if edit.expects is Expects.WORSE else worst
     if chosen is None:
         if pilot is not None and not readable(pilot):
             return "no gold label, and the pilot verdict could not be read"
@@ -335,8 +359,8 @@ def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, case: Case, pilot: Verdict | None) -> Pair | str:
-    base = Put(case, setup.judge)
+def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, base: Put, pilot: Verdict | None) -> Pair | str:
+    case = base.case
     if against is not None:
         control = _edited(setup, against, case, None)
         if isinstance(control, str):
@@ -348,16 +372,16 @@ def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, case: Case, pi
     room = edit.expects is not Expects.NOT_BETTER or _has_room(setup, case, found.case.target, pilot)
     channel = ", ".join(sorted(_CHANNEL.get(c, c) for c in found.changed))
     judges = [None if put.judge is setup.judge else put.judge for put in (found, base)]
-    return Pair(case, base.case, found.case, found.variant, channel, found.hash, pilot, room, *judges)
+    return Pair(case, base.shown, found.case, found.shown, found.variant, channel, found.hash, pilot, room, *judges)
 
 
-def _identity(case: Case, reworded: str = "") -> str:
+def _identity(shown: Case, reworded: str = "") -> str:
     """
-    Return what tells whether two runs asked about the same case, edited in the same way.
+    Return what tells whether two runs asked about the same case as a judge is shown it, edited in the same way.
 
     An edit of the prompt is told by its name: the prompt is the judge's, which may differ from run to run.
     """
-    content = case.blind().content()
+    content = shown.content()
     return digest(content, reworded)[:16] if reworded else digest(content)[:16]
 
 
@@ -379,7 +403,7 @@ def _edited(setup: Setup, edit: AnyEdit, case: Case, base: Put | None) -> Put | 
         found = _applied(setup, variant, case)
         if isinstance(found, str):
             reasons.append(found)
-        elif base is not None and found.judge.sees(found.case.blind()) == base.judge.sees(base.case.blind()):
+        elif base is not None and found.judge.sees(found.shown) == base.judge.sees(base.shown):
             reasons.append(f"the judge is shown no {' or '.join(sorted(_NOUN.get(c, c) for c in found.changed))}")
         else:
             return found
@@ -400,7 +424,8 @@ def _rewritten(setup: Setup, variant: Edit, case: Case) -> Put | str:
         return "would change the truth of a criterion"
     if (why := refusal(variant, case, edited)) is not None:
         return f"refused: {why.partition(':')[0]}"  # what was measured differs from case to case
-    return Put(edited, setup.judge, variant.label, _changed(case, edited), _identity(edited))
+    shown = edited.blind()
+    return Put(edited, setup.judge, shown, variant.label, _changed(case, edited), _identity(shown))
 
 
 def _reworded(setup: Setup, variant: PromptEdit, case: Case) -> Put | str:
@@ -413,8 +438,9 @@ def _reworded(setup: Setup, variant: PromptEdit, case: Case) -> Put | str:
     edited = variant.apply(prompt, case, setup.seed)
     if edited is None:
         return _APPLIES_NOT
-    other = judge.with_prompt(edited)
-    return Put(case, other, variant.label, frozenset({"prompt"}), _identity(case, f"prompt {variant.label}"))
+    other, shown = judge.with_prompt(edited), case.blind()
+    identity = _identity(shown, f"prompt {variant.label}")
+    return Put(case, other, shown, variant.label, frozenset({"prompt"}), identity)
 
 
 def _refuse(variant: Edit, case: Case, edited: Case) -> None:
@@ -431,6 +457,7 @@ def _refuse(variant: Edit, case: Case, edited: Case) -> None:
 
 _APPLIES_NOT = "does not apply"
 _HIDDEN = ("target", "damaged", "hit", "better", "scores", "met")
+_SHOWN = tuple(f.name for f in fields(Case) if f.name not in _HIDDEN)
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
 _NOUN = {
     "bylines": "labels",
@@ -443,8 +470,7 @@ _NOUN = {
 
 def _changed(before: Case, after: Case) -> frozenset[str]:
     """Return the names of what differs, but for what no judge is shown."""
-    names = (f.name for f in fields(Case) if f.name not in _HIDDEN)
-    changed = {name for name in names if getattr(before, name) != getattr(after, name)}
+    changed = {name for name in _SHOWN if getattr(before, name) != getattr(after, name)}
     if "answers" in changed and [(a.id, a.text) for a in before.answers] == [(a.id, a.text) for a in after.answers]:
         changed = changed - {"answers"} | {"history"}
     return frozenset(changed - {"order"} if changed - {"order"} else changed)
@@ -525,12 +551,12 @@ class _Arms:
         return asks if pair.edited is not None else 0
 
     def _question(self, pair: Pair, number: int) -> tuple[Case, int]:
-        edited = pair.edited
-        assert edited is not None
+        shown = pair.shown
+        assert shown is not None
         if not self._both_orders:
-            return edited, number
+            return shown, number
         turned = number % 2 == 0
-        case = edited.arranged(_slots(edited)[::-1]) if turned else edited
+        case = shown.arranged(_slots(shown)[::-1]) if turned else shown
         return case, (number + 1) // 2
 
     def _row(self, pair: Pair, clean: list[Asked], perturbed: list[Asked]) -> Trial | str:
@@ -573,7 +599,7 @@ class _Arms:
         store = self._setup.engine.store
         prompts: dict[str, tuple[Mapping[str, str], ...]] = {}
         clean, perturbed = self._asked[pair.source.id]
-        shown = {"clean": pair.base, "perturbed": pair.edited or pair.base}
+        shown = {"clean": pair.base, "perturbed": pair.shown or pair.base}
         return CaseTexts(
             case=pair.source.id,
             hash=pair.hash,

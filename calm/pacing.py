@@ -36,6 +36,7 @@ class Pace:
     """
 
     def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self.width = self._most = limits.concurrency
         self._held = self._answered = 0
         self._cut_s = float("-inf")

@@ -362,7 +362,7 @@ class _Surveyor:
             bases = renderer.prompts([pair.base for pair in pairs], [pair.control for pair in pairs])
             units += [Unit(case.id, CLEAN, (p,), sampled, one.against is None) for case, p in bases]
         if edit is not None:
-            edits = [pair.edited or pair.base for pair in pairs]
+            edits = [pair.shown or pair.base for pair in pairs]
             orders = (
                 [edits, [_turned(case) for case in edits]] if by_itself and edit.expects is Expects.WORSE else [edits]
             )

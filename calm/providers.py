@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary
 from calm.conformance import token_fault
 from calm.errors import ConfigError, JudgeError
 from calm.templates import Message
-from calm.wire import Json, Limits, Price, Reply, Token, Usage
+from calm.wire import Json, Limits, Price, Reply, Sent, Token, Usage
 
 if TYPE_CHECKING:
     import aiohttp
@@ -563,7 +563,7 @@ class _Line:
         """Send a body once; what is no success is raised as the SDK raises it."""
         async with self._session.post(
             drawn.url,
-            data=json.dumps(body, separators=(",", ":")).encode(),
+            data=(body if isinstance(body, Sent) else Sent(body)).text.encode(),
             headers=drawn.headers,
             allow_redirects=False,  # else a header from a variable could reach another host
             proxy=self._proxy,

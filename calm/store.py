@@ -79,10 +79,10 @@ class Kept:
     reply: Reply
 
 
-def written(prompt: tuple[Message, ...], body: Mapping[str, Json]) -> str:
-    """Return a prompt and a body as they are stored."""
-    text = json.dumps({"prompt": [[m.role, m.text] for m in prompt], "body": body}, ensure_ascii=False)
-    return _storable(text)
+def written(prompt: tuple[Message, ...], body: str) -> str:
+    """Return a prompt and a body, which is JSON, as they are stored."""
+    messages = json.dumps([[m.role, m.text] for m in prompt], ensure_ascii=False)
+    return _storable(f'{{"prompt": {messages}, "body": {body}}}')
 
 
 class Store:
@@ -136,7 +136,7 @@ class Store:
 
     def put(self, key: bytes, prompt: tuple[Message, ...], body: Mapping[str, Json], reply: Reply) -> Reply:
         """Store an answered call and return the reply that now stands: the first one, if another process was faster."""
-        return self.put_all([Kept(key, written(prompt, body), reply)])[0]
+        return self.put_all([Kept(key, written(prompt, json.dumps(body)), reply)])[0]
 
     def put_all(self, answered: Sequence[Kept]) -> list[Reply]:
         """Store answered calls, all or none of them, and return the replies that now stand."""

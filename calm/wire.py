@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
@@ -11,6 +12,8 @@ from calm.templates import Message, Prompt
 from calm.verdict import Scale, Task, Verdict
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,21 @@ class Request:
     endpoint: Endpoint
     prompt: tuple[Message, ...]
     body: Mapping[str, Json] = field(default_factory=dict)
+
+
+class Sent(dict[str, Json]):
+    """
+    The body of a request with `text`, its JSON as it is sent.
+
+    It is written once for what a body is asked: its key in the record, its size, and the bytes on the wire. Names stand
+    in the order in which they were given, since models fill a schema in that order.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, body: Mapping[str, Json]) -> None:
+        super().__init__(body)
+        self.text = _COMPACT.encode(body)
 
 
 class Send(Protocol):

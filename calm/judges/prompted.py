@@ -63,6 +63,11 @@ class Prompted:
         return (self.server,)
 
     @property
+    def patient(self) -> bool:
+        """It waits for every reply that it asks for; nothing here calls one off."""
+        return True
+
+    @property
     def parameters(self) -> dict[str, Json]:
         """What is sent with every prompt: sampling, limits, the shape of the reply."""
         return {k: v for k, v in self._body(()).items() if k not in _NO_PARAMETERS}

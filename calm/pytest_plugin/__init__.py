@@ -6,7 +6,7 @@ It is loaded in every pytest run of its environment, so nothing but pytest is im
 
 from __future__ import annotations
 
-import json
+import gc
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calm.pytest_plugin import options
-from calm.pytest_plugin.collector import Collector
+from calm.pytest_plugin.collector import Collector, Record
 from calm.pytest_plugin.options import (
     asked,
     case_files,
@@ -252,7 +252,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         veil_findings(made)
     from dataclasses import replace
 
-    from calm.audit import finding_to_json, texts_to_json
     from calm.claims import Outcome
     from calm.wording import value
 
@@ -281,16 +280,20 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1], f"NOT_TESTED: {why}")
         kind = Outcome.NOT_TESTED.value
-    record = {
-        "node": item.nodeid,
-        "subject": item.stash[SUBJECT] if made.proofs or findings else None,
-        "findings": [finding_to_json(f) for f in findings],
-        "texts": [] if veiled else [texts_to_json(t) for t in made.texts],
-        "seconds": made.seconds,
-        "asks": [made.asked, made.planned],
-        "extras": made.extras,
-    }
-    report.calm = {"kind": kind, "record": json.dumps(record)}  # as ASCII: xdist cannot carry every text
+    record = Record(
+        node=item.nodeid,
+        subject=item.stash[SUBJECT] if made.proofs or findings else None,
+        findings=findings,
+        texts=[] if veiled else made.texts,
+        seconds=made.seconds,
+        asks=[made.asked, made.planned],
+        extras=made.extras,
+    )
+    if is_worker(item.config):
+        report.calm = {"kind": kind, "record": record.to_json()}
+    else:  # in one process nothing need be written down and read again
+        item.config.stash[SESSION].records[item.nodeid] = record
+        report.calm = {"kind": kind}
     return report
 
 
@@ -326,8 +329,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the engine."""
     session = config.stash.get(SESSION, None)
-    if session is not None and session.engine is not None:
-        session.engine.close()
-        session.engine = None
-        if session.scratch is not None:
-            session.scratch.cleanup()
+    if session is None or session.engine is None:
+        return
+    session.engine.close()
+    session.engine = None
+    if session.scratch is not None:
+        session.scratch.cleanup()
+    gc.collect()
+    gc.freeze()  # pytest and the interpreter collect six times from here on, and what a run leaves is large and alive

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import get_terminal_size
@@ -16,13 +17,45 @@ from calm.pytest_plugin.options import OUTPUTS, design_of, flag, option, seed_of
 from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
 
 if TYPE_CHECKING:
-    from calm.audit import Audit
+    from calm.audit import Audit, Finding
+    from calm.texts import CaseTexts
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
-"""More asks than this of one case and arm are a slip of the keyboard."""
 POOLED = "baseline/worsening"
 MOST_NAMED = 20
 """How many tests that did not run are named; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a test with a probe found, and what that took."""
+
+    node: str
+    subject: dict[str, Any] | None
+    findings: Sequence[Finding]
+    texts: Sequence[CaseTexts]
+    seconds: dict[str, float]
+    asks: list[int]
+    """Asks that were needed, and that all cases would have needed before any top-up."""
+    extras: dict[str, Any]
+
+    def to_json(self) -> str:
+        """Return it as ASCII: xdist cannot carry every text."""
+        from calm.audit import finding_to_json, texts_to_json
+
+        body = {name: getattr(self, name) for name in ("node", "subject", "seconds", "asks", "extras")}
+        body["findings"] = [finding_to_json(one) for one in self.findings]
+        body["texts"] = [texts_to_json(one) for one in self.texts]
+        return json.dumps(body)
+
+    @classmethod
+    def from_json(cls, text: str) -> Record:
+        """Return what `to_json` wrote."""
+        from calm.audit import finding_from_json, texts_from_json
+
+        body = json.loads(text)
+        findings = [finding_from_json(one) for one in body.pop("findings")]
+        return cls(findings=findings, texts=[texts_from_json(one) for one in body.pop("texts")], **body)
 
 
 class Collector:
@@ -30,8 +63,8 @@ class Collector:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.findings: dict[str, dict[str, Any]] = {}
-        self.texts: dict[tuple[str, str], dict[str, Any]] = {}
+        self.findings: dict[str, Finding] = {}
+        self.texts: dict[tuple[str, str], CaseTexts] = {}
         self.seconds: dict[str, float] = {}
         self.asks: dict[str, list[int]] = {}
         self.extras: dict[str, Any] = {}
@@ -43,6 +76,7 @@ class Collector:
         self.problems: list[str] = []
         self.collected: dict[str, None] = {}
         self.begun: set[str] = set()
+        self.decided: Audit | None = None
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which tests with a probe are to run."""
@@ -58,26 +92,29 @@ class Collector:
         self.begun.add(report.nodeid)
         came = getattr(report, "calm", {})
         self.misconfigured |= came.get("misconfigured", False)
-        if "record" not in came:
+        if "record" in came:
+            record = Record.from_json(came["record"])
+        elif report.when == "call" and report.nodeid in (here := self.config.stash[SESSION].records):
+            record = here.pop(report.nodeid)
+        else:
             return
-        record = json.loads(came["record"])
-        node = record["node"]
-        if record["subject"]:
-            self.subjects[node] = record["subject"]
-        mine: dict[str, dict[str, Any]] = {}
-        for finding in record["findings"]:
-            key = finding["key"]
+        node = record.node
+        if record.subject:
+            self.subjects[node] = record.subject
+        mine: dict[str, Finding] = {}
+        for finding in record.findings:
+            key = finding.key
             before = self.findings.get(key, finding)
-            added = finding["measure"] == "unreadable_gain"  # by the engine, beside each claim about a gain
-            if before["node"] != node and not (added and _but_for_node(before) == _but_for_node(finding)):
-                self.twice.append(f"two findings with one key: {key}, by {before['node']} and by {node}")
+            added = finding.measure == "unreadable_gain"  # by the engine, beside each claim about a gain
+            if before.node != node and not (added and replace(before, node=node) == finding):
+                self.twice.append(f"two findings with one key: {key}, by {before.node} and by {node}")
             if mine.setdefault(key, finding) != finding:
                 self.twice.append(f"two findings with one key: {key}, both by {node}")
             self.findings[key] = finding
-        self.texts |= {(t["case"], t["hash"]): t for t in record["texts"]}
-        self.seconds |= record["seconds"]
-        self.asks[node] = record["asks"]
-        self.extras |= record.get("extras", {})
+        self.texts |= {(t.case, t.hash): t for t in record.texts}
+        self.seconds |= record.seconds
+        self.asks[node] = record.asks
+        self.extras |= record.extras
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -94,7 +131,7 @@ class Collector:
         if self.interrupted and begun and not self.subjects:  # nothing was decided yet, and the record says so
             self.subjects[""] = begun[0][2]
         if self.subjects:
-            audit = self.audit()
+            audit = self.decided = self.audit()
             self._write(audit)
             ok = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
             if exitstatus in ok and not self._green(audit):
@@ -117,7 +154,7 @@ class Collector:
     def audit(self) -> Audit:
         """Return the record of the run."""
         from calm import __version__
-        from calm.audit import Audit, JudgeRecord, Run, finding_from_json, texts_from_json
+        from calm.audit import Audit, JudgeRecord, Run
 
         figures = [f for f in (figures_of(self.config), *self.workers) if f]
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
@@ -151,9 +188,9 @@ class Collector:
             seed=seed_of(self.config),
             repeats=subject.get("repeats", str(design_of(self.config))),
             stopping=str(stopping_of(self.config)),
-            findings=tuple(finding_from_json(self.findings[k]) for k in sorted(self.findings)),
+            findings=tuple(self.findings[k] for k in sorted(self.findings)),
             run=run,
-            texts=tuple(texts_from_json(self.texts[k]) for k in sorted(self.texts)),
+            texts=tuple(self.texts[k] for k in sorted(self.texts)),
             extras={k: self.extras[k] for k in sorted(self.extras)},
         )
         audit = self._held_against(baseline_of(self.config), audit)
@@ -175,8 +212,6 @@ class Collector:
         """Return the record with what got worse since the baseline, if there is one."""
         if baseline is None:
             return audit
-        from dataclasses import replace
-
         from calm.baseline import MARGIN, against, recalled
         from calm.errors import ConfigError
 
@@ -237,7 +272,7 @@ class Collector:
         from calm.claims import Outcome
         from calm.wording import bill, headline, line, lines
 
-        audit = self.audit()
+        audit = self.decided or self.audit()
         out = terminalreporter
         width = get_terminal_size().columns if out.isatty else 0
 
@@ -261,10 +296,6 @@ class Collector:
         say(bill(audit))
         for text in self.written:
             say(text)
-
-
-def _but_for_node(finding: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in finding.items() if name != "node"}
 
 
 def _write_results(audit: Audit, path: Path, config: pytest.Config) -> None:

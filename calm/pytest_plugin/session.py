@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     from calm.case import Case
     from calm.crossing import Member, Wanted
     from calm.engine import Engine
-    from calm.experiment import Design, Setup
+    from calm.experiment import Design, Drawn, Setup
     from calm.gatefile import Gate
     from calm.lookahead import Ahead
     from calm.probe import Probe  # noqa: F401 - named in a stash key below
+    from calm.pytest_plugin.collector import Record
     from calm.wire import Judge
 
 
@@ -64,6 +65,10 @@ class Session:
     tracing: bool = False
     said: set[str] = field(default_factory=set)
     peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
+    sampled: dict[int, tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=dict)
+    drawn: Drawn = field(default_factory=dict)
+    records: dict[str, Record] = field(default_factory=dict)
+    """What tests of this process found, until their reports are read."""
 
 
 SESSION = pytest.StashKey[Session]()
@@ -249,10 +254,15 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
             "make one with calm.datasets.read_cases(path)"
         )
     engine_of(config).greet(judge)
-    chosen = tuple(datasets.sample(cases, sample_of(config), seed_of(config)))
+    session = config.stash[SESSION]
+    found = session.sampled.get(id(cases))
+    if found is None:
+        chosen = tuple(datasets.sample(cases, sample_of(config), seed_of(config)))
+        found = session.sampled[id(cases)] = cases, chosen  # the cases are kept: new ones could come to have their id
     design = asks or design_for(config, judge)
     ahead = looks_ahead_of(config)
-    return Setup(judge, chosen, engine_of(config), seed_of(config), design, stopping_of(config), ahead)
+    made = engine_of(config), seed_of(config), design, stopping_of(config), ahead
+    return Setup(judge, found[1], *made, session.drawn)
 
 
 def asks_of(item: pytest.Item) -> Design | None:
