@@ -13,6 +13,8 @@ MOST: Final = 32
 """So many replies are committed at once."""
 LONGEST_S: Final = 0.01
 """A reply waits no longer than this for others to be committed with."""
+REST: Final = 20.0
+"""After a commit so many times as long as it took passes before the next: a fast file is written to more often."""
 POLL_S: Final = 0.05
 ROUNDS: Final = 20
 """A call that another process makes is looked for every `POLL_S` seconds; after so many looks its lease is tried."""
@@ -30,7 +32,7 @@ class Clerk:
         self._claims: list[tuple[bytes, asyncio.Future[bool]]] = []
         self._replies: list[tuple[Kept, asyncio.Future[Reply]]] = []
         self._timer: asyncio.Handle | None = None
-        self._committed = 0.0
+        self._next = 0.0
         self._awaited: dict[asyncio.Future[Reply | None], tuple[bytes, int]] = {}
         self._looking: asyncio.TimerHandle | None = None
 
@@ -63,15 +65,19 @@ class Clerk:
         for (_, future), mine in zip(claims, found, strict=True):
             future.set_result(mine)
 
-    async def keep(self, answered: Kept) -> Reply:
-        """Commit an answered call and return the reply that now stands; it is committed even if nobody waits."""
+    async def keep(self, answered: Kept, *, more: bool = False) -> Reply:
+        """
+        Commit an answered call and return the reply that now stands; it is committed even if nobody waits.
+
+        With `more` calls under way it waits for their replies for a moment, to be committed with them.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Reply] = loop.create_future()
         self._replies.append((answered, future))
         if len(self._replies) >= MOST:
             self.commit()
         elif self._timer is None:
-            wait_s = self._committed + LONGEST_S - monotonic()
+            wait_s = self._next - monotonic() if more else 0.0
             self._timer = loop.call_later(wait_s, self.commit) if wait_s > 0 else loop.call_soon(self.commit)
         return await future
 
@@ -83,6 +89,7 @@ class Clerk:
         replies, self._replies = self._replies, []
         if not replies:
             return
+        began = monotonic()
         try:
             standing = self._store.put_all([answered for answered, _ in replies])
         except Exception as error:  # noqa: BLE001 - whoever waits is told
@@ -91,7 +98,8 @@ class Clerk:
                     future.set_exception(error)
             return
         finally:
-            self._committed = monotonic()
+            ended = monotonic()
+            self._next = ended + min(LONGEST_S, REST * (ended - began))
         for (_, future), reply in zip(replies, standing, strict=True):
             if not future.done():
                 future.set_result(reply)

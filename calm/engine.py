@@ -590,7 +590,7 @@ class Engine:
             reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
             said = json.dumps({"code": code(verdict), "reason": reason})
             self.ledger.answered(key)
-            await self._clerk.keep(Kept(key, written((), "{}"), Reply(said)))
+            await self._clerk.keep(Kept(key, written((), "{}"), Reply(said)), more=self._in_flight > 0)
         elif key is not None:
             self.store.release(key)
         return Asked(verdict, tuple(send.keys))
@@ -715,7 +715,7 @@ class Engine:
             self._lose(endpoint, why)
             raise JudgeError(why, fatal=True)
         self.ledger.answered(key)
-        return await self._clerk.keep(Kept(key, known.stored, reply))
+        return await self._clerk.keep(Kept(key, known.stored, reply), more=self._in_flight > 0)
 
     async def _tried(
         self, endpoint: Endpoint, call: Callable[[], Awaitable[Reply]], size: int, tokens: int, retries: int
