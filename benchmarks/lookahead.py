@@ -167,7 +167,7 @@ def run(way: Way, folder: Path, cases: Path, count: int) -> tuple[float, list[An
     done = subprocess.run(
         [*command, *given, *outputs, *way.options],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"},
+        env=environment(ROOT, folder),
         capture_output=True,
         text=True,
         check=False,
@@ -181,11 +181,16 @@ def run(way: Way, folder: Path, cases: Path, count: int) -> tuple[float, list[An
     return seconds, answers, json.dumps(found, sort_keys=True)
 
 
+def environment(*folders: Path) -> dict[str, str]:
+    """Return the environment of a run that imports from some folders, and as usual with bytecode that is kept."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders)), "PYTHONDONTWRITEBYTECODE": ""}
+
+
 def start_s(folder: Path) -> float:
     """Return what pytest and the plugin take to start and to end with one probe of one case, answered at once."""
     (folder / "test_start.py").write_text('def test_start(probe):\n    """Take the fixture alone."""\n')
     where = ["-c", os.devnull, f"--rootdir={folder}", "--import-mode=importlib", "-p", "no:cacheprovider"]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    env = environment(ROOT)
     began = perf_counter()
     command = [sys.executable, "-m", "pytest", "-q", *where, "test_start.py", "--calm-judge=lexical"]
     subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)
@@ -204,7 +209,7 @@ def main() -> None:
         folder = Path(name)
         cases = folder / "cases.jsonl"
         made = ["cases", "generate", "--task", "pairwise", "--count", str(given.cases), "--seed", "1", "-o", str(cases)]
-        env = os.environ | {"PYTHONPATH": str(ROOT)}
+        env = environment(ROOT)
         subprocess.run([sys.executable, "-m", "calm", *made], check=True, env=env, stdout=subprocess.DEVNULL)
         slow = SLOW.format(median_s=given.median_ms / 1000, sigma=SIGMA, log=str(folder / "asked.jsonl"))
         (folder / "slow.py").write_text(slow)

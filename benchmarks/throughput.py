@@ -6,8 +6,9 @@ The same judgments through this engine, through nothing at all and through other
 Starts a judge server of our own on loopback (`stub/stub.c`: answers after 50 ms; needs a C compiler), and runs each
 tool as a whole process on one processor, the server on another. Rounds take all tools in turn, so that a busy machine
 is busy for all of them; the table gives the medians, and their ratios are of one round. With `--peers` the other tools
-are installed in FOLDER, each in an environment of its own, and run on 1,000 judgments with 100 in flight, as is this
-engine. `--large` adds 100,000 judgments, asked and then all cached.
+are installed in FOLDER, each in an environment of its own, and run on 1,000 and on 3,000 judgments with 100 in flight,
+as is this engine: what the 2,000 more took is what a tool sustains, without its start and end. `--large` adds 100,000
+judgments, asked and then all cached.
 """
 
 import argparse
@@ -36,7 +37,9 @@ PEERS = {
     "deepeval": ["deepeval"],
     "promptfoo": [],
 }
-SMALL, SMALL_IN_FLIGHT = 1000, 100
+OTHERS = ("anyio", "hypothesispytest", "xdist", "xdist.looponfail")
+"""Plugins that are in an environment for development and in no user's: Hypothesis alone takes half a second."""
+SMALL, LONGER, SMALL_IN_FLIGHT = 1000, 3000, 100
 LONGEST_S = 900
 JUDGE = """[judge]
 name = "stub"
@@ -137,8 +140,8 @@ def memory_mb(used: resource.struct_rusage) -> float:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a run: with this checkout."""
-    return os.environ | {"PYTHONPATH": str(ROOT)}
+    """Return the environment of a run: with this checkout, and as usual with bytecode that is kept."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def gate(name: str, load: Load, cache: Path | None = None) -> Entrant:
@@ -151,6 +154,7 @@ def gate(name: str, load: Load, cache: Path | None = None) -> Entrant:
 
     def command(folder: Path) -> list[str]:
         where = ["-c", os.devnull, f"--rootdir={folder}", "--import-mode=importlib", "-p", "no:cacheprovider"]
+        where += [part for name in OTHERS for part in ("-p", f"no:{name}")]
         outputs = [f"--calm-results={folder / 'results.json'}", f"--calm-report={folder / 'report.html'}"]
         return [
             *(sys.executable, "-m", "pytest", "-q", *where, str(HERE / "gate" / "test_load.py")),
@@ -172,8 +176,8 @@ def bare(name: str, load: Load, cache: Path | None = None) -> Entrant:
     return Entrant(name, load.judgments, command)
 
 
-def peer(name: str, home: Path, prompts: Path, url: str) -> Entrant | None:
-    """Return another tool, installed in a folder of its own; None if it does not install."""
+def peer(name: str, home: Path, prompts: Path, url: str) -> list[Entrant]:
+    """Return another tool, installed in a folder of its own, with few judgments and more; nothing if it cannot be."""
     folder = home / name
     try:
         if name == "promptfoo":
@@ -189,10 +193,32 @@ def peer(name: str, home: Path, prompts: Path, url: str) -> Entrant | None:
                 subprocess.run([python, "-m", "pip", "install", "-q", *PEERS[name]], check=True, timeout=LONGEST_S)
     except (OSError, subprocess.SubprocessError) as error:
         print(f"{name}: does not install: {error}", file=sys.stderr)
-        return None
+        return []
     script = str(HERE / "peers" / f"{name.removesuffix('-ai').replace('-', '_')}_peer.py")
-    given = [script, str(prompts), str(SMALL), str(SMALL_IN_FLIGHT), url, *more]
-    return Entrant(name, SMALL, lambda _: [python, *given])
+
+    def entrant(count: int) -> Entrant:
+        given = [script, str(prompts), str(count), str(SMALL_IN_FLIGHT), url, *more]
+        return Entrant(_sized(name, count), count, lambda _: [python, *given])
+
+    return [entrant(SMALL), entrant(LONGER)]
+
+
+def _sized(name: str, count: int) -> str:
+    return name if count == SMALL else f"{name}, {count:,}"
+
+
+def sustained(names: Sequence[str], found: dict[str, list[Run]], ours: str) -> str:
+    """Return what each tool makes of judgments without its start and end: the difference of two sizes."""
+    lines = ["| sustained | a second | CPU ms each | calm is faster by |", "|---|---|---|---|"]
+    rates = {}
+    for name in names:
+        pairs = list(zip(found.get(name, []), found.get(_sized(name, LONGER), []), strict=False))
+        if pairs:
+            more, mid = LONGER - SMALL, statistics.median
+            rates[name] = mid(more / (b.wall_s - a.wall_s) for a, b in pairs), mid(b.cpu_s - a.cpu_s for a, b in pairs)
+    for name, (rate, cpu_s) in rates.items():
+        lines.append(f"| {name} | {rate:.0f} | {1000 * cpu_s / (LONGER - SMALL):.3f} | {rates[ours][0] / rate:.1f} |")
+    return "\n".join(lines)
 
 
 def rounds(entrants: Sequence[Entrant], count: int, url_of: Callable[[Entrant], str]) -> dict[str, list[Run]]:
@@ -300,12 +326,18 @@ def main() -> None:
                 third = [bare("bare, 100,000", load), asked, gate("calm, 100,000, all cached", load, kept)]
                 print(table(third, rounds(third, 1, lambda _: url), "bare, 100,000"), "\n", sep="")
             if given.peers:
-                small = Load(write_cases(folder, SMALL), SMALL, SMALL_IN_FLIGHT, url)
-                prompts = write_prompts(small.cases, folder / "prompts.jsonl")
-                found = [peer(name, given.peers.resolve(), prompts, url_for(name, url, json_url)) for name in PEERS]
-                second = [bare("bare", small), gate("calm", small), *(one for one in found if one)]
-                runs = rounds(second, given.rounds, lambda one: url_for(one.name, url, json_url))
-                print(table(second, runs, "calm"))
+                longer = write_cases(folder, LONGER // ASKS_A_CASE)
+                prompts = write_prompts(write_cases(folder, LONGER // 2), folder / "prompts.jsonl")
+                second = [
+                    make(_sized(name, count), Load(longer, count, SMALL_IN_FLIGHT, url))
+                    for name, make in (("bare", bare), ("calm", gate))
+                    for count in (SMALL, LONGER)
+                ]
+                for tool in PEERS:
+                    second += peer(tool, given.peers.resolve(), prompts, url_for(tool, url, json_url))
+                runs = rounds(second, given.rounds, lambda one: url_for(one.name.split(",")[0], url, json_url))
+                print(table(second, runs, "calm"), "\n", sep="")
+                print(sustained(["bare", "calm", *PEERS], runs, "calm"))
 
 
 def url_for(name: str, url: str, json_url: str) -> str:

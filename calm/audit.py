@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -452,8 +452,13 @@ def _plain(value: object) -> Json:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    names = [f.name for f in fields(value)]  # type: ignore[arg-type]  # everything else in a record is a dataclass
-    return {name: _plain(getattr(value, name)) for name in names}
+    kind: type = type(value)  # everything else in a record is a dataclass
+    return {name: _plain(getattr(value, name)) for name in _names(kind)}
+
+
+@cache
+def _names(record: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(record))
 
 
 def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
@@ -462,7 +467,7 @@ def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
 
     Without `texts` none are written, and those of an earlier run in this place are removed: they belong to no record.
     """
-    write_whole(path, _laid_out(audit.to_json()))
+    write_whole(path, _laid_out(audit))
     if not texts:
         texts_path(path).unlink(missing_ok=True)
         return
@@ -470,23 +475,31 @@ def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
     write_whole(texts_path(path), lines)
 
 
-def _laid_out(data: Mapping[str, Json]) -> Iterator[str]:
-    """Give results as text, a line for each entry and each trial: laid out more finely, many trials take seconds."""
+def _laid_out(audit: Audit) -> Iterator[str]:
+    """
+    Give results as text, a line for each entry and each trial.
+
+    Laid out more finely, many trials take seconds; turned into plain data all at once, they fill the memory.
+    """
     yield "{"
-    for number, (name, value) in enumerate(data.items()):
+    for number, (name, value) in enumerate(replace(audit, findings=()).to_json().items()):
         yield f"{',' if number else ''}\n {_text(name)}: "
-        if name == "findings" and isinstance(value, list) and value:
-            yield from _lines((_finding_text(one) for one in value), " ")
+        if name == "findings" and audit.findings:
+            yield from _lines(map(_finding_text, audit.findings), " ")
+        elif name == "outcome":
+            yield _text(audit.outcome.value)
         else:
             yield _text(value)
     yield "\n}\n"
 
 
-def _finding_text(finding: Json) -> str:
-    if not isinstance(finding, dict) or not isinstance(trials := finding.get("trials"), list) or not trials:
-        return _text(finding)
-    entries = [f"{_text(name)}: {_text(value)}" for name, value in finding.items() if name != "trials"]
-    return "".join(["{", ", ".join(entries), ', "trials": ', *_lines(map(_text, trials), "  "), "}"])
+def _finding_text(finding: Finding) -> str:
+    data = finding_to_json(replace(finding, trials=()))
+    if not finding.trials:
+        return _text(data)
+    entries = [f"{_text(name)}: {_text(value)}" for name, value in data.items() if name != "trials"]
+    lines = _lines((_text(_plain(trial)) for trial in finding.trials), "  ")
+    return "".join(["{", ", ".join(entries), ', "trials": ', *lines, "}"])
 
 
 def _lines(texts: Iterable[str], indent: str) -> Iterator[str]:

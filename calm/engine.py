@@ -181,21 +181,25 @@ class Foresight:
     over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class _Print:
     """
     A request with what follows from it.
 
-    That is its body as it is sent, the digest of its key up to the repeat index, how it is stored, and its size and its
-    prompt's in characters.
+    That is its body as it is sent, the digest of its key up to the repeat index, and its size and its prompt's in
+    characters.
     """
 
     request: Request
     sent: Sent
     key: _Digest
-    stored: str
     size: int
     shown: int
+
+    @cached_property
+    def stored(self) -> str:
+        """How it is stored, once it is answered."""
+        return written(self.request.prompt, self.sent.text)
 
 
 @dataclass(eq=False)
@@ -434,7 +438,7 @@ class Engine:
                 await asyncio.sleep(0)
             if (id(judge), id(case)) not in shown:
                 blind = case.blind()
-                content = bytes.fromhex(digest(self._name(judge), blind.content()))
+                content = bytes.fromhex(digest(self._name(judge), blind.content()))[:KEY_BYTES]
                 shown[id(judge), id(case)] = content, blind
             content, blind = shown[id(judge), id(case)]
             key = content + ask.to_bytes(4)
@@ -679,7 +683,6 @@ class Engine:
                 request,
                 sent,
                 sha256(f"{whose[:-1]},{sent.text}".encode()),
-                written(request.prompt, sent.text),
                 max(len(sent.text), shown),
                 shown,
             )

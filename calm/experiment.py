@@ -94,16 +94,15 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Pair:
     """
-    A case as it is asked in both arms: `base` and `shown`, which is `edited` without what the judge must not know.
+    A case as it is asked in both arms: `base`, and after the edit `shown`, which is None for the clean arm alone.
 
-    `edited` and `shown` are None for the clean arm alone.
+    `target`, `damaged` and `hit` are what the experiment knows of the edited case and the judge must not.
 
     `judge` is asked in the perturbed arm and `control` in the other one, where its prompt was edited (else: None).
     """
 
     source: Case
     base: Case
-    edited: Case | None
     shown: Case | None
     variant: str
     channel: str
@@ -112,6 +111,9 @@ class Pair:
     room: bool
     judge: Judge | None = None
     control: Judge | None = None
+    target: str | None = None
+    damaged: str | None = None
+    hit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +284,7 @@ def pair_up(
     lost: Counter[str] = Counter()
     if edit is None:
         plain = [(c, c.blind()) for c in cases]
-        return [Pair(c, shown, None, None, "", "", _identity(shown), None, True) for c, shown in plain], excluded, lost
+        return [Pair(c, shown, None, "", "", _identity(shown), None, True) for c, shown in plain], excluded, lost
     piloted = [c for c in cases if _wants_pilot(c, edit)]
     asked = setup.engine.ask(judge, [(c, 0) for c in piloted])
     pilots = {c.id: a.verdict for c, a in zip(piloted, asked, strict=True)}
@@ -360,7 +362,7 @@ def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
 
 
 def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, base: Put, pilot: Verdict | None) -> Pair | str:
-    case = base.case
+    case, source = base.case, base.shown
     if against is not None:
         control = _edited(setup, against, case, None)
         if isinstance(control, str):
@@ -371,8 +373,9 @@ def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, base: Put, pil
         return found
     room = edit.expects is not Expects.NOT_BETTER or _has_room(setup, case, found.case.target, pilot)
     channel = ", ".join(sorted(_CHANNEL.get(c, c) for c in found.changed))
-    judges = [None if put.judge is setup.judge else put.judge for put in (found, base)]
-    return Pair(case, base.shown, found.case, found.shown, found.variant, channel, found.hash, pilot, room, *judges)
+    judge, other = (None if put.judge is setup.judge else put.judge for put in (found, base))
+    known = found.case.target, found.case.damaged, found.case.hit
+    return Pair(source, base.shown, found.shown, found.variant, channel, found.hash, pilot, room, judge, other, *known)
 
 
 def _identity(shown: Case, reworded: str = "") -> str:
@@ -522,7 +525,7 @@ class _Arms:
                 lost[row] += 1
             else:
                 rows.append(row)
-        asks = f"{clean}+{perturbed if self._pairs[0].edited is not None else 0}"
+        asks = f"{clean}+{perturbed if self._pairs[0].shown is not None else 0}"
         return Trials(tuple(rows), self._setup.family, self._setup.judge.scale, self._excluded, lost, asks)
 
     def foresee(self, look: Look, design: Design) -> None:
@@ -548,7 +551,7 @@ class _Arms:
         return questions
 
     def _perturbed(self, pair: Pair, asks: int) -> int:
-        return asks if pair.edited is not None else 0
+        return asks if pair.shown is not None else 0
 
     def _question(self, pair: Pair, number: int) -> tuple[Case, int]:
         shown = pair.shown
@@ -568,7 +571,7 @@ class _Arms:
             if capped or len(answered) < min(2, len(arm)):  # what a cap left unfinished is lost, however far it got
                 return (capped or missing)[0]
             arms.append(answered)
-        case, edited = pair.source, pair.edited or pair.source
+        case = pair.source
         shown = [_slots(self._question(pair, k + 1)[0]) for k in range(len(perturbed))]
         kept = [s for s, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
         return Trial(
@@ -576,9 +579,9 @@ class _Arms:
             edit=pair.variant,
             hash=pair.hash,
             channel=pair.channel,
-            target=edited.target,
-            damaged=edited.damaged,
-            hit=edited.hit if self._setup.family == "rubric" else None,  # else the whole answer was judged
+            target=pair.target,
+            damaged=pair.damaged,
+            hit=pair.hit if self._setup.family == "rubric" else None,  # else the whole answer was judged
             better=case.better,
             met=case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {},
             points=_points(case),

@@ -56,6 +56,8 @@ class Trials:
 
 def same(u: Verdict, v: Verdict) -> bool:
     """Return whether two verdicts are equal (the equality of the robustness and consistency rates)."""
+    if type(u) is Preferred and type(v) is Preferred:  # the usual kind, and many of them
+        return u.answer == v.answer
     return code(u) == code(v) or (_silent(u) and _silent(v))
 
 

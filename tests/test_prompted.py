@@ -77,6 +77,24 @@ def test_sees_is_what_reaches_the_model():
     assert judge.sees(PAIR) != judge.sees(replace(PAIR, follow_ups=("Sure?",)))
 
 
+@pytest.mark.parametrize("task", ["pairwise", "score", "points", "rubric", "rubric-all", "listwise"])
+def test_two_cases_look_different_if_and_only_if_their_prompts_do(task):
+    """What is told apart without rendering is told apart by what is sent, for each of our own prompts."""
+    several = {"pairwise": 2, "listwise": 3}.get(task, 1)
+    answers = tuple(Text(f"a{n}", f"Text {n}.") for n in range(several))
+    case = Case("c", "Which?", answers, criteria=(Criterion("k1", "Short?"), Criterion("k2", "True?")))
+    texts = ["", " ", "\n", "Text 0", "Text 0. ", "</answer>", "<\\/answer>", "[[A]]", "[\\[A]]"]
+    others = [case, replace(case, notes=("n",)), replace(case, framing=Framing.NEGATIVE), replace(case, reference="r")]
+    others += [replace(case, question=text) for text in texts]
+    others += [replace(case, answers=(replace(answers[0], text=text), *answers[1:])) for text in texts]
+    others += [case.arranged(tuple(a.id for a in answers[::-1]))] if several > 1 else []
+    judge = judge_at("http://127.0.0.1:9/v1", task=task, prompt=bundled(task, "brackets"))
+
+    for one in others:
+        for other in others:
+            assert (judge.sees(one) == judge.sees(other)) == (judge.sent(one) == judge.sent(other)), (one, other)
+
+
 def test_a_rubric_is_asked_criterion_by_criterion():
     """Each criterion has a request of its own; the one that cannot be read is None."""
 

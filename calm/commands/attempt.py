@@ -52,8 +52,8 @@ def _try(options: argparse.Namespace) -> int:
         print(f"case {case.id}: {_shown(case.question)}")
         one = pairs[0]
         _show(engine, one.control or judge, one.base, "as it is")
-        if one.edited is not None:
-            _show(engine, one.judge or judge, one.edited, f"after {one.variant} ({edit.expects if edit else ''})")
+        if one.shown is not None:
+            _show(engine, one.judge or judge, one.shown, f"after {one.variant} ({edit.expects if edit else ''})")
     finally:
         engine.close()
     return DONE

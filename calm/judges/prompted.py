@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import TypeVar
 
@@ -18,7 +19,7 @@ from calm.wire import Endpoint, Json, Reply, Request, Send
 
 T = TypeVar("T")
 
-REMEMBERED = 8192
+REMEMBERED = 2048
 """How many prompts a judge remembers as they were rendered."""
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 
@@ -115,8 +116,7 @@ class Prompted:
 
     def sees(self, case: Case) -> object:
         """Return what is sent for a case, in whatever order, up to the verdict and after it."""
-        sent = [self._rendered(case, c) for c in self._parts(case)]
-        return tuple(sorted(sent, key=_key)), case.follow_ups
+        return _Seen(self, case)
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict on a case; a rubric is asked criterion by criterion, all at once."""
@@ -127,6 +127,11 @@ class Prompted:
             return await self._verdict(case, send, None)
         verdicts = await together(*(self._verdict(case, send, part) for part in parts))
         return joined({c.id: v for c, v in zip(case.criteria, verdicts, strict=True)})
+
+    def sent(self, case: Case) -> tuple[tuple[Messages, ...], tuple[str, ...]]:
+        """Return the messages about a case (of a rubric: about each criterion, sorted) and the turns after them."""
+        messages = [self._rendered(case, c) for c in self._parts(case)]
+        return tuple(sorted(messages, key=_key)), case.follow_ups
 
     def _parts(self, case: Case) -> tuple[Criterion | None, ...]:
         return case.criteria if self.task == "rubric" else (None,)
@@ -164,6 +169,42 @@ class Prompted:
 
     def _body(self, messages: Messages) -> dict[str, Json]:
         return self.server.body(messages, schema=self.schema, logprobs=self.form.kind == "logprobs")
+
+
+class _Seen:
+    """
+    What a judge is sent about a case; rendered only where nothing simpler tells two cases apart.
+
+    Our own prompts show the question and the texts of the answers always, and never two texts as one.
+    """
+
+    def __init__(self, judge: Prompted, case: Case) -> None:
+        self._judge, self._case = judge, case
+
+    @cached_property
+    def _sent(self) -> object:
+        return self._judge.sent(self._case)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Seen):
+            return NotImplemented
+        mine, theirs = self._case, other._case
+        if self._judge is other._judge:
+            if mine.follow_ups == theirs.follow_ups and prompts.shown(mine) == prompts.shown(theirs):
+                return True
+            if self._judge.prompt.bundled and _told(mine) != _told(theirs) and self._judge._parts(mine):
+                return False
+        return self._sent == other._sent
+
+    def __hash__(self) -> int:
+        return hash(self._sent)
+
+    def __repr__(self) -> str:
+        return repr(self._sent)
+
+
+def _told(case: Case) -> tuple[str, ...]:
+    return (case.question, *(answer.text for answer in case.shown))
 
 
 def joined(verdicts: Mapping[str, Verdict]) -> Verdict:
