@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -35,6 +35,8 @@ The two suites that are no bias, and what decides them: without them a constant 
 """
 
 
+LARGEST = 1e300
+"""No number of a record is further from 0."""
 VARIANT = "one variant of a rotation"
 """How the reason of a finding begins that is about a variant asked by itself, beside the rotation that decides."""
 
@@ -354,12 +356,22 @@ def finding_to_json(one: Finding) -> dict[str, Json]:
 def finding_from_json(body: Mapping[str, Json]) -> Finding:
     """Return the finding that `finding_to_json` wrote; a KeyError or TypeError names what is missing."""
     data = dict(body)
+    if data.get("control") is not None:
+        _control(_mapping(data["control"]))
     claim = data.pop("claim")
     records = tuple(_trial(_mapping(t)) for t in _list(data.pop("trials")))
     outcome = Outcome(str(data.pop("outcome")))
     stated = _limit(data.pop("stated", None))
     limit = _limit(claim)
     return Finding(**_fitting(Finding, data), claim=limit, stated=stated, outcome=outcome, trials=records)  # type: ignore[arg-type]
+
+
+def _control(body: Mapping[str, Json]) -> None:
+    """Refuse a control that does not say what a finding may say of one."""
+    kinds = {"perturbation": str, "value": float, "low": float, "high": float, "n": int}
+    wrong = [name for name, kind in kinds.items() if not _fits(kind)(body.get(name))]
+    if wrong:
+        raise TypeError(f"control: {wrong[0]}={body.get(wrong[0])!r} is of the wrong kind")
 
 
 def _limit(body: Json) -> Limit | None:
@@ -377,19 +389,20 @@ def texts_from_json(body: Mapping[str, Json]) -> CaseTexts:
     """Return the texts that `texts_to_json` wrote."""
 
     def arm(value: Json) -> tuple[tuple[Exchange, ...], ...]:
-        return tuple(tuple(Exchange(**_mapping(e)) for e in _list(ask)) for ask in _list(value))  # type: ignore[arg-type]
+        return tuple(tuple(Exchange(**_fitting(Exchange, _mapping(e))) for e in _list(ask)) for ask in _list(value))  # type: ignore[arg-type]
 
-    data = dict(body)
+    data = _fitting(CaseTexts, dict(body))
     clean, perturbed = arm(data.pop("clean")), arm(data.pop("perturbed"))
     prompts = {name: tuple(_list(turns)) for name, turns in _mapping(data.pop("prompts")).items()}
     return CaseTexts(**data, prompts=prompts, clean=clean, perturbed=perturbed)  # type: ignore[arg-type]  # named fields
 
 
 def _trial(body: Mapping[str, Json]) -> TrialRecord:
+    _fitting(TrialRecord, dict(body))
     arms = {name: tuple(_list(body[name])) for name in ("clean", "perturbed", "control")}
     slots = tuple(tuple(_list(order)) for order in _list(body.get("slots", [])))
     rest = {k: v for k, v in body.items() if k not in arms and k != "slots"}
-    return TrialRecord(**_fitting(TrialRecord, rest), **arms, slots=slots)  # type: ignore[arg-type]  # checked
+    return TrialRecord(**rest, **arms, slots=slots)  # type: ignore[arg-type]  # checked
 
 
 def _run(body: Mapping[str, Json]) -> Run:
@@ -425,21 +438,34 @@ def _kinds(record: type) -> dict[str, Callable[[Json], bool]]:
 
 
 def _fits(hint: object) -> Callable[[Json], bool]:
-    arguments = get_args(hint)
-    if get_origin(hint) in (Union, UnionType):
+    if hint is Json:
+        return lambda _: True
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
         kinds = [_fits(one) for one in arguments]
         return lambda value: any(fits(value) for fits in kinds)
-    if get_origin(hint) is Literal:
+    if origin is Literal:
         return lambda value: value in arguments
-    if get_origin(hint) is Mapping:
-        return lambda value: isinstance(value, dict)
+    if origin in (Mapping, dict):
+        inner = _fits(arguments[1])
+        return lambda value: isinstance(value, dict) and all(map(inner, value.values()))
+    if origin in (tuple, list):
+        each = _fits(arguments[0])
+        return lambda value: isinstance(value, list) and all(map(each, value))
     if hint in (int, float):
         number = (int,) if hint is int else (int, float)
-        return lambda value: isinstance(value, number) and not isinstance(value, bool)
+        return lambda value: isinstance(value, number) and not isinstance(value, bool) and _is_finite(value)
     if hint in (str, bool, NoneType):
         kind = cast("type", hint)
         return lambda value: isinstance(value, kind)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return lambda value: isinstance(value, dict)
     return lambda _: True
+
+
+def _is_finite(value: float) -> bool:
+    """Return whether a number can be computed with: no NaN, no infinity, none too large for a float."""
+    return -LARGEST <= value <= LARGEST
 
 
 def _plain(value: object) -> Json:
@@ -526,14 +552,21 @@ def read(path: Path) -> Audit:
     """
     try:
         body = json.loads(path.read_text("utf-8"))
-        beside = texts_path(path)
-        lines = beside.read_text("utf-8").split("\n") if beside.exists() else []  # splitlines() cuts inside of texts
-        texts = [json.loads(line) for line in lines if line]
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: expected a results file written by --calm-results; {error}") from error
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected an object of schema {SCHEMA!r}, got {type(body).__name__}")
-    return Audit.from_json(body, texts)
+    beside = texts_path(path)
+    try:
+        lines = beside.read_text("utf-8").split("\n") if beside.exists() else []  # splitlines() cuts inside of texts
+        texts = [json.loads(line) for line in lines if line]
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        fault = f"{beside}: expected the texts of {path.name}, a JSON object a line; {error}"
+        raise ConfigError(f"{fault}; take the file away to read the record without texts") from error
+    try:
+        return Audit.from_json(body, texts)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}; use a file that calm wrote, and whole") from error
 
 
 def write_whole(path: Path, parts: Iterable[str]) -> None:

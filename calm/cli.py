@@ -64,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(options)
     except CalmError as error:
-        print(f"calm: {error}", file=sys.stderr)
+        from calm.wording import printable
+
+        print(f"calm: {printable(str(error), keep=chr(10))}", file=sys.stderr)  # it may quote a file
         return CONFIGURATION
     except KeyboardInterrupt:
         print("calm: interrupted", file=sys.stderr)

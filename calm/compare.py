@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, inf
 
 from calm.audit import Audit, Finding, TrialRecord
 from calm.claims import Outcome, decimals
+from calm.gatefile import WORSENING
 from calm.measures import MEASURES
 from calm.records import Change, Paired, changes, pair, scale_of, verdict_of
+from calm.selfpreference.symbols import TABLE_MEASURES
 from calm.statistics.intervals import padded_t
 from calm.stopping import LEVEL
 from calm.trials import same
@@ -39,6 +41,8 @@ class Difference:
     n: int
     worse: float
     """The same, turned so that more is worse."""
+    sure: bool = False
+    """Whether it leaves 0 out with bounds that hold for all differences of a comparison together (Bonferroni)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +96,10 @@ def compare(old: Audit, new: Audit) -> Comparison:
     """
     scales = scale_of(old.judge), scale_of(new.judge)
     # what a run says against a baseline is a comparison itself
-    first, second = ({f.key: f for f in audit.findings if f.measure in MEASURES} for audit in (old, new))
+    first, second = ({f.key: f for f in audit.findings if f.measure != WORSENING} for audit in (old, new))
     both = sorted(first.keys() & second.keys())
-    moved = [_moved(first[key], second[key], scales) for key in both]
+    measured = sum(first[key].value is not None and second[key].value is not None for key in both)
+    moved = [_moved(first[key], second[key], scales, measured) for key in both]
     return Comparison(
         moved=tuple(sorted(moved, key=_badness)),
         only_old=tuple(sorted(first.keys() - second.keys())),
@@ -104,28 +109,31 @@ def compare(old: Audit, new: Audit) -> Comparison:
     )
 
 
-def _moved(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Moved:
+def _moved(old: Finding, new: Finding, scales: tuple[Scale, Scale], measured: int) -> Moved:
     if old.value is None or new.value is None:
         return Moved(old.key, old, new, None, "not measured in both runs")
+    if old.measure not in MEASURES or new.measure not in MEASURES:
+        return Moved(old.key, old, new, None, "a figure of all cases together: none of them has a value of its own")
     paired = pair(old, new, scales)
     left_out = sum(paired.excluded.values())
     if paired.fault:
         return Moved(old.key, old, new, None, paired.fault, left_out)
     if len(paired.values) < 2:
         return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)
-    return Moved(old.key, old, new, _difference(paired, old), "", left_out)
+    return Moved(old.key, old, new, _difference(paired, old, measured), "", left_out)
 
 
-def _difference(paired: Paired, finding: Finding) -> Difference:
+def _difference(paired: Paired, finding: Finding, measured: int) -> Difference:
     sign = -1 if paired.measure.flipped else 1
     values = [sign * (new - old) for old, new in paired.values.values()]
     low, high = padded_t(values, -paired.width, paired.width, LEVEL)
+    lowest, highest = padded_t(values, -paired.width, paired.width, LEVEL / measured)
     value = fsum(values) / len(values)
     worse = -value if paired.measure.op == ">=" else value
     if finding.claim is not None and finding.claim.op == "abs<=":
         ends = [abs(fsum(v[i] for v in paired.values.values()) / len(values)) for i in (0, 1)]
         worse = ends[1] - ends[0]
-    return Difference(value + 0.0, low, high, len(values), worse + 0.0)
+    return Difference(value + 0.0, low, high, len(values), worse + 0.0, sure=lowest > 0 or highest < 0)
 
 
 def _badness(moved: Moved) -> tuple[object, ...]:
@@ -198,7 +206,7 @@ def render_text(comparison: Comparison, width: int = 100, *, lines: int = LINES)
 def _cells(moved: Moved) -> tuple[str, ...]:
     old, new = moved.old, moved.new
     outcome = old.outcome.value if old.outcome is new.outcome else f"{old.outcome.value} -> {new.outcome.value}"
-    values = f"{_value(old.value)} -> {_value(new.value)}"
+    values = f"{_value(old)} -> {_value(new)}"
     found = moved.difference
     change = (
         f"{_signed(found.value)} [{_signed(found.low)}, {_signed(found.high)}], n={found.n}" if found else moved.why
@@ -211,8 +219,11 @@ def _cells(moved: Moved) -> tuple[str, ...]:
     return moved.key, outcome, values, change
 
 
-def _value(value: float | None) -> str:
-    return "none" if value is None else f"{max(-1.0, min(1.0, value)):.2f}"
+def _value(finding: Finding) -> str:
+    if finding.value is None:
+        return "none"
+    ratio = (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log
+    return f"{max(-1.0, min(inf if ratio else 1.0, finding.value)):z.2f}"
 
 
 def _signed(value: float) -> str:

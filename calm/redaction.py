@@ -16,8 +16,10 @@ from hashlib import sha256
 
 from calm.audit import Audit, Finding
 from calm.caps import CAPPED
+from calm.claims import Outcome
 from calm.engine import STOPPED
 from calm.gatefile import WORSENING
+from calm.selfpreference.symbols import TABLE_MEASURES
 from calm.wire import Json
 
 NOTE = "texts were left out of this record: no question, answer, prompt or reply is in it"
@@ -29,9 +31,18 @@ ABOUT = ("served_as", "provider", "base_url", "family", "callable", "reads", "mi
 EXTRAS = ("self_preference", "mitigations")
 """Analyses that hold names, numbers and codes; of what is in them and looks like more, a digest is kept."""
 
+_UNITS = (
+    "mean score",
+    "share of pairs won",
+    "score minus true score, centred by row",
+    "attack success rate, net of a clean re-ask",
+    "gain of the attacked answer",
+)
+"""What the values of a heat map are."""
 _NAME = re.compile(r"[\w./:@+~!-]{0,80}(?: [\w./:@+~!-]{1,20}){0,3}")
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 _WORD = r"[\w.@+=()-]{1,60}"
+_EDIT = rf"(?:rotate\({_WORD}(?:, {_WORD}){{0,60}}(?:, name='{_WORD}')?\)|{_WORD})"
 _SENTENCES = (
     rf"{re.escape(CAPPED)}: --calm-max-(?:calls|tokens|usd|minutes) [\d.e+]+",
     re.escape(STOPPED),
@@ -52,14 +63,16 @@ _SENTENCES = (
     rf"{_WORD} needs \d+\+\d+ asks a case, --calm-repeats gives \d+\+\d+",
     r"needs more asks a case than \d+\+\d+",
     r"\d+ cases?: an estimate needs two",
-    rf"{_WORD} serves [a-z, ]{{1,60}}",
-    r"the judge's task is [a-z]{1,20}",
-    r"the cases name no authors",
-    r"let models answer with `calm answer` and give its file with --calm-cases",
+    rf"{_EDIT} serves [a-z, ]{{1,60}}; the judge's task is [a-z-]{{1,20}}",
+    r"[a-z-]{1,20} verdicts have none",
+    r"no reply holds a verdict",
+    r"--calm-cache=replay: this call is not in the cache, and no call may be made",
+    r"\w{1,40} holds one verdict a question; run it with --calm-repeats 1\+1",
 )
 _SENTENCE = rf"(?:one variant of a rotation: )?(?:the control: )?(?:{'|'.join(_SENTENCES)})"
 _KNOWN = re.compile(_SENTENCE)
-_PLAIN = re.compile(rf"{_SENTENCE}(?: \(\d+ cases?\))?")
+_COUNTED = rf"{_SENTENCE}(?: \(\d+ cases?\))?"
+_PLAIN = re.compile(rf"{_COUNTED}(?:; {_COUNTED})*")
 """All that calm itself says of why a case is left out, or a claim is open; an error of a judge is none of it."""
 _MODEL = r"'[^'\n]{1,100}'"
 _CHANGED = re.compile(r"(since the baseline )(?!something changed).*", re.DOTALL)  # it may show parameters: a schema
@@ -73,6 +86,7 @@ _NOTES = re.compile(
     r"|the run was interrupted: the record holds only what was decided before"
     r"|\d+ of \d+ tests did not run: [^\n]*"
     r"|--calm-gate: [^\n]*"
+    r"|panel [^\n:]{1,400}: [^\n:]{1,100} gave no verdict in \d+ of \d+ asks; the panel went without it"
 )
 
 
@@ -125,7 +139,8 @@ def _named(value: Json) -> Json:
         return {name: _named(inner) for name, inner in value.items() if _NAME.fullmatch(name)}
     if isinstance(value, list):
         return [_named(inner) for inner in value]
-    return digested(value) if isinstance(value, str) and not _NAME.fullmatch(value) else value
+    plain = not isinstance(value, str) or value in _UNITS or _NAME.fullmatch(value)
+    return value if plain else digested(value)
 
 
 def _reason(finding: Finding, quoted: set[str]) -> str:
@@ -133,8 +148,13 @@ def _reason(finding: Finding, quoted: set[str]) -> str:
         return _compared(finding.reason, quoted)
     said, gate, accepted = finding.reason.partition("gate.toml, until ")  # a person wrote what follows
     said = said.removesuffix("; ")
-    safe = not said or all(map(_PLAIN.fullmatch, said.split("; ")))
+    safe = not said or _of_table(finding) or _PLAIN.fullmatch(said)
     return finding.reason if safe else "; ".join([WHY, *([f"{gate}{accepted}"] if gate else [])])
+
+
+def _of_table(finding: Finding) -> bool:
+    """Return whether the reason is that a figure cannot be had: what has it reads names and numbers, and no text."""
+    return finding.measure in TABLE_MEASURES and finding.outcome is Outcome.NOT_TESTED
 
 
 def _compared(reason: str, quoted: set[str]) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from math import inf
 from textwrap import wrap
 
-from calm.audit import CONTROLS, Audit, Finding
+from calm.audit import CONTROLS, VARIANT, Audit, Finding
 from calm.claims import Claim, Outcome, decimals
 from calm.selfpreference.symbols import TABLE_MEASURES
+
+CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
+ALWAYS = {"made", "cached"}
+"""Counts of calls that are said even where they are 0."""
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -37,15 +41,38 @@ def headline(audit: Audit) -> str:
     if claims and len(parts) == 1:
         parts.append(f"all {len(claims)} claims proven" if len(claims) > 1 else "the claim proven")
     missing = untested(audit)
-    if missing:
-        parts.append(f"not tested: {', '.join(f'{name} ({reason})' for name, reason in missing.items())}")
+    by_reason: dict[str, list[str]] = {}
+    alone = {name for name, reason in missing.items() if reason.startswith(VARIANT)} - set(biases)
+    for name, reason in missing.items():
+        if name not in alone:
+            by_reason.setdefault(_short(reason), []).append(name)
+    named = [f"{', '.join(names)} ({reason})" for reason, names in by_reason.items()]
+    if alone:
+        named.append(f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself")
+    if named:
+        parts.append(f"not tested: {', '.join(named)}")
     return "; ".join(parts)
 
 
+def _short(reason: str) -> str:
+    """
+    Return why something was not tested, without the name of its edit: what is named beside it says that.
+
+    >>> _short("ended_well serves rubric; the judge's task is pairwise")
+    "serves rubric; the judge's task is pairwise"
+    """
+    _, _, task = reason.partition(" serves ")
+    return f"serves {task}" if "; the judge's task is " in task else reason
+
+
 def untested(audit: Audit) -> dict[str, str]:
-    """Return what was not tested and why: whole biases by their name, single probes as `bias/perturbation`."""
+    """
+    Return what was not tested and why: whole biases by their name, single probes as `bias/perturbation`.
+
+    Single variants of a rotation come last: why the rotation was not tested says more of its bias.
+    """
     found: dict[str, str] = {}
-    for finding in audit.of(Outcome.NOT_TESTED):
+    for finding in sorted(audit.of(Outcome.NOT_TESTED), key=lambda f: f.reason.startswith(VARIANT)):
         whole = not audit.tested(finding.bias)
         name = finding.bias if whole or not finding.perturbation else f"{finding.bias}/{finding.perturbation}"
         found.setdefault(name, finding.reason)
@@ -74,8 +101,8 @@ def _line(finding: Finding) -> str:
     ]
     if rates:
         text += f"; {', '.join(rates)}"
-    if finding.control is not None:
-        text += f"; control {control(finding)}"
+    if beside := control(finding):
+        text += f"; control {beside}"
     return f"{text}; {finding.reason}" if finding.reason else text
 
 
@@ -91,27 +118,42 @@ def value(finding: Finding) -> str:
     """Return value and interval, each clipped to what is possible: a measured rate may lie beyond its range."""
     if finding.value is None or finding.low is None or finding.high is None:
         return "nothing"
-    top = inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
-    low, middle, high = (max(-1.0, min(top, x)) for x in (finding.low, finding.value, finding.high))
-    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
+    return _interval(finding.value, finding.low, finding.high, highest(finding))
+
+
+def highest(finding: Finding) -> float:
+    """Return the highest value that the measure of a finding can have: 1, or without end for a ratio."""
+    return inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
 
 
 def control(finding: Finding) -> str:
     """Return what the measure came to under neutral words in the same place, or nothing if that was not asked."""
-    found = finding.control
-    if found is None:
+    found = finding.control or {}
+    numbers = [x for name in ("value", "low", "high") if isinstance(x := found.get(name), int | float)]
+    if len(numbers) < 3:
         return ""
-    low, middle, high = (max(-1.0, min(1.0, float(str(found[name])))) for name in ("low", "value", "high"))
-    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
+    middle, low, high = numbers
+    return _interval(middle, low, high, highest(finding))
+
+
+def _interval(middle: float, low: float, high: float, top: float) -> str:
+    """
+    Return a value with its bounds, to two places.
+
+    >>> _interval(-0.001, -0.25, 1.2, 1.0)
+    '0.00 [-0.25, 1.00]'
+    """
+    low, middle, high = (max(-1.0, min(top, x)) for x in (low, middle, high))
+    return f"{middle:z.2f} [{low:z.2f}, {high:z.2f}]"
 
 
 def flip_words(finding: Finding) -> str:
     """Return the number and direction of flips in words, or nothing where a flip means nothing."""
-    moved = finding.flips
-    if not any(moved.values()):
+    toward, away, other = (finding.flips.get(way, 0) for way in ("toward", "away", "other"))
+    if not (toward or away or other):
         return ""
-    words = f"flips {moved['toward']} toward the treated answer, {moved['away']} away"
-    return f"{words}, {moved['other']} other" if moved["other"] else words
+    words = f"flips {toward} toward the treated answer, {away} away"
+    return f"{words}, {other} other" if other else words
 
 
 def limit(finding: Finding) -> str:
@@ -133,13 +175,15 @@ def lines(text: str, width: int) -> list[str]:
 
 
 def bill(audit: Audit) -> str:
-    """Return what a run asked, and what it cost, in one line."""
+    """Return what a run asked, and what it cost, in one line; a record of old may not count its calls."""
     calls = audit.run.calls
     cost = "price unknown" if audit.run.usd is None else f"{audit.run.usd:.4f} USD" if audit.run.usd else ""
+    told = [
+        f"{calls[name]} {words}" for name, words in CALLS.items() if calls.get(name) or name in calls.keys() & ALWAYS
+    ]
+    asked = ", ".join(told) if calls.keys() >= ALWAYS else "calls not recorded"
     parts = [
         f"judge {audit.judge.name} ({audit.judge.task}), {audit.cases.get('n', 0)} cases, {audit.repeats} asks",
-        f"{calls['made']} calls made, {calls['cached']} cached"
-        + (f", {calls['failed']} failed" if calls["failed"] else "")
-        + (f", {calls['retried']} retried" if calls["retried"] else ""),
+        asked,
     ]
     return "; ".join([*parts, cost] if cost else parts)

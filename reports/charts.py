@@ -15,6 +15,7 @@ from calm.audit import BASELINE, CONTROLS, Finding, TrialRecord
 from calm.records import family_of
 from calm.trials import Trial, favour
 from calm.verdict import Code, Scale, decode
+from calm.wording import highest
 
 BINS = 10
 """Bins of a histogram on each side of no shift."""
@@ -30,6 +31,16 @@ def number(value: float, places: int = 2) -> str:
     ('0.00', '−0.25', '1,234.5')
     """
     return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def finite(value: object) -> float | None:
+    """Return a finite number as such; None for anything else, even one too large to be drawn."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class Plot:
 def axis_of(findings: Iterable[Finding]) -> Axis:
     """Return the axis that has room for every value, bound and limit, in steps of a quarter."""
     values = [0.0, 1.0]
-    for one in findings:
+    for one in (f for f in findings if highest(f) <= 1):
         limit = one.claim.limit if one.claim else 0.0
         values += [x for x in (one.low, one.value, one.high, limit) if x is not None]
         if one.claim and one.claim.op == "abs<=":
@@ -85,8 +96,8 @@ def axis_of(findings: Iterable[Finding]) -> Axis:
 
 
 def plot_of(one: Finding, axis: Axis) -> Plot | None:
-    """Return where the interval of a finding and its limits stand; None without an estimate."""
-    if one.low is None or one.value is None or one.high is None:
+    """Return where the interval of a finding and its limits stand; None without an estimate, or of a ratio."""
+    if one.low is None or one.value is None or one.high is None or highest(one) > 1:
         return None
     ends = axis.at(axis.low), axis.at(axis.high)
     limits: list[float] = []
@@ -107,7 +118,11 @@ def plot_of(one: Finding, axis: Axis) -> Plot | None:
 
 @dataclass(frozen=True, slots=True)
 class Spoke:
-    """A bias on the radar: the lowest robustness rate of its probes, and the consistency rate beside it."""
+    """
+    A bias on the radar: the lowest robustness rate of its probes, and the consistency rate beside it.
+
+    Its label is turned by so many degrees about its place: many stand like the spokes, so that none meets another.
+    """
 
     bias: str
     robustness: float
@@ -115,19 +130,42 @@ class Spoke:
     end: tuple[float, float]
     label: tuple[float, float]
     anchor: str
+    turned: float
 
 
 @dataclass(frozen=True, slots=True)
 class Radar:
-    """Robustness rates on spokes: the corners of the judge's shape and of its noise floor."""
+    """Robustness rates on spokes: the corners of the judge's shape and of its noise floor, drawn in `frame`."""
 
     spokes: tuple[Spoke, ...]
     shape: str
     floor: str
     rings: tuple[tuple[float, str], ...]
+    frame: Frame
 
-    CENTRE = 320.0, 215.0
-    RADIUS = 165.0
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Width, height and radius of a radar, whose centre is in the middle."""
+
+    width: float
+    height: float
+    radius: float
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """The middle."""
+        return self.width / 2, self.height / 2
+
+    def corner(self, turn: float, share: float) -> tuple[float, float]:
+        """Return a place on a spoke, the first of which points up."""
+        length = max(0.0, share) * self.radius
+        x, y = self.centre
+        return round(x + length * sin(2 * pi * turn), 1), round(y - length * cos(2 * pi * turn), 1)
+
+
+WIDE, ROUND, MANY = Frame(640.0, 430.0, 165.0), Frame(560.0, 560.0, 140.0), 14
+"""The frame of a radar, and that of one with many spokes: labels side by side would overlap from so many on."""
 
 
 def radar_of(findings: Iterable[Finding]) -> Radar | None:
@@ -141,25 +179,25 @@ def radar_of(findings: Iterable[Finding]) -> Radar | None:
             lowest[one.bias] = one
     if len(lowest) < FEWEST_SPOKES:
         return None
-    spokes = tuple(_spoke(lowest[bias], i / len(lowest)) for i, bias in enumerate(sorted(lowest)))
-    corners = [_corner(i / len(spokes), s.robustness) for i, s in enumerate(spokes)]
-    floors = [_corner(i / len(spokes), 1.0 if s.consistency is None else s.consistency) for i, s in enumerate(spokes)]
-    rings = tuple((round(Radar.RADIUS * share, 1), f"{share:g}") for share in (0.25, 0.5, 0.75, 1.0))
-    return Radar(spokes, _points(corners), _points(floors), rings)
+    frame = ROUND if len(lowest) >= MANY else WIDE
+    spokes = tuple(_spoke(lowest[bias], i / len(lowest), frame) for i, bias in enumerate(sorted(lowest)))
+    corners = [frame.corner(i / len(spokes), s.robustness) for i, s in enumerate(spokes)]
+    noise = [1.0 if s.consistency is None else s.consistency for s in spokes]
+    floors = [frame.corner(i / len(spokes), rate) for i, rate in enumerate(noise)]
+    rings = tuple((round(frame.radius * share, 1), f"{share:g}") for share in (0.25, 0.5, 0.75, 1.0))
+    return Radar(spokes, _points(corners), _points(floors), rings, frame)
 
 
-def _spoke(one: Finding, turn: float) -> Spoke:
-    x, _ = label = _corner(turn, 1.07)
-    side = x - Radar.CENTRE[0]
-    anchor = "middle" if abs(side) < 20 else "start" if side > 0 else "end"
-    return Spoke(one.bias, one.robustness_rate or 0.0, one.consistency_rate, _corner(turn, 1.0), label, anchor)
-
-
-def _corner(turn: float, share: float) -> tuple[float, float]:
-    """Return a place on a spoke, the first of which points up."""
-    length = max(0.0, share) * Radar.RADIUS
-    x, y = Radar.CENTRE
-    return round(x + length * sin(2 * pi * turn), 1), round(y - length * cos(2 * pi * turn), 1)
+def _spoke(one: Finding, turn: float, frame: Frame) -> Spoke:
+    x, _ = label = frame.corner(turn, 1.07)
+    side = x - frame.centre[0]
+    if frame is ROUND:
+        right = turn <= 0.5
+        anchor, turned = ("start", 360 * turn - 90) if right else ("end", 360 * turn - 270)
+    else:
+        anchor, turned = "middle" if abs(side) < 20 else "start" if side > 0 else "end", 0.0
+    end = frame.corner(turn, 1.0)
+    return Spoke(one.bias, one.robustness_rate or 0.0, one.consistency_rate, end, label, anchor, round(turned, 1))
 
 
 def _points(corners: Iterable[tuple[float, float]]) -> str:

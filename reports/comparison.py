@@ -70,7 +70,7 @@ def _sorted(comparison: Comparison) -> Sorted:
     """
     Return the claims by what became of them.
 
-    Worse or better is what changed its outcome, or else what moved by more than its interval leaves to chance.
+    Worse or better is what changed its outcome, or else what moved by more than chance explains among all claims.
     """
     worse: list[Shift] = []
     better: list[Shift] = []
@@ -94,7 +94,7 @@ def _way(moved: Moved) -> int:
     if old != new:
         return -1 if new < old else 1
     found = moved.difference
-    if found is None or found.low <= 0 <= found.high or not found.worse:
+    if found is None or not found.sure or not found.worse:
         return 0
     return -1 if found.worse > 0 else 1
 

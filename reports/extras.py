@@ -9,11 +9,16 @@ wrong kind is left out: a report must open whatever an analysis wrote.
     {"judges": [NAME], "generators": [NAME], "families": {NAME: FAMILY}, "unit": TEXT,
      "matrix": [[NUMBER or null]],                     by judge, then by generator
      "rows": [{COLUMN: NUMBER, TEXT or null}],         the table of figures
-     "perplexity": [{"judge": NAME, "series": {NAME: [[x, y]]}}]}
+     "perplexity": [{"judge": NAME, "series": {NAME: [[x, y]]}}],
+     "panel": {"agreement": {COEFFICIENT: NUMBER or null},
+               "leave_one_out": [{"judge": NAME, "tau": NUMBER or null, "best": NAME}]}}
 
 `mitigations`:
 
-    {"rows": [{"set": NAME, "outcome": OUTCOME, "robustness": .., "accuracy": .., "noise": ..,
+    {"said": TEXT,                                     the conclusion
+     "differences": [{"set": NAME, "measure": NAME, "value": .., "low": .., "high": .., "n": .., "p_adjusted": ..}],
+     "not_applicable": [{"set": NAME, "reason": TEXT}],
+     "rows": [{"set": NAME, "outcome": OUTCOME, "robustness": .., "accuracy": .., "noise": ..,
                "calls_per_verdict": .., "usd": ..}],   and any other columns
      "attack_grid": {"rows": [ATTACK], "columns": [SET], "matrix": [[RATE or null]], "unit": TEXT}}
 """
@@ -22,11 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 
-from calm.reports.charts import number
+from calm.reports.charts import finite, number
 from calm.wire import Json
 
+AGREEMENT: Mapping[str, str] = {
+    "raw": "Pairs of judges that say the same",
+    "kappa": "Fleiss' kappa",
+    "alpha": "Krippendorff's alpha",
+    "ac1": "Gwet's AC1",
+}
+"""Coefficients of agreement: the first is a share, the others are 0 by chance and 1 where all agree."""
 SHADES = 10
 """Steps of colour in a heat map."""
 MOST_ROWS, MOST_CELLS = 200, 2_500
@@ -39,6 +50,11 @@ NAMES: Mapping[str, str] = {
     "accuracy": "Accuracy",
     "noise": "Noise",
     "outcome": "Outcome",
+    "change": "Change against no mitigation [low, high]",
+    "n": "Cases",
+    "p": "p, adjusted for all of these",
+    "tau": "Ranking kept (Kendall's tau-b)",
+    "best": "First in the ranking",
 }
 
 
@@ -102,6 +118,10 @@ class SelfPreference:
     tables: tuple[Table, ...]
     curves: tuple[Lines, ...]
     notes: tuple[str, ...]
+    agreement: tuple[tuple[str, str], ...] = ()
+    """How far the judges agree: the name of each coefficient and its value in words."""
+    without: Table | None = None
+    """The ranking of the authors without each judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +155,9 @@ class Mitigations:
     table: Table
     frontier: Frontier | None
     attacks: Heat | None
+    said: str = ""
+    differences: Table | None = None
+    not_applicable: tuple[tuple[str, str], ...] = ()
 
 
 def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
@@ -148,8 +171,23 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
     tables = [t for rows in _figures(body) if (t := _table(rows)) is not None]
     curves = [c for c in (*_short_curves(body), *_bin_curves(body)) if c is not None]
     notes = [str(_mapping(leak).get("text", "")) for leak in _list(body.get("leaks"))]
-    found = SelfPreference(tuple(heats), tuple(tables), tuple(curves), tuple(n for n in notes if n))
-    return found if heats or tables or curves else None
+    panel = _mapping(body.get("panel"))
+    without = [row for row in map(_mapping, _list(panel.get("leave_one_out"))) if row]
+    found = SelfPreference(
+        tuple(heats),
+        tuple(tables),
+        tuple(curves),
+        tuple(n for n in notes if n),
+        _agreement(_mapping(panel.get("agreement"))),
+        _table(without),
+    )
+    return found if heats or tables or curves or found.agreement else None
+
+
+def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
+    """Return the coefficients that are known by name; nothing where none could be had."""
+    told = tuple((words, _told(found[name])) for name, words in AGREEMENT.items() if name in found)
+    return told if any(finite(found[name]) is not None for name in AGREEMENT if name in found) else ()
 
 
 def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
@@ -161,7 +199,33 @@ def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
     table = _table(rows)
     if table is None and attacks is None:
         return None
-    return Mitigations(table or Table((), ()), _frontier(rows), attacks)
+    changed = [row for row in map(_difference, map(_mapping, _list(body.get("differences")))) if row]
+    refused = [
+        (_told(row.get("set")), _told(row.get("reason"))) for row in map(_mapping, _list(body.get("not_applicable")))
+    ]
+    said = body.get("said")
+    return Mitigations(
+        table or Table((), ()),
+        _frontier(rows),
+        attacks,
+        said if isinstance(said, str) else "",
+        _table(changed),
+        tuple(refused[:MOST_ROWS]),
+    )
+
+
+def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what a set of mitigations changed, in words; nothing where it has no estimate."""
+    told = _estimate(dict(one))
+    if told is None:
+        return {}
+    return {
+        "set": one.get("set"),
+        "measure": one.get("measure"),
+        "change": told,
+        "n": one.get("n"),
+        "p": one.get("p_adjusted"),
+    }
 
 
 def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
@@ -184,7 +248,7 @@ def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
 def _estimate(value: Json) -> Json:
     """Return an estimate with its interval in words, and anything else as it is."""
     body = _mapping(value)
-    middle, low, high = (_number(body.get(name)) for name in ("value", "low", "high"))
+    middle, low, high = (finite(body.get(name)) for name in ("value", "low", "high"))
     if middle is None:
         return value if not body else None
     if low is None or high is None:
@@ -202,7 +266,7 @@ def _table(rows: Sequence[Mapping[str, Json]]) -> Table | None:
 
 
 def _told(value: Json) -> str:
-    found = _number(value)
+    found = finite(value)
     if found is not None:
         return f"{value:,}" if isinstance(value, int) else number(found, 4 if 0 < abs(found) < 0.01 else 2)
     if isinstance(value, bool):
@@ -215,7 +279,7 @@ def _told(value: Json) -> str:
 def _heat(body: Mapping[str, Json], rows: Json, columns: Json, families: Mapping[str, str]) -> Heat | None:
     """Return a heat map; colours run from its lowest to its highest value."""
     names, heads = ([str(n) for n in _list(part)] for part in (rows, columns))
-    values = [[_number(v) for v in _list(row)] for row in _list(body.get("values"))]
+    values = [[finite(v) for v in _list(row)] for row in _list(body.get("values"))]
     known = [v for row in values for v in row if v is not None]
     if not (names and heads and known):
         return None
@@ -230,8 +294,9 @@ def _heat(body: Mapping[str, Json], rows: Json, columns: Json, families: Mapping
             given = marks[i][j] if i < len(marks) and j < len(marks[i]) else None
             row.append(_cell(value, low, high, given if given is not None else _mark(name, head, families)))
         cells.append((name, tuple(row)))
-    unit = str(body.get("unit") or "value")
-    return Heat(unit, tuple(heads[:MOST_CELLS]), tuple(cells), number(low), number(high), max(0, len(names) - shown))
+    unit = body.get("unit")
+    named = unit if isinstance(unit, str) and unit else "value"
+    return Heat(named, tuple(heads[:MOST_CELLS]), tuple(cells), number(low), number(high), max(0, len(names) - shown))
 
 
 def _mark(judge: str, generator: str, families: Mapping[str, str]) -> str:
@@ -272,7 +337,7 @@ def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
 def _pairs(points: Json) -> list[tuple[float, float]]:
     found = []
     for point in map(_list, _list(points)):
-        x, y = (_number(v) for v in point[:2]) if len(point) >= 2 else (None, None)
+        x, y = (finite(v) for v in point[:2]) if len(point) >= 2 else (None, None)
         if x is not None and y is not None:
             found.append((x, y))
     return sorted(found)
@@ -312,7 +377,7 @@ def _frontier(rows: Sequence[Mapping[str, Json]]) -> Frontier | None:
         known = [
             (i, str(row.get("set") or "none"), x, y)
             for i, row in enumerate(rows, 1)
-            if (x := _number(row.get(cost))) is not None and (y := _number(row.get("robustness"))) is not None
+            if (x := finite(row.get(cost))) is not None and (y := finite(row.get("robustness"))) is not None
         ]
         priced = cost != "usd" or (len(known) == len(rows) and any(x for _, _, x, _ in known))
         if len(known) > 1 and priced:
@@ -329,16 +394,6 @@ def _frontier(rows: Sequence[Mapping[str, Json]]) -> Frontier | None:
     (left, right), (low, high) = ends
     word = "cost in US$" if cost == "usd" else "calls a verdict"
     return Frontier(word, tuple(points), line, (number(left), number(right)), (number(low), number(high)))
-
-
-def _number(value: Json) -> float | None:
-    """Return a finite number as such; None for anything else, even one too large to be drawn."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return float(value) if isfinite(value) else None
-    except OverflowError:
-        return None
 
 
 def _mapping(value: Json) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from calm.audit import BASELINE, Audit, Finding
 from calm.claims import Outcome
 from calm.measures import MEASURES
-from calm.reports.charts import number
+from calm.reports.charts import finite, number
 from calm.reports.rows import REASON, WORDS, Row
 from calm.reports.texts import Text, cut
 
@@ -100,9 +100,9 @@ def _change(one: Finding) -> tuple[str, str]:
     """Return the outcome before and after, and the value before and after, in words."""
     before = one.baseline or {}
     then = next((word for o, word in WORDS.items() if o.value == before.get("outcome")), "unknown").lower()
-    old = before.get("value")
+    old = finite(before.get("value"))
     values = ""
-    if isinstance(old, int | float) and not isinstance(old, bool) and one.value is not None:
+    if old is not None and one.value is not None:
         values = f"{number(old)} \N{RIGHTWARDS ARROW} {number(one.value)}"
     return f"{then} \N{RIGHTWARDS ARROW} {WORDS[one.outcome].lower()}", values
 

@@ -31,19 +31,22 @@ from calm.reports.heading import (
     run_figures,
     since_baseline,
 )
-from calm.reports.probes import CASES, WHOLE, Probe, probes_of, with_texts
+from calm.reports.probes import CASES, TURNS, WHOLE, Probe, probes_of, with_texts
 from calm.reports.rows import ORDER, WORDS, anchors, biases_of, row_of, untested_of
 from calm.reports.texts import Messages, cut
 from calm.wording import headline
 
 LARGEST = 1_490_000
-"""Bytes that a report has at most, unless its findings alone take more: cases beyond keep their verdicts alone."""
+"""Bytes that a report has at most: cases beyond keep their verdicts alone."""
+LEAST, TEXTS = 100_000, 500_000
+"""Where the findings leave less than the one, as with `--calm-every-variant`, a report may have the other beyond,
+in bytes: flips are there to be read."""
 FOLD, NAME = 900, 40
 """Characters of a text that is not folded, and of a name in a chart or a list to choose from."""
 LINE, PASSAGE = 1_000, 6_000
 """Characters of a name or sentence, and of a longer passage; the rest is cut, and the report says how much."""
-ATTEMPTS = 4
-"""How often a page that came out too large is made again with fewer texts."""
+ATTEMPTS, SLACK = 6, 4_000
+"""How often a page that came out too large is made again with fewer texts, and by how many bytes fewer at least."""
 
 
 def write(audit: Audit, path: Path) -> None:
@@ -81,6 +84,7 @@ def render(audit: Audit) -> str:
         "preference": self_preference_of(audit.extras),
         "mitigations": mitigations_of(audit.extras),
         "limit": CASES,
+        "turns": TURNS,
         "schema": SCHEMA,
         **safety(pages, "report.js"),
     }
@@ -95,8 +99,11 @@ def _within(
 ) -> str:
     """Return a page with as many texts as it has room for: what it takes without any is measured, not guessed."""
     made = page(probes, {})
-    budget = largest - _bytes(made)
-    for _ in range(ATTEMPTS):
+    taken = _bytes(made)
+    if largest - taken < LEAST:
+        largest = taken + TEXTS
+    budget = largest - taken
+    for attempt in range(1, ATTEMPTS + 1):
         filled, whole = with_texts(probes, budget)
         if not _has_texts(filled):
             return made
@@ -104,7 +111,7 @@ def _within(
         over = _bytes(fuller) - largest
         if over <= 0:
             return fuller
-        budget -= over
+        budget -= over + attempt * SLACK  # to take away less than the smallest text would take away nothing
     return made
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from calm.audit import CONTROLS, Audit, Finding, write_whole
 from calm.claims import Outcome
 from calm.errors import ConfigError
+from calm.reports.charts import finite
 from calm.reports.html import visible
-from calm.wording import bill, claim, flip_words, headline, untested, value
+from calm.wording import bill, claim, control, flip_words, headline, untested, value
 
 SUMMARY = 1_048_576
 """Bytes that GitHub takes of a step's summary."""
@@ -66,15 +67,9 @@ def render(audit: Audit, *, limit: int = SUMMARY) -> str:
     page.each((f"- Note: {plain(note, CELL)}\n" for note in audit.run.notes), "notes")
     for table in _tables(audit):
         page.table(table)
-    page.add(f"\n{plain(bill_of(audit), CELL)}\n")
+    page.add(f"\n{plain(bill(audit), CELL)}\n")
     page.add("".join(f"\n- {name}: {text}" for name, text in _provenance(audit)) + "\n")
     return page.text
-
-
-def bill_of(audit: Audit) -> str:
-    """Return what a run asked and cost; a record of old may not count its calls."""
-    counted = {"made", "cached", "failed", "retried"} <= audit.run.calls.keys()
-    return bill(audit) if counted else f"judge {audit.judge.name} ({audit.judge.task}), calls not recorded"
 
 
 class _Page:
@@ -146,7 +141,7 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
         _Table("All claims by bias", ("bias", *(o.value for o in ORDER)), tuple(_by_bias(audit))),
         _Table(
             "Every claim",
-            ("claim", "outcome", "measured", "n", "flips", "RR", "CR"),
+            ("claim", "outcome", "measured", "control", "n", "flips", "RR", "CR"),
             tuple(_full(f) for f in found),
             folded=True,
         ),
@@ -169,7 +164,8 @@ def _measured(one: Finding) -> str:
 def _why(one: Finding) -> str:
     needed = f"{one.cases_to_decide} cases needed" if one.outcome is Outcome.UNDECIDED and one.cases_to_decide else ""
     accepted = f"accepted: {one.accepted}" if one.accepted else ""
-    return "; ".join(part for part in (accepted, needed, flip_words(one), one.reason) if part)
+    beside = f"control {control(one)}" if control(one) else ""
+    return "; ".join(part for part in (accepted, needed, flip_words(one), beside, one.reason) if part)
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
@@ -182,7 +178,8 @@ def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
 
 
 def _number(number: object) -> str:
-    return f"{number:.2f}" if isinstance(number, int | float) else ""
+    known = finite(number)
+    return "" if known is None else f"{known:z.2f}"
 
 
 def _by_bias(audit: Audit) -> Iterable[tuple[str, ...]]:
@@ -197,7 +194,7 @@ def _full(one: Finding) -> tuple[str, ...]:
     moved = one.flips
     flips = " / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else ""
     rates = _number(one.robustness_rate), _number(one.consistency_rate)
-    return _named(one), one.outcome.value, _measured(one), str(one.n), flips, *rates
+    return _named(one), one.outcome.value, _measured(one), control(one), str(one.n), flips, *rates
 
 
 def _provenance(audit: Audit) -> Iterable[tuple[str, str]]:

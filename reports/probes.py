@@ -20,8 +20,8 @@ from calm.reports.texts import Messages, Room, Shown, bytes_of, shown_texts, siz
 from calm.texts import CaseTexts
 from calm.verdict import Scale
 
-CASES = 20
-"""Cases shown for each probe, the most telling first."""
+CASES, FEW = 20, 3
+"""Cases shown for each probe, the most telling first; and for one that decides nothing, as a single variant."""
 WHOLE_BUDGET = 250_000
 """Bytes of prompts shown whole."""
 ROOMS = (Room(1_500, 1_200), Room(400, 1_200), Room(120, 600), Room(60, 160), Room(40, 90))
@@ -39,6 +39,10 @@ EXPECTED: Mapping[str | None, str] = {
     "OBSERVE": "nothing is required; the effect is reported",
     None: "asked again, the judge must say the same",
 }
+
+
+TURNS = "One of:"
+"""How the summary of a rotation begins; its variants follow, with their meanings if each has a line of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,35 @@ class Probe:
     ways: Ways | None = None
     shifts: Histogram | None = None
     curves: tuple[Curve, ...] = ()
-    beside: tuple[tuple[Row, Row], ...] = ()
-    """Each claim with the same measure of a control."""
+    beside: tuple[Beside, ...] = ()
+    variants: tuple[Variant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """
+    A claim beside the same measure of a control: its own, under neutral words in the same place, or another probe.
+
+    Only another probe stands elsewhere in the page, at `anchor`.
+    """
+
+    measure: str
+    measured: str
+    cases: int
+    control: str
+    control_cases: int
+    which: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One of the edits that took turns: what it does, how many cases got it, and how many of them tell."""
+
+    name: str
+    meaning: str
+    cases: int
+    telling: int
 
 
 def probes_of(audit: Audit, rows: Sequence[Row]) -> tuple[Probe, ...]:
@@ -76,10 +107,12 @@ def probes_of(audit: Audit, rows: Sequence[Row]) -> tuple[Probe, ...]:
     texts = {(t.case, t.hash): t for t in audit.texts}
     curves = curves_of(audit.findings)
     controls = [row for row in rows if row.finding.value is not None and is_control(row.finding)]
+    meanings = {(f.bias, f.perturbation or ""): f.summary for f in audit.findings}
     shown: set[tuple[str, str]] = set()
     found = []
     for group, anchor in zip(groups.values(), anchors("p", names), strict=True):
         probe = _probe(tuple(group), anchor, texts, audit)
+        probe = replace(probe, variants=tuple(_with_meaning(v, probe, meanings) for v in probe.variants))
         family = probe.bias, without_dose(probe.perturbation or "")
         of_dose = group[0].finding.dose is not None and family in curves and family not in shown
         if of_dose:
@@ -95,9 +128,10 @@ def _probe(rows: tuple[Row, ...], anchor: str, texts: Mapping[tuple[str, str], C
     span = span_of(audit.judge.scale)
     cases = [telling(trial, one, measures, texts.get(key), span) for key, trial in trials.items()]
     shown = sorted(cases, key=lambda t: (not t.tells, -t.weight, t.texts is None, t.case))
-    listed = [t for t in shown if t.tells or t.texts][:CASES]
+    decides = not all(row.alone for row in rows)
+    listed = [t for t in shown if t.tells or t.texts][: CASES if decides else FEW]
     ids = anchors(f"c{anchor[1:]}", [t.case for t in listed])
-    moving = one.expects not in ("WORSE", None)
+    moving = one.expects not in ("WORSE", None) and decides
     return Probe(
         anchor=anchor,
         bias=one.bias,
@@ -109,6 +143,7 @@ def _probe(rows: tuple[Row, ...], anchor: str, texts: Mapping[tuple[str, str], C
         channel=one.channel,
         node=one.node,
         rows=rows,
+        variants=_variants(cases),
         cases=tuple(replace(t, anchor=i, again=replay(audit, t)) for t, i in zip(listed, ids, strict=True)),
         counts=tuple(Counter(t.word for t in shown).most_common()),
         total=len(trials),
@@ -128,22 +163,50 @@ def _scale(judge: JudgeRecord) -> Scale | None:
         return None
 
 
-def _beside(group: Sequence[Row], controls: Sequence[Row]) -> tuple[tuple[Row, Row], ...]:
-    """Return each claim with what a control measured in the same place, where the audit holds one."""
-    one = group[0].finding
-    if is_control(one) or one.expects in ("WORSE", "TIE", None) or one.bias in (*CONTROLS, BASELINE):
+def _variants(cases: Sequence[Telling]) -> tuple[Variant, ...]:
+    """Return the edits that took turns, by name, without their meaning; none where all cases got the same one."""
+    asked = Counter(one.edit for one in cases)
+    telling = Counter(one.edit for one in cases if one.tells)
+    if len(asked) < 2:
         return ()
-    pairs = []
-    for row in group:
-        fitting = [
-            (other.finding.bias == one.bias, _overlap(one.channel, other.finding.channel), i)
-            for i, other in enumerate(controls)
-            if other.finding.measure == row.finding.measure and _overlap(one.channel, other.finding.channel) > 0
-        ]
-        if fitting:
-            best = max(fitting, key=lambda found: (found[0], found[1], -found[2]))
-            pairs.append((row, controls[best[2]]))
-    return tuple(pairs)
+    return tuple(Variant(name, "", count, telling[name]) for name, count in sorted(asked.items()))
+
+
+def _with_meaning(one: Variant, probe: Probe, meanings: Mapping[tuple[str, str], str]) -> Variant:
+    """Return a variant with what it does, as its rotation says or as a finding about it alone."""
+    lines = (line.partition(": ") for line in probe.summary.splitlines())
+    told = {name: meaning for name, _, meaning in lines if meaning}
+    return replace(one, meaning=told.get(one.name) or meanings.get((probe.bias, one.name), ""))
+
+
+def _beside(group: Sequence[Row], controls: Sequence[Row]) -> tuple[Beside, ...]:
+    """Return each claim with what a control measured in the same place: its own, or else what the audit holds."""
+    return tuple(found for row in group if (found := _own_control(row) or _other_control(row, controls)) is not None)
+
+
+def _own_control(row: Row) -> Beside | None:
+    one = row.finding
+    if not row.control or one.control is None:
+        return None
+    name, cases = one.control.get("perturbation"), one.control.get("n")
+    which, count = name if isinstance(name, str) else "", cases if isinstance(cases, int) else 0
+    return Beside(one.measure, row.measured, one.n, row.control, count, which, "")
+
+
+def _other_control(row: Row, controls: Sequence[Row]) -> Beside | None:
+    one = row.finding
+    if is_control(one) or one.expects in ("WORSE", "TIE", None) or one.bias in (*CONTROLS, BASELINE):
+        return None
+    fitting = [
+        (other.finding.bias == one.bias, _overlap(one.channel, other.finding.channel), -i)
+        for i, other in enumerate(controls)
+        if other.finding.measure == one.measure and _overlap(one.channel, other.finding.channel) > 0
+    ]
+    if not fitting:
+        return None
+    found = controls[-max(fitting)[2]]
+    other = found.finding
+    return Beside(one.measure, row.measured, one.n, found.measured, other.n, other.key, found.anchor)
 
 
 def is_control(one: Finding) -> bool:
@@ -187,10 +250,12 @@ def with_texts(probes: tuple[Probe, ...], budget: int) -> tuple[tuple[Probe, ...
     """
     Return the probes with the texts of their cases, and the prompts that stand whole with their ids.
 
-    Where the budget does not last for all, each probe's first case comes first, then each probe's second.
+    Where the budget does not last for all, each probe's first case comes first, then each probe's second; those of
+    probes that decide nothing come last.
     """
     ranks = zip_longest(*([(i, j) for j in range(len(probe.cases))] for i, probe in enumerate(probes)))
     places = [place for rank in ranks for place in rank if place]
+    places.sort(key=lambda place: all(row.alone for row in probes[place[0]].rows))
     with_some = [(i, j) for i, j in places if probes[i].cases[j].texts is not None]
     for room in ROOMS:
         shown, left = _within_budget(probes, with_some, room, max(0, budget), all_of_them=room is not ROOMS[-1])

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calm.audit import Audit, Finding
+from calm.audit import VARIANT, Audit, Finding
 from calm.claims import Outcome, decimals
-from calm.reports.charts import Axis, Plot, number, plot_of
+from calm.reports.charts import Axis, Plot, plot_of
 from calm.reports.texts import Text, cut
-from calm.wording import claim, untested
+from calm.wording import claim, control, untested, value
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -38,12 +38,18 @@ class Row:
     anchor: str
     claim: str
     measured: str
+    control: str
     sentence: str
     reason: Text
     flips: str
     excluded: tuple[tuple[str, int], ...]
     plot: Plot | None
     cost: str
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is about one variant of a rotation and decides nothing: such rows stand in the table alone."""
+        return self.finding.reason.startswith(VARIANT) and not self.finding.red
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,11 @@ class Bias:
 
     name: str
     rows: tuple[Row, ...]
+
+    @property
+    def alone(self) -> int:
+        """How many of its rows are about one variant and decide nothing."""
+        return sum(row.alone for row in self.rows)
 
 
 def anchors(prefix: str, names: Sequence[str]) -> list[str]:
@@ -81,10 +92,12 @@ def measured(one: Finding) -> str:
 
     The numbers are those of `calm.wording.value`, with the signs that people write.
     """
-    if one.value is None or one.low is None or one.high is None:
-        return ""
-    low, middle, high = (number(max(-1.0, min(1.0, x))) for x in (one.low, one.value, one.high))
-    return f"{middle} [{low}, {high}]"
+    unknown = one.value is None or one.low is None or one.high is None
+    return "" if unknown else _signed(value(one))
+
+
+def _signed(numbers: str) -> str:
+    return numbers.replace("-", "\N{MINUS SIGN}")
 
 
 def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> Row:
@@ -96,6 +109,7 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> Row:
         anchor=anchor,
         claim=claim_in_words(one),
         measured=measured(one),
+        control=_signed(control(one)),
         sentence=_sentence(one),
         reason=cut(one.reason, REASON),
         flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",

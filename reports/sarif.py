@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
@@ -19,7 +20,7 @@ from calm.audit import BASELINE, Audit, Finding, write_whole
 from calm.claims import Outcome
 from calm.reports.html import visible
 from calm.wire import Json
-from calm.wording import claim, headline, line
+from calm.wording import claim, control, headline, line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Mapping[Outcome, str] = {Outcome.FAIL: "error", Outcome.INCOMPLETE: "error", Outcome.UNDECIDED: "warning"}
@@ -51,9 +52,10 @@ def render(audit: Audit, *, root: Path | None = None) -> str:
 def to_sarif(audit: Audit, *, root: Path | None = None) -> dict[str, Json]:
     """Return the audit as a SARIF log."""
     shown = [f for f in audit.findings if _shown(f)]
-    biases = sorted({f.bias for f in audit.findings})
-    rules: list[Json] = [_rule(bias, [f for f in audit.findings if f.bias == bias]) for bias in biases]
-    results: list[Json] = [_result(f, biases.index(f.bias), audit, root) for f in shown]
+    ids = _ids(sorted({f.bias for f in audit.findings}))
+    rules: list[Json] = [_rule(bias, one, [f for f in audit.findings if f.bias == bias]) for bias, one in ids.items()]
+    places = {bias: (one, number) for number, (bias, one) in enumerate(ids.items())}
+    results: list[Json] = [_result(f, *places[f.bias], audit, root) for f in shown]
     run: dict[str, Json] = {
         "tool": {"driver": {"name": "calm", "version": audit.calm or "unknown", "rules": rules}},
         "automationDetails": {"id": f"calm/{_text(audit.judge.name)}/"},
@@ -79,11 +81,24 @@ def _shown(one: Finding) -> bool:
     return one.red or (one.accepted is not None and one.outcome in LEVELS)
 
 
-def _rule(bias: str, findings: Iterable[Finding]) -> dict[str, Json]:
+def _ids(biases: Iterable[str]) -> dict[str, str]:
+    """Return the id of each bias's rule: no two are alike, even where what differs cannot be seen."""
+    found: dict[str, str] = {}
+    for bias in biases:
+        stem = one = _text(bias) or "unnamed"
+        number = 1
+        while one in found.values():
+            number += 1
+            one = f"{stem}-{number}"
+        found[bias] = one
+    return found
+
+
+def _rule(bias: str, one: str, findings: Iterable[Finding]) -> dict[str, Json]:
     told = MEANS.get(bias, f"The judge's verdict is moved by {_text(bias)}.")
     done = dict.fromkeys(_text(f.summary) for f in findings if f.summary)
     return {
-        "id": _text(bias) or "unnamed",
+        "id": one,
         "name": _camel(bias),
         "shortDescription": {"text": told},
         "fullDescription": {"text": " ".join([told, *done])[:LONGEST]},
@@ -96,7 +111,7 @@ def _camel(name: str) -> str:
     return "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", name))[:LONGEST] or "Unnamed"
 
 
-def _result(one: Finding, rule: int, audit: Audit, root: Path | None) -> dict[str, Json]:
+def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None) -> dict[str, Json]:
     here, also = _places(one, audit, root)
     numbers: dict[str, Json] = {
         "key": _text(one.key),
@@ -111,10 +126,11 @@ def _result(one: Finding, rule: int, audit: Audit, root: Path | None) -> dict[st
         "consistencyRate": one.consistency_rate,
         "flips": dict(one.flips),
         "excluded": {_text(reason): count for reason, count in one.excluded.items()},
+        "control": _control(one),
     }
     found: dict[str, Json] = {
-        "ruleId": _text(one.bias) or "unnamed",
-        "ruleIndex": rule,
+        "ruleId": rule,
+        "ruleIndex": index,
         "kind": "fail",
         "level": LEVELS[one.outcome],
         "message": {"text": _message(f"{one.key}: {line(one)}")},
@@ -124,9 +140,18 @@ def _result(one: Finding, rule: int, audit: Audit, root: Path | None) -> dict[st
     }
     if also:
         found["relatedLocations"] = also
+    accepted: list[Json] = []
     if one.accepted is not None:
-        found["suppressions"] = [{"kind": "external", "status": "accepted", "justification": _text(one.accepted)}]
+        accepted = [{"kind": "external", "status": "accepted", "justification": _text(one.accepted)}]
+    found["suppressions"] = accepted  # the standard wants them of every result of a run or of none
     return found
+
+
+def _control(one: Finding) -> Json:
+    """Return what the measure came to under neutral words in the same place; None if that was not asked."""
+    if not control(one) or one.control is None:
+        return None
+    return {name: _text(told) if isinstance(told, str) else told for name, told in one.control.items()}
 
 
 def _invocation(audit: Audit) -> dict[str, Json]:
@@ -148,7 +173,7 @@ def _message(text: str) -> str:
 
 
 def _plain(value: Json) -> Json:
-    return value if isinstance(value, int | float) else None
+    return value if isinstance(value, int) or (isinstance(value, float) and isfinite(value)) else None
 
 
 # Places
@@ -172,7 +197,7 @@ def _places(one: Finding, audit: Audit, root: Path | None) -> tuple[Json, list[J
 
 
 def _place(path: str, number: int, what: str) -> dict[str, Json]:
-    location: dict[str, Json] = {"uri": quote(path), "uriBaseId": ROOT}
+    location: dict[str, Json] = {"uri": quote(str(PurePosixPath(path))), "uriBaseId": ROOT}
     return {
         "physicalLocation": {"artifactLocation": location, "region": {"startLine": number}},
         "message": {"text": what},

@@ -31,18 +31,21 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _accept(options: argparse.Namespace) -> int:
     from calm.audit import read
     from calm.baseline import write_baseline
+    from calm.wording import printable
 
     try:
         write_baseline(read(Path(options.results)), Path(options.out))
     except ConfigError as error:
-        print(f"calm: {error}", file=sys.stderr)
+        print(f"calm: {printable(str(error), keep=chr(10))}", file=sys.stderr)
         return REFUSED
-    print(f"wrote {options.out}: review it, keep it under version control, use it with --calm-baseline={options.out}")
+    out = printable(options.out)
+    print(f"wrote {out}: review it, keep it under version control, use it with --calm-baseline={out}")
     return DONE
 
 
 def _compare(options: argparse.Namespace) -> int:
     from calm.compare import compare, render_text
+    from calm.wording import printable
 
     old, new = (_record(Path(name)) for name in (options.old, options.new))
     found = compare(old, new)
@@ -51,7 +54,7 @@ def _compare(options: argparse.Namespace) -> int:
         from calm.reports import comparison
 
         comparison.write(found, old, new, Path(options.out))
-        print(f"wrote {options.out}")
+        print(f"wrote {printable(options.out)}")
     return DONE
 
 

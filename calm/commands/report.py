@@ -1,4 +1,4 @@
-"""`calm report`: the record of a run as a page, a summary, SARIF or a table, later and elsewhere."""
+"""`calm report`: the record of a run as a page, a summary, SARIF, JUnit or a table, later and elsewhere."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from calm.audit import Audit
 from calm.commands import CONFIGURATION, DONE, REFUSED
 from calm.errors import ConfigError
 
-FORMATS = ("html", "markdown", "sarif", "csv", "parquet", "json")
+FORMATS = ("html", "markdown", "sarif", "junit", "csv", "parquet", "json")
 SUFFIXES = {
     ".html": "html",
     ".htm": "html",
     ".md": "markdown",
     ".sarif": "sarif",
+    ".xml": "junit",
     ".csv": "csv",
     ".parquet": "parquet",
     ".json": "json",
@@ -26,6 +27,7 @@ DEFAULTS = {
     "html": "report.html",
     "markdown": "summary.md",
     "sarif": "results.sarif",
+    "junit": "junit.xml",
     "csv": "trials.csv",
     "parquet": "trials.parquet",
     "json": "published.json",
@@ -50,6 +52,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _report(options: argparse.Namespace) -> int:
     from calm.audit import read, texts_path
     from calm.redaction import without_texts
+    from calm.wording import lines, printable
 
     source = Path(options.results)
     form = options.format or SUFFIXES.get(Path(options.out or "report.html").suffix.lower())
@@ -71,16 +74,14 @@ def _report(options: argparse.Namespace) -> int:
         audit = without_texts(audit) if options.texts == "none" else noting(audit, missing)
         _writer(form, options.limit, texts=options.texts == "full")(audit, target)
     except ConfigError as error:
-        print(f"calm: {error}", file=sys.stderr)
+        print(printable(f"calm: {error}", "\n"), file=sys.stderr)
         return CONFIGURATION
     if missing:
-        print(f"calm: {missing}", file=sys.stderr)
+        print(printable(f"calm: {missing}"), file=sys.stderr)
     for note in audit.run.notes:
         if "did not run" in note or "interrupted" in note:
-            from calm.wording import lines
-
             print(f"calm: {lines(note, 0)[0]}", file=sys.stderr)
-    print(f"wrote {target}")
+    print(printable(f"wrote {target}"))
     return DONE
 
 
@@ -104,7 +105,7 @@ def noting(audit: Audit, note: str) -> Audit:
 
 def _writer(form: str, limit: int | None, *, texts: bool) -> Callable[[Audit, Path], None]:
     from calm import audit as record
-    from calm.reports import html, markdown, sarif, tables
+    from calm.reports import html, junit, markdown, sarif, tables
 
     def summary(audit: Audit, path: Path) -> None:
         markdown.write(audit, path, limit=markdown.SUMMARY if limit is None else limit)
@@ -116,6 +117,7 @@ def _writer(form: str, limit: int | None, *, texts: bool) -> Callable[[Audit, Pa
         "html": html.write,
         "markdown": summary,
         "sarif": lambda audit, path: sarif.write(audit, path, root=Path.cwd()),
+        "junit": junit.write,
         "csv": tables.write_csv,
         "parquet": tables.write_parquet,
         "json": published,

@@ -95,13 +95,14 @@ def hostile(texts):
                 node=f"{one}.py::{one}",
                 perturbation=one,
                 against=one,
-                summary=one,
+                summary=f"One of:\n{one}: {one}",
                 task=one,
                 reason=one,
                 accepted=one,
                 channel=one,
                 excluded={one: 3},
                 baseline={"outcome": one, one: one},
+                control={"perturbation": one, "value": 0.1, "low": 0.0, "high": 0.2, "n": 7},
                 trials=tuple(trials),
             )
         )
@@ -109,7 +110,10 @@ def hostile(texts):
     named = judge(name=first, model=first, served=first, parameters={first: first}, about={first: {first: first}})
     run = replace(empty().run, started=first, notes=(first,), per_finding={f.key: {first: 1.0} for f in findings})
     table = {"judges": [first], "generators": [first], "matrix": [[1]], "rows": [{first: first}], "unit": first}
-    extras = {"self_preference": table, "mitigations": {"rows": [{"set": first, first: first}]}}
+    panel = {"agreement": {"raw": 0.5, first: 1}, "leave_one_out": [{"judge": first, "tau": 0.1, "best": first}]}
+    study = {"rows": [{"set": first, first: first}], "said": first, "not_applicable": [{"set": first, "reason": first}]}
+    study |= {"differences": [{"set": first, "measure": first, "value": 0.1, "low": 0.0, "high": 0.2}]}
+    extras = {"self_preference": {**table, "panel": panel}, "mitigations": study}
     return empty(judge=named, run=run, findings=tuple(findings), texts=tuple(kept), extras=extras)
 
 

@@ -44,10 +44,25 @@ def audit():
     return replace(
         plain,
         judge=replace(plain.judge, scale=scale),
-        findings=(*plain.findings, *doses, control),
+        findings=(*(taking_turns(f) if f.key == "verbosity/gain/pad" else f for f in plain.findings), *doses, control),
         texts=(told, *others),
-        extras={"self_preference": PREFERENCE, "mitigations": MITIGATIONS},
+        extras={"self_preference": {**PREFERENCE, "panel": PANEL}, "mitigations": {**MITIGATIONS, **STUDY}},
     )
+
+
+PANEL = {"agreement": {"raw": 0.83, "alpha": 0.61}, "leave_one_out": [{"judge": "a-1", "tau": 0.333, "best": "b-1"}]}
+STUDY = {
+    "said": "The cheapest set that passes the gate is swap.",
+    "differences": [{"set": "swap", "measure": "robustness", "value": 0.2, "low": 0.1, "high": 0.3, "n": 60}],
+    "not_applicable": [{"set": "geval", "reason": "it needs scores"}],
+}
+
+
+def taking_turns(one):
+    """Return a finding with a control of its own, whose cases got one of two edits."""
+    trials = tuple(replace(t, edit="pad" if i % 2 else "stuff") for i, t in enumerate(one.trials))
+    neutral = {"perturbation": "say_nothing", "value": 0.012, "low": -0.013, "high": 0.041, "n": 197}
+    return replace(one, summary="One of:\npad: Pad it.\nstuff: Stuff it.", trials=trials, control=neutral)
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +204,31 @@ def test_the_edit_is_marked_by_words(visit, report):
     )
     assert left["right"] <= right["left"]
     assert left["top"] == right["top"]
+
+
+def test_a_link_opens_the_variants_of_a_rotation(visit, report):
+    """The table of what took turns is folded, and a probe's introduction leads to it."""
+    page = visit(report)
+    table = page.locator("#p-verbosity-pad-variants table")
+
+    hidden = not table.is_visible()
+    page.get_by_role("link", name="the table below").click()
+
+    assert hidden
+    assert table.is_visible()
+    assert table.locator("tbody th").all_inner_texts() == ["pad\nPad it.", "stuff\nStuff it."]
+
+
+def test_a_control_is_read_beside_its_claim(visit, report):
+    """Its value stands in the table and in the probe's own part, and they agree."""
+    page = visit(report)
+
+    row = page.locator(".findings tbody tr", has_text="control").inner_text()
+    beside = page.get_by_role("region", name="Controls of verbosity pad", exact=True).text_content()
+
+    assert "control 0.01 [−0.01, 0.04]" in row
+    assert "0.01 [−0.01, 0.04]" in beside
+    assert "say_nothing" in beside
 
 
 def test_long_texts_fold(visit, report):

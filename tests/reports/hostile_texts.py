@@ -49,6 +49,7 @@ def hostile_audit(text):
             claim=Limit("<=", 0.1),
             outcome=outcome,
             accepted=text if number % 2 else None,
+            control={"perturbation": text, "value": 0.1, "low": 0.0, "high": 0.2, "n": 7},
             baseline={"value": 0.5, "low": 0.4, "high": 0.6, "outcome": text},
         )
         for number, outcome in enumerate((*Outcome, *Outcome))

@@ -5,12 +5,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from calm.audit import write
+from calm.audit import Limit, write
 from calm.claims import Outcome
 from calm.cli import main
-from calm.compare import compare
+from calm.compare import compare, render_text
 from calm.reports.comparison import render
 from tests.reports import planted_audit
+from tests.reports.planted_audit import finding, trial
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\x1b[31m'
 
@@ -103,3 +104,45 @@ def test_a_file_that_is_no_record_is_refused(tmp_path, capsys, name):
 
     assert main(["compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 4
     assert f"{name}.json" in capsys.readouterr().err
+
+
+def test_a_figure_of_a_whole_table_is_not_dropped():
+    """It has no cases to pair, and its outcome is compared all the same; a ratio above 1 keeps its value."""
+    claim = {"measure": "self_preference_ratio", "claim": Limit("<=", 1.25), "trials": ()}
+    was = finding(key="self-preference/self_preference_ratio", value=1.1, low=1.0, high=1.2, **claim)
+    now = replace(was, outcome=Outcome.FAIL, value=1.6, low=1.4, high=1.9)
+    old, new = (replace(sample(), findings=(one,)) for one in (was, now))
+
+    found = compare(old, new)
+
+    assert [(m.key, m.difference) for m in found.moved] == [(was.key, None)]
+    assert "1 claim got worse, none got better" in render(found, old, new)
+    assert "1.60 [1.40, 1.90]" in render(found, old, new)
+    assert "1.10 -> 1.60" in render_text(found, 200)
+
+
+def moved_a_little(count):
+    """Return two runs with so many claims, each of which moved by a little more than its own interval."""
+    arms = ["good"] * 188 + ["bad"] * 12
+    pairs = []
+    for perturbed in (["good"] * 200, arms):
+        rows = [
+            replace(trial(f"c{i:03}", ["good"] * 4, [arm] * 2, hash=f"h{i}"), target="bad")
+            for i, arm in enumerate(perturbed)
+        ]
+        value = sum(arm == "bad" for arm in perturbed) / 200
+        one = finding(measure="gain", claim=Limit("<=", 0.4), value=value, low=-0.02, high=0.1, trials=tuple(rows))
+        named = tuple(replace(one, key=f"bias-{i}/gain", bias=f"bias-{i}") for i in range(count))
+        pairs.append(replace(sample(), findings=named))
+    return pairs
+
+
+def test_among_many_claims_more_is_asked_of_each():
+    """What is worse by its own interval alone is not called so among a hundred: chance moves some of them as far."""
+    alone, many = (compare(*moved_a_little(count)) for count in (1, 100))
+
+    assert alone.moved[0].difference.sure
+    assert {m.difference.low > 0 for m in many.moved} == {True}
+    assert {m.difference.sure for m in many.moved} == {False}
+    assert "1 claim got worse" in render(alone, *moved_a_little(1))
+    assert "No claims got worse" in render(many, *moved_a_little(100))

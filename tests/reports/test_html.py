@@ -13,7 +13,7 @@ import pytest
 from calm.audit import Limit
 from calm.claims import Outcome
 from calm.errors import ConfigError
-from calm.reports.charts import histogram_of
+from calm.reports.charts import histogram_of, radar_of
 from calm.reports.diff import compare
 from calm.reports.extras import mitigations_of
 from calm.reports.html import render, visible, write
@@ -578,3 +578,167 @@ def test_extras_of_the_wrong_kind_are_left_out(broken):
     page = render(empty(extras={"self_preference": broken, "mitigations": broken, "other": broken}))
 
     assert '<section id="self-preference">' not in page
+
+
+NEUTRAL = {"perturbation": "say_nothing", "value": -0.001, "low": -0.013, "high": 0.041, "n": 197}
+
+
+def test_a_control_of_its_own_goes_before_that_of_another_probe():
+    """What neutral words did in the same place stands in the table and beside the probe, and no other control does."""
+    one, *rest = sample().findings
+    other = finding(
+        key="neutral/gain/text", bias="neutral", perturbation="text", measure="gain", value=0.3, low=0.2, high=0.4
+    )
+
+    page = Page(render(replace(sample(), findings=(replace(one, control=NEUTRAL), *rest, other)))).text
+
+    beside = page[page.index("Beside its control") :][:600]
+    assert "control 0.00 [−0.01, 0.04]" in page
+    assert "0.00 [−0.01, 0.04]" in beside
+    assert "say_nothing" in beside
+    assert "0.30 [0.20, 0.40]" not in beside
+
+
+def rotated(summary):
+    """Return an audit of one probe whose cases got one of two variants."""
+    rows = [
+        trial(f"c{i}", ["good"] * 4, ["bad" if i < 3 else "good"] * 2, hash=f"h{i}", edit="book" if i % 2 else "link")
+        for i in range(10)
+    ]
+    return empty(findings=(finding(summary=summary, trials=tuple(rows)),))
+
+
+@pytest.mark.parametrize(
+    ("summary", "told"),
+    [
+        ("One of: book, link.", ["book 5 1", "link 5 2"]),
+        ("One of:\nbook: Add a book.\nlink: Add a link.", ["bookAdd a book. 5 1", "linkAdd a link. 5 2"]),
+    ],
+)
+def test_a_rotation_tells_what_its_variants_do(summary, told):
+    """In place of a list of names: each variant with its meaning where it is known, its cases, and how many tell."""
+    page = render(rotated(summary))
+
+    table = page[page.index('class="variants"') :]
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", table[: table.index("</details>")])
+    assert [
+        " ".join(re.sub(r"<[^>]+>", "", r.replace("</th><td", "</th> <td").replace("</td><td", "</td> <td")).split())
+        for r in rows
+    ] == told
+    assert "Each case got one of 2 variants" in page
+    assert "One of:" not in Page(page).text
+
+
+def test_a_variant_is_explained_by_a_finding_about_it_alone():
+    """With `--calm-every-variant` the record says what each does."""
+    audit = rotated("One of: book, link.")
+    alone = finding(key="authority/gain/book", measure="gain", perturbation="book", summary="Add an old book.")
+
+    table = Page(render(replace(audit, findings=(*audit.findings, alone)))).text.partition("variants that took turns")[
+        2
+    ]
+
+    assert "Add an old book." in table[:400]
+
+
+def test_a_rotation_cannot_inject_meanings():
+    """A summary is text, whatever it looks like."""
+    page = render(rotated("One of:\nbook: <script>alert(1)</script>\nlink: x"))
+
+    assert page.count("<script>") == 1
+
+
+def test_a_panel_shows_how_far_its_judges_agree():
+    """The coefficients by name, and what leaving out each judge does to the ranking."""
+    agreement = {"raw": 0.83, "kappa": None, "alpha": 0.61, "ac1": 0.7}
+    panel = {"agreement": agreement, "leave_one_out": [{"judge": "a-1", "tau": 0.333, "best": "b-1"}]}
+
+    text = Page(render(empty(extras={"self_preference": {**PREFERENCE, "panel": panel}}))).text
+
+    part = text[text.index("How far the judges agree") :]
+    assert re.search(r"Pairs of judges that say the same\s*0\.83", part)
+    assert re.search(r"Krippendorff's alpha\s*0\.61", part)
+    assert re.search(r"Fleiss' kappa\s*–", part)
+    assert "0.33" in part[: part.index("Details and cases")]
+    assert "How far the judges agree" not in Page(render(empty(extras={"self_preference": PREFERENCE}))).text
+
+
+def test_mitigations_open_with_their_conclusion():
+    """What the study says, what each set changes with its interval, and what does not apply."""
+    change = {
+        "set": "swap",
+        "measure": "robustness",
+        "value": 0.2,
+        "low": 0.1,
+        "high": 0.3,
+        "n": 60,
+        "p": 0.001,
+        "p_adjusted": 0.004,
+    }
+    more = {
+        "said": "The cheapest set is swap.",
+        "differences": [change],
+        "not_applicable": [{"set": "geval", "reason": "no scores"}],
+    }
+
+    text = Page(render(empty(extras={"mitigations": {**MITIGATIONS, **more}}))).text
+
+    part = text[text.index("The same judge with sets of mitigations") :]
+    assert part.index("The cheapest set is swap.") < part.index("Calls a verdict") < part.index("0.20 [0.10, 0.30]")
+    assert "geval (no scores)" in part
+    assert "0.0040" in part
+
+
+def test_without_texts_no_digest_is_shown_for_a_word():
+    """A unit that was left out with the texts is no data to show."""
+    grid = {**MITIGATIONS["attack_grid"], "unit": {"sha256": "0" * 16}}
+
+    assert "sha256&#39;" not in render(empty(extras={"mitigations": {**MITIGATIONS, "attack_grid": grid}}))
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_labels_of_the_radar_do_not_meet(count):
+    """Few stand level; many are turned like their spokes, and none is drawn twice at one place."""
+    found = radar_of(finding(key=f"b{i}/gain", bias=f"bias-{i:02}") for i in range(count))
+
+    assert len({spoke.label for spoke in found.spokes}) == count
+    assert any(spoke.turned for spoke in found.spokes) == (count == 40)
+    assert all(-90 <= spoke.turned <= 90 for spoke in found.spokes)  # no label stands on its head
+
+
+def test_a_ratio_is_on_no_axis_of_shares():
+    """Its value is shown as it is, and no mark is drawn where it does not belong."""
+    ratio = {"measure": "self_preference_ratio", "claim": Limit("<=", 1.25), "value": 1.6, "low": 1.4, "high": 1.9}
+    page = render(empty(findings=(finding(key="self-preference/self_preference_ratio", **ratio),)))
+
+    assert "1.60 [1.40, 1.90]" in page
+    assert "measured 1.60" not in page  # the name of a drawing
+
+
+def test_flips_can_be_read_however_many_findings_there_are():
+    """Where findings take nearly all the room, texts of the probes that decide are there all the same."""
+    audit = large(probes=60, cases=3)
+    alone = tuple(
+        replace(
+            f, key=f"{f.key}-{i}", perturbation=f"v{i}", reason="one variant of a rotation", outcome=Outcome.OBSERVED
+        )
+        for f in audit.findings
+        for i in range(12)
+    )
+
+    page = render(replace(audit, findings=(*audit.findings, *alone)))
+
+    assert len(page.encode()) > 1_500_000
+    assert page.count('<details class="case"') > 60
+    assert "24 figures of single variants, which decide nothing, stand in the table alone." in page
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_page_a_little_too_large_keeps_its_texts(monkeypatch, seed):
+    """What is too much by a few bytes is made up for by a text or two, not by all."""
+    monkeypatch.setattr("calm.reports.html.LARGEST", 800_000 + 1_237 * seed)
+
+    page = render(large(probes=20))
+
+    assert len(page.encode()) <= 800_000 + 1_237 * seed
+    assert page.count('<details class="case"') > 100

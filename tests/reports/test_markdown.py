@@ -161,3 +161,15 @@ def test_it_is_written_whole(tmp_path):
     write(sample(), tmp_path / "out" / "summary.md")
 
     assert (tmp_path / "out" / "summary.md").read_text("utf-8") == render(sample())
+
+
+def test_a_control_stands_beside_its_claim():
+    """Where neutral words were asked in the same place, both tables say what they did."""
+    neutral = {"perturbation": "say_nothing", "value": -0.001, "low": -0.013, "high": 0.041, "n": 197}
+    one, *rest = sample().findings
+
+    shown = render(replace(sample(), findings=(replace(one, control=neutral), *rest)))
+
+    red, _, every = shown.partition("Every claim")
+    assert "control 0.00 &#91;-0.01, 0.04&#93;" in red
+    assert "| 0.31 [0.26, 0.37] | 0.00 [-0.01, 0.04] | 186 |" in every

@@ -3,18 +3,22 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from io import StringIO
 
 import pyarrow.parquet
 import pytest
 
-from calm.audit import read, write
-from calm.reports import html, markdown, sarif, tables
-from calm.wording import value
-from tests.reports.planted_audit import sample
+from calm.audit import VARIANT, read, write
+from calm.claims import Outcome
+from calm.reports import html, junit, markdown, sarif, tables
+from calm.wording import bill, control, headline, line, value
+from tests.reports.planted_audit import empty, finding, sample
 
-AUDIT = sample()
+NEUTRAL = {"perturbation": "say_nothing", "value": -0.001, "low": -0.0134, "high": 0.0449, "n": 197}
+FIRST, *REST = sample().findings
+AUDIT = replace(sample(), findings=(replace(FIRST, control=NEUTRAL), *REST))
 DECIDED = [f for f in AUDIT.findings if f.value is not None]
 
 
@@ -102,3 +106,76 @@ def test_tables_hold_the_same_verdicts(form, tmp_path):
         for number, code in enumerate(getattr(t, arm), 1)
     }
     assert {row[1:] for row in found} == told
+
+
+def test_every_form_shows_the_same_control():
+    """What neutral words did is the same in the terminal, the page, the summary and SARIF, which holds it exactly."""
+    one = AUDIT.findings[0]
+    told = "0.00 [-0.01, 0.04]"
+    result = next(r for r in json.loads(sarif.render(AUDIT))["runs"][0]["results"] if r["properties"]["key"] == one.key)
+
+    assert control(one) == told
+    assert f"control {told}" in line(one)
+    assert f"control {told}" in from_html()
+    assert f"| 0.31 [0.26, 0.37] | {told} |" in markdown.render(AUDIT)
+    assert f"control {told}" in result["message"]["text"]
+    assert result["properties"]["control"] == NEUTRAL
+
+
+def test_junit_holds_them_as_people_read_them():
+    """A property for each claim, with the words of the summary."""
+    shown = unescape(junit.render(AUDIT))
+
+    assert not [f.key for f in DECIDED if f'name="{f.key}" value="{f.outcome.value} {value(f)}"' not in shown]
+
+
+def test_no_zero_is_negative():
+    """A value that rounds to nothing has no sign."""
+    assert value(finding(value=-0.004, low=-0.02, high=0.001)) == "0.00 [-0.02, 0.00]"
+
+
+def test_a_ratio_is_not_clipped_to_one():
+    """What is no share may be above 1, in a claim and in its control."""
+    ratio = finding(measure="self_preference_ratio", value=1.6, low=1.4, high=1.9)
+
+    assert value(ratio) == "1.60 [1.40, 1.90]"
+    assert control(replace(ratio, control={**NEUTRAL, "high": 1.2})) == "0.00 [-0.01, 1.20]"
+
+
+@pytest.mark.parametrize("record", [{}, {"value": None, "low": 0.0, "high": 0.1}, {"perturbation": "x"}, None])
+def test_a_control_without_numbers_is_none(record):
+    """A record of another hand may hold less; nothing is made up."""
+    one = finding(control=record)
+
+    assert control(one) == ""
+    assert "control" not in line(one)
+    assert "Beside its control" not in html.render(empty(findings=(one,)))
+
+
+def test_a_record_that_counts_little_is_read_all_the_same():
+    """Ways of flips and kinds of calls that are not there are none."""
+    one = finding(flips={"toward": 3})
+    audit = empty(findings=(one,), run=replace(empty().run, calls={}))
+
+    assert "flips 3 toward the treated answer, 0 away" in line(one)
+    assert "calls not recorded" in bill(audit)
+    assert "3 / 0 / 0" in markdown.render(audit)
+
+
+def untested(bias, reason, perturbation="x"):
+    """Return a finding that could not be tested."""
+    key = f"{bias}/gain/{perturbation}"
+    return finding(key=key, bias=bias, perturbation=perturbation, outcome=Outcome.NOT_TESTED, reason=reason, value=None)
+
+
+def test_the_first_line_says_each_reason_once():
+    """What has one reason stands together, an edit is not named twice, and single variants are counted."""
+    no_notes, task = "the judge is shown no notes", "the judge's task is pairwise"
+    found = [untested("a", no_notes), untested("b", f"edit serves score; {task}"), untested("c", no_notes)]
+    found += [untested("authority", f"{VARIANT}: does not apply", name) for name in ("v1", "v2")]
+    found += [untested("d", f"{VARIANT}: does not apply", "v1"), untested("d", "there are no cases", "z")]
+
+    told = headline(empty(findings=(finding(), *found)))
+
+    missing = f"a, c ({no_notes}), b (serves score; {task}), d (there are no cases), 2 variants by themselves"
+    assert told.endswith(f"not tested: {missing}")

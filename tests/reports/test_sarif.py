@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from calm.claims import Outcome
 from calm.reports.sarif import render, to_sarif, write
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, judge, sample
@@ -16,10 +17,45 @@ SCHEMA = json.loads(Path(__file__).with_name("sarif-2.1.0-part.schema.json").rea
 
 
 def checked(audit, **options):
-    """Return the one run of a valid log."""
+    """Return the one run of a log that keeps to the schema, and to what the standard says beside it."""
     log = json.loads(render(audit, **options))
     jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER).validate(log)
-    return log["runs"][0]
+    (run,) = log["runs"]
+    assert broken_rules(run) == []
+    return run
+
+
+def broken_rules(run):
+    """Return which obligations of the standard a run does not keep that no schema can state."""
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    results = run["results"]
+    places = [(place, r) for r in results for place in (*r["locations"], *r.get("relatedLocations", ()))]
+    files = [place["physicalLocation"]["artifactLocation"] for place, _ in places]
+    notes = [n["message"] for i in run["invocations"] for n in i["toolExecutionNotifications"]]
+    texts = [
+        m["text"]
+        for m in (*notes, *(r["message"] for r in results), *(p["message"] for p, _ in places if "message" in p))
+    ]
+    keeps = {
+        "uriBaseId: is defined in the run": {f["uriBaseId"] for f in files} <= set(run["originalUriBaseIds"]),
+        "uri: is relative beside a base": not [f for f in files if re.match(r"/|[A-Za-z][\w+.-]*:", f["uri"])],
+        "uri: has no empty step, and none up or in place": not [
+            f for f in files if {".", "..", ""} & set(f["uri"].split("/"))
+        ],
+        "message: no placeholder without arguments": not [
+            t for t in texts if re.search(r"\{\d+\}", t.replace("{{", "").replace("}}", ""))
+        ],
+        "message: no embedded link": not [t for t in texts if re.search(r"(?<!\\)\]\(", t)],
+        "rules: no id twice": len(set(rules)) == len(rules),
+        "ruleIndex: names the rule of ruleId": all(rules[r["ruleIndex"]] == r["ruleId"] for r in results),
+        "level: a failure has one": all(r["level"] != "none" for r in results if r["kind"] == "fail"),
+        "relatedLocations: no id twice": all(
+            len(set(ids)) == len(ids) for r in results if (ids := [p["id"] for p in r.get("relatedLocations", ())])
+        ),
+        "suppressions: of all results or of none": len({"suppressions" in r for r in results}) < 2,
+        "baselineState: of all results or of none": len({"baselineState" in r for r in results}) < 2,
+    }
+    return [section for section, kept in keeps.items() if not kept]
 
 
 def uri(location):
@@ -47,6 +83,61 @@ def test_the_schema_refuses_what_is_no_sarif():
         jsonschema.validate(log, SCHEMA)
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("runs", 0, "results", 0, "kind"), "pass"),
+        (("runs", 0, "results", 0, "locations", 0, "physicalLocation", "artifactLocation", "uri"), "a b.py"),
+        (("runs", 0, "results", 0, "locations", 0, "physicalLocation", "artifactLocation"), {"uriBaseId": "%SRCROOT%"}),
+        (("runs", 0, "results", 0, "locations", 0, "physicalLocation", "region"), {"startColumn": 1}),
+        (("runs", 0, "results", 0, "locations", 0, "logicalLocations"), [{"kind": "function"}]),
+        (("runs", 0, "originalUriBaseIds", "%SRCROOT%"), {"uri": "file:///srv/tests"}),
+        (("runs", 0, "invocations", 0, "startTimeUtc"), "2026-05-04 09:12"),
+        (("runs", 0, "tool", "driver", "rules", 0, "id"), ""),
+        (("runs", 0, "tool", "driver", "informationUri"), "example.org"),
+        (("$schema",), "sarif-2.1.0.json"),
+    ],
+)
+def test_the_schema_asks_for_what_the_standard_asks(place, value):
+    """What the text of the standard rules out is refused, not the wrong types alone."""
+    log = inner = json.loads(render(sample()))
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(log, SCHEMA)
+
+
+def test_what_no_schema_can_say_is_checked_too():
+    """A result without suppressions among others that have some is found."""
+    run = to_sarif(sample())["runs"][0]
+    del run["results"][0]["suppressions"]
+    run["results"][1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] = "a/../b"
+    run["results"][1]["message"]["text"] = "see {0}"
+
+    assert [told.partition(":")[0] for told in broken_rules(run)] == ["uri", "message", "suppressions"]
+
+
+def test_biases_that_look_alike_have_rules_of_their_own():
+    """An id says what can be seen; two that would be the same are numbered."""
+    twins = [finding(key=f"{b}/gain", bias=b, outcome=Outcome.FAIL) for b in ("a b", "a  b", "a\nb", "", " ")]
+
+    run = checked(empty(findings=tuple(twins)))
+
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["unnamed", "unnamed-2", "a b", "a b-2", "a b-3"]
+
+
+def test_a_control_stands_beside_its_finding():
+    """What neutral words did in the same place is there as numbers, and in the message."""
+    neutral = {"perturbation": "say_nothing", "value": 0.012, "low": -0.013, "high": 0.041, "n": 197}
+
+    result = checked(failing(control=neutral))["results"][0]
+
+    assert result["properties"]["control"] == neutral
+    assert "control 0.01 [-0.01, 0.04]" in result["message"]["text"]
+
+
 def test_there_is_a_rule_for_each_bias():
     """Each result names its rule by id and by place."""
     run = checked(sample())
@@ -68,7 +159,7 @@ def test_results_are_what_is_red_and_what_was_accepted():
             "justification": "until 2026-09-01: the next prompt asks in both orders",
         }
     ]
-    assert "suppressions" not in results["authority/gain/rotation"]
+    assert results["authority/gain/rotation"]["suppressions"] == []
     assert results["framing/mean_shift/inverted"]["level"] == "warning"
 
 
