@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from calm.caps import CAPPED, Amount, Caps, Purse
 from calm.case import Case, digest
 from calm.clerk import Clerk
+from calm.conformance import schema_fault
 from calm.errors import ConfigError, JudgeError
 from calm.pacing import PRIORITY, Health, Pace
 from calm.pricing import cost, price_of, tokens_in
@@ -316,6 +317,12 @@ class Engine:
             raise ConfigError(
                 f"the model {endpoint.model!r} is served by {reply.model!r}, but judge.toml says "
                 f"served_as = {endpoint.served_as!r}; correct it, or find out who changed the model"
+            )
+        schema = getattr(endpoint, "schema", None)
+        if schema is not None and schema_fault(reply, schema):
+            self._say(
+                f"{endpoint.model!r} did not keep to the schema of its replies at the first call: they are read as "
+                "they stand; `calm try --server` tells what the server keeps to"
             )
         return reply.model or endpoint.model
 

@@ -80,6 +80,8 @@ _NOTES = re.compile(
     rf"{_MODEL} is served by {_MODEL} now and was by {_MODEL}: earlier replies are not reused"
     rf"|(?:the server of|calls to) {_MODEL} (?:reports no usage|that failed may be billed): "
     r"its cost is an upper estimate"
+    rf"|{_MODEL} did not keep to the schema of its replies at the first call: they are read as they stand; "
+    r"`calm try --server` tells what the server keeps to"
     r"|\d+ tests had other cases or another judge; the record names the first's"
     r"|stopping early: \d+ asks were needed, [\d.%]+ (?:fewer|more) than the \d+ of all cases before any top-up"
     r"|two findings with one key: [^\n]*"

@@ -9,6 +9,7 @@ from calm.conformance import token_fault
 from calm.engine import Engine
 from calm.errors import ConfigError
 from calm.judgefile import read_judge
+from calm.redaction import _NOTES
 from calm.store import Mode, Store
 from calm.wire import Reply, Token
 from tests.servers import Answer, wire_server
@@ -158,3 +159,18 @@ def test_log_probabilities_are_held_against_the_text(tokens, fault):
     found = token_fault(Reply("Yes", tokens=tokens))
 
     assert fault in found if fault else not found
+
+
+@pytest.mark.parametrize(("respond", "told"), [(honest, False), (deaf_to_schema, True), (half_a_schema, True)])
+def test_a_run_says_at_its_start_that_a_schema_is_not_kept_to(tmp_path, respond, told):
+    """The replies may be readable all the same: it is a note, also where texts are left out."""
+    with wire_server(respond, greetings=False) as server:
+        judge = read_judge(judge_file(tmp_path, server, form="json"), {})
+        engine = Engine(Store(None, Mode.OFF))
+        try:
+            engine.greet(judge)
+        finally:
+            engine.close()
+
+    assert any("did not keep to the schema" in note for note in engine.notes) is told
+    assert all(_NOTES.fullmatch(note) for note in engine.notes)
