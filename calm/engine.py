@@ -583,20 +583,18 @@ class Engine:
 
     async def _ask_code(self, judge: Judge, case: Case, send: _Send, key: bytes | None) -> Asked:
         sends = bool(getattr(judge, "send", ""))  # what it sends is counted and capped there, not here
-        if not sends:
-            self._begin(Amount(1))
-        try:
-            async with self._pace(judge).turn(0):
-                if self._stopping:
-                    raise JudgeError(STOPPED, fatal=True)
-                self._in_flight += sends  # it may work between its calls, or make none: it is waited for, too
-                try:
-                    verdict = await judge.judge(case, send)
-                finally:
-                    self._in_flight -= sends
-        finally:
-            self.ledger.calls["made"] += sends - send.used  # it did not send, or did although it did not say so
-            self._in_flight -= not sends
+        async with self._pace(judge).turn(0):
+            if not sends:
+                self._begin(Amount(1))
+            elif self._stopping:
+                raise JudgeError(STOPPED, fatal=True)
+            else:
+                self._in_flight += 1  # it may work between its calls, or make none: it is waited for, too
+            try:
+                verdict = await judge.judge(case, send)
+            finally:
+                self.ledger.calls["made"] += sends - send.used  # it did not send, or did although it did not say so
+                self._in_flight -= 1
         if key is not None and not isinstance(verdict, NoReply):
             reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
             said = json.dumps({"code": code(verdict), "reason": reason})

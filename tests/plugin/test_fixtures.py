@@ -61,8 +61,8 @@ def test_a_fixture_may_have_a_narrower_scope(project):
     assert project.results()["run"]["notes"] == []
 
 
-def test_a_judge_without_bundled_cases_takes_those_of_the_conftest(project, workers):
-    """No cases ship for listwise judging: the user's fixture is asked before anybody complains."""
+def test_a_listwise_judge_takes_the_cases_of_the_conftest(project, workers):
+    """The bundled cases of a task are only those of a run whose conftest.py has no fixture of its own."""
     project.write(
         "ranks.py",
         "def by_id(case):\n    return sorted(a.id for a in case.answers)\n\n\n"

@@ -102,7 +102,8 @@ def _known(judge, cases):
         for edit in (None, DEFECTS, DEGENERATES, fallacy):
             pairs, _, _ = pair_up(setup, edit, None)
             for pair in pairs:
-                known.setdefault(_plain(pair.source.question), []).append(pair.edited or pair.base)
+                harmed = pair.shown and replace(pair.shown, target=pair.target, damaged=pair.damaged, hit=pair.hit)
+                known.setdefault(_plain(pair.source.question), []).append(harmed or pair.base)
     finally:
         engine.close()
     return known
