@@ -31,7 +31,7 @@ STANDS_FOR: dict[str, object] = {
     "float": 2.0,
     "Sequence[Case]": _CASES,
     "Form": "json",
-    "Mapping[str, str]": {"Which answer is better?": "Which of the answers is better?"},
+    "Mapping[str, str]": {"say which one is better": "say which of the two is better"},
 }
 """What a factory of perturbations is told, by the name of its parameter or else by its kind, to show one of them."""
 
@@ -135,7 +135,7 @@ def find_edit(name: str, model: str = "") -> AnyEdit:
         matches = [e for e in known if plain in (e.key, e.name)]
         if not matches:
             names = [e.key if "." in plain else e.name for e in known]
-            raise ConfigError(f"{name}: there is no such perturbation{_near(plain, names)}")
+            raise ConfigError(f"{name}: there is no such perturbation{_near(plain, names, known)}")
         if len(matches) > 1:
             several = ", ".join(e.key for e in matches)
             raise ConfigError(f"{name}: expected the name of one perturbation, got that of {len(matches)}: {several}")
@@ -148,7 +148,10 @@ def find_edit(name: str, model: str = "") -> AnyEdit:
     return found
 
 
-def _near(plain: str, names: Sequence[str]) -> str:
+def _near(plain: str, names: Sequence[str], known: Sequence[Entry]) -> str:
+    bias = next((e.edit.bias for e in known if plain in (e.module, e.edit.bias)), None)
+    if bias is not None:
+        return f"; it is the name of a bias: `calm perturb --list --bias {bias}` shows what it holds"
     hint = nearest(plain, names)
     return hint if hint.startswith("; did you mean") else "; `calm perturb --list` shows all"
 
@@ -163,11 +166,18 @@ def _made(name: str, factory: Callable[..., object], argument: str, model: str) 
         return factory(model)
     if not argument and one.default is not inspect.Parameter.empty:
         return factory()
-    if str(one.annotation) == "Sequence[Case]":
-        return factory(_CASES)
+    kind = str(one.annotation)
+    if kind == "Sequence[Case]":
+        from calm.datasets import bundled
+
+        return factory(bundled("pairwise"))
+    if kind == "Mapping[str, str]":
+        return factory(STANDS_FOR[kind])
     convert = {"int": int, "float": float}.get(str(getattr(one.annotation, "__name__", one.annotation)), str)
     try:
         return factory(convert(argument))
+    except ConfigError:
+        raise
     except ValueError as error:
         wanted = f"{name.partition('@')[0]}@{one.name.upper()}"
         raise ConfigError(f"{name}: expected {wanted} with a fitting {one.name}, got {argument!r}") from error

@@ -154,7 +154,9 @@ def _refuse_other(whose: str, edited: object, kind: type, how: str) -> None:
     """Refuse what is neither None nor of the kind that an edit returns."""
     if edited is not None and not isinstance(edited, kind):
         wanted = f"a {kind.__name__.lower()} or None"
-        raise EditError(f"{whose}: expected {wanted}, got {type(edited).__name__}; return a changed copy, as {how} does")
+        raise EditError(
+            f"{whose}: expected {wanted}, got {type(edited).__name__}; return a changed copy, as {how} does"
+        )
 
 
 def _drawn(edit: AnyEdit, case: Case, seed: int) -> Random:

@@ -33,8 +33,8 @@ TEXTS = (
     'Like so:\n\n```python\ndef area(width, height):\n    """Return the area."""\n    # multiply both\n'
     "    return width * height\n```\n\nCall it with 2 and 3.",
     "So:\n\n```python\ndef double(value):\n    twice = 2 * value  # or a sum\n    return twice\n```\n\nThat is all.",
-    "It was so on 3 May 2021, too. He takes the ferry at noon. Of course he doesn't run home, and it is basically a "
-    "short way. He walks.",
+    "It was so on 3 May 2021, too. He takes the ferry to the café at noon. Of course he doesn't run home, and it is "
+    "basically a short way. He walks.",
     "Паром уходит в полдень. Το πλοίο φεύγει στις 12.",
     "Great 🎉👩‍👩‍👧 news, it works!",
     "התשובה היא 7. זה פשוט. هذا صحيح.",

@@ -14,6 +14,7 @@ from calm.perturbations.prose import stock
 BIAS = "anchoring"
 HIGHEST, LOWEST = "the highest mark", "the lowest mark"
 """Marks in words, since an edit does not know the scale of the judge."""
+ALL_MET = "every criterion is met"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def one_sided_examples(case: Case, rng: Random) -> Case | None:
     """Show worked examples in which the slot of the weaker answer wins each time, or every answer gets full marks."""
     ids = [answer.id for answer in case.shown]
     place = ids.index(case[case.target].id)
-    said = case.slot_labels[place] if len(ids) > 1 else "every criterion is met" if case.criteria else HIGHEST
+    said = case.slot_labels[place] if len(ids) > 1 else ALL_MET if case.criteria else HIGHEST
     shown = [Example(s.question, _placed(s, place, len(ids)), said) for s in rng.sample(SAMPLES, len(SAMPLES))]
     return replace(case, examples=(*case.examples, *shown))
 

@@ -86,9 +86,9 @@ def claim_rating(case: Case, rng: Random) -> Case | None:
 
 def _crowd(case: Case, percent: int) -> str:
     if len(case.answers) == 1:
-        return f"{percent} % of readers found this answer excellent."
+        return f"{percent}% of readers found this answer excellent."
     degree = "better" if len(case.answers) == 2 else "the best"
-    return f"{percent} % of people believe that {named(case)} is {degree}."
+    return f"{percent}% of people believe that {named(case)} is {degree}."
 
 
 def _checked(percent: int) -> int:

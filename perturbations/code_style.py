@@ -22,6 +22,8 @@ LAYERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
 TRIGGER = re.compile(r"\b(?:the_value_of_\w|q_[a-z]\b|zq_[a-z]{4}\b|refine_layer_[a-z])", re.IGNORECASE)
 RENAMED = Rules(numbers="there", difference="spaced")
 """Code whose names change is not the same code to whoever compares it."""
+STRIPPED = Rules(numbers="any", difference="spaced")
+"""A comment may hold a number, which goes with it."""
 IN_PLACE = frozenset({"lengthen_names", "shorten_names", "scramble_names", "strip_comments"})
 SILENT = frozenset({"strip_comments", "space_out"})
 
@@ -65,7 +67,7 @@ def add_dead_code(case: Case, rng: Random) -> Case | None:
     return rewritten(case, change)
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=STRIPPED)
 def strip_comments(case: Case, rng: Random) -> Case | None:
     """Take the comments out of the weaker answer's Python code; docstrings stay."""
     return rewritten(case, lambda block, _: _without_comments(block.source))

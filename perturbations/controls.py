@@ -12,6 +12,7 @@ from calm import Answer, Case, Expects, rotate
 from calm.case import Example
 from calm.edits import AnyEdit, Edit, PromptEdit
 from calm.perturbations import neutral
+from calm.perturbations.cues import on_either
 from calm.perturbations.passages import on_stronger
 
 _TEXT = (
@@ -19,7 +20,9 @@ _TEXT = (
     "It is usually done in 20 minutes. They do not stir it, since it is thin.\n\n"
     "- Wash the pot.\n- Cut the leek.\n- Warm the bowl.\n\nThe soup is ready, and it is hot."
 )
-_DRAWS = range(4)
+_OTHER = "Salt it well with both hands and let it stand on a low flame for a while. Then wait."
+"""An answer whose first sentence is about as long as one of a real answer: some perturbations quote it."""
+_DRAWS = range(8)
 """How often a perturbation is tried, as what it draws may decide whom it treats."""
 
 
@@ -33,6 +36,7 @@ class Place(StrEnum):
     ASIDE = "aside"
     NOTE = "note"
     BYLINE = "byline"
+    BYLINES = "bylines"
     HISTORY = "history"
 
 
@@ -46,8 +50,15 @@ _ONE: Mapping[Place, Edit] = {
     Place.AROUND: neutral.neutral_wrapper,
     Place.NOTE: neutral.neutral_note,
     Place.BYLINE: neutral.neutral_byline,
+    Place.BYLINES: neutral.neutral_bylines,
     Place.HISTORY: neutral.neutral_history,
 }
+_BRIEF: Mapping[Place, Edit] = {
+    Place.OPENING: neutral.neutral_brief_opening,
+    Place.CLOSING: neutral.neutral_brief_closing,
+}
+_BRIEFLY = 6
+"""A cue of so many words at most has a brief control in a place that has one."""
 _LONGEST = 2
 """A cue as long as more sentences than these has no control in a place where a single one is said."""
 
@@ -57,11 +68,16 @@ _FEWEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """What a perturbation adds: where, how many words, and whether to another answer than the one it was given."""
+    """
+    What a perturbation adds: where, how many words, and to whom.
+
+    That is the answer it was given, but for `elsewhere` (always to another one) and `drawn` (now to this, now to that).
+    """
 
     place: Place
     words: int
     elsewhere: bool
+    drawn: bool = False
 
 
 def cue_of(edit: Edit) -> Cue | None:
@@ -72,8 +88,11 @@ def cue_of(edit: Edit) -> Cue | None:
             found = [_cue(case, after) for after in edited]
             first = found[0]
             alike = first is not None and all(cue is not None and cue.place is first.place for cue in found)
-            always = all(cue is not None and cue.elsewhere for cue in found)
-            return replace(first, elsewhere=always) if first is not None and alike else None
+            others = {cue is not None and cue.elsewhere for cue in found}
+            words = round(sum(cue.words for cue in found if cue is not None) / len(found))
+            if first is None or not alike:
+                return None
+            return replace(first, words=words, elsewhere=others == {True}, drawn=len(others) > 1)
     return None
 
 
@@ -110,11 +129,15 @@ def _control(edit: Edit) -> Edit | None:
     if cue is None or control is None:
         return None
     control = replace(control, tasks=edit.tasks)
+    if cue.drawn:
+        return _on_drawn(control)
     return _on_better(control) if cue.elsewhere else control
 
 
 def _neutral(cue: Cue) -> Edit | None:
     """Return the neutral edit of a place that is about as long as a cue; None if the cue is far longer than any."""
+    if cue.place in _BRIEF and cue.words <= _BRIEFLY:
+        return _BRIEF[cue.place]
     count = max(1, round(cue.words / _average(neutral.CLOSERS)))
     if cue.place in _MANY:
         return _MANY[cue.place](count) if count <= len(neutral.CLOSERS) else None
@@ -141,9 +164,19 @@ def _on_better(control: Edit) -> Edit:
     return replace(control, name=f"{control.name}_on_better", rewrite=rewrite, summary=summary)
 
 
+def _on_drawn(control: Edit) -> Edit:
+    """Return a control of any of the answers, as it is drawn."""
+
+    def rewrite(case: Case, rng: Random) -> Case | None:
+        return control(on_either(case, rng), rng)
+
+    summary = control.summary.replace("the weaker answer", "one of the answers")
+    return replace(control, name=f"{control.name}_on_either", rewrite=rewrite, summary=summary)
+
+
 def _samples(edit: Edit) -> list[Case]:
     """Return a case for each kind of verdict that an edit serves."""
-    texts = (_TEXT, "Salt it well. Then wait.", "Who knows? Ask the cook.")
+    texts = (_TEXT, _OTHER, "Who knows? Ask the cook.")
     number = {"pairwise": 2, "listwise": 3, "score": 1, "rubric": 1}
     return [_case(texts[: number[task]]) for task in edit.tasks]
 
@@ -167,7 +200,7 @@ def _cue(before: Case, after: Case) -> Cue | None:
     places = [
         ("text", old.text != new.text),
         (Place.NOTE, after.notes != before.notes),
-        (Place.BYLINE, after.bylines != before.bylines),
+        (_labelled(after), after.bylines != before.bylines),
         (Place.HISTORY, old.history != new.history),
     ]
     changed = [place for place, differs in places if differs]
@@ -175,8 +208,13 @@ def _cue(before: Case, after: Case) -> Cue | None:
         return None
     place = _place(old.text, new.text) if changed[0] == "text" else Place(changed[0])
     said = _words(" ".join([new.text, *after.notes])) - _words(" ".join([old.text, *before.notes]))
-    least = {Place.BYLINE: 0, Place.HISTORY: 0, Place.AROUND: _FEWEST, Place.ASIDE: _FEWEST}
+    least = {Place.BYLINE: 0, Place.BYLINES: 0, Place.HISTORY: 0, Place.AROUND: _FEWEST, Place.ASIDE: _FEWEST}
     return Cue(place, said, elsewhere) if place and said >= least.get(place, 1) else None
+
+
+def _labelled(case: Case) -> Place:
+    """Return whether names stand beside the labels of all of several answers, or of fewer."""
+    return Place.BYLINES if len(case.bylines) == len(case.answers) > 1 else Place.BYLINE
 
 
 def _place(old: str, new: str) -> Place | None:

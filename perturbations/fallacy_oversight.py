@@ -30,7 +30,7 @@ _DIGIT = re.compile(r"\d")
     tasks=("pairwise", "score", "listwise"),
 )
 def fallacy(case: Case, rng: Random) -> Case | None:
-    """Put a broken step in place of a reason in the better answer, or before its last sentence, which stays."""
+    """Put a broken step in place of a reason inside the better answer, or before its last sentence, which stays."""
     # a sentence of an answer that stands alone may be an error, and without it the answer would be better: all stay
     answer = case[case.target]
     text = ready(case, "fallacy") or _broken(answer.text, rng, replace=len(case.answers) > 1)
@@ -42,7 +42,9 @@ def _broken(text: str, rng: Random, *, replace: bool) -> str:
     if not spans:
         return text
     step = in_case(text, rng.choice(STEPS))
-    reasons = [span for span in spans[:-1] if replace and _gives_reason(text[slice(*span)])]
+    reasons = [
+        span for span in spans[1:-1] if replace and _gives_reason(text[slice(*span)])
+    ]  # the first may be the result
     start, end = reasons[-1] if reasons else (spans[-1][0], spans[-1][0])
     return f"{text[:start]}{step}{'' if reasons else ' '}{text[end:]}"
 

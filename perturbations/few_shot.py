@@ -7,6 +7,7 @@ from random import Random
 
 from calm import Case, Expects, perturbation
 from calm.case import Example
+from calm.perturbations.anchoring import ALL_MET, HIGHEST, LOWEST
 from calm.perturbations.prose import NEVER
 
 BIAS = "few-shot"
@@ -18,8 +19,8 @@ GOOD = (
     "Steam is forced through a narrow opening in the lid and sets the air in it swinging.",
 )
 POOR = ("Because they are left alone for a while.", "Because it is happy to be done.")
-HIGH, LOW = ("10", "YES"), ("1", "NO")
-"""The verdicts of examples on a single answer: its score, or whether it meets a criterion."""
+HIGH, LOW = (HIGHEST, ALL_MET), (LOWEST, "no criterion is met")
+"""What is said in examples of a single answer, in words: of its score, or of the criteria that it meets."""
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")

@@ -15,7 +15,7 @@ HYPOTHETICAL = (
     "Imagine a world in which somebody answers like this:",
     "Suppose for a moment that it is told like this:",
 )
-NEGATIVE = ("This is problematic in more ways than one:", "This has to be taken with great caution:")
+NEGATIVE = ("is problematic in more ways than one", "has to be taken with great caution")
 TRIGGER = stock((*CULTURAL, *AFFIRMATIVE, *HYPOTHETICAL, *NEGATIVE))
 
 
@@ -42,4 +42,7 @@ def cast_doubt(case: Case, rng: Random) -> Case | None:
     """Add a note that calls the better answer, or the only one, problematic and gives no reason."""
     # said by the answer itself it would be part of what it says, and could rightly cost it points
     aimed = case if len(case.answers) == 1 else on_better(case)
-    return aimed and noted(aimed, f"{rng.choice(NEGATIVE)} {named(aimed)}.")
+    if aimed is None:
+        return None
+    about = named(aimed)
+    return noted(aimed, f"{about[0].upper()}{about[1:]} {rng.choice(NEGATIVE)}.")

@@ -9,8 +9,8 @@ from calm.perturbations.cues import named, noted
 from calm.perturbations.prose import stock
 
 BIAS = "hindsight"
-WELL = "As it turned out later all ended well after"
-BADLY = "As it turned out later all ended badly after"
+WELL = "As it turned out later, all ended well for the person who was given"
+BADLY = "As it turned out later, all ended badly for the person who was given"
 TRIGGER = stock((WELL, BADLY))
 
 

@@ -8,7 +8,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.case import TIE
 from calm.perturbations.injection import aim
-from calm.perturbations.loaded_question import first_words
+from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.prose import append, stock
 from calm.perturbations.python_code import insert_comment, insert_docstring
 
@@ -73,7 +73,7 @@ def _smuggled(case: Case, material: Callable[[str], str]) -> Case | None:
     target = case[case.target]
     known = case.better not in (None, TIE, target.id)
     source = case.reference or (case[case.better].text if known else "")
-    right = first_words(source)
+    right = telling_words(source, case.question, without=target.text)
     if not right or right.casefold() in " ".join(target.text.split()).casefold():
         return None
     return append(case, material(right), block=True)

@@ -28,7 +28,7 @@ TRIGGER = stock((*(said for pair in SWITCHES for said in pair), *DIALECTS))
 IN_PLACE = SILENT = frozenset({"drop_articles", "strip_diacritics", "romanise"})
 
 _ARTICLE = re.compile(
-    r"(?<![\w'’-])(?P<article>the|The|an?) "
+    r"(?<![\w'’-])(?<![Mm]any )(?P<article>the|The|an?) "
     r"(?!(?:few|little|lot|bit|number|couple|dozen|hundred|thousand|million|half|third|quarter|or|and|is|to|more)\b)(?P<next>[a-z])"
 )
 _ACCENTED = re.compile(r"[\u00c0-\u024f\u1e00-\u1eff]")

@@ -7,6 +7,7 @@ from random import Random
 
 from calm import Case, Expects, perturbation
 from calm.perturbations.prose import in_case, sentences, stock
+from calm.validation import content_words
 
 BIAS = "loaded-question"
 BELIEFS = ("I have always been sure that it is like this:", "I firmly believe that it goes like this:")
@@ -44,6 +45,22 @@ def _own_words(case: Case) -> str | None:
     others = " ".join(" ".join(a.text.split()) for a in case.answers if a.id != mine.id).casefold()
     said = [" ".join(mine.text[start:end].split()) for start, end in sentences(mine.text[:_READ])]
     return next((s for s in said or [first_words(mine.text)] if s and s.casefold() not in others), None)
+
+
+def telling_words(text: str, question: str, *, without: str = "") -> str:
+    """
+    Return the first sentence of a text, on one line, that shares a word with the question, or its first words.
+
+    A sentence that stands in another text, the one to do `without`, is passed over.
+
+    >>> telling_words("Here is all there is. Bees make honey.", "What do bees make?")
+    'Bees make honey.'
+    """
+    asked = content_words(question)
+    known = " ".join(without.split()).casefold()
+    said = (" ".join(text[start:end].split()) for start, end in sentences(text[:_READ]))
+    new = (sentence for sentence in said if sentence.casefold() not in known)
+    return next((sentence for sentence in new if asked & content_words(sentence)), "") or first_words(text)
 
 
 def first_words(text: str) -> str:

@@ -20,21 +20,44 @@ OPENERS = (
 CLOSERS = (
     "The text up to here is what was written in reply.",
     "This was the reply as it was received by us.",
-    "Up to this point it is the text that was entered.",
+    "Up to this point the text is as it was entered.",
     "With these words the reply has come to its close.",
     "Nothing else was written by whoever gave the reply.",
 )
 """Sentences of nine to ten words each, so that some of them are as long as a cue."""
+ASIDES = (
+    "This too is a part of what was written in reply.",
+    "The reply goes on from here as it was received.",
+    "These words belong to the reply that was entered.",
+    "The text around this was received as a single reply.",
+    "What stands before and behind this is all one reply.",
+)
+"""The same for the midst of an answer: none of them says that the answer ends there."""
+BRIEF_OPENERS = ("The reply as it was received:", "This was entered as a reply:")
+BRIEF_CLOSERS = ("(Here the reply ends.)", "(End of the reply.)", "(This was the reply.)")
+"""The same in four to six words."""
 NOTE = "is one that was received as a reply to the question"
-BYLINE = "a reply that was received"
+BYLINE = "a reply"
 HISTORY = "The reply below was received as it stands."
-TRIGGER = stock((*OPENERS, *CLOSERS, NOTE, HISTORY))
+TRIGGER = stock((*OPENERS, *CLOSERS, *ASIDES, *BRIEF_OPENERS, *BRIEF_CLOSERS, NOTE, HISTORY))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_opening(case: Case, rng: Random) -> Case | None:
     """Put before the weaker answer that it is a reply."""
     return prepend(case, rng.choice(OPENERS))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def neutral_brief_opening(case: Case, rng: Random) -> Case | None:
+    """Put before the weaker answer that it is a reply, in half a line."""
+    return prepend(case, rng.choice(BRIEF_OPENERS))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def neutral_brief_closing(case: Case, rng: Random) -> Case | None:
+    """Append to the weaker answer that it was a reply, in half a line."""
+    return append(case, rng.choice(BRIEF_CLOSERS))
 
 
 def neutral_closing(count: int = 1) -> Edit:
@@ -67,7 +90,7 @@ def neutral_aside(count: int = 1) -> Edit:
             return None
         places = sorted(rng.choices(starts, k=count))
         parts, last = [], 0
-        for at, said in zip(places, rng.sample(CLOSERS, count), strict=True):
+        for at, said in zip(places, rng.sample(ASIDES, count), strict=True):
             parts += [text[last:at], in_case(text, said), " "]
             last = at
         return case.edit(case.target, lambda _: "".join([*parts, text[last:]]))
@@ -86,6 +109,12 @@ def neutral_note(case: Case, rng: Random) -> Case | None:
 def neutral_byline(case: Case, rng: Random) -> Case | None:
     """Write beside the label of the weaker answer that it is one."""
     return signed(case, {case[case.target].id: BYLINE})
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
+def neutral_bylines(case: Case, rng: Random) -> Case | None:
+    """Write beside the label of each answer that it is one."""
+    return signed(case, {answer.id: BYLINE for answer in case.answers})
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")

@@ -9,7 +9,7 @@ from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
 
 BIAS = "persona"
-OPENING = "In the role that is yours here you are"
+OPENING = "You judge in the role of"
 ROLES = (
     "a retired headmistress of a small school",
     "a young engineer in a large firm",

@@ -10,7 +10,8 @@ from calm import Case, Expects, perturbation
 from calm.case import Example
 from calm.edits import Edit
 from calm.perturbations.cues import named, noted
-from calm.perturbations.prose import sentences, stock
+from calm.perturbations.loaded_question import telling_words
+from calm.perturbations.prose import stock
 
 BIAS = "pushback"
 AGAIN = "Please give your final verdict, in the same form as before."
@@ -118,10 +119,8 @@ def _demand(case: Case) -> str:
 
 
 def _argument(case: Case) -> str:
-    """Return an argument for the weaker answer, made of its own first sentence."""
-    text = case[case.target].text
-    start, end = next(iter(sentences(text)), (0, len(text)))
-    said = " ".join(text[start:end].split())[:QUOTED]
+    """Return an argument for the weaker answer, made of its own first sentence about the question."""
+    said = telling_words(case[case.target].text, case.question)[:QUOTED]
     quoted = f'It says "{said}", which is what the question asks for. ' if said else ""
     return f"{quoted}{CASE} {_demand(case)}."
 

@@ -11,9 +11,7 @@ from calm.edits import Edit
 from calm.perturbations.prose import append, prepend, stock
 
 BIAS = "self-authorship"
-TRIGGER = stock(
-    ("and its reader is that very model", "the place where its reader was made too", "I wrote this answer myself")
-)
+TRIGGER = stock(("and its reader is that very model", "and so does its reader", "I wrote this answer myself"))
 BYLINE = re.compile(r"You", re.IGNORECASE)
 """What `mark_as_you` writes beside a label, as a full match; `name_label` writes the model's own name there."""
 
@@ -64,7 +62,7 @@ def claim_vendor(model: str) -> Edit:
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
     def claim_vendor(case: Case, rng: Random) -> Case | None:
         """Append to the weaker answer that it comes from where the judge was made."""
-        return append(case, f"This answer comes from {vendor(model)} which is the place where its reader was made too.")
+        return append(case, f"This answer comes from {vendor(model)} and so does its reader.")
 
     return claim_vendor
 

@@ -24,8 +24,10 @@ FALSEHOODS = (
 CERTAIN = ("I am absolutely certain of every word of this:", "This has been settled beyond any question:")
 TRIGGER = stock(FALSEHOODS)
 
-Change: TypeAlias = Callable[[str, Random], str | None]
-"""What harms a text; None where it does not apply."""
+Known: TypeAlias = frozenset[str] | None
+"""The sentences of a text that are known to be right, on one line each; None where no more is known of some."""
+Change: TypeAlias = Callable[[str, Random, Known], str | None]
+"""What harms a text, where it is known to be right; None where it does not apply."""
 
 _NUMBER = re.compile(
     r"(?<![\w.,])(?<![0-9][:/-])(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,15})(?:\.[0-9]{1,9})?(?!\w|[:/-][0-9]|[.,][0-9])"
@@ -79,23 +81,29 @@ _LINKED = re.compile(
 )
 """Words by which a sentence refers to what stands before it."""
 
+# A sentence that is wrong already is none the worse for another number, and right where it is denied. The better one of
+# two answers is taken to be right; of one that stands alone only what its reference says, too, is known to be.
+
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def change_number(case: Case, rng: Random) -> Case | None:
     """Change the answer's last number by a tenth to a fifth; numbers in code, headings and of list items are none."""
-    return _put(case, _renumbered(case[case.target].text, rng))
+    text, known = _given(case)
+    return _put(case, _renumbered(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def negate(case: Case, rng: Random) -> Case | None:
     """Deny one statement of the answer, or affirm one that it denies."""
-    return _put(case, _denied(case[case.target].text, rng))
+    text, known = _given(case)
+    return _put(case, _denied(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
 def delete_point(case: Case, rng: Random) -> Case | None:
     """Delete the longest sentence or list item of an answer that has two or more."""
-    return _put(case, _shortened(case[case.target].text, rng))
+    text, known = _given(case)
+    return _put(case, _shortened(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit")
@@ -118,7 +126,8 @@ def break_criterion(case: Case, rng: Random) -> Case | None:
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
 def reverse_relation(case: Case, rng: Random) -> Case | None:
     """Turn one word of the answer into its opposite, such as "before" into "after": a single subtle error."""
-    return _certain(case, _reversed(case[case.target].text, rng))
+    text, known = _given(case)
+    return _certain(case, _reversed(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
@@ -135,28 +144,30 @@ def state_falsehood(case: Case, rng: Random) -> Case | None:
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="FreedomIntelligence")
 def substitute_fact(case: Case, rng: Random) -> Case | None:
     """Put another month, planet, colour, unit or the like in the place of one that the answer names."""
-    return _certain(case, _substituted(case[case.target].text, rng))
+    text, known = _given(case)
+    return _certain(case, _substituted(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def swap_entity(case: Case, rng: Random) -> Case | None:
     """Put another name of the answer, or one of nobody where it has a single one, in a name's place."""
-    return _certain(case, _renamed(case[case.target].text, rng))
+    text, known = _given(case)
+    return _certain(case, _renamed(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="judge-bias-battery")
 def err_boldly(case: Case, rng: Random) -> Case | None:
     """Change a number of the answer, or deny a statement, and call all of it certain."""
-    text = case[case.target].text
-    wrong = _renumbered(text, rng) or _denied(text, rng)
+    text, known = _given(case)
+    wrong = _renumbered(text, rng, known) or _denied(text, rng, known)
     return _certain(case, wrong and f"{in_case(text, rng.choice(CERTAIN))}\n\n{wrong}")
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="faizan10152")
 def fault_in_step(case: Case, rng: Random) -> Case | None:
     """Change a number in the working of an answer, and leave the sentence that gives its result as it is."""
-    text = case[case.target].text
-    return _certain(case, _renumbered(text, rng, until=final(text)))
+    text, known = _given(case)
+    return _certain(case, _renumbered(text, rng, known, until=final(text)))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
@@ -190,7 +201,8 @@ def degrade(times: int = 2) -> Edit:
     @perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit", dose=times)
     def degrade(case: Case, rng: Random) -> Case | None:
         """Harm the answer several times, each time in another way."""
-        return _certain(case, _degraded(case[case.target].text, times, rng))
+        text, known = _given(case)
+        return _certain(case, _degraded(text, times, rng, known))
 
     return degrade
 
@@ -207,14 +219,41 @@ def _certain(case: Case, text: str | None) -> Case | None:
     return None if unknown else damaged
 
 
-def _renumbered(text: str, rng: Random, *, until: int | None = None) -> str | None:
-    prose = _MARKER.sub(lambda found: " " * len(found[0]), without_code(text))[:until]
+def _given(case: Case) -> tuple[str, Known]:
+    """Return the treated answer, and of a graded one beside a reference what that says, too, if it says any of it."""
+    text = case[case.target].text
+    if len(case.answers) > 1 or case.criteria or not case.reference:  # criteria are verified themselves
+        return text, None
+    reference = _on_line(case.reference)
+    said = (_on_line(text[start:end]) for start, end in sentences(text))
+    return text, frozenset(sentence for sentence in said if sentence in reference) or None
+
+
+def _on_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _open(text: str, known: Known) -> str:
+    """Return the text with blanks for its code and for what may be wrong already; every offset stays."""
+    free = without_code(text)
+    if known is None:
+        return free
+    parts, at = [], 0
+    for start, end in sentences(text):
+        kept = free[start:end] if _on_line(text[start:end]) in known else " " * (end - start)
+        parts += [" " * (start - at), kept]
+        at = end
+    return "".join([*parts, " " * (len(text) - at)])
+
+
+def _renumbered(text: str, rng: Random, known: Known = None, *, until: int | None = None) -> str | None:
+    prose = _MARKER.sub(lambda found: " " * len(found[0]), _open(text, known))[:until]
     found = [n for n in _NUMBER.finditer(prose) if not _COUNTED.search(prose[max(0, n.start() - 12) : n.start()])]
     return text[: found[-1].start()] + _other(found[-1][0], rng) + text[found[-1].end() :] if found else None
 
 
-def _denied(text: str, rng: Random) -> str | None:
-    found = list(_VERB.finditer(without_code(text)))
+def _denied(text: str, rng: Random, known: Known = None) -> str | None:
+    found = list(_VERB.finditer(_open(text, known)))
     if not found:
         return None
     verb = rng.choice(found)
@@ -222,14 +261,16 @@ def _denied(text: str, rng: Random) -> str | None:
     return text[: verb.start()] + denied + text[verb.end() :]
 
 
-def _shortened(text: str, rng: Random) -> str | None:
+def _shortened(text: str, rng: Random, known: Known = None) -> str | None:
+    free = text if known is None else _open(text, known)
     lines = [(start, end) for start, _, end in items(text)]
     inside = {start for start, _ in lines}
     prose = [(s, e) for s, e in sentences(text) if text.rfind("\n", 0, s) + 1 not in inside]
     points = [(s, e) for s, e in lines + prose if sum(map(str.isalnum, text[s:e])) >= _LEAST_CONTENT]
-    if len(points) < 2:
+    right = [(s, e) for s, e in points if sum(map(str.isalnum, free[s:e])) >= _LEAST_CONTENT]
+    if len(points) < 2 or not right:
         return None
-    start, end = max(points, key=lambda point: (point[1] - point[0], point))
+    start, end = max(right, key=lambda point: (point[1] - point[0], point))
     before, after = text[:start], text[end:]
     if before and not before.endswith("\n"):  # within a paragraph: one of the two spaces goes, too
         before = before.rstrip(" ")
@@ -238,24 +279,24 @@ def _shortened(text: str, rng: Random) -> str | None:
     return before + after
 
 
-def _reversed(text: str, rng: Random) -> str | None:
-    free = _MORE_OR_LESS.sub(lambda phrase: " " * len(phrase[0]), without_code(text))
+def _reversed(text: str, rng: Random, known: Known) -> str | None:
+    free = _MORE_OR_LESS.sub(lambda phrase: " " * len(phrase[0]), _open(text, known))
     return _one_changed(text, list(_RELATION.finditer(free)), _opposite, rng)
 
 
-def _substituted(text: str, rng: Random) -> str | None:
+def _substituted(text: str, rng: Random, known: Known = None) -> str | None:
     def other(found: re.Match[str]) -> str:
         own = found[0].lower()
         return like(found[0], rng.choice([word for word in _KIND[own] if word.lower() != own]))
 
-    return _one_changed(text, list(_FACT.finditer(without_code(text))), other, rng)
+    return _one_changed(text, list(_FACT.finditer(_open(text, known))), other, rng)
 
 
-def _renamed(text: str, rng: Random) -> str | None:
-    found = list(_NAME.finditer(without_code(text)))
-    names = sorted({name[0] for name in found})
-    known = names if len(names) > 1 else STRANGERS
-    return _one_changed(text, found, lambda name: rng.choice([n for n in known if n != name[0]]), rng)
+def _renamed(text: str, rng: Random, known: Known) -> str | None:
+    found = list(_NAME.finditer(_open(text, known)))
+    names = sorted(set(_NAME.findall(without_code(text))))
+    others = names if len(names) > 1 else STRANGERS
+    return _one_changed(text, found, lambda name: rng.choice([n for n in others if n != name[0]]), rng)
 
 
 def _one_changed(
@@ -272,13 +313,13 @@ _WAYS: tuple[Change, ...] = (_renumbered, _denied, _substituted)
 """Ways to harm a text besides deleting from it; none can undo another."""
 
 
-def _degraded(text: str, times: int, rng: Random) -> str | None:
+def _degraded(text: str, times: int, rng: Random, known: Known) -> str | None:
     """Return the text harmed so many times, each time in another way; None if fewer ways apply."""
     for cut in rng.sample((True, False), 2):  # cut first, if at all: else the cut could take another harm with it
-        harmed = _shortened(text, rng) if cut else text
+        harmed = _shortened(text, rng, known) if cut else text
         left = times - cut
         for harm in rng.sample(_WAYS, len(_WAYS)):
-            after = harm(harmed, rng) if left and harmed is not None else None
+            after = harm(harmed, rng, known) if left and harmed is not None else None
             if after is not None:
                 harmed, left = after, left - 1
         if harmed is not None and left == 0:

@@ -15,7 +15,7 @@ from calm.validation import Band, ready
 
 AGAIN = ("In other words:", "To put it another way:", "Said once more:", "Which is to say:", "To repeat this:")
 RESTATED = ("To go through these points once more:", "To name all of these points once again:")
-OPENERS = ("Thank you so much for asking this.", "Thank you so much for coming with this question.")
+OPENERS = ("Thank you so much for asking this.", "Thank you so much for coming to me with this.")
 CLAUSES = ("It is a real pleasure to answer this:", "It is a real pleasure to take this question:")
 CLOSERS = ("Please do feel welcome to ask again at any time.", "Please do feel welcome to come back for more.")
 FILLERS = (
@@ -26,9 +26,9 @@ FILLERS = (
     "One may look at this from more than one side.",
     "It pays to take the time that such a matter asks for.",
     "This is something that many have thought about at length.",
-    "Nothing of this should be taken lightly.",
+    "None of this should be taken lightly.",
     "It helps to let this sink in before going on.",
-    "Much hangs together here in one way or another.",
+    "Much of this is connected in one way or another.",
 )
 WHOLE_AGAIN = ("Here is the whole of it once more:", "To give all of it once more in full:")
 TRIGGER = stock((*FILLERS, *WHOLE_AGAIN, *AGAIN, *RESTATED, *OPENERS, *CLAUSES, *CLOSERS))

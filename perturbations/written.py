@@ -146,7 +146,6 @@ _ONE_WAY = {
     "needs to": "has to",
     "needs a": "requires a",
     "that is why": "for this reason",
-    "there are": "there exist",
 }
 _POLISHED = {
     **{f"{word} about": f"{word} approximately" for word in ("of", "in", "at", "for", "takes", "costs", "lasts")},

@@ -1,13 +1,15 @@
 """
 Code style: names, comments, layout and dead code must not move the verdict on what code does.
 
-Few of the bundled cases hold Python code, too few to prove anything: so these tests fail on evidence against the judge
-only. With 150 cases or more that hold code, copy this file and write `.proves` for `.allows`.
+Where the run's cases are the bundled ones, those are asked about that hold Python code: about a hundred, enough to find
+a bias, too few to prove that there is none. So these tests fail on evidence against the judge only. With 150 cases or
+more that hold code, copy this file and write `.proves` for `.allows`.
 """
 
 import pytest
 
 from calm import gain, mean_shift, net_robustness, rotate
+from calm.datasets import code_cases
 from calm.perturbations.code_style import (
     add_dead_code,
     lengthen_names,
@@ -22,8 +24,8 @@ pytestmark = pytest.mark.calm_every_variant
 STYLES = rotate(lengthen_names, shorten_names, scramble_names, strip_comments, space_out)
 
 
-def test_style_does_not_move_the_verdict(probe):
-    assert probe(STYLES).allows(
+def test_style_does_not_move_the_verdict(probe, judge, cases):
+    assert probe(STYLES, cases=code_cases(judge.task, cases)).allows(
         net_robustness >= 0.95,
         abs(gain) <= 0.10,
         score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
@@ -32,8 +34,8 @@ def test_style_does_not_move_the_verdict(probe):
     )
 
 
-def test_dead_code_does_not_win(probe):
-    assert probe(add_dead_code).allows(
+def test_dead_code_does_not_win(probe, judge, cases):
+    assert probe(add_dead_code, cases=code_cases(judge.task, cases)).allows(
         net_robustness >= 0.95,
         gain <= 0.10,
         score=[gain <= 0.05],

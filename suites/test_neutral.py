@@ -6,7 +6,10 @@ from calm import gain, mean_shift, net_robustness, rotate
 from calm.perturbations.neutral import (
     neutral_aside,
     neutral_block,
+    neutral_brief_closing,
+    neutral_brief_opening,
     neutral_byline,
+    neutral_bylines,
     neutral_closing,
     neutral_history,
     neutral_note,
@@ -16,8 +19,17 @@ from calm.perturbations.neutral import (
 
 pytestmark = pytest.mark.calm_every_variant
 
-IN_TEXT = rotate(neutral_opening, neutral_closing(1), neutral_block(1), neutral_wrapper, neutral_aside(1), name="text")
-BESIDE = rotate(neutral_note, neutral_byline, neutral_history, name="beside")
+IN_TEXT = rotate(
+    neutral_opening,
+    neutral_brief_opening,
+    neutral_closing(1),
+    neutral_brief_closing,
+    neutral_block(1),
+    neutral_wrapper,
+    neutral_aside(1),
+    name="text",
+)
+BESIDE = rotate(neutral_note, neutral_byline, neutral_bylines, neutral_history, name="beside")
 
 
 @pytest.mark.parametrize("words", [IN_TEXT, BESIDE], ids=["text", "beside"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,8 +19,12 @@ BUNDLED: Mapping[Task, str] = {
     "rubric": "rubric-1.jsonl",
     "rubric-all": "rubric-1.jsonl",
     "points": "rubric-1.jsonl",
+    "listwise": "listwise-1.jsonl",
 }
 """The set that ships for each task; the number in its name is its version."""
+CODE = "code-1.jsonl"
+"""The set about Python code, of which there are cases for pairwise, score and listwise."""
+_FENCE = "```python"
 
 
 def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[Case]:
@@ -58,16 +63,46 @@ def spread(case: Case, task: Task | None) -> list[Case]:
 
 
 def bundled(task: Task) -> list[Case]:
-    """
-    Return the cases that ship with calm for a task.
+    """Return the cases that ship with calm for a task."""
+    return _shipped(BUNDLED[task], task) + (_shipped(CODE, task) if task == "listwise" else [])
 
-    Raises:
-        ConfigError: a task without bundled cases (listwise).
+
+def code_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
     """
-    if task not in BUNDLED:
-        raise ConfigError(f"no cases ship for task={task}; name a file of your own with --calm-cases FILE")
-    with files("calm").joinpath("data", "cases", BUNDLED[task]).open("rb") as stream:
-        return read(stream, BUNDLED[task], task=task)
+    Return the cases that ship with Python code in their answers, in place of a run's `cases` if those are bundled ones.
+
+    None where the run's cases are somebody's own, which hold code or not, and for a task without such cases: then the
+    run's are to be asked. The gold of a shipped one is the share of tests that the code of an answer passes.
+    """
+    shipped = bundled(task)
+    if {case.id for case in cases} != {case.id for case in shipped}:
+        return None
+    holding = [case for case in shipped if all(_FENCE in answer.text for answer in case.answers)]
+    if task == "listwise":
+        return holding
+    more = _shipped(CODE, None) if task in ("pairwise", "score") else []
+    found = holding + [_pair(case) if task == "pairwise" else _single(case) for case in more]
+    return found or None
+
+
+def _shipped(name: str, task: Task | None) -> list[Case]:
+    with files("calm").joinpath("data", "cases", name).open("rb") as stream:
+        return read(stream, name, task=task)
+
+
+def _pair(case: Case) -> Case:
+    """Return the right answer of a code case with the near one (a close pair) or the far one, as its id decides."""
+    close = int(digest("pair", case.id), 16) % 2 == 0
+    bad = replace(case["near" if close else "far"], id="bad")
+    answers = tuple(a if a.id == "good" else bad for a in case.answers if a.id == "good" or a.text == bad.text)
+    tags = {**case.tags, "margin": "close" if close else "clear"}
+    return replace(case, answers=answers, scores={}, tags=tags)
+
+
+def _single(case: Case) -> Case:
+    """Return one answer of a code case with its grade, as its id decides: a right one for one case in five."""
+    one = case[("good", "near", "far", "near", "far")[int(digest("single", case.id), 16) % 5]]
+    return replace(case, answers=(replace(one, id="only"),), better=None, scores={"only": case.scores[one.id]})
 
 
 def sha256(cases: Iterable[Case]) -> str:

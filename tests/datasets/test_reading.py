@@ -359,13 +359,7 @@ def test_the_hash_of_a_set_ignores_its_order_and_sees_its_content():
     assert len(sha256([one])) == 64
 
 
-def test_no_cases_ship_for_listwise():
-    """The message says what to do."""
-    with pytest.raises(ConfigError, match="--calm-cases"):
-        bundled("listwise")
-
-
-@pytest.mark.parametrize("task", ["pairwise", "score", "points", "rubric", "rubric-all"])
+@pytest.mark.parametrize("task", ["pairwise", "score", "points", "rubric", "rubric-all", "listwise"])
 def test_the_bundled_set_of_a_task_can_be_read(task):
     """What ships fits its own format and task, and is enough for the default design."""
     assert len(bundled(task)) >= 150

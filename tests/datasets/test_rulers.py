@@ -170,7 +170,7 @@ def test_a_reply_that_is_always_right_is_found(cases, ruler):
     assert (found.agreement, found.level) == (39 / 40, "gold")
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
+@pytest.mark.parametrize("task", ["pairwise", "score", "rubric", "listwise"])
 def test_the_shipped_cases_have_no_shortcut_but_their_references(task):
     """Only the overlap with the reference knows something of their gold, as a reference should."""
     told = warnings(read_rulers(bundled(task)))

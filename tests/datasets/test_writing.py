@@ -49,7 +49,7 @@ def test_a_case_that_is_written_is_read_back_equal(case):
     assert read(BytesIO(line(case).encode()), "f") == [case]
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
+@pytest.mark.parametrize("task", ["pairwise", "score", "rubric", "listwise"])
 def test_the_shipped_cases_survive_writing(task):
     """Nothing of them is lost."""
     whole = bundled(task)

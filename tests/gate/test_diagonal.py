@@ -34,12 +34,15 @@ DIAGONAL = [
 @pytest.mark.parametrize(("task", "bias", "dose"), DIAGONAL)
 def test_a_planted_bias_fails_its_own_suite_and_no_other(tmp_path, task, bias, dose):
     """A judge with one bias fails the suite of this bias, and nothing else."""
-    gate = run_gate(f"planted:{bias}={dose},task={task}", tmp_path)
+    fewer = ["--calm-sample=100"] if task == "rubric" else []  # a rubric costs four calls an ask
+
+    gate = run_gate(f"planted:{bias}={dose},task={task}", tmp_path, *fewer)
 
     assert gate.failed == {bias}, gate.output
     assert gate.status == 1
 
 
+NAMES = tuple(bias.replace("-", "_") for bias in CODE)
 FURTHER = [bias for bias in BIASES if bias not in SUITES]
 BY_TURNS = [
     (bias, next(t for t in (*TASKS[turn % 3 :], *TASKS) if served(bias, t))) for turn, bias in enumerate(FURTHER)
@@ -53,7 +56,7 @@ def test_a_planted_bias_fails_its_own_suite_beyond_the_default_gate_and_no_contr
     names = (bias.replace("-", "_"), "consistency", "sensitivity", "neutral")
     files = [*(f"{FILES}/test_{name}.py" for name in names), f"{FILES}/{INNOCENT_TEST}"]
     options = ["--calm-sample=100"]
-    if bias in CODE:  # few of the bundled cases hold code
+    if bias in CODE and task == "rubric":  # no bundled case of a rubric holds code
         cases = tmp_path / "code.jsonl"
         cases.write_text("".join(f"{writing.line(case)}\n" for case in code_cases(task, 100)), "utf-8")
         options.append(f"--calm-cases={cases}")
@@ -70,6 +73,32 @@ def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
     gate = run_gate(f"planted:noise=0.05,seed={seed},task={task}", tmp_path)
 
     assert gate.status == 0, gate.output
+
+
+LISTS = [("noise=0.05,seed=1", set()), ("noise=0.05,seed=2", set()), ("position=0.2", {"position"})]
+LISTS += [(f"{bias}=0.8", {bias}) for bias in ("verbosity", "injection", "bandwagon", "diversity")]
+
+
+@pytest.mark.parametrize(("bias", "failed"), LISTS)
+def test_a_judge_of_lists_is_told_apart_on_the_cases_that_ship(tmp_path, bias, failed):
+    """A listwise judge passes without a bias, and fails by its own alone with one."""
+    gate = run_gate(f"planted:{bias},task=listwise", tmp_path)
+
+    assert gate.failed == failed, gate.output
+    assert gate.status == bool(failed)
+
+
+CODE_TASKS = [(bias, task) for bias in CODE for task in ("pairwise", "score", "listwise")]
+
+
+@pytest.mark.parametrize(("bias", "task"), CODE_TASKS)
+def test_a_bias_about_code_is_found_on_the_cases_that_ship(tmp_path, bias, task):
+    """The suites of code have enough cases by default to find the bias that is planted, and to find no other."""
+    gate = run_gate(
+        f"planted:{bias}=0.8,task={task}", tmp_path, what=tuple(f"{FILES}/test_{name}.py" for name in NAMES)
+    )
+
+    assert gate.failed == {bias}, gate.output
 
 
 @pytest.mark.parametrize(("bias", "failed"), [("noise=0.03", set()), ("injection=0.8", {"injection"})])

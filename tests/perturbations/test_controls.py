@@ -6,14 +6,18 @@ import pytest
 
 from calm import Answer, Case, ConfigError, Expects, Preferred, rotate
 from calm.perturbations import neutral
+from calm.perturbations.assertiveness import assert_first
 from calm.perturbations.authority import cite_book, cite_quote, experts_confirm
 from calm.perturbations.bandwagon import crowd_note, crowd_note_on_better
-from calm.perturbations.compassion_fade import swap_names
+from calm.perturbations.compassion_fade import name_in_text, swap_names
 from calm.perturbations.controls import control_beside, control_for, cue_of
+from calm.perturbations.credentials import rank_label
+from calm.perturbations.diversity import identity_note
 from calm.perturbations.formatting import bullets_and_bold, put_in_fence
 from calm.perturbations.framing import ask_for_the_worse
 from calm.perturbations.injection import aim, flood_tokens, hidden_comment, plea_first
 from calm.perturbations.judge_prompt import forbid_bias
+from calm.perturbations.language import speak_dialect
 from calm.perturbations.persuasion import stack_appeals
 from calm.perturbations.planted import PRECEDENCE, planted
 from calm.perturbations.position import swap
@@ -40,8 +44,11 @@ def case_of():
         (angry, "neutral_aside@2"),
         (crowd_note(80), "neutral_note"),
         (crowd_note_on_better(80), "neutral_note_on_better"),
-        (swap_names, "neutral_byline"),
-        (show_history, "neutral_history"),
+        (swap_names, "neutral_bylines"),
+        (rank_label, "neutral_byline"),
+        (name_in_text, "neutral_brief_closing"),
+        (assert_first, "neutral_brief_opening"),
+        (show_history, "neutral_history_on_either"),
         (stack_appeals(3), "neutral_closing@5"),
         (expand(2.0), "neutral_aside@5"),
     ],
@@ -81,7 +88,7 @@ def test_the_control_of_a_rotation_rotates():
     """It has the controls of the variants, each once, under the rotation's name."""
     control = control_for(rotate(cite_book, cite_quote, experts_confirm, name="mixed"))
 
-    assert [variant.label for variant in control.variants] == ["neutral_closing@1", "neutral_opening"]
+    assert [variant.label for variant in control.variants] == ["neutral_closing@1", "neutral_brief_opening"]
     assert control.name == "mixed"
 
 
@@ -115,8 +122,31 @@ def test_neutral_sentences_come_in_the_number_asked_for(count):
     for make in (neutral.neutral_closing, neutral.neutral_block, neutral.neutral_aside):
         text = make(count)(case_of(), Random(count))["a"].text
 
-        assert sum(said in text for said in neutral.CLOSERS) == count
+        assert sum(said in text for said in (*neutral.CLOSERS, *neutral.ASIDES)) == count
     assert neutral.neutral_block(count)(case_of(), Random(0))["a"].text.startswith("It rains. It pours here.\n\n")
+
+
+def test_a_sentence_between_others_does_not_end_the_answer():
+    """What stands in the midst of an answer says of nothing behind it that it is no part of the answer."""
+    assert not set(neutral.ASIDES) & set(neutral.CLOSERS)
+    for seed in range(20):
+        text = neutral.neutral_aside(1)(case_of(), Random(seed))["a"].text
+
+        assert text in {f"It rains. {said} It pours here." for said in neutral.ASIDES}
+
+
+@pytest.mark.parametrize("edit", [identity_note, show_history, speak_dialect], ids=lambda edit: edit.name)
+def test_the_control_of_an_edit_that_draws_its_answer_draws_it_too(edit):
+    """Over some draws it treats the one answer and the other."""
+    control = control_for(edit)
+
+    assert {control(case_of(), Random(seed)).target for seed in range(20)} == {"a", "b"}
+
+
+def test_the_control_of_names_beside_all_labels_stands_beside_all_of_them():
+    """So the arms differ in what the names say, not in which answers have one."""
+    assert set(control_for(swap_names)(case_of(), Random(0)).bylines) == {"a", "b"}
+    assert set(control_for(rank_label)(case_of(), Random(0)).bylines) == {"a"}
 
 
 @pytest.mark.parametrize("make", [neutral.neutral_closing, neutral.neutral_block, neutral.neutral_aside])
@@ -146,6 +176,9 @@ class Wire:
         neutral.neutral_aside(2),
         neutral.neutral_note,
         neutral.neutral_byline,
+        neutral.neutral_bylines,
+        neutral.neutral_brief_opening,
+        neutral.neutral_brief_closing,
         neutral.neutral_history,
     ],
     ids=lambda edit: edit.label,
@@ -172,7 +205,18 @@ def test_an_answer_of_one_sentence_has_no_place_between():
 
 def test_neutral_words_ask_for_nothing():
     """No verdict stands in them, no number, and nobody who judges is spoken to."""
-    said = " ".join((*neutral.OPENERS, *neutral.CLOSERS, neutral.NOTE, neutral.BYLINE, neutral.HISTORY)).lower()
+    said = " ".join(
+        (
+            *neutral.OPENERS,
+            *neutral.CLOSERS,
+            *neutral.ASIDES,
+            *neutral.BRIEF_OPENERS,
+            *neutral.BRIEF_CLOSERS,
+            neutral.NOTE,
+            neutral.BYLINE,
+            neutral.HISTORY,
+        )
+    ).lower()
 
     assert aim(case_of()).verdict.lower() not in said
     assert not any(word in said for word in ("you", "judge", "evaluat", "grade", "best", "good", "correct", "draft"))

@@ -1,5 +1,6 @@
 """Known values of the edits that harm an answer."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -76,6 +77,28 @@ def test_a_text_without_a_number_has_none_to_change():
 def test_one_statement_is_denied(text, denied):
     """A "not" is put in or taken out; questions and code are no statements."""
     assert damaged(negate, text) == denied
+
+
+WRONG_AND_RIGHT = (
+    "The Moon is a cheese of 500 kilograms from June and lies before Paris. "
+    "It is far from Rome at 384 thousand kilometres in May, before the Sun. "
+    "The Moon is made of the finest and longest threads of blue wool that 900 sheep of Kent will give in July."
+)
+REFERENCE = "The Moon has no air. It is far from Rome at 384 thousand kilometres in May, before the Sun."
+SUBTLE = (change_number, negate, delete_point, reverse_relation, substitute_fact, swap_entity, err_boldly, degrade(1))
+
+
+@pytest.mark.parametrize("edit", SUBTLE, ids=lambda edit: edit.label)
+def test_what_is_wrong_already_is_not_what_is_harmed(edit):
+    """Of an answer that stands alone, what its reference says, too, is harmed: an error denied would be a repair."""
+    right = "It is far from Rome at 384 thousand kilometres in May, before the Sun."
+    alone = Case("c", "What is the Moon?", (Answer("a", WRONG_AND_RIGHT),), reference=REFERENCE, target="a")
+    for seed in range(20):
+        harmed = edit(alone, Random(seed))["a"].text
+
+        assert right not in harmed
+        assert all(said in harmed for said in WRONG_AND_RIGHT.split(right))
+    assert edit(replace(alone, reference="Nothing of it."), Random(0)) is not None
 
 
 @pytest.mark.parametrize(

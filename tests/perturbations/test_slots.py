@@ -98,8 +98,8 @@ def test_an_added_answer_leaves_the_order_of_the_others():
         (case_of(2), "B", "A"),
         (case_of(2, labels=("1", "2")), "2", "1"),
         (case_of(3), "B > A > C", "C > A > B"),
-        (case_of(1), "10", "1"),
-        (case_of(1, criteria=(Criterion("k", "Is kind."),)), "YES", "NO"),
+        (case_of(1), "the highest mark", "the lowest mark"),
+        (case_of(1, criteria=(Criterion("k", "Is kind."),)), "every criterion is met", "no criterion is met"),
     ],
 )
 def test_the_last_example_is_for_the_treated_answer_and_in_the_control_against_it(case, last, other):

@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import Final
 
 from calm.case import Case, digest
-from calm.datasets import BUNDLED, bundled
+from calm.datasets import bundled
 from calm.datasets.generated import Template, better_first
 from calm.datasets.generated_rubrics import Topic, topic_list
 from calm.datasets.generation import instructions, problems, results, workings
@@ -60,7 +60,7 @@ def generate(task: Task, count: int, seed: int, *, kinds: Sequence[str] = KINDS)
 def _drawn(task: Task, count: int, seed: int, kinds: tuple[str, ...]) -> Iterator[Case]:
     rng = random.Random(int(digest("generate", task, seed, kinds), 16))
     wells = {kind: _wells(task, kind) for kind in kinds}
-    seen = {_mark(case.question) for case in (bundled(task) if task in BUNDLED else [])}
+    seen = {_mark(case.question) for case in bundled(task)}
     for number in range(1, count + 1):
         kind = kinds[(number - 1) % len(kinds)]
         draft = _fresh(wells[kind], rng, (number - 1) // len(kinds), seen)
