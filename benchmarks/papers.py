@@ -18,7 +18,7 @@ from pathlib import Path
 
 from calm.case import Framing
 from calm.datasets import recorded
-from calm.selfpreference import calm_errors, framing_scores, opportunity, rubric
+from calm.selfpreference import calm_errors, committees, framing_scores, opportunity, overestimation, rubric
 from calm.selfpreference.contrasts import Grid
 from tests.papers import published
 
@@ -105,11 +105,11 @@ def rubrics() -> Iterator[Line]:
     table = recorded.rubric_table()
     grid = table.grid
     judged, true = (rubric.signs(rubric.scored(table, marks)) for marks in (table.verdicts, table.truth))
-    over = rubric.overestimated_rubrics(table)
-    instances = rubric.overestimated_instances(judged, true)
-    accuracy = rubric.mean_rubric_agreement(table.verdicts, table.truth)
+    over = overestimation.overestimated_rubrics(table)
+    instances = overestimation.overestimated_instances(judged, true)
+    accuracy = committees.mean_rubric_agreement(table.verdicts, table.truth)
     one = published.by("rubric_table1.csv", "judge")
-    ratios = {judge: rubric.hspp(over.rates(), grid, judge) for judge in grid.judges}
+    ratios = {judge: overestimation.hspp(over.rates(), grid, judge) for judge in grid.judges}
     for place, judge in enumerate(grid.judges):
         row, found = one[judge], ratios[judge]
         yield Line(
@@ -143,7 +143,7 @@ def rubrics() -> Iterator[Line]:
     )
 
 
-def _table_2(over: rubric.Over, grid: Grid) -> int:
+def _table_2(over: overestimation.Over, grid: Grid) -> int:
     """Return how many cells of Table 2 are equal to what is printed."""
     two, equal = published.by("rubric_table2.csv", "judge"), 0
     assert over.to_win is not None
@@ -169,7 +169,7 @@ def _figure_5(grid: Grid) -> tuple[str, str]:
     printed = Grid(tuple(row["judge"] for row in rows), generators, grid.families)
     cells = np.array([[float(row[g]) for g in generators] for row in rows])
     apart = [
-        abs(rubric.self_minus_outsiders(cells, printed, row["eval_judge"]) - 100 * float(row["msd_sp"]))
+        abs(committees.self_minus_outsiders(cells, printed, row["eval_judge"]) - 100 * float(row["msd_sp"]))
         for row in published.rows("rubric_hb_msd_sp_gpt5_committee.csv")
     ]
     remark = "with GPT-5 in the reference committee, where the text names GPT-oss-120B"

@@ -29,7 +29,7 @@ from scipy.special import ndtr, ndtri
 
 from calm.claims import Estimate
 from calm.datasets import recorded
-from calm.selfpreference import framing_scores, opportunity, report, rubric
+from calm.selfpreference import framing_scores, opportunity, overestimation, report, rubric
 from calm.selfpreference.contrasts import Floats, Grid, estimate_ratio
 from calm.statistics.power import uniforms
 
@@ -115,22 +115,22 @@ def rubric_world(kind: Kind, rng: Random, instances: int = INSTANCES) -> rubric.
     )
 
 
-def by_rubric(table: rubric.RubricTable) -> rubric.Over:
+def by_rubric(table: rubric.RubricTable) -> overestimation.Over:
     """Return over-estimation by rubric."""
-    return rubric.overestimated_rubrics(table)
+    return overestimation.overestimated_rubrics(table)
 
 
-def by_instance(table: rubric.RubricTable) -> rubric.Over:
+def by_instance(table: rubric.RubricTable) -> overestimation.Over:
     """Return over-estimation by instance."""
     judged, true = (rubric.signs(rubric.scored(table, marks)) for marks in (table.verdicts, table.truth))
-    return rubric.overestimated_instances(judged, true)
+    return overestimation.overestimated_instances(judged, true)
 
 
 def hspp(kind: Kind, rng: Random) -> Estimate:
     """Return the published HSPP ratio by rubric, with an interval by resampling instances."""
     table = rubric_world(kind, rng)
     over = by_rubric(table)
-    sample = rubric.resample(over, rng, DRAWS)
+    sample = overestimation.resample(over, rng, DRAWS)
     others = ~table.grid.kin()[0]
 
     def ratio(counts: Floats, chances: Floats) -> Floats:
@@ -144,19 +144,32 @@ def hspp(kind: Kind, rng: Random) -> Estimate:
 def double_ratio(kind: Kind, rng: Random) -> Estimate:
     """Return the double ratio by rubric."""
     table = rubric_world(kind, rng)
-    return rubric.double_ratio(rubric.resample(by_rubric(table), rng, DRAWS), table.grid, JUDGE, level=LEVEL)
+    return overestimation.double_ratio(
+        overestimation.resample(by_rubric(table), rng, DRAWS), table.grid, JUDGE, level=LEVEL
+    )
 
 
 def double_ratio_by_instance(kind: Kind, rng: Random) -> Estimate:
     """Return the double ratio by instance."""
     table = rubric_world(kind, rng)
-    return rubric.double_ratio(rubric.resample(by_instance(table), rng, DRAWS), table.grid, JUDGE, level=LEVEL)
+    return overestimation.double_ratio(
+        overestimation.resample(by_instance(table), rng, DRAWS), table.grid, JUDGE, level=LEVEL
+    )
 
 
 def rate_excess(kind: Kind, rng: Random) -> Estimate:
     """Return the double-centred excess of over-estimation by rubric."""
     table = rubric_world(kind, rng)
-    return rubric.rate_excess(rubric.resample(by_rubric(table), rng, DRAWS), table.grid, JUDGE, level=LEVEL)
+    return overestimation.rate_excess(
+        overestimation.resample(by_rubric(table), rng, DRAWS), table.grid, JUDGE, level=LEVEL
+    )
+
+
+def credit_excess(kind: Kind, rng: Random) -> Estimate:
+    """Return the double-centred excess of credit, apart for what passes and what fails."""
+    table = rubric_world(kind, rng)
+    given = overestimation.credit(table, rng, DRAWS)
+    return overestimation.credit_excess(given, table.grid, JUDGE, level=LEVEL)
 
 
 def true_double_ratio(kind: Kind) -> float:
@@ -188,6 +201,11 @@ def true_rate_excess(kind: Kind) -> float:
         mine, theirs = cells[0], cells[outsider]
         found.append(mine[0] - mine[columns].mean() - theirs[0] + theirs[columns].mean())
     return float(np.mean(found))
+
+
+def true_credit_excess(kind: Kind) -> float:
+    """Return the excess of the rates on the criteria that its own answers fail; what passes is credited alike."""
+    return FAILS_OWN[kind.worth] * true_rate_excess(kind)
 
 
 # ------------------------------------------------------------------------------------------------------- score world
@@ -301,6 +319,7 @@ METHODS = (
     Method("**double ratio** by rubric", double_ratio, 1.0, true_double_ratio),
     Method("**double ratio** by instance", double_ratio_by_instance, 1.0, true_double_ratio_by_instance),
     Method("**double-centred excess** of rates", rate_excess, 0.0, true_rate_excess),
+    Method("**double-centred excess** of credit", credit_excess, 0.0, true_credit_excess),
 )
 CORRECTED = tuple(method for method in METHODS if method.true is not None)
 

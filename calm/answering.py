@@ -173,7 +173,8 @@ def _fault(reply: Reply) -> str:
 
 def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case | None:
     """Return the case with answers of known authors alone, under ids that tell no author; None without any."""
-    kept = [a for a in case.answers if a.author is not None and a.author not in texts]
+    written = {plain(model) for model in texts}
+    kept = [a for a in case.answers if a.author is not None and plain(a.author) not in written]
     new = [Answer("", text, author=model) for model, text in texts.items()]
     drawn = sorted([*kept, *new], key=lambda a: digest("answer order", case.id, a.author or "", a.text))
     if not new:
@@ -193,6 +194,20 @@ def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, s
             tags={**case.tags, ITEM: case.tags.get(ITEM, case.id), FAMILIES_TAG: json.dumps(stated)},
         )
     )
+
+
+def refuse_output(out: Path, cases: Path) -> None:
+    """
+    Refuse to write over the file of cases that the answers are for.
+
+    Raises:
+        ConfigError: it is the same file.
+    """
+    if out.exists() and cases.exists() and out.samefile(cases):
+        raise ConfigError(
+            f"{out}: expected another file than that of the cases: questions that nobody answered, and answers that "
+            "name no author, are not in what is written; name another file with -o"
+        )
 
 
 def write_answers(out: Path, found: Answered) -> None:

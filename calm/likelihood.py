@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import isnan, nan
+from math import fsum, isnan, nan
 
 import numpy as np
 
-from calm.case import Answer, Case
+from calm.case import TIE, Answer, Case
 from calm.crossing import Crossed, Member, messages_for
-from calm.engine import Engine
+from calm.engine import Asked, Engine
 from calm.errors import EstimateError
 from calm.providers import Server
 from calm.selfpreference.perplexity import Curves, curves, log_perplexity
@@ -29,6 +29,8 @@ from calm.wire import Endpoint, Json, Request, Send, Token
 NO_PROMPT_LOGPROBS = (
     "its server gives no log-probabilities of the prompt's tokens (`prompt_logprobs`); a server such as vLLM does"
 )
+TRIED = 3
+"""So many answers are asked about before a server is taken for one that gives no log-probabilities."""
 _SCALE = Scale()
 
 
@@ -86,21 +88,34 @@ def server_of(member: Member) -> Server | None:
 
 
 def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> dict[tuple[str, str], float]:
-    """Return the log-perplexity of each answer, by item and author, in nats a token; those that have one."""
+    """
+    Return the log-perplexity of each answer, by item and author, in nats a token; those that have one.
+
+    The first answers are asked about one by one: a server that gives no log-probabilities of them is asked no more.
+    """
     answers: dict[tuple[str, str], Case] = {}
     for case in cases:
         for answer in case.answers:
             if answer.author is not None:
                 bare = Case(item_of(case), case.question, (Answer("a", answer.text),), fields=case.fields)
                 answers.setdefault((item_of(case), answer.author), bare)
-    asked = engine.ask(_Reading(server), [(case, 1) for case in answers.values()])
+    questions, judge = [(case, 1) for case in answers.values()], _Reading(server)
+    asked: list[Asked] = []
+    while len(asked) < min(TRIED, len(questions)) and not any(_tokens(one, engine) for one in asked):
+        asked += engine.ask(judge, questions[len(asked) :][:1])
+    if any(_tokens(one, engine) for one in asked):
+        asked += engine.ask(judge, questions[len(asked) :])
     found: dict[tuple[str, str], float] = {}
-    for (key, case), one in zip(answers.items(), asked, strict=True):
-        reply = None if isinstance(one.verdict, NoReply) else engine.store.get(one.calls[-1])
-        logprobs = answer_logprobs(reply.tokens or (), case.answers[0].text) if reply is not None else []
+    for (key, case), one in zip(answers.items(), asked, strict=False):
+        logprobs = answer_logprobs(_tokens(one, engine), case.answers[0].text)
         if logprobs:
             found[key] = log_perplexity(logprobs)
     return found
+
+
+def _tokens(asked: Asked, engine: Engine) -> Sequence[Token]:
+    reply = None if isinstance(asked.verdict, NoReply) else engine.store.get(asked.calls[-1])
+    return () if reply is None else reply.tokens or ()
 
 
 def answer_logprobs(tokens: Sequence[Token], answer: str) -> list[float]:
@@ -143,17 +158,23 @@ def comparisons(judged: Sequence[Judged], own: str) -> Iterator[Comparison]:
 
 
 def _of_pairs(judged: Sequence[Judged], own: str) -> Iterator[Comparison]:
+    """Yield a comparison for each pair, over all of its orders; a verdict that says nothing in one leaves none."""
+    by_pair: dict[tuple[str, frozenset[str]], list[Judged]] = {}
     for one in judged:
-        answers = sorted(one.case.answers, key=lambda a: (a.author != own, a.author or ""))
-        first, second = (answer.author for answer in answers)
-        if first is None or second is None:
-            continue
-        said = one.verdict
-        known = float(said.answer == answers[0].id) if isinstance(said, Preferred) else 0.5
-        judged_first = known if isinstance(said, Preferred | Tie) else nan
-        better = one.case.better
-        true = nan if better is None else 0.5 if better == "tie" else float(better == answers[0].id)
-        yield Comparison(item_of(one.case), first, second, judged_first, true)
+        if all(answer.author is not None for answer in one.case.answers):
+            by_pair.setdefault((item_of(one.case), frozenset(a.id for a in one.case.answers)), []).append(one)
+    for (item, _), orders in by_pair.items():
+        case = orders[0].case
+        first, second = sorted(case.answers, key=lambda a: (a.author != own, a.author or ""))
+        said = [_won_by(one.verdict, first.id) for one in orders]
+        true = nan if case.better is None else 0.5 if case.better == TIE else float(case.better == first.id)
+        yield Comparison(item, str(first.author), str(second.author), fsum(said) / len(said), true)
+
+
+def _won_by(verdict: Verdict, answer: str) -> float:
+    if isinstance(verdict, Preferred):
+        return float(verdict.answer == answer)
+    return 0.5 if isinstance(verdict, Tie) else nan
 
 
 def _worth(verdict: Verdict, case: Case) -> float:

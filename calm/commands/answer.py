@@ -61,6 +61,22 @@ def refuse_impossible(options: argparse.Namespace) -> None:
         raise ConfigError(problems)
 
 
+def refuse_folders(options: argparse.Namespace, *names: str) -> None:
+    """
+    Refuse, before anything is asked, to write a file where a folder is.
+
+    Raises:
+        ConfigError: each such option.
+    """
+    given = {name: Path(value) for name in names if (value := getattr(options, name))}
+    if problems := [
+        f"--{name}: expected a file to write, got the folder {str(path)!r}"
+        for name, path in given.items()
+        if path.is_dir()
+    ]:
+        raise ConfigError(problems)
+
+
 def _answer(options: argparse.Namespace) -> int:
     from calm import answering, datasets
     from calm.caps import Caps
@@ -69,6 +85,9 @@ def _answer(options: argparse.Namespace) -> int:
     from calm.store import Mode, Store
 
     refuse_impossible(options)
+    refuse_folders(options, "out")
+    out = Path(options.out)
+    answering.refuse_output(out, Path(options.cases))
     writers = _writers(options.writers)
     answering.families_of_writers(writers)
     cases = datasets.read_cases(options.cases)[: options.sample]
@@ -79,7 +98,6 @@ def _answer(options: argparse.Namespace) -> int:
         bill = _bill(engine)
     finally:
         engine.close()
-    out = Path(options.out)
     answering.write_answers(out, found)
     print(printable(answering.summary(found, writers), "\n"))
     print(printable(f"wrote {out}: {len(found.cases)} of {len(cases)} questions; {bill}"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import DONE, JUDGES, REFUSED
-from calm.commands.answer import add_caps, refuse_impossible
+from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
 from calm.errors import ConfigError
 from calm.wording import printable
 
@@ -60,12 +60,19 @@ def _attack(options: argparse.Namespace) -> int:
     from calm.config import cases_from, judge_from
     from calm.datasets.writing import line
     from calm.engine import Engine
-    from calm.experiment import Setup
+    from calm.experiment import Setup, unserved
     from calm.store import Mode, Store
 
     design = _checked(options)
     judge = judge_from(options.judge)
+    if reason := unserved(judge, "attack"):
+        raise ConfigError(f"{judge.name}: it cannot be attacked: {reason}")
     cases = cases_from(options.cases, judge)
+    if options.method == "transfer" and not any(attacking.ATTACK in case.variants for case in cases):
+        raise ConfigError(
+            "--method transfer: expected cases with texts of an earlier attack, which `calm attack ... --write` makes, "
+            "got none; name its file with --cases"
+        )
     writer = _writer(options)
     groups = _groups(options, judge)
     if options.plan:
@@ -113,7 +120,11 @@ def _checked(options: argparse.Namespace) -> Design:
         problems.append(f"--with: expected --method {' or '.join(WRITING)} with it, got {options.method}")
     if options.edits and options.method != "stack":
         problems.append(f"--edits: expected --method stack with it, got {options.method}")
-    for check in (lambda: refuse_impossible(options), lambda: design_in(options.repeats, "--repeats")):
+    for check in (
+        lambda: refuse_impossible(options),
+        lambda: refuse_folders(options, "out", "write"),
+        lambda: design_in(options.repeats, "--repeats"),
+    ):
         try:
             check()
         except ConfigError as error:

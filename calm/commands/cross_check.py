@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import DONE, JUDGES, REFUSED
-from calm.commands.answer import add_caps, refuse_impossible
+from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
 from calm.errors import ConfigError
 from calm.wording import printable
 
@@ -46,6 +46,7 @@ def _cross_check(options: argparse.Namespace) -> int:
     from calm.store import Mode, Store
 
     refuse_impossible(options)
+    refuse_folders(options, "out")
     if options.rounds < 2:
         raise ConfigError(f"--rounds: expected 2 or more, as one alone cannot tell noise, got {options.rounds}")
     judge = judge_from(options.judge)

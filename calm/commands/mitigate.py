@@ -124,6 +124,9 @@ def _check(options: argparse.Namespace) -> None:
         if given.startswith(_OWN):
             name = given.partition("=")[0]
             problems.append(f"{name}: has no effect on this command; its own options stand before --")
+    written = options.out / "judge.toml"
+    if options.judge.endswith(".toml") and written.exists() and written.samefile(options.judge):
+        problems.append(f"--out: expected another folder than that of {options.judge}, which would be written over")
     if options.out.exists() and not options.out.is_dir():
         problems.append(f"--out: expected a folder, got the file {str(options.out)!r}")
     if problems:

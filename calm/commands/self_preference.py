@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import DONE, JUDGES, REFUSED
-from calm.commands.answer import add_caps, refuse_impossible
-from calm.errors import ConfigError, EstimateError
+from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
+from calm.errors import ConfigError, EstimateError, nearest
 from calm.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from calm.case import Case
     from calm.crossing import Crossed, Crossing, Tables
@@ -33,6 +33,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     own.add_argument("--plan", action="store_true", help="say what it would ask and cost, and ask nothing")
     own.add_argument("--perplexity", action="store_true", help="also fetch how likely each judge finds each answer")
+    own.add_argument("--outsider", metavar="MODEL", help="scores: also the excess over this neutral judge alone")
     add_caps(own)
     own.set_defaults(run=_run)
 
@@ -42,10 +43,12 @@ def _run(options: argparse.Namespace) -> int:
     from calm.config import judge_from
 
     refuse_impossible(options)
+    refuse_folders(options, "out")
     judges = [judge_from(spec) for spec in options.judges]
     if len(judges) == 1 and isinstance(judges[0], crossing.Tabled):
         tables = crossing.recorded_tables(judges[0])
-        return _tell(tables, tables.report(options.seed), None, options)
+        _check_outsider(options.outsider, tables.family, tables.judges)
+        return _tell(tables, tables.report(options.seed, outsider=options.outsider), None, options)
     try:
         arranged = crossing.arrange(
             [crossing.member_of(judge) for judge in judges],
@@ -55,8 +58,9 @@ def _run(options: argparse.Namespace) -> int:
         )
     except EstimateError as error:
         raise ConfigError(str(error)) from error
+    _check_outsider(options.outsider, arranged.family, [member.model for member in arranged.members])
     if options.plan:
-        return _plan(arranged)
+        return _plan(arranged, options)
     return _asked(arranged, options)
 
 
@@ -68,11 +72,34 @@ def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
     return cases_from(options.cases, judge)
 
 
-def _plan(arranged: Crossing) -> int:
+def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) -> None:
+    """
+    Refuse a neutral judge that there is not, or for verdicts that have no excess over one alone.
+
+    Raises:
+        ConfigError: either.
+    """
+    if outsider is None:
+        return
+    if family != "score":
+        raise ConfigError(f"--outsider: expected judges with task = 'score', got judges of {family} verdicts")
+    if outsider not in judges:
+        raise ConfigError(
+            f"--outsider: expected the model of one of the judges, got {outsider!r}{nearest(outsider, judges)}"
+        )
+
+
+def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
     from calm import planning
+    from calm.likelihood import server_of
 
     found = planning.survey_cross(arranged)
     print(printable(planning.render(found, planning.plan_of(found, len(found.cases), found.settings.design)), "\n"))
+    if options.perplexity:
+        answers = {(a.author, a.text, case.question) for case in arranged.cases for a in case.answers}
+        servers = [member.model for member in arranged.members if server_of(member) is not None]
+        told = f"one call an answer to each server that gives log-probabilities of prompts, at most {len(answers)} each"
+        print(printable(f"--perplexity: not in these figures; {told} ({', '.join(servers) or 'none can'})"))
     return DONE
 
 
@@ -94,9 +121,11 @@ def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
         engine.close()
     try:
         tables = crossing.tables_of(crossed)
-        figures = tables.report(options.seed, curves=curves)
+        leaking = crossed.crossing.leaks
+        figures = tables.report(options.seed, curves=curves, leaking=leaking, outsider=options.outsider)
     except EstimateError as error:
-        print(printable(f"nothing to say of self-preference: {error}; {crossed.missing}; {bill}"))
+        why = "; ".join(filter(None, (str(error), crossed.missing, bill)))
+        print(printable(f"nothing to say of self-preference: {why}"))
         return REFUSED
     status = _tell(tables, figures, crossed, options)
     for model, reason in without.items():
@@ -128,7 +157,10 @@ SHOWN = {
     "own": "own",
     "received": "received",
     "given": "given",
+    "excess_over_outsider": "over outsider",
     "gap": "gap",
+    "gap_excess": "gap over outsiders'",
+    "unread": "unread",
 }
 """The figures that the terminal shows, corrected ones first; the file holds all."""
 

@@ -77,6 +77,29 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base-url", metavar="URL", help="address of the embedding server (openai:...)")
 
 
+def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
+    """
+    Refuse, before anything is computed, to write into a folder's place or over what is read.
+
+    Raises:
+        ConfigError: each such option.
+    """
+    from calm.errors import ConfigError
+
+    inputs: list[Path | None] = [getattr(options, name, None) for name in ("model", "comparisons", "answers", "gold")]
+    problems = []
+    for name in names:
+        path: Path | None = getattr(options, name)
+        if path is None or not path.exists():
+            continue
+        if path.is_dir():
+            problems.append(f"--{name}: expected a file to write, got the folder {str(path)!r}")
+        elif any(one is not None and one.exists() and path.samefile(one) for one in inputs):
+            problems.append(f"--{name}: expected another file than those that are read, got {str(path)!r}")
+    if problems:
+        raise ConfigError(problems)
+
+
 def _train(options: argparse.Namespace) -> int:
     from calm.uda.checkpoint import Model, save_model
     from calm.uda.comparisons import read, read_gold, split
@@ -84,6 +107,7 @@ def _train(options: argparse.Namespace) -> int:
     from calm.uda.embeddings import embedder
     from calm.uda.training import Settings, apply
 
+    _refuse_outputs(options, "out", "report", "checkpoint")
     settings = Settings(
         hidden=_hidden(options.hidden),
         epochs=options.epochs,
@@ -125,6 +149,7 @@ def _apply(options: argparse.Namespace) -> int:
     from calm.uda.embeddings import embedder
     from calm.uda.training import apply
 
+    _refuse_outputs(options, "report")
     model = load_model(options.model)
     if options.embed and options.embed != model.embedder:
         raise ConfigError(

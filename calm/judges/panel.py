@@ -212,8 +212,8 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
     Return a panel of judges.
 
     Raises:
-        ConfigError: too few members, members of several tasks, scales or orders, or weights that do not fit; every
-            fault is named.
+        ConfigError: too few members, one of them twice, members of several tasks, scales or orders, or weights that do
+            not fit; every fault is named.
     """
     problems: list[str] = []
     if len(members) < 2:
@@ -226,6 +226,13 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
         if len(set(values)) > 1:
             told = ", ".join(f"{m.name}: {v}" for m, v in zip(members, values, strict=True))
             problems.append(f"members: expected judges of one {what}, got {told}")
+    counts = Counter((m.name, m.fingerprint) for m in members if m.fingerprint is not None)
+    problems += [
+        f"members: expected different judges, got {name} {count} times: its replies would be the same ones, and count "
+        f"{count} times; leave it out, or give it a weight"
+        for (name, _), count in counts.items()
+        if count > 1
+    ]
     known = [one for one in RULES if one == rule]
     if not known:
         problems.append(f"rule: expected one of {', '.join(RULES)}, got rule={rule!r}")

@@ -6,12 +6,15 @@ Self-preference: does a judge favour its own answers, or those of its family, be
 | `framing_scores` | graded self-evaluation in two framings | scores by judge, generator and item |
 | `opportunity` | equal opportunity and demographic parity | pairs with one own answer, or their counts |
 | `perplexity` | does the judge prefer what it finds likely? | log-probabilities of the answers' tokens |
-| `rubric` | over-estimation against a verifiable truth | verdicts by judge, generator and criterion |
+| `rubric` | tables of criteria, scores, signs of comparisons | verdicts by judge, generator and criterion |
+| `overestimation` | over-estimation and credit against a truth that is known | a `RubricTable` |
+| `committees` | accuracy, committees, the agreement filter | a `RubricTable` |
 | `calm_errors` | CALM's error rates, self-recognition | mean scores, or scores by judge and generator |
 | `contrasts` | the corrected estimators: excess and double ratio over outsiders | any table of judges and generators |
 | `symbols` | the figures that a suite claims | nothing |
 | `panels` | agreement of judges, rankings without each of them | ratings, scores by judge and generator |
 | `families` | who is related to whom; preference leakage | names of models |
+| `pairs` | pairs from the side of one author, held against outsiders | verdicts on pairs in both orders |
 | `verdicts` | cases and verdicts of judges to tables | what `Judge.judge` returned |
 | `report` | all of it for a table, as JSON-able data | a `RubricTable` or a `ScoreTable` |
 

@@ -193,12 +193,19 @@ def resampled(rng: Random, items: int, draws: int = DRAWS) -> Floats:
     return counts.reshape(draws, items).astype(np.float64)
 
 
-def interval(value: float, replicates: Floats, items: int, level: float) -> tuple[float, float]:
+def interval(value: float, replicates: Floats, items: int, level: float, *, least: float = 0.0) -> tuple[float, float]:
     """
     Return two one-sided bounds at `level`: the value and Student's t times the bootstrap's standard error.
 
-    The replicates' standard deviation is corrected by n / (n - 1), as resampled items vary less than new ones. An
-    interval of confidence 1 - 2 level. Smallest n: 2 items.
+    Args:
+        value: the estimate.
+        replicates: the same of resampled sets of items.
+        items: how many items tell anything of it; the degrees of freedom are one less. Smallest n: 2.
+        level: of each bound; together they are an interval of confidence 1 - 2 level.
+        least: a standard error that the bootstrap's is raised to. A count of 0, or of all, never varies when it is
+            resampled, although it would in new items: give the binomial one (see `binomial_error`).
+
+    The replicates' standard deviation is corrected by n / (n - 1), as resampled items vary less than new ones.
 
     Raises `EstimateError` for replicates that are not finite, or none that vary.
 
@@ -214,25 +221,49 @@ def interval(value: float, replicates: Floats, items: int, level: float) -> tupl
         raise EstimateError("expected finite bootstrap replicates: too few items for an interval")
     from scipy.special import stdtrit
 
-    error = float(replicates.std(ddof=1)) * sqrt(items / (items - 1))
+    error = max(least, float(replicates.std(ddof=1)) * sqrt(items / (items - 1)))
     if error == 0:
         raise EstimateError("expected items that vary, got equal ones: there is no interval")
     half = float(stdtrit(items - 1, 1 - level)) * error
     return value - half, value + half
 
 
-def estimate_difference(value: float, replicates: Floats, items: int, level: float) -> Estimate:
-    """Return an estimate with its bootstrap bounds (see `interval`)."""
-    low, high = interval(value, replicates, items, level)
+def binomial_error(hits: float, n: float, link: Link = "difference") -> float:
+    """
+    Return the standard error of the rate (hits + 1/2) / (n + 1), or with "ratio" that of its logarithm.
+
+    Above 0 where no or all n hit, too (Gart & Nam 1988 for the logarithm).
+
+    >>> round(binomial_error(0, 4), 3), round(binomial_error(0, 4, "ratio"), 3)
+    (0.134, 1.342)
+    """
+    rate = (hits + 0.5) / (n + 1)
+    error = sqrt(rate * (1 - rate) / (n + 1))
+    return error / rate if link == "ratio" else error
+
+
+def estimate_difference(
+    value: float, replicates: Floats, items: int, level: float, *, least: float = 0.0, telling: int | None = None
+) -> Estimate:
+    """Return an estimate with its bootstrap bounds (see `interval`); `telling` of the items tell anything of it."""
+    low, high = interval(value, replicates, items if telling is None else telling, level, least=least)
     return Estimate(value, low, high, items, level)
 
 
-def estimate_ratio(log_value: float, log_replicates: Floats, items: int, level: float) -> Estimate:
+def estimate_ratio(
+    log_value: float,
+    log_replicates: Floats,
+    items: int,
+    level: float,
+    *,
+    least: float = 0.0,
+    telling: int | None = None,
+) -> Estimate:
     """
-    Return the estimate of a ratio from its logarithm; the bounds are symmetric on the log scale.
+    Return the estimate of a ratio from its logarithm; the bounds are symmetric on the log scale (see `interval`).
 
     >>> round(estimate_ratio(float(np.log(2)), np.log(np.array([1.9, 2.1] * 50)), 100, 0.05).value, 3)
     2.0
     """
-    low, high = interval(log_value, log_replicates, items, level)
+    low, high = interval(log_value, log_replicates, items if telling is None else telling, level, least=least)
     return Estimate(exp(log_value), exp(low), exp(high), items, level)

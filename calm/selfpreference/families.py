@@ -57,16 +57,22 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A relation of the judge to whoever made something that it is tested with: `role`, `model`, `relation`."""
+    """
+    A relation of the judge to whoever made something that it is tested with: `role`, `model`, `relation`.
+
+    `judge` is its name where several are tested.
+    """
 
     role: str
     model: str
     relation: Relation
+    judge: str = ""
 
     def __str__(self) -> str:
+        judge = self.judge or "the judge"
         if self.relation is Relation.UNKNOWN:
-            return f"{self.role}: it is not known whether the judge is related to {self.model}; name the families"
-        return f"{self.role}: made by {self.model}, {self.relation} as the judge; its taste may leak into the data"
+            return f"{self.role}: it is not known whether {judge} is related to {self.model}; name the families"
+        return f"{self.role}: made by {self.model}, {self.relation} as {judge}; its taste may leak into the data"
 
 
 def plain(model: str) -> str:
@@ -108,7 +114,10 @@ def families_of(models: Iterable[str], families: Mapping[str, str] | None = None
     found = {model: family_of(model, families) for model in models}
     unknown = [model for model, family in found.items() if family is None]
     if unknown:
-        raise EstimateError(f"expected a known family of every model, got none for {', '.join(unknown)}; name it")
+        raise EstimateError(
+            f'expected a known family of every model, got none for {", ".join(unknown)}; name it with family = "..." '
+            "under [judge] of the model's file"
+        )
     return {model: family for model, family in found.items() if family is not None}
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import hypot
 from random import Random
 from typing import Literal, TypeAlias
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from calm.claims import Estimate
 from calm.errors import EstimateError
-from calm.selfpreference.contrasts import DRAWS, Floats, estimate_difference, resampled
+from calm.selfpreference.contrasts import DRAWS, Bools, Floats, binomial_error, estimate_difference, resampled
 from calm.statistics.intervals import newcombe, wilson
 from calm.statistics.paired import mcnemar_exact
 
@@ -282,6 +283,7 @@ def excess_opportunity(
     rng: Random,
     *,
     cases: Sequence[str] | None = None,
+    usable: Bools | None = None,
     level: float = 0.05,
     draws: int = DRAWS,
 ) -> Estimate:
@@ -296,6 +298,8 @@ def excess_opportunity(
             none of its recalls.
         rng: draws the bootstrap samples.
         cases: the case of each pair; all pairs of a case are resampled together.
+        usable: shape [judges, pairs], the pairs on which each outsider is one (default: all): the judge is held against
+            it on these alone.
         level: of each bound.
         draws: how many samples.
 
@@ -305,10 +309,25 @@ def excess_opportunity(
     """
     if outsiders.ndim != 2 or not len(outsiders):
         raise EstimateError(f"expected outsiders of shape [judges, pairs], got {outsiders.shape}")
-    counts, n = _by_case(gold, np.concatenate([judged[None], outsiders]), cases)
-    observed = _excess(_gaps(counts.sum(axis=1)[None]))
-    replicates = _excess(_gaps(np.einsum("bn,knc->bkc", resampled(rng, n, draws), counts, optimize=True)))
-    return estimate_difference(float(observed[0]), replicates, n, level)
+    fit = np.ones(outsiders.shape, dtype=np.bool_) if usable is None else usable
+    weights, n = None, gold.size
+    observed, replicates, least = [], [], []
+    for one, theirs in zip(outsiders, fit, strict=True):
+        shared = np.where(theirs, gold, np.int8(NONE)).astype(np.int8)
+        counts, n = _by_case(shared, np.stack([judged, one]), cases)
+        weights = resampled(rng, n, draws) if weights is None else weights
+        whole = counts.sum(axis=1)
+        observed.append(_excess(_gaps(whole[None])))
+        replicates.append(_excess(_gaps(np.einsum("bn,knc->bkc", weights, counts, optimize=True))))
+        least.append(_still(whole[0]))
+    value, drawn = np.mean(observed, axis=0), np.mean(replicates, axis=0)
+    return estimate_difference(float(value[0]), drawn, n, level, least=min(least))
+
+
+def _still(counts: Floats) -> float:
+    """Return the standard error of the classes whose recall is 0 or 1, and so the same in each resampled set."""
+    classes = [(float(counts[hit]), float(counts[hit + 1])) for hit in (0, 2)]
+    return hypot(*(binomial_error(hits, n) for hits, n in classes if hits in (0.0, n)))
 
 
 def _check(gold: Outcomes, judged: Outcomes) -> None:

@@ -16,15 +16,14 @@ import numpy as np
 
 from calm.claims import Estimate
 from calm.errors import EstimateError
-from calm.selfpreference import calm_errors, framing_scores, opportunity, rubric
+from calm.selfpreference import calm_errors, committees, framing_scores, opportunity, overestimation, pairs, rubric
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
 from calm.selfpreference.rubric import RubricTable
-from calm.selfpreference.verdicts import Judged, item_of, pair_excess, pair_outcomes
+from calm.selfpreference.verdicts import Judged, item_of
 from calm.statistics.multiplicity import holm
-from calm.verdict import Preferred
 
 SCHEMA = "calm-self-preference/1"
 
@@ -111,47 +110,60 @@ def of_rubrics(
     """
     Return all figures of a table of verdicts on criteria.
 
-    Published: `mra`, `mipa`, and HSPP ratios by rubric and instance for self, family with self and family without.
+    Published: `mra`, `mipa`, HSPP ratios by rubric and instance for self, family with self and family without, and the
+    shares of the lost comparisons of its own answers that it calls a win (`loss_to_win`) or a tie (`loss_to_tie`).
     Corrected: `self_preference_ratio` (the double ratio by rubric, which suites claim), the same by instance as
     `self_preference_ratio_instance`, `family_preference_ratio`, `overestimation_excess` (double-centred, by rubric),
-    and `self_preference_excess` (double-centred, of the share of points).
+    and `self_preference_excess` (double-centred, of the share of points: where any truth is known, of what passes and
+    what fails apart, as `overestimation.credit_excess` does; else of the plain scores).
 
     Matrices: over-estimation rate by rubric, and centred score differences.
     """
     grid = table.grid
     judged, true = rubric.scored(table, table.verdicts), rubric.scored(table, table.truth)
     signs, true_signs = rubric.signs(judged), rubric.signs(true)
-    by_rubric = rubric.overestimated_rubrics(table)
-    by_instance = rubric.overestimated_instances(signs, true_signs)
-    accuracy = rubric.mean_rubric_agreement(table.verdicts, table.truth)
-    agreement = rubric.mean_instance_agreement(signs, true_signs)
-    samples = rubric.resample(by_rubric, rng, draws), rubric.resample(by_instance, rng, draws)
+    by_rubric = overestimation.overestimated_rubrics(table)
+    by_instance = overestimation.overestimated_instances(signs, true_signs)
+    accuracy = committees.mean_rubric_agreement(table.verdicts, table.truth)
+    agreement = committees.mean_instance_agreement(signs, true_signs)
+    state = rng.getstate()
+
+    def again() -> Random:
+        """Return the randomness as it began: all figures rest on the same resampled sets."""
+        rng.setstate(state)
+        return rng
+
+    samples = tuple(overestimation.resample(over, again(), draws) for over in (by_rubric, by_instance))
     points = ScoreTable(grid, table.instances, judged.values(), 0.0, 1.0)
-    means = framing_scores.resampled_means(points, rng, draws)
+    means = framing_scores.resampled_means(points, again(), draws)
+    given = overestimation.credit(table, again(), draws) if (table.truth != rubric.MISSING).any() else None
     rows = []
     for place, judge in enumerate(grid.judges):
-        one = rubric.hspp(by_rubric.rates(), grid, judge)
-        two = rubric.hspp(by_instance.rates(), grid, judge)
+        one = overestimation.hspp(by_rubric.rates(), grid, judge)
+        two = overestimation.hspp(by_instance.rates(), grid, judge)
         published = {"mra": _known(accuracy[place]), "mipa": _known(agreement[place])}
         for name, found in (("rubric", one), ("instance", two)):
             published[f"hspp_self_{name}"] = found.ratio_self
             published[f"hspp_family_with_self_{name}"] = found.ratio_family_with_self
             published[f"hspp_family_without_self_{name}"] = found.ratio_family_without_self
-        ratio = partial(rubric.double_ratio, grid=grid, judge=judge, level=level)
+        published |= _parts(by_instance, grid, judge)
+        ratio = partial(overestimation.double_ratio, grid=grid, judge=judge, level=level)
         wanted: dict[str, Callable[[], Estimate]] = {
             "self_preference_ratio": partial(ratio, samples[0]),
             "self_preference_ratio_instance": partial(ratio, samples[1]),
             "family_preference_ratio": partial(ratio, samples[0], target="family"),
-            "overestimation_excess": partial(rubric.rate_excess, samples[0], grid, judge, level=level),
+            "overestimation_excess": partial(overestimation.rate_excess, samples[0], grid, judge, level=level),
             "self_preference_excess": partial(
                 framing_scores.score_excess, points, judge, means, level=level, of_scale=True
-            ),
+            )
+            if given is None
+            else partial(overestimation.credit_excess, given, grid, judge, level=level),
         }
         corrected, reasons = _estimates(wanted)
         if one.reason:
             reasons |= dict.fromkeys((n for n, v in published.items() if v is None and "hspp" in n), one.reason)
         rows.append(JudgeRow(judge, grid.families[judge], published, corrected, reasons))
-    deltas = rubric.centred_deltas(rubric.system_scores(judged), rubric.system_scores(true))
+    deltas = committees.centred_deltas(rubric.system_scores(judged), rubric.system_scores(true))
     matrices = (
         _matrix("over-estimation rate by rubric", grid, by_rubric.rates()),
         _matrix("score minus true score, centred by row", grid, deltas),
@@ -159,6 +171,17 @@ def of_rubrics(
     return SelfPreference(
         "rubric", len(table.instances), tuple(rows), matrices, _families(grid), curves or {}, tuple(leaks)
     )
+
+
+def _parts(by_instance: overestimation.Over, grid: Grid, judge: str) -> dict[str, float | None]:
+    """Return the shares of the lost comparisons of a judge's own answers that it calls a win, and a tie."""
+    own, row = grid.own(judge), grid.row(judge)
+    lost = 0.0 if own is None else float(by_instance.eligible[row, own].sum())
+    parts = {"loss_to_win": by_instance.to_win, "loss_to_tie": by_instance.to_tie}
+    return {
+        name: None if not lost or counts is None else float(counts[row, own].sum()) / lost
+        for name, counts in parts.items()
+    }
 
 
 def of_scores(
@@ -216,8 +239,10 @@ def of_scores(
 def of_pairs(
     judged: Sequence[Judged],
     families: Mapping[str, str],
+    rng: Random,
     *,
     level: float = 0.05,
+    draws: int = DRAWS,
     curves: Mapping[str, Curves] | None = None,
     leaks: Sequence[Leak] = (),
 ) -> SelfPreference:
@@ -225,50 +250,53 @@ def of_pairs(
     Return all figures of verdicts on pairs, each pair in both orders.
 
     Published: shares of own pairs that go to `own`, `other` and `none` (a split between the orders included), and where
-    pairs have gold labels the equal-opportunity `gap`. Corrected: `self_preference_excess`, over outsiders on the same
-    pairs.
+    pairs have gold labels the equal-opportunity `gap`; of the pairs asked in both orders how many the own answer won
+    both times (`own_twice`), the other one (`other_twice`), and the exact two-sided p (`p_twice`); `unread`, the share
+    of own pairs of which the judge said nothing in one of the orders, which are in no other figure.
+
+    Corrected: `self_preference_excess`, over outsiders on the same pairs, and `gap_excess`, the gap minus theirs.
 
     Matrix: the share of its pairs that an answer wins.
 
     Raises `EstimateError` for no pairs.
     """
-    authors = tuple(dict.fromkeys(a.author for one in judged for a in one.case.answers if a.author is not None))
-    grid = Grid(tuple(dict.fromkeys(one.judge for one in judged)), authors, families)
+    grid = pairs.grid_of(judged, families)
     rows = []
+    state = rng.getstate()
     for judge in grid.judges:
-        mine = [one for one in judged if one.judge == judge]
-        gold, said, _ = pair_outcomes(mine, judge)
+        rng.setstate(state)  # the same for every judge, in whatever order they come
+        faced = pairs.faced(judged, judge)
+        gold, said, _ = pairs.outcomes(faced, judge)
         published: dict[str, float | None] = {}
-        wanted: dict[str, Callable[[], Estimate]] = {
-            "self_preference_excess": partial(pair_excess, judged, judge, families, level=level)
-        }
-        corrected, reasons = _estimates(wanted)
+        excess = partial(pairs.pair_excess, judged, judge, families, level=level)
+        gap = partial(pairs.gap_excess, faced, judge, families, rng, level=level, draws=draws)
+        corrected, reasons = _estimates({"self_preference_excess": excess, "gap_excess": gap})
+        if faced:
+            published["unread"] = 1 - said.size / len(faced)
         if said.size:
             found = opportunity.shares(said)
             published |= {"own": found.own, "other": found.other, "none": found.none}
+            published |= _twice(faced, judge)
             try:
                 published["gap"] = opportunity.equal_opportunity(opportunity.confusion(gold, said)).gap.value
             except EstimateError as error:
                 reasons["gap"] = str(error)
+        elif faced:
+            why = f"{judge} gave no verdict that could be read on both orders of a pair of its own"
+            reasons = dict.fromkeys(("own", *reasons), why)
         rows.append(JudgeRow(judge, families[judge], published, corrected, reasons))
     items = len({item_of(one.case) for one in judged})
-    matrix = _matrix("share of pairs won", grid, _wins(judged, grid))
+    matrix = _matrix("share of pairs won", grid, pairs.win_rates(judged, grid))
     return SelfPreference("pairwise", items, tuple(rows), (matrix,), _families(grid), curves or {}, tuple(leaks))
 
 
-def _wins(judged: Sequence[Judged], grid: Grid) -> Floats:
-    """Return the share of pairs won, by judge and author; NaN where a judge saw no pair of an author."""
-    won, asked = (np.zeros((len(grid.judges), len(grid.generators))) for _ in range(2))
-    for one in judged:
-        row = grid.judges.index(one.judge)
-        chosen = one.verdict.answer if isinstance(one.verdict, Preferred) else None
-        for answer in one.case.answers:
-            if answer.author is not None:
-                column = grid.generators.index(answer.author)
-                asked[row, column] += 1
-                won[row, column] += 0.5 if chosen is None else float(chosen == answer.id)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(won / asked, dtype=np.float64)
+def _twice(faced: Sequence[pairs.Faced], judge: str) -> dict[str, float | None]:
+    """Return how often the own answer and the other one won in both orders, and the p of the exact sign test."""
+    try:
+        found = pairs.orders_of(faced, judge)
+    except EstimateError:
+        return {}
+    return {"own_twice": float(found.own), "other_twice": float(found.other), "p_twice": found.p}
 
 
 def _families(grid: Grid) -> dict[str, str]:

@@ -1,16 +1,8 @@
 """
-Self-preference in rubric-based evaluation (arXiv 2604.06996): over-estimation against a truth that is known.
+Verdicts on criteria: a table of them with the truth, the scores that they add up to, and who wins by these.
 
 Every generator answers every instance (a prompt with some criteria), every judge marks every answer, and for each
-criterion it is known whether the answer meets it. What a judge credits beyond that is over-estimation:
-
-    by rubric     share of the failed criteria of G that J marks as met
-    by instance   share of the comparisons that G lost by the truth and does not lose by J's marks, over all opponents;
-                  its parts are loss to win and loss to tie
-
-HSPP ratio = over-estimation of one's own answers / mean over-estimation of the generators outside the family. It takes
-leniency out, not difficulty: where a generator's failures are subtle, every judge over-estimates it. `double_ratio`
-holds the ratio against that of judges outside the family.
+criterion it may be known whether the answer meets it. What a judge credits beyond that is `overestimation`.
 
 Verdicts are int8: 1 met, 0 not met, `MISSING` (-1) unknown. Signs of comparisons are 1, 0, -1, or `NO_SIGN` (2).
 """
@@ -19,26 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from random import Random
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calm.claims import Estimate
 from calm.errors import EstimateError
-from calm.selfpreference.contrasts import (
-    DRAWS,
-    Bools,
-    Floats,
-    Grid,
-    Link,
-    Target,
-    estimate_difference,
-    estimate_ratio,
-    excess,
-    resampled,
-)
+from calm.selfpreference.contrasts import Bools, Floats, Grid
 
 Marks: TypeAlias = NDArray[np.int8]
 Signs: TypeAlias = NDArray[np.int8]
@@ -216,8 +195,8 @@ def scored(table: RubricTable, marks: Marks) -> Fractions:
     With points of 1 the share of criteria met. Points of criteria met with negative weight are subtracted, and the sum
     is clipped to what is possible (HealthBench's rule). Criteria without a mark are left out of both.
     """
-    earned = _by_instance(table, (marks == 1) * table.points)
-    possible = _by_instance(table, (marks != MISSING) * np.maximum(table.points, 0.0))
+    earned = by_instance(table, (marks == 1) * table.points)
+    possible = by_instance(table, (marks != MISSING) * np.maximum(table.points, 0.0))
     return Fractions(np.clip(np.round(earned, 9), 0.0, possible), np.round(possible, 9))
 
 
@@ -285,387 +264,18 @@ def pairwise_system_scores(judged: Signs) -> Floats:
 
     The mean of 1 for a win, 1/2 for a tie and 0 for a loss, over opponents and instances; NaN without comparisons.
     """
-    known = (judged != NO_SIGN) & ~_diagonal(judged.shape[-2])
+    known = (judged != NO_SIGN) & ~diagonal(judged.shape[-2])
     won = np.where(known, (judged + 1) / 2, 0.0)
     with np.errstate(invalid="ignore"):
         return np.asarray(won.sum(axis=(-2, -1)) / known.sum(axis=(-2, -1)), dtype=np.float64)
 
 
-# ---------------------------------------------------------------------------------------------------- over-estimation
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """
-    Over-estimation in counts, each [judges, generators, instances]: of `eligible` chances, `over` were over-estimated.
-
-    For comparisons `to_win` and `to_tie` add up to `over`; for criteria there is no such split and both are None.
-    """
-
-    over: Floats
-    eligible: Floats
-    to_win: Floats | None = None
-    to_tie: Floats | None = None
-
-    def totals(self) -> tuple[Ints, Ints]:
-        """Return over and eligible summed over instances, [judges, generators]."""
-        return self.over.sum(axis=-1).astype(np.int64), self.eligible.sum(axis=-1).astype(np.int64)
-
-    def rates(self) -> Floats:
-        """Return over / eligible by judge and generator; NaN where nothing was eligible."""
-        over, eligible = self.over.sum(axis=-1), self.eligible.sum(axis=-1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(eligible > 0, over / eligible, np.nan)
-
-
-def overestimated_rubrics(table: RubricTable) -> Over:
-    """
-    Return over-estimation by rubric: criteria that an answer fails by the truth, and those that the judge credits.
-
-    For a criterion of negative points the roles flip: it is eligible if it is met, and over-estimated if the judge says
-    that it is not. Unknown marks are neither.
-    """
-    credit = np.where(table.points > 0, 1, 0).astype(np.int8)
-    known = (table.verdicts != MISSING) & (table.truth != MISSING)[None]
-    eligible = known & (table.truth != credit)[None]
-    over = eligible & (table.verdicts == credit)
-    return Over(_by_instance(table, over.astype(np.float64)), _by_instance(table, eligible.astype(np.float64)))
-
-
-def overestimated_instances(judged: Signs, reference: Signs) -> Over:
-    """
-    Return over-estimation by instance: comparisons lost by the reference, and those of them that the judge calls
-    otherwise.
-
-    Args:
-        judged: signs by judge, [judges, generators, generators, instances].
-        reference: signs by the truth, [generators, generators, instances].
-
-    Opponents are all other generators, family and judge included; their counts are pooled, not averaged.
-    """
-    lost = (reference == -1) & ~_diagonal(reference.shape[0])
-    eligible = lost[None] & (judged != NO_SIGN)
-    to_win, to_tie = eligible & (judged == 1), eligible & (judged == 0)
-    won, tied = to_win.sum(axis=2).astype(np.float64), to_tie.sum(axis=2).astype(np.float64)
-    return Over(won + tied, eligible.sum(axis=2).astype(np.float64), won, tied)
-
-
-@dataclass(frozen=True, slots=True)
-class Hspp:
-    """
-    The harmful self-preference ratios of one judge. `None` where a rate is missing or the denominator is 0.
-
-    `own` is the rate on its own answers, `others` the mean of the rates on generators outside its family.
-    `ratio_self` = own / others. `ratio_family_with_self` and `ratio_family_without_self` hold the mean rate of the
-    family, with or without the judge's own, against the same `others`. The paper's formula says without self, its table
-    prints with self.
-    """
-
-    judge: str
-    own: float | None
-    others: float | None
-    ratio_self: float | None
-    ratio_family_with_self: float | None
-    ratio_family_without_self: float | None
-    reason: str = ""
-
-
-def hspp(rates: Floats, grid: Grid, judge: str) -> Hspp:
-    """
-    Return the HSPP ratios of a judge from over-estimation rates [judges, generators].
-
-    Means are of the generators' rates, not of pooled counts; a generator without a rate is left out of them.
-
-    >>> grid = Grid(("a",), ("a", "b", "c"), {"a": "A", "b": "B", "c": "C"})
-    >>> round(hspp(np.array([[0.6, 0.3, 0.5]]), grid, "a").ratio_self or 0.0, 3)
-    1.5
-    """
-    row, own = grid.row(judge), grid.own(judge)
-    kin = grid.kin()[row]
-    family = [g for g in range(len(grid.generators)) if kin[g]]
-    others = _plain_mean(rates[row], [g for g in range(len(grid.generators)) if not kin[g]])
-    mine = _plain_mean(rates[row], [] if own is None else [own])
-    reason = ""
-    if others is None:
-        reason = f"no generator outside the family of {judge} failed anything that it marked"
-    elif not others:
-        reason = f"{judge} over-estimates no answer outside its family: the ratio has no denominator"
-    elif mine is None:
-        reason = f"{judge} wrote no answers" if own is None else f"the answers of {judge} failed nothing"
-
-    def ratio(above: float | None) -> float | None:
-        return None if above is None or not others else above / others
-
-    return Hspp(
-        judge,
-        mine,
-        others,
-        ratio(mine),
-        ratio(_plain_mean(rates[row], family)),
-        ratio(_plain_mean(rates[row], [g for g in family if g != own])),
-        reason,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class MeanRatio:
-    """The mean of the ratios that exist (None if none does), how many these are, and the judges without one."""
-
-    value: float | None
-    n: int
-    left_out: tuple[str, ...]
-
-
-def mean_ratio(found: Sequence[Hspp], which: Literal["self", "family with self", "family without self"]) -> MeanRatio:
-    """
-    Return the mean of a ratio over judges.
-
-    Judges whose ratio has no denominator are left out, and named: to leave them out moves the mean upward or downward.
-    """
-    name = f"ratio_{which.replace(' ', '_')}"
-    values = {one.judge: getattr(one, name) for one in found}
-    there = [v for v in values.values() if v is not None]
-    missing = tuple(judge for judge, value in values.items() if value is None)
-    return MeanRatio(sum(there) / len(there) if there else None, len(there), missing)
-
-
-@dataclass(frozen=True, slots=True)
-class Resampled:
-    """Over-estimation, and its counts in resampled sets of instances, each [draws, judges, generators]."""
-
-    observed: Over
-    over: Floats
-    eligible: Floats
-    items: int
-
-
-def resample(over: Over, rng: Random, draws: int = DRAWS) -> Resampled:
-    """Return counts of resampled sets of instances: all criteria, judges and opponents of an instance go together."""
-    judges, generators, items = over.over.shape
-    weights = resampled(rng, items, draws)
-
-    def summed(counts: Floats) -> Floats:
-        return np.asarray((weights @ counts.reshape(-1, items).T).reshape(-1, judges, generators), dtype=np.float64)
-
-    return Resampled(over, summed(over.over), summed(over.eligible), items)
-
-
-def double_ratio(
-    sample: Resampled,
-    grid: Grid,
-    judge: str,
-    *,
-    target: Target = "self",
-    outsiders: Sequence[str] | None = None,
-    level: float = 0.05,
-) -> Estimate:
-    """
-    Return a judge's HSPP ratio over the same ratio of judges outside its family: 1 for a fair judge.
-
-    Each rate is (over + 1/2) / (eligible + 1). The judge is compared with each outsider over the same generators, none
-    of which is related to either (see `contrasts`); the logarithms are averaged over outsiders. Bounds are one-sided at
-    `level`, from resampling instances, and symmetric on the log scale.
-
-    Raises `EstimateError` where the judge wrote nothing, failed nothing, or has no outsider.
-    """
-    value, replicates = _contrast(sample, grid, judge, "ratio", target=target, outsiders=outsiders)
-    return estimate_ratio(value, replicates, sample.items, level)
-
-
-def rate_excess(
-    sample: Resampled,
-    grid: Grid,
-    judge: str,
-    *,
-    target: Target = "self",
-    outsiders: Sequence[str] | None = None,
-    level: float = 0.05,
-) -> Estimate:
-    """
-    Return the double-centred excess of a judge's over-estimation of its own answers: 0 for a fair judge.
-
-    The difference that `double_ratio` is the ratio of, in [-2, 2], from the plain rates.
-
-    Raises `EstimateError` as `double_ratio` does.
-    """
-    value, replicates = _contrast(sample, grid, judge, "difference", target=target, outsiders=outsiders)
-    return estimate_difference(value, replicates, sample.items, level)
-
-
-def _contrast(
-    sample: Resampled, grid: Grid, judge: str, link: Link, *, target: Target, outsiders: Sequence[str] | None
-) -> tuple[float, Floats]:
-    """Return the contrast of a judge's rates as observed and in each resampled set."""
-    over, eligible = sample.observed.over.sum(axis=2), sample.observed.eligible.sum(axis=2)
-    usable: Bools = np.asarray(eligible > 0)
-    half = 0.5 if link == "ratio" else 0.0
-
-    def contrast(counts: Floats, chances: Floats) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rates = np.where(usable, (counts + half) / (chances + 2 * half), 0.0)
-        return excess(rates, grid, judge, target=target, link=link, usable=usable, outsiders=outsiders)
-
-    return float(contrast(over, eligible)), contrast(sample.over, sample.eligible)
-
-
-# ----------------------------------------------------------------------------------------------------------- accuracy
-
-
-def mean_instance_agreement(judged: Signs, reference: Signs) -> Floats:
-    """
-    Return MIPA, the mean instance pairwise accuracy of each judge, in [0, 1].
-
-    The share of unordered pairs of generators and instances whose sign equals the reference's, ties included; unknown
-    comparisons are left out. `judged` is [judges, generators, generators, instances]; NaN where nothing is known.
-    """
-    upper = np.triu(np.ones(reference.shape[:2], dtype=np.bool_), 1)[..., None]
-    known = upper & (reference != NO_SIGN) & (judged != NO_SIGN)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(
-            (known & (judged == reference)).sum(axis=(1, 2, 3)) / known.sum(axis=(1, 2, 3)), dtype=np.float64
-        )
-
-
-def mean_rubric_agreement(verdicts: Marks, truth: Marks) -> Floats:
-    """
-    Return MRA, the mean rubric accuracy of each judge, in [0, 1]: verdicts equal to the truth, pooled over generators.
-
-    `verdicts` is [judges, generators, criteria], `truth` [generators, criteria]; NaN where nothing is known.
-    """
-    known = (verdicts != MISSING) & (truth != MISSING)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((known & (verdicts == truth)).sum(axis=(1, 2)) / known.sum(axis=(1, 2)), dtype=np.float64)
-
-
-# ---------------------------------------------------------------------------------------------------------- committees
-
-
-def committee_marks(verdicts: Marks) -> Marks:
-    """
-    Return the verdicts of a committee from its members' [members, ...]: met if more than half say so.
-
-    A tie of an even committee is not met. Members without a verdict are left out; of fewer than two there is none.
-
-    >>> committee_marks(np.array([[1, 1, 1], [1, 0, -1], [0, 0, -1]], np.int8)).tolist()
-    [1, 0, -1]
-    """
-    votes, known = (verdicts == 1).sum(axis=0), (verdicts != MISSING).sum(axis=0)
-    found = (2 * votes > known).astype(np.int8)
-    return np.where(known >= 2, found, np.int8(MISSING)).astype(np.int8)
-
-
-def committee_scores(members: Fractions) -> Fractions:
-    """
-    Return the scores of a committee in direct assessment: the mean of its members' scores [members, ...].
-
-    Members without a score are left out; of fewer than two there is none. Means are rounded to 12 decimals, so that
-    equal ones tie.
-    """
-    values = members.values()
-    known = ~np.isnan(values)
-    n = known.sum(axis=0)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    mean = np.divide(total, n, out=np.zeros_like(total), where=n > 0)
-    return Fractions(np.where(n >= 2, np.round(mean, 12), 0.0), (n >= 2).astype(np.float64))
-
-
-def committee_signs(members: Signs) -> Signs:
-    """
-    Return the signs of a committee in pairwise comparison: the sign of its members' sum [members, ...].
-
-    Members without a sign are left out; of fewer than two there is none.
-
-    >>> committee_signs(np.array([[1, 1, 1], [1, -1, 2], [0, 0, 2]], np.int8)).tolist()
-    [1, 0, 2]
-    """
-    known = members != NO_SIGN
-    total = np.where(known, members, 0).sum(axis=0)
-    return np.where(known.sum(axis=0) >= 2, np.sign(total), NO_SIGN).astype(np.int8)
-
-
-# ---------------------------------------------------------------------------------------------- agreement, differences
-
-
-def cell_agreement(verdicts: Marks) -> Floats:
-    """
-    Return the share of pairs of judges that agree on each cell, [generators, criteria], from verdicts [judges, ...].
-
-    [C(met, 2) + C(not met, 2)] / C(n, 2) over the n judges with a verdict; NaN for fewer than two.
-    """
-    met, unmet = (verdicts == 1).sum(axis=0), (verdicts == 0).sum(axis=0)
-    n = met + unmet
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((met * (met - 1) + unmet * (unmet - 1)) / (n * (n - 1)), dtype=np.float64)
-
-
-def agreement(verdicts: Marks) -> Floats:
-    """
-    Return the agreement of each criterion, in [0, 1]: the mean over generators of the pairs of judges that agree.
-
-    >>> agreement(np.array([[[1, 1]], [[1, 0]]], np.int8)).tolist()
-    [1.0, 0.0]
-    """
-    cells = cell_agreement(verdicts)
-    known = ~np.isnan(cells)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, cells, 0.0).sum(axis=0) / known.sum(axis=0), dtype=np.float64)
-
-
-def agreement_filtered(
-    table: RubricTable, threshold: float, *, by: Literal["criterion", "cell"] = "criterion"
-) -> RubricTable:
-    """
-    Return the table of criteria on which judges agree at least as much as `threshold`, in [0, 1].
-
-    By criterion, the same set for every generator (the paper's words); by cell, each answer to a criterion on its own
-    agreement (nearer to its curve). A cell that is left out has no truth.
-
-    Raises `EstimateError` where nothing is left.
-    """
-    if by == "criterion":
-        return table.kept(agreement(table.verdicts) >= threshold - 1e-12)
-    kept = cell_agreement(table.verdicts) >= threshold - 1e-12
-    if not kept.any():
-        raise EstimateError(f"expected a cell with an agreement of {threshold:g} or more, got none")
-    return replace(table, truth=np.where(kept, table.truth, np.int8(MISSING)).astype(np.int8))
-
-
-def centred_deltas(scores: Floats, reference: Floats) -> Floats:
-    """
-    Return how much a judge's score of a generator differs from the reference's, minus the row's mean.
-
-    `scores` is [judges, generators], `reference` [generators]. Each row adds up to 0: leniency is gone.
-
-    >>> centred_deltas(np.array([[0.9, 0.5]]), np.array([0.6, 0.4])).round(3).tolist()
-    [[0.1, -0.1]]
-    """
-    deltas = scores - reference
-    return np.asarray(deltas - deltas.mean(axis=1, keepdims=True), dtype=np.float64)
-
-
-def self_minus_outsiders(deltas: Floats, grid: Grid, judge: str) -> float:
-    """
-    Return a judge's own cell minus the mean of the cells outside its family, in units of the deltas (MSD-SP).
-
-    Raises `EstimateError` where the judge wrote nothing, or every generator is of its family.
-    """
-    row, kin = grid.row(judge), grid.kin()[grid.row(judge)]
-    own = grid.columns(judge, "self")[0]
-    if kin.all():
-        raise EstimateError(f"expected a generator outside the family of {judge!r}, got none")
-    return float(deltas[row, own] - deltas[row][~kin].mean())
-
-
-def _plain_mean(rates: Floats, columns: list[int]) -> float | None:
-    known = [float(rates[g]) for g in columns if not np.isnan(rates[g])]
-    return sum(known) / len(known) if known else None
-
-
-def _diagonal(size: int) -> Bools:
+def diagonal(size: int) -> Bools:
+    """Return where a generator would be compared with itself, shape [generators, generators, 1]."""
     return np.eye(size, dtype=np.bool_)[..., None]
 
 
-def _by_instance(table: RubricTable, values: Floats) -> Floats:
+def by_instance(table: RubricTable, values: Floats) -> Floats:
     """Return values [..., criteria] summed over the criteria of each instance."""
     order = np.argsort(table.instance, kind="stable")
     starts = np.searchsorted(table.instance[order], np.arange(len(table.instances)))

@@ -2,27 +2,21 @@
 From cases and verdicts to the tables of this package: the way that a user's judges and the recorded ones take.
 
 An answer's `author` is its generator. Cases with one question are of one item: the tag `item` names it, or else the
-text of the question does. Judges are to see no authors: the cases of `one_answer_each` and `own_pairs` have no bylines
+text of the question does. Judges are to see no authors: the cases of `one_answer_each` and `all_pairs` have no bylines
 and ids that name nobody, and who wrote what stays in `Answer.author`, which no prompt shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import fsum
-
-import numpy as np
 
 from calm.case import TIE, Case
-from calm.claims import Estimate
 from calm.errors import EstimateError
 from calm.selfpreference.framing_scores import ScoreTable, score_table
-from calm.selfpreference.opportunity import NONE, OTHER, SELF, Outcomes
 from calm.selfpreference.rubric import Row, RubricTable, rubric_table
-from calm.statistics.intervals import padded_t
-from calm.verdict import Criteria, Preferred, Scale, Score, Verdict
+from calm.verdict import Criteria, Scale, Score, Verdict
 
 ANSWER = "answer"
 """The id of the answer of a case that holds one."""
@@ -94,38 +88,6 @@ def all_pairs(case: Case) -> list[Case]:
     ]
 
 
-def own_pairs(case: Case, author: str) -> list[Case]:
-    """
-    Return a pairwise case for each pair of one author's answer and one of another's, in both orders.
-
-    Ids of cases name no author; both orders carry the tag `item`, and are to be asked in their own order. `better` is
-    known where both have gold scores, or where the case holds only these two answers. A case without an answer of the
-    author gives none.
-    """
-    own = [answer for answer in case.answers if answer.author == author]
-    others = [answer for answer in case.answers if answer.author not in (None, author)]
-    tags = {**case.tags, "item": case.tags.get("item", case.id)}
-    found: list[Case] = []
-    for place, (mine, other) in enumerate(((m, o) for m in own for o in others), start=1):
-        better = case.better if len(case.answers) == 2 else _better(case, mine.id, other.id)
-        found += [
-            replace(
-                case,
-                id=f"{case.id}~{place}{letter}",
-                answers=order,
-                better=better,
-                met={a.id: case.met[a.id] for a in order if a.id in case.met},
-                scores={a.id: case.scores[a.id] for a in order if a.id in case.scores},
-                order=tuple(a.id for a in order),
-                bylines={},
-                variants={},
-                tags=tags,
-            )
-            for letter, order in (("a", (mine, other)), ("b", (other, mine)))
-        ]
-    return found
-
-
 def rubric_table_of(judged: Iterable[Judged], families: Mapping[str, str]) -> RubricTable:
     """
     Return the table of verdicts on criteria; a criterion that could not be read, or without a truth, is unknown.
@@ -157,73 +119,6 @@ def score_table_of(judged: Iterable[Judged], families: Mapping[str, str], scale:
         if isinstance(one.verdict, Score)
     )
     return score_table(rows, families, low=scale.low, high=scale.high)
-
-
-def pair_outcomes(judged: Sequence[Judged], author: str) -> tuple[Outcomes, Outcomes, tuple[str, ...]]:
-    """
-    Return gold and judged outcome from one author's side, and the item, of each pair with one answer of the author.
-
-    Whoever the judge is: outsiders are coded from the same side. Other pairs are left out; no gold label, a tie and a
-    verdict that says nothing are `NONE`.
-    """
-    gold, said, items = [], [], []
-    for one in judged:
-        own = [answer.id for answer in one.case.answers if answer.author == author]
-        if len(one.case.answers) != 2 or len(own) != 1:
-            continue
-        gold.append(_side(one.case.better, own[0]))
-        said.append(_side(one.verdict.answer if isinstance(one.verdict, Preferred) else None, own[0]))
-        items.append(item_of(one.case))
-    return np.array(gold, dtype=np.int8), np.array(said, dtype=np.int8), tuple(items)
-
-
-def pair_excess(judged: Sequence[Judged], judge: str, families: Mapping[str, str], *, level: float = 0.05) -> Estimate:
-    """
-    Return how much oftener a judge prefers its own answer than outsiders do on the same pairs, in [-1, 1].
-
-    A preference counts 1 or 0, a tie and a verdict that says nothing a half. An outsider has a family that is neither
-    the judge's nor the other author's. Both orders and all pairs of an item are averaged first: the item is the unit.
-    Padded t, one-sided bounds at `level`. What the answers are worth cancels; 0 for a fair judge as skilled as they.
-
-    Raises `EstimateError` where no pair with an own answer was judged by the judge and an outsider, or one item alone.
-    """
-    by_pair: dict[str, dict[str, tuple[float, str]]] = {}
-    items: dict[str, str] = {}
-    for one in judged:
-        own = [answer for answer in one.case.answers if answer.author == judge]
-        others = [answer for answer in one.case.answers if answer.author not in (None, judge)]
-        if len(own) != 1 or len(others) != 1:
-            continue
-        author = others[0].author
-        assert author is not None
-        chosen = one.verdict.answer if isinstance(one.verdict, Preferred) else None
-        favour = 0.5 if chosen is None else float(chosen == own[0].id)
-        by_pair.setdefault(one.case.id, {})[one.judge] = favour, author
-        items[one.case.id] = item_of(one.case)
-    values: dict[str, list[float]] = {}
-    for pair, said in by_pair.items():
-        if judge not in said:
-            continue
-        mine, author = said[judge]
-        if families[author] == families[judge]:
-            continue
-        outside = [x for j, (x, _) in said.items() if families[j] not in (families[judge], families[author])]
-        if outside:
-            values.setdefault(items[pair], []).append(mine - fsum(outside) / len(outside))
-    means = [fsum(found) / len(found) for found in values.values()]
-    if len(means) < 2:
-        raise EstimateError(
-            f"expected pairs of an answer of {judge!r} and one of another family, judged by it and by a judge related "
-            f"to neither, for at least 2 items, got {len(means)}; add judges or generators of other families"
-        )
-    low, high = padded_t(means, -1, 1, level)
-    return Estimate(fsum(means) / len(means), low, high, len(means), level)
-
-
-def _side(answer: str | None, own: str) -> int:
-    if answer is None or answer == TIE:
-        return NONE
-    return SELF if answer == own else OTHER
 
 
 def _better(case: Case, first: str, second: str) -> str | None:

@@ -66,6 +66,8 @@ def load_model(path: Path) -> Model:
         raise ConfigError(f"{path}: expected dims as a whole number from 1, got dims={dims!r}; train the model again")
     wanted = _shapes(dims, settings)
     _check(path, arrays, wanted)
+    if odd := sorted(name for name, array in arrays.items() if np.isinf(array).any()):
+        raise ConfigError(f"{path}: expected finite numbers, got infinity in {', '.join(odd[:5])}; train again")
     params = {name: jnp.asarray(arrays[name]) for name in wanted}
     return Model(params, settings, dims, str(header.get("embedder")))
 
@@ -170,7 +172,8 @@ def _write(path: Path, kind: str, arrays: Mapping[str, NDArray[np.generic]], hea
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     # ascontiguousarray makes a row of one of a number: keep its shape
     shaped = {name: array.reshape(arrays[name].shape) for name, array in plain.items()}
-    write_whole(path, save(shaped, {"format": kind, "calm": json.dumps(header)}))
+    # one entry: the library writes several in an order of its own, and the same training is to give the same file
+    write_whole(path, save(shaped, {"calm": json.dumps({"format": kind, **header})}))
 
 
 def _read(path: Path, kind: str) -> tuple[dict[str, NDArray[np.generic]], Mapping[str, object]]:
@@ -178,17 +181,15 @@ def _read(path: Path, kind: str) -> tuple[dict[str, NDArray[np.generic]], Mappin
 
     try:
         with safe_open(path, framework="np") as file:
-            about = file.metadata() or {}
-            if about.get("format") != kind:
-                raise ConfigError(f"{path}: expected a file of format={kind!r}, got format={about.get('format')!r}")
-            header: object = json.loads(about.get("calm", ""))
+            header: object = json.loads((file.metadata() or {}).get("calm", "{}"))
+            if not isinstance(header, dict) or header.get("format") != kind:
+                found = header.get("format") if isinstance(header, dict) else type(header).__name__
+                raise ConfigError(f"{path}: expected a file of format={kind!r}, got format={found!r}")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a handle, no mapping
     except (OSError, SafetensorError, ValueError, RecursionError) as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{path}: expected a safetensors file that `calm uda train` wrote, got: {error}") from error
-    if not isinstance(header, dict):
-        raise ConfigError(f"{path}: expected a header that is an object, got {type(header).__name__}; train again")
     return arrays, header
 
 

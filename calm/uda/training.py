@@ -76,6 +76,7 @@ class Settings:
                 ("factor", self.factor, "between 0 and 1", 0 < self.factor < 1),
                 ("clip", self.clip, "above 0", 0 < self.clip < inf),
                 ("validation", self.validation, "between 0 and 1", 0 < self.validation < 1),
+                ("own", self.own, "as true or false", isinstance(self.own, bool)),
                 ("seed", self.seed, "from 0 to 2**32 - 1", 0 <= self.seed < 2**32),
                 ("batch", self.batch, "of 1 or more", self.batch >= 1),
             )
@@ -204,6 +205,7 @@ def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats
 
     Raises:
         ConfigError: embeddings of another length than the network was trained on, or own answers lacking.
+        EstimateError: parameters, or embeddings, that are too large for finite ratings.
     """
     inputs, wanted = len(params["norm0.scale"]), width(data.dims, own=settings.own)
     if inputs != wanted:
@@ -217,6 +219,11 @@ def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats
         k, share = _outputs(params, jnp.asarray(data.embeddings), table, replace(settings, seed=0, epochs=1))
         before = _baseline(table, models, settings.elo)
         after = _adaptive(table, k, share, models, settings.elo)
+        if not (np.isfinite(before).all() and np.isfinite(after).all()):
+            raise EstimateError(
+                "expected finite ratings, got infinity or NaN: the model's parameters or the embeddings are too large; "
+                "train again, or scale the embeddings"
+            )
         return np.asarray(before, np.float64), np.asarray(after, np.float64)
 
 

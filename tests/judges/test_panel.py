@@ -143,6 +143,7 @@ def test_a_panel_is_identified_by_its_members_and_rule():
             (),
             "expected judges of one scale, got judge: 1 to 5, judge: 1 to 10",
         ),
+        ([says(X, name="j"), says(X, name="j")], "mean", (), "expected different judges, got j 2 times"),
         ([says(X), says(Y)], "median", (), "rule: expected one of majority, mean, weighted, got rule='median'"),
         ([says(X), says(Y)], "weighted", (1,), "weights: expected one for each of 2 members, got 1"),
         ([says(X), says(Y)], "mean", (1, 1), "weights: are for rule = 'weighted' only"),

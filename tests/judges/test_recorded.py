@@ -163,7 +163,7 @@ def test_other_suites_are_not_tested(name, tmp_path):
     ("spec", "claims"),
     [
         (GEMINI, ["FAIL abs(self_preference_excess) <= 0.05: measured 0.11 [0.08, 0.14], n=100"]),
-        ("recorded:ifeval/Qwen-235B", ["UNDECIDED self_preference_ratio <= 1.25: measured 1.30 [1.11, 1.51], n=541"]),
+        ("recorded:ifeval/Qwen-235B", ["UNDECIDED self_preference_ratio <= 1.25: measured 1.30 [1.11, 1.52], n=541"]),
         ("recorded:ifeval/Gemma-27B", ["all 2 claims proven"]),
     ],
 )
@@ -179,7 +179,7 @@ def test_the_sample_does_not_cut_the_table(tmp_path):
     """The figures are those of all recorded verdicts."""
     output = suite("test_self_preference.py", "recorded:ifeval/Qwen-235B", tmp_path, "--calm-sample=10")
 
-    assert "measured 1.30 [1.11, 1.51], n=541" in output
+    assert "measured 1.30 [1.11, 1.52], n=541" in output
 
 
 def test_a_recorded_judge_is_asked_once_unless_the_user_says_otherwise(tmp_path):

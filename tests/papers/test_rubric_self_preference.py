@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calm.datasets import recorded
-from calm.selfpreference import rubric
+from calm.selfpreference import committees, overestimation, rubric
 from calm.selfpreference.contrasts import Grid
 from tests.papers.published import by, expected, pairwise_signs, rows
 
@@ -12,17 +12,17 @@ TABLE = recorded.rubric_table()
 GRID = TABLE.grid
 TRUE_SIGNS = rubric.signs(rubric.scored(TABLE, TABLE.truth))
 SIGNS = rubric.signs(rubric.scored(TABLE, TABLE.verdicts))
-BY_RUBRIC = rubric.overestimated_rubrics(TABLE)
-BY_INSTANCE = rubric.overestimated_instances(SIGNS, TRUE_SIGNS)
-MRA = dict(zip(GRID.judges, rubric.mean_rubric_agreement(TABLE.verdicts, TABLE.truth), strict=True))
-MIPA = dict(zip(GRID.judges, rubric.mean_instance_agreement(SIGNS, TRUE_SIGNS), strict=True))
+BY_RUBRIC = overestimation.overestimated_rubrics(TABLE)
+BY_INSTANCE = overestimation.overestimated_instances(SIGNS, TRUE_SIGNS)
+MRA = dict(zip(GRID.judges, committees.mean_rubric_agreement(TABLE.verdicts, TABLE.truth), strict=True))
+MIPA = dict(zip(GRID.judges, committees.mean_instance_agreement(SIGNS, TRUE_SIGNS), strict=True))
 TABLE_1, TABLE_2, OWN_TABLES = by("rubric_table1.csv", "judge"), by("rubric_table2.csv", "judge"), expected()
 EXACT = 1e-12
 
 
 def ratios(over, grid=GRID, judges=None):
     """Return the HSPP ratios of judges."""
-    return [rubric.hspp(over.rates(), grid, judge) for judge in judges or grid.judges]
+    return [overestimation.hspp(over.rates(), grid, judge) for judge in judges or grid.judges]
 
 
 # ---------------------------------------------------------------------------------------------------------- Table 1
@@ -31,7 +31,7 @@ def ratios(over, grid=GRID, judges=None):
 @pytest.mark.parametrize("judge", GRID.judges)
 def test_table_1_on_ifeval_is_reproduced(judge):
     """MRA and the ratios for self and family, to the two digits that are printed: 36 of 36 cells."""
-    found, row = rubric.hspp(BY_RUBRIC.rates(), GRID, judge), TABLE_1[judge]
+    found, row = overestimation.hspp(BY_RUBRIC.rates(), GRID, judge), TABLE_1[judge]
 
     assert f"{MRA[judge]:.2f}" == row["ifeval_mra"]
     assert f"{found.ratio_self:.2f}" == row["ifeval_hspp_self"]
@@ -114,7 +114,10 @@ def test_the_counts_by_instance_are_the_authors(row):
 def test_single_rubric_figures_equal_the_authors_tables(judge):
     """MRA, MIPA and the ratios by rubric and instance, for both readings of the family, to 1e-12."""
     said = OWN_TABLES["rubric_ifeval"][judge]
-    one, two = rubric.hspp(BY_RUBRIC.rates(), GRID, judge), rubric.hspp(BY_INSTANCE.rates(), GRID, judge)
+    one, two = (
+        overestimation.hspp(BY_RUBRIC.rates(), GRID, judge),
+        overestimation.hspp(BY_INSTANCE.rates(), GRID, judge),
+    )
 
     found = {
         "mra": MRA[judge],
@@ -134,7 +137,10 @@ def test_pairwise_figures_equal_the_authors_tables():
     """MIPA and the ratios by instance from the resolved pairwise verdicts of nine judges, to 1e-12."""
     judges, signs = pairwise_signs(list(GRID.generators))
     grid = Grid(tuple(judges), GRID.generators, GRID.families)
-    over, mipa = rubric.overestimated_instances(signs, TRUE_SIGNS), rubric.mean_instance_agreement(signs, TRUE_SIGNS)
+    over, mipa = (
+        overestimation.overestimated_instances(signs, TRUE_SIGNS),
+        committees.mean_instance_agreement(signs, TRUE_SIGNS),
+    )
 
     for row, one in enumerate(ratios(over, grid)):
         said = OWN_TABLES["rubric_ifeval"][one.judge]
@@ -154,7 +160,7 @@ COMMITTEES = {
 
 def committee(name):
     """Return the committee's accuracy, agreement, and its verdicts' over-estimation by rubric and by instance."""
-    marks = rubric.committee_marks(TABLE.verdicts[[GRID.row(m) for m in COMMITTEES[name]]])
+    marks = committees.committee_marks(TABLE.verdicts[[GRID.row(m) for m in COMMITTEES[name]]])
     table = rubric.RubricTable(
         Grid(("committee",), GRID.generators, {**GRID.families, "committee": "none"}),
         TABLE.instances,
@@ -166,10 +172,10 @@ def committee(name):
     )
     signs = rubric.signs(rubric.scored(table, table.verdicts))
     return (
-        rubric.mean_rubric_agreement(table.verdicts, table.truth)[0],
-        rubric.mean_instance_agreement(signs, TRUE_SIGNS)[0],
-        rubric.overestimated_rubrics(table).rates()[0],
-        rubric.overestimated_instances(signs, TRUE_SIGNS).rates()[0],
+        committees.mean_rubric_agreement(table.verdicts, table.truth)[0],
+        committees.mean_instance_agreement(signs, TRUE_SIGNS)[0],
+        overestimation.overestimated_rubrics(table).rates()[0],
+        overestimation.overestimated_instances(signs, TRUE_SIGNS).rates()[0],
     )
 
 
@@ -185,10 +191,10 @@ def test_committees_have_the_stated_accuracy_and_ratios(row):
         "mra_committee": accuracy,
         "mipa_individual": MIPA[member],
         "mipa_committee": agreement,
-        "hspp_rub_individual": rubric.hspp(BY_RUBRIC.rates(), GRID, member).ratio_self,
-        "hspp_rub_committee": rubric.hspp(by_rubric[None], one, member).ratio_self,
-        "hspp_inst_individual": rubric.hspp(BY_INSTANCE.rates(), GRID, member).ratio_self,
-        "hspp_inst_committee": rubric.hspp(by_instance[None], one, member).ratio_self,
+        "hspp_rub_individual": overestimation.hspp(BY_RUBRIC.rates(), GRID, member).ratio_self,
+        "hspp_rub_committee": overestimation.hspp(by_rubric[None], one, member).ratio_self,
+        "hspp_inst_individual": overestimation.hspp(BY_INSTANCE.rates(), GRID, member).ratio_self,
+        "hspp_inst_committee": overestimation.hspp(by_instance[None], one, member).ratio_self,
     }
 
     assert found == pytest.approx({name: float(row[name]) for name in found}, abs=1e-9)
@@ -218,26 +224,26 @@ def test_agreement_is_the_stated_one():
     """The mean over generators of the share of judges' pairs that agree, to the four digits of the file."""
     stated = np.array([float(row["agreement"]) for row in rows("rubric_ifeval_agreement.csv")])
 
-    assert np.abs(rubric.agreement(TABLE.verdicts) - stated).max() <= 0.00005 + 1e-9
+    assert np.abs(committees.agreement(TABLE.verdicts) - stated).max() <= 0.00005 + 1e-9
 
 
 @pytest.mark.parametrize("row", rows("rubric_ifeval_agreement_filter.csv"), ids=lambda r: r["threshold"])
 def test_the_filter_by_agreement_gives_the_stated_curve(row):
     """Figure 4 has no printed number; our curve by criterion, and by cell, which matches its claim better."""
     threshold = float(row["threshold"])
-    table = rubric.agreement_filtered(TABLE, threshold)
+    table = committees.agreement_filtered(TABLE, threshold)
     signs, truth = (rubric.signs(rubric.scored(table, marks)) for marks in (table.verdicts, table.truth))
-    rates = rubric.overestimated_rubrics(table), rubric.overestimated_instances(signs, truth)
-    cells = rubric.overestimated_rubrics(rubric.agreement_filtered(TABLE, threshold, by="cell"))
+    rates = overestimation.overestimated_rubrics(table), overestimation.overestimated_instances(signs, truth)
+    cells = overestimation.overestimated_rubrics(committees.agreement_filtered(TABLE, threshold, by="cell"))
 
     found = {
         "n_rubrics": len(table.criteria),
         "n_instances": len(table.instances),
-        "hspp_rub_self": rubric.mean_ratio(ratios(rates[0]), "self").value,
-        "hspp_inst_self": rubric.mean_ratio(ratios(rates[1]), "self").value,
-        "hspp_rub_famonly": rubric.mean_ratio(ratios(rates[0]), "family without self").value,
-        "hspp_inst_famonly": rubric.mean_ratio(ratios(rates[1]), "family without self").value,
-        "hspp_rub_self_per_generator_filter": rubric.mean_ratio(ratios(cells), "self").value,
+        "hspp_rub_self": overestimation.mean_ratio(ratios(rates[0]), "self").value,
+        "hspp_inst_self": overestimation.mean_ratio(ratios(rates[1]), "self").value,
+        "hspp_rub_famonly": overestimation.mean_ratio(ratios(rates[0]), "family without self").value,
+        "hspp_inst_famonly": overestimation.mean_ratio(ratios(rates[1]), "family without self").value,
+        "hspp_rub_self_per_generator_filter": overestimation.mean_ratio(ratios(cells), "self").value,
     }
 
     stated = {name: float(row[name]) if row[name] else None for name in found}
@@ -248,9 +254,9 @@ def test_the_filter_by_agreement_gives_the_stated_curve(row):
 
 def test_where_all_judges_agree_five_of_them_have_no_ratio():
     """At an agreement of 1 the answers of five judges failed nothing that is left; the other ratios are all 1."""
-    found = ratios(rubric.overestimated_rubrics(rubric.agreement_filtered(TABLE, 1.0)))
+    found = ratios(overestimation.overestimated_rubrics(committees.agreement_filtered(TABLE, 1.0)))
 
-    mean = rubric.mean_ratio(found, "self")
+    mean = overestimation.mean_ratio(found, "self")
 
     assert (mean.value, mean.n) == (1.0, 7)
     assert mean.left_out == ("Gemma-12B", "Llama-Mav", "Llama-Scout", "Qwen-235B", "Claude-Haiku")
@@ -275,7 +281,7 @@ def test_figure_5_holds_the_authors_differences(row):
     """Self minus the mean outside the family, against the authors' value with GPT-5 in the reference committee."""
     cells, grid = figure_5()
 
-    found = rubric.self_minus_outsiders(cells, grid, row["eval_judge"])
+    found = committees.self_minus_outsiders(cells, grid, row["eval_judge"])
 
     assert round(abs(found - 100 * float(row["msd_sp"])), 4) <= 0.0034
 
@@ -285,4 +291,4 @@ def test_the_rows_of_figure_5_are_centred():
     cells, _ = figure_5()
 
     assert np.abs(cells.mean(axis=1)).max() <= 0.002
-    assert np.abs(rubric.centred_deltas(cells, np.zeros(12)) - cells).max() <= 0.002
+    assert np.abs(committees.centred_deltas(cells, np.zeros(12)) - cells).max() <= 0.002

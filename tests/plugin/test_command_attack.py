@@ -284,6 +284,24 @@ def test_impossible_options_are_told_together(tmp_path):
     assert all("NOT_BETTER" in problem for problem in unknown.value.problems[1:])
 
 
+@pytest.mark.parametrize(
+    ("judge", "options", "told"),
+    [
+        ("planted:authority=0.5", ["--method=transfer"], "expected cases with texts of an earlier attack"),
+        ("recorded:ifeval/GPT-5", ["--method=stack"], "it cannot be attacked: its verdicts were given once"),
+        ("planted:", ["--method=stack", "--edits=authorit"], "no such perturbation; did you mean 'authority'?"),
+        ("planted:", ["--method=stack", "--write={folder}"], "--write: expected a file to write, got the folder"),
+    ],
+)
+def test_an_attack_in_vain_is_refused_before_a_call(tmp_path, judge, options, told):
+    """It would be paid for, and end in nothing."""
+    with pytest.raises(ConfigError) as raised:
+        calm(tmp_path, judge, *(option.format(folder=tmp_path) for option in options))
+
+    assert told in str(raised.value)
+    assert not (tmp_path / "attack.json").exists()
+
+
 # -------------------------------------------------------------------------------------------------------------- writers
 
 SMOOTH = "Let me be clear and thorough about this matter: "

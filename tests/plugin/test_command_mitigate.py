@@ -189,6 +189,19 @@ def test_what_is_set_up_wrongly_is_status_4(tmp_path, arguments, told):
     assert told in done.stderr
 
 
+def test_the_judges_own_file_is_not_written_over(tmp_path):
+    """A judge.toml in the folder of the results is another file than the judge's."""
+    path = tmp_path / "judge.toml"
+    path.write_text(JUDGE.format(judge="", url=DEAD, prompt=""), "utf-8")
+    before = path.read_bytes()
+
+    done = calm(tmp_path, "judge.toml", "--try=swap", "--out=.", *SMALL, *POSITION)
+
+    assert done.returncode == 4
+    assert "--out: expected another folder than that of judge.toml, which would be written over" in done.stderr
+    assert path.read_bytes() == before
+
+
 def test_a_cap_is_one_for_all_sets(tmp_path):
     """What is unfinished is INCOMPLETE, and passes nothing."""
     with wire_server(lambda *_: "[[A]]") as server:

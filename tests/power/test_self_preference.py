@@ -29,8 +29,15 @@ def test_a_planted_preference_is_recovered_in_95_of_100_tables(method):
     """The interval holds the planted size, and lies wholly above the neutral value in nearly all of them."""
     found = cell(method, BY_NAME["prefers its own"])
 
-    assert found.covered >= 0.95
+    assert found.covered >= 0.95 - CHANCE
     assert found.accused >= 0.75
+
+
+def test_over_all_methods_95_of_100_intervals_hold_what_was_planted():
+    """A single method's share of 200 errs by 1.5 points: the mean over methods by less."""
+    covered = [cell(method, BY_NAME["prefers its own"]).covered for method in CORRECTED]
+
+    assert sum(covered) / len(covered) >= 0.95
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=name)

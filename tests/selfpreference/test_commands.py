@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from calm import crossing, datasets
 from calm.case import digest
 from calm.checks import verify
 from calm.crossing import FAMILIES_TAG
+from calm.datasets.writing import line
 from tests.selfpreference.conftest import rows
 from tests.servers import Answer
 from tests.servers.authors import FAMILIES, MARKS, authors_respond, written
@@ -122,6 +124,37 @@ def test_models_that_do_not_fit_are_refused_before_a_call(studio, capsys, change
     assert one.server.seen == []
 
 
+def test_answers_do_not_take_the_place_of_the_cases(studio, capsys):
+    """With a sample all other questions would be gone; nor is a folder asked for in vain."""
+    one = studio(count=3)
+    cases = one.folder / "cases.jsonl"
+    before = cases.read_text("utf-8")
+
+    for out in (cases, one.folder):
+        one.answer("-o", out, "--sample=1")
+        assert one.status == 4
+
+    told = capsys.readouterr().err
+    assert "expected another file than that of the cases" in told
+    assert "--out: expected a file to write, got the folder" in told
+    assert cases.read_text("utf-8") == before
+    assert one.server.seen == []
+
+
+def test_an_answer_of_the_same_model_under_a_dated_name_is_replaced(studio):
+    """Two answers of one author to one question would be two verdicts in one cell."""
+    one = studio(count=2)
+    cases = [
+        replace(c, answers=(replace(c.answers[0], author="maker/alpha-1-20250101"),))
+        for c in datasets.read_cases(one.folder / "cases.jsonl")
+    ]
+    (one.folder / "cases.jsonl").write_text("".join(line(case) for case in cases), "utf-8")
+
+    out = one.answer()
+
+    assert all(sorted(a["author"] for a in row["answers"]) == ["alpha-1", "beta-1", "gamma-1"] for row in rows(out))
+
+
 # -------------------------------------------------------------------------------------- calm self-preference, the suite
 
 
@@ -215,6 +248,19 @@ def test_peers_may_be_a_record(crossed):
 
     assert {f["outcome"] for f in found.values()} == {"PASS"}, output
     assert {s.body["model"] for s in one.server.seen[seen:]} == {"beta-1"}
+
+
+def test_a_record_of_other_answers_is_no_peer(crossed):
+    """Nothing is said of these answers; it was left out without a word."""
+    one, body, _, _ = crossed
+    other = one.folder / "other.json"
+    judged = [{**m, "verdicts": {f"x{k}": v for k, v in m["verdicts"].items()}} for m in body["judged"]]
+    other.write_text(json.dumps({**body, "judged": judged}), "utf-8")
+
+    output, found, _ = suite(one, one.judges[1], peers=[other])
+
+    assert {f["outcome"] for f in found.values()} == {"NOT_TESTED"}, output
+    assert "the record of 'alpha-1' holds no verdict on any of these answers" in output
 
 
 def test_a_plan_counts_each_answer_and_judge_once(crossed):
@@ -321,3 +367,41 @@ def test_scores_and_pairs_have_an_excess(studio, task, high):
     assert all(-high <= excess[m]["low"] and excess[m]["high"] <= high for m in ("beta-1", "gamma-1"))
     again = json.loads(json.dumps(crossing.tables_from(body).report(0).to_json()))
     assert again["judges"] == body["judges"]
+
+
+def test_a_server_without_log_probabilities_is_asked_no_more(studio, capsys):
+    """Three answers tell: the other calls would be paid for nothing; the plan says what they would be."""
+    respond = authors_respond(datasets.bundled("rubric")[:10])
+
+    def silent(messages, body):
+        return "ok" if "prompt_logprobs" in body else respond(messages, body)
+
+    one = studio(count=10, respond=silent)
+    out = one.answer()
+    options = (f"--cases={out}", f"--cache-file={one.folder / 'cache.sqlite'}", "--perplexity")
+
+    planned = one.calm("self-preference", *one.judges, *options, "--plan")
+    status = one.calm("self-preference", *one.judges, *options)
+
+    told = capsys.readouterr().out
+    asked = [seen for seen in one.server.seen if "prompt_logprobs" in seen.body]
+    assert (planned, status, len(asked)) == (0, 0, 3 * len(MARKS))
+    assert "at most 30 each (alpha-1, beta-1, gamma-1)" in told
+    assert "no perplexity of alpha-1: its server gives no log-probabilities" in told
+
+
+def test_a_neutral_judge_stands_beside_the_others(studio, capsys):
+    """The excess over it alone; of other verdicts than scores there is none, nor of a judge that is not there."""
+    one = studio(task="score", count=20, alpha_1=0.5)
+    out = one.answer()
+    options = (f"--cases={out}", f"--cache-file={one.folder / 'cache.sqlite'}")
+
+    done = one.calm("self-preference", *one.judges, *options, "--outsider=gamma-1")
+    refused = one.calm("self-preference", *one.judges, *options, "--outsider=gamma")
+    rubric = one.calm("self-preference", "recorded:ifeval/GPT-5", "--outsider=Qwen-4B")
+
+    told = capsys.readouterr()
+    assert (done, refused, rubric) == (0, 4, 4)
+    assert "over outsider" in told.out
+    assert "--outsider: expected the model of one of the judges, got 'gamma'; did you mean 'gamma-1'?" in told.err
+    assert "--outsider: expected judges with task = 'score', got judges of rubric verdicts" in told.err

@@ -11,14 +11,15 @@ import pytest
 from calm import datasets
 from calm.case import Answer, Case, Criterion
 from calm.claims import Claim
-from calm.crossing import FAMILIES_TAG, Member, Wanted, arrange, arranged_for, identity, with_truth
+from calm.crossing import FAMILIES_TAG, Member, Wanted, arrange, arranged_for, identity, members_from, with_truth
 from calm.errors import ClaimError, ConfigError, EstimateError
 from calm.judges.python import PythonJudge
 from calm.likelihood import answer_logprobs, comparisons
+from calm.selfpreference.pairs import pair_excess
 from calm.selfpreference.panels import agreements, stability, tau_b
 from calm.selfpreference.symbols import self_preference_excess, self_preference_ratio
-from calm.selfpreference.verdicts import Judged, all_pairs, pair_excess
-from calm.verdict import Criteria, Preferred, Scale, Score, Tie
+from calm.selfpreference.verdicts import Judged, all_pairs
+from calm.verdict import Criteria, Preferred, Refused, Scale, Score, Tie
 from calm.wire import Token
 
 AUTHORS = ("gpt-5", "qwen-3", "claude-4")
@@ -89,7 +90,7 @@ def test_pairs_are_asked_in_both_orders_and_only_those_in_question():
         (MEMBERS, [Case("c", "Q?", (Answer("a", "text"),))], "gpt-5", "the cases name no authors"),
         (MEMBERS, ones([answered("q1", ("qwen-3", "claude-4"))]), "gpt-5", "'gpt-5' wrote none of the answers"),
         (MEMBERS[:1], ones([answered("q1")]), "gpt-5", "there is no other judge to compare with"),
-        ([*MEMBERS, member("house-1")], ones([answered("q1")]), "gpt-5", "got none for house-1; name it"),
+        ([*MEMBERS, member("house-1")], ones([answered("q1")]), "gpt-5", "got none for house-1; name it with family"),
         ([member("gpt-5", "listwise")], ones([answered("q1")]), "gpt-5", "rankings are no verdicts"),
     ],
 )
@@ -141,6 +142,83 @@ def test_a_judge_in_python_is_the_author_of_its_name_and_leaks_are_told():
     assert [str(leak) for leak in found.leaks] == [
         "perturbations: made by gpt-4o, same family as the judge; its taste may leak into the data"
     ]
+
+
+def test_leaks_name_the_judge_where_several_are_tested():
+    """Each judge by its name; what nobody is related to is not told."""
+    tags = {"item": "q1", "asked_by": "gpt-4o"}
+    cases = [replace(one, tags=tags) for one in ones([answered("q1")])]
+
+    found = arrange(MEMBERS, cases)
+
+    assert [str(leak) for leak in found.leaks] == [
+        "questions: made by gpt-4o, same family as gpt-5; its taste may leak into the data"
+    ]
+
+
+def recorded_verdict(said, family="pairwise", shares=None):
+    """Return a record of one judge with one verdict, as `record` writes it."""
+    task = {"pairwise": "pairwise", "score": "score", "rubric": "rubric-all"}[family]
+    one = {"model": "m", "task": task, "family": "f", "fingerprint": None, "verdicts": {"k": said}}
+    return {"schema": "calm-self-preference/1", "judged": [one | ({"probabilities": {"k": shares}} if shares else {})]}
+
+
+@pytest.mark.parametrize(
+    ("said", "family", "verdict"),
+    [
+        ("a1", "pairwise", Preferred("a1")),
+        ("tie", "pairwise", Tie()),
+        ("!refused", "score", Refused("")),
+        (0.25, "score", Score(0.25)),
+        ({"c": True, "d": None}, "rubric", Criteria({"c": True, "d": None})),
+    ],
+)
+def test_a_record_gives_the_verdicts_back(said, family, verdict):
+    """Of each kind of verdict, and of none."""
+    (member,) = members_from(recorded_verdict(said, family))
+
+    assert dict(member.recalled) == {"k": verdict}
+
+
+def test_a_record_keeps_probabilities():
+    """So that each figure can be computed again."""
+    (member,) = members_from(recorded_verdict("a1", shares={"a1": 0.7, "a2": 0.2}))
+
+    assert member.recalled["k"].probabilities == {"a1": 0.7, "a2": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        (recorded_verdict(True), "True as a pairwise verdict"),
+        (recorded_verdict(["a1"]), "as a pairwise verdict"),
+        (recorded_verdict({"a": "x"}, "rubric"), "as a rubric verdict"),
+        (recorded_verdict({"a": 1}, "rubric"), "as a rubric verdict"),
+        (recorded_verdict("a1", "score"), "'a1' as a score verdict"),
+        (recorded_verdict(7.0, "score"), "7.0 as a score verdict"),
+        (recorded_verdict(float("nan"), "score"), "nan as a score verdict"),
+        (recorded_verdict("a1", shares={"a1": 3}), "the probability 3"),
+        (recorded_verdict("a1", shares={"a1": float("nan")}), "the probability nan"),
+        (recorded_verdict("a1") | {"schema": "calm-results/1"}, "schema='calm-results/1'"),
+        (recorded_verdict("a1") | {"judged": {}}, "expected a list, got dict"),
+    ],
+)
+def test_a_damaged_record_is_refused(body, what):
+    """It was taken for a judge that says nothing, or for one without relatives."""
+    with pytest.raises(ConfigError) as raised:
+        members_from(body)
+
+    assert what in str(raised.value)
+
+
+@pytest.mark.parametrize("change", [{"family": None}, {"model": ["m"]}, {"fingerprint": 3}, {"task": "tasks"}])
+def test_a_record_without_names_is_refused(change):
+    """A family of None was one of its own: unrelated to everybody."""
+    body = recorded_verdict("a1")
+    body["judged"][0] |= change
+
+    with pytest.raises(ConfigError, match="expected a record of `calm self-preference` with its verdicts"):
+        members_from(body)
 
 
 def test_truth_is_computed_where_a_program_can():
@@ -259,8 +337,11 @@ def test_verdicts_on_single_answers_compare_them():
 
     found = [(c.first, c.second, c.judged) for c in comparisons(judged, "qwen-3")]
     pairs = [Judged("qwen-3", pair, Tie()) for pair in all_pairs(answered("q1"))]
+    orders = [replace(all_pairs(answered("q2"))[0], id=name) for name in "ab"]
+    slot = [Judged("qwen-3", one, Preferred(chosen)) for one, chosen in zip(orders, ("a1", "a2"), strict=True)]
 
     assert sorted(found) == [("claude-4", "gpt-5", 0.5), ("qwen-3", "claude-4", 1.0), ("qwen-3", "gpt-5", 1.0)]
     assert [c.judged for c in comparisons(pairs, "qwen-3")] == [0.5, 0.5, 0.5]
+    assert [c.judged for c in comparisons(slot, "qwen-3")] == [0.5]  # one pair, whose slot decided
     unread = [Judged("qwen-3", case, Criteria({"x": None})) for case in cases]
     assert all(np.isnan(c.judged) for c in comparisons(unread, "qwen-3"))

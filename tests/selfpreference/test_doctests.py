@@ -5,7 +5,18 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ["calm_errors", "contrasts", "families", "framing_scores", "opportunity", "perplexity", "rubric"]
+MODULES = [
+    "calm_errors",
+    "committees",
+    "contrasts",
+    "families",
+    "framing_scores",
+    "opportunity",
+    "overestimation",
+    "panels",
+    "perplexity",
+    "rubric",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -93,12 +93,17 @@ def test_pairs_of_one_case_are_resampled_together():
 
 
 def test_outsiders_with_the_same_verdicts_leave_nothing():
-    """The excess of a judge over copies of itself is zero in every sample: there is no interval to give."""
+    """The excess of a judge over copies of itself is zero in every sample; recalls of 1 keep their binomial error."""
     rng = Random(2)
     gold = np.array([rng.choice([1, -1]) for _ in range(100)], np.int8)
+    wrong = np.where(np.arange(100) % 5 == 0, -gold, gold).astype(np.int8)
 
+    found = opportunity.excess_opportunity(gold, gold, np.stack([gold, gold]), Random(1))
+
+    assert found.value == 0.0
+    assert -0.05 < found.low < 0 < found.high < 0.05
     with pytest.raises(EstimateError, match="expected items that vary"):
-        opportunity.excess_opportunity(gold, gold, np.stack([gold, gold]), Random(1))
+        opportunity.excess_opportunity(gold, wrong, np.stack([wrong, wrong]), Random(1))
 
 
 def test_the_null_of_both_orders_depends_on_the_split_rate():

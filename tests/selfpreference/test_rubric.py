@@ -8,8 +8,9 @@ import pytest
 
 from calm.datasets import recorded
 from calm.errors import EstimateError
-from calm.selfpreference import rubric
+from calm.selfpreference import committees, overestimation, rubric
 from calm.selfpreference.contrasts import Grid
+from calm.selfpreference.framing_scores import ScoreTable, score_excess
 from calm.selfpreference.rubric import Row, rubric_table
 
 FAMILIES = {"a": "A", "b": "B", "c": "C"}
@@ -36,7 +37,7 @@ def test_failed_criteria_that_are_credited_are_over_estimated():
     """Of three failed ones the judge credits two; what is met is not eligible."""
     one = table([[[1, 1, 0, 1]]], [[0, 0, 0, 1]])
 
-    over, eligible = rubric.overestimated_rubrics(one).totals()
+    over, eligible = overestimation.overestimated_rubrics(one).totals()
 
     assert (over.tolist(), eligible.tolist()) == ([[2]], [[3]])
 
@@ -45,7 +46,7 @@ def test_the_roles_flip_for_negative_points():
     """A fault that is there and that the judge does not see is over-estimated; an absent one is not eligible."""
     one = table([[[0, 1, 0]]], [[1, 1, 0]], points=[-2, -1, -1])
 
-    over, eligible = rubric.overestimated_rubrics(one).totals()
+    over, eligible = overestimation.overestimated_rubrics(one).totals()
 
     assert (over.tolist(), eligible.tolist()) == ([[1]], [[2]])
 
@@ -54,7 +55,7 @@ def test_unknown_marks_are_neither():
     """A verdict that could not be read, and a truth that is not known."""
     one = table([[[-1, 1, 1]]], [[0, -1, 0]])
 
-    over, eligible = rubric.overestimated_rubrics(one).totals()
+    over, eligible = overestimation.overestimated_rubrics(one).totals()
 
     assert (over.tolist(), eligible.tolist()) == ([[1]], [[1]])
 
@@ -64,7 +65,7 @@ def test_instances_are_compared_with_all_opponents():
     one = table([[[1, 1], [1, 1], [1, 0]]], [[0, 0], [1, 1], [1, 0]], instance=[0, 0])
     judged, true = (rubric.signs(rubric.scored(one, marks)) for marks in (one.verdicts, one.truth))
 
-    found = rubric.overestimated_instances(judged, true)
+    found = overestimation.overestimated_instances(judged, true)
 
     assert found.over.sum(axis=2).tolist() == [[2, 0, 0]]
     assert found.eligible.sum(axis=2).tolist() == [[2, 0, 1]]
@@ -100,7 +101,7 @@ def test_both_readings_of_the_family_differ():
     """With itself the mean of .6 and .2, without itself .2; the others are at .4."""
     grid = Grid(("a",), ("a", "a2", "b"), {"a": "A", "a2": "A", "b": "B"})
 
-    found = rubric.hspp(np.array([[0.6, 0.2, 0.4]]), grid, "a")
+    found = overestimation.hspp(np.array([[0.6, 0.2, 0.4]]), grid, "a")
 
     ratios = (found.ratio_self, found.ratio_family_with_self, found.ratio_family_without_self)
     assert ratios == pytest.approx((1.5, 1.0, 0.5))
@@ -111,23 +112,23 @@ def test_a_ratio_without_a_denominator_is_none_and_is_named():
     grid = Grid(("a", "b"), ("a", "b"), FAMILIES)
     rates = np.array([[0.5, 0.0], [0.4, 0.2]])
 
-    found = [rubric.hspp(rates, grid, judge) for judge in "ab"]
+    found = [overestimation.hspp(rates, grid, judge) for judge in "ab"]
 
     assert found[0].ratio_self is None
     assert "the ratio has no denominator" in found[0].reason
-    assert rubric.mean_ratio(found, "self") == rubric.MeanRatio(0.5, 1, ("a",))
+    assert overestimation.mean_ratio(found, "self") == overestimation.MeanRatio(0.5, 1, ("a",))
 
 
 def test_a_committee_needs_more_than_half():
     """Two of four is not met; two of three readable ones is; one member is no committee."""
     marks = np.array([[1, 1, 1], [1, 1, -1], [0, 0, -1], [0, -1, -1]], np.int8)
 
-    assert rubric.committee_marks(marks).tolist() == [0, 1, -1]
+    assert committees.committee_marks(marks).tolist() == [0, 1, -1]
 
 
 def test_a_committee_of_direct_assessments_is_their_mean():
     """1/2 and 1 make 3/4; with one readable member there is none."""
-    found = rubric.committee_scores(
+    found = committees.committee_scores(
         rubric.direct_scores(np.array([[1.0, 1], [2, np.nan]]), np.array([[2.0, 2], [2, 2]]))
     )
 
@@ -209,13 +210,99 @@ def test_the_double_ratio_finds_what_was_planted():
     """Twice as often, within the interval; lenience by itself is none."""
     found = []
     for one in (planted(), planted(lenient=1.8), planted(ratio=2.0)):
-        sample = rubric.resample(rubric.overestimated_rubrics(one), Random(1))
-        found.append(rubric.double_ratio(sample, one.grid, "a"))
+        sample = overestimation.resample(overestimation.overestimated_rubrics(one), Random(1))
+        found.append(overestimation.double_ratio(sample, one.grid, "a"))
 
     fair, lenient, fond = found
     assert fair.low < 1 < fair.high
     assert lenient.low < 1 < lenient.high
     assert 1.25 < fond.low < 2 < fond.high
+
+
+def few(rng, *, own=4, miss=0.3, ratio=1.0):
+    """Return a table in which the answers of a fail `own` criteria alone, those of the others a hundred each."""
+    truth = np.ones((3, 200), np.int8)
+    truth[0, :own] = 0
+    truth[1:, 100:] = 0
+    rates = np.full((3, 3), miss)
+    rates[0, 0] *= ratio
+    said = np.array([[[t or rng.random() < rates[j, g] for t in truth[g]] for g in range(3)] for j in range(3)])
+    return table(said.astype(np.int8), truth)
+
+
+@pytest.mark.parametrize("own", [2, 4, 8])
+def test_few_own_failures_prove_nothing(own):
+    """
+    At the limit of the suite, a ratio of 1.25, no interval lies wholly below it more often than by chance.
+
+    A bootstrap alone says so in a quarter of the tables with four own failures: no failure credited never varies.
+    """
+    rng = Random(own)
+    passed = failed = 0
+    for seed in range(60):
+        one = few(rng, own=own, ratio=1.25)
+        over = overestimation.overestimated_rubrics(one)
+        found = overestimation.double_ratio(overestimation.resample(over, Random(seed), 200), one.grid, "a")
+        passed, failed = passed + (found.high < 1.25), failed + (found.low > 1.25)
+
+    assert passed <= 13  # of 60 at .05 each: a chance below one in a million
+    assert failed <= 13
+
+
+def test_one_own_failure_has_no_interval():
+    """Nothing can be said of how that rate varies."""
+    one = few(Random(1), own=1)
+    sample = overestimation.resample(overestimation.overestimated_rubrics(one), Random(1))
+
+    for estimator in (overestimation.double_ratio, overestimation.rate_excess):
+        with pytest.raises(EstimateError, match="the answers of 'a' to fail in at least 2 questions, got 1"):
+            estimator(sample, one.grid, "a")
+
+
+def sharp(n=400, *, fond=0.0, best=True):
+    """Return a table of a sharp judge a, whose answers are the best, and of two that credit half of all failures."""
+    rng = Random(5)
+    truth = np.array([[rng.random() < (0.95 if g == 0 and best else 0.7) for _ in range(n)] for g in range(3)])
+    misses = np.array([0.05, 0.5, 0.5])
+    said = [
+        [[t or rng.random() < misses[j] + (fond if j == g == 0 else 0) for t in truth[g]] for g in range(3)]
+        for j in range(3)
+    ]
+    return table(np.array(said).astype(np.int8), truth.astype(np.int8))
+
+
+def test_a_fair_judge_of_the_best_answers_that_sees_more_is_not_accused():
+    """The excess of plain scores takes sharpness for preference; credit apart for what passes and fails does not."""
+    one = sharp()
+    values = rubric.scored(one, one.verdicts).values()
+    plain = score_excess(ScoreTable(one.grid, one.instances, values, 0.0, 1.0), "a", Random(1))
+
+    found = overestimation.credit_excess(overestimation.credit(one, Random(1)), one.grid, "a")
+
+    assert plain.low > 0.05  # a limit of the suite: accused
+    assert found.low < 0 < found.high < 0.05
+
+
+def test_credit_for_own_failures_is_found_as_a_share_of_the_points():
+    """.6 of the failures, which are .3 of its own criteria: an excess of .18; lenience to all alike is none."""
+    fond = overestimation.credit_excess(
+        overestimation.credit(one := sharp(fond=0.6, best=False), Random(1)), one.grid, "a"
+    )
+
+    assert fond.low < 0.18 < fond.high
+    assert fond.low > 0.1
+
+
+def test_credit_turns_round_for_negative_points():
+    """A fault that is there and is not seen is credit for what fails; points are shares of an instance."""
+    one = table([[[0, 1, 0]], [[1, 1, 1]]], [[1, 1, 0]], points=[-2, 1, 1], instance=[0, 0, 1])
+    one = replace(one, grid=Grid(("a", "b"), ("a",), FAMILIES))
+
+    given = overestimation.credit(one, Random(1), 100)
+
+    assert given.known[:, 0, 0].tolist() == pytest.approx([1 / 3, 2 / 3 + 1])
+    assert given.credited[:, 0, 0].tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert given.credited[:, 1, 0].tolist() == pytest.approx([1 / 3, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -228,15 +315,19 @@ def test_a_ratio_without_data_is_refused(judge, message):
     one = replace(one, truth=np.array([[1] * 600, [0] * 600, [0] * 600], np.int8))
 
     with pytest.raises(EstimateError, match=message):
-        rubric.double_ratio(rubric.resample(rubric.overestimated_rubrics(one), Random(1)), one.grid, judge)
+        overestimation.double_ratio(
+            overestimation.resample(overestimation.overestimated_rubrics(one), Random(1)), one.grid, judge
+        )
 
 
 def test_a_seed_gives_the_same_interval():
     """Randomness is an argument."""
-    over = rubric.overestimated_rubrics(planted())
+    over = overestimation.overestimated_rubrics(planted())
     grid = planted().grid
 
-    first, second, third = (rubric.double_ratio(rubric.resample(over, Random(s)), grid, "a") for s in (1, 1, 2))
+    first, second, third = (
+        overestimation.double_ratio(overestimation.resample(over, Random(s)), grid, "a") for s in (1, 1, 2)
+    )
 
     assert first == second
     assert first.low != third.low

@@ -10,16 +10,13 @@ from calm.case import Answer, Case, Criterion, Framing
 from calm.config import judge_from
 from calm.datasets import recorded
 from calm.errors import EstimateError
-from calm.selfpreference.opportunity import confusion
 from calm.selfpreference.verdicts import (
     Judged,
     one_answer_each,
-    own_pairs,
-    pair_outcomes,
     rubric_table_of,
     score_table_of,
 )
-from calm.verdict import Criteria, Preferred, Scale, Tie, Unreadable
+from calm.verdict import Criteria, Scale, Unreadable
 
 CASE = Case(
     id="q1",
@@ -84,33 +81,6 @@ def test_answers_are_judged_one_by_one_and_blind():
     assert [case.answers[0].author for case in found] == ["a", "b", "c"]
     assert found[1].met == {"answer": {"short": False}}
     assert found[2].scores == {"answer": 1}
-
-
-def test_own_pairs_come_in_both_orders():
-    """a against b, and against c; gold is from the scores."""
-    found = own_pairs(CASE, "a")
-
-    assert [(case.id, [x.author for x in case.shown]) for case in found] == [
-        ("q1~1a", ["a", "b"]),
-        ("q1~1b", ["b", "a"]),
-        ("q1~2a", ["a", "c"]),
-        ("q1~2b", ["c", "a"]),
-    ]
-    assert [case.better for case in found] == ["tie", "tie", "x0", "x0"]
-    assert own_pairs(CASE, "nobody") == []
-
-
-def test_pairs_are_coded_from_the_authors_side():
-    """Own, other, a tie, and nothing readable; an outsider's verdicts are coded from the same side."""
-    pair = own_pairs(CASE, "a")[2]
-    said = [Preferred("x0"), Preferred("x2"), Tie(), Unreadable("empty")]
-
-    gold, outcome, items = pair_outcomes([Judged("o", pair, verdict) for verdict in said], "a")
-
-    assert gold.tolist() == [1, 1, 1, 1]
-    assert outcome.tolist() == [1, -1, 0, 0]
-    assert items == ("q1",) * 4
-    assert confusion(gold, outcome).self_as_none == 2
 
 
 def test_a_criterion_that_was_not_read_is_unknown():

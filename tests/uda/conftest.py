@@ -6,6 +6,16 @@ from random import Random
 import pytest
 
 from benchmarks.uda_arena import play, world
+from calm.uda.backend import jax
+
+
+@pytest.fixture(scope="package", autouse=True)
+def quickly_compiled():
+    """Let XLA leave out most of its passes: these arenas are small, and compiling takes longer than running."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture(scope="session")
@@ -21,10 +31,18 @@ def write_lines(path, rows):
     return path
 
 
-@pytest.fixture
-def files(arena, tmp_path):
-    """The arena as the two files that the command takes, and its truth as a third."""
-    place, data = arena
+@pytest.fixture(scope="session")
+def small():
+    """Four judges that are models, 4 dimensions, and every judge on every pair: 192 comparisons, 48 a judge."""
+    place = world(Random(7), models=4, dims=4)
+    return place, play(place, Random(8), prompts=4)
+
+
+@pytest.fixture(scope="session")
+def files(small, tmp_path_factory):
+    """The small arena as the two files that the command takes, and its truth as a third, `gold.json`."""
+    place, data = small
+    folder = tmp_path_factory.mktemp("arena")
     letters = {1.0: "a", 0.0: "b", 0.5: "tie"}
     comparisons = [
         {
@@ -37,8 +55,8 @@ def files(arena, tmp_path):
         for p, j, a, b, s in zip(data.prompt, data.judge, data.first, data.second, data.share.tolist(), strict=True)
     ]
     answers = [
-        {"prompt": f"p{row // 6}", "model": place.names[row % 6], "embedding": vector.tolist()}
+        {"prompt": f"p{row // 4}", "model": place.names[row % 4], "embedding": vector.tolist()}
         for row, vector in enumerate(data.embeddings)
     ]
-    (tmp_path / "gold.json").write_text(json.dumps(place.truth))
-    return write_lines(tmp_path / "comparisons.jsonl", comparisons), write_lines(tmp_path / "answers.jsonl", answers)
+    (folder / "gold.json").write_text(json.dumps(place.truth))
+    return write_lines(folder / "comparisons.jsonl", comparisons), write_lines(folder / "answers.jsonl", answers)

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 
 from calm.errors import ConfigError
 from calm.uda.checkpoint import CHECKPOINT, MODEL, Model, load_model, load_state, save_model, save_state, write_whole
-from calm.uda.training import Settings, new_state, train
+from calm.uda.training import Settings, new_state
 
 SMALL = Settings(hidden=(5,), epochs=3)
 
@@ -70,13 +70,15 @@ def header(**changed):
         (MODEL, header(settings={"hidden": [5], "elo": {"k": -1}}), "expected the settings of a training"),
         (MODEL, header(settings={"hidden": [5], "elo": {}, "odd": 1}), "expected the settings of a training"),
         (MODEL, header(settings={"hidden": [2, 2], "elo": {}}), "expected arrays that fit the settings"),
-        (MODEL, [], "expected a header that is an object"),
+        (MODEL, header(settings={**header()["settings"], "own": "yes"}), "expected own as true or false"),
+        (MODEL, [], "expected a file of format='calm-uda-model/1', got format='list'"),
     ],
 )
 def test_a_header_that_lies_is_refused(saved, kind, about, told):
     """A file whose header does not fit is one message with the file's name."""
     _, path = saved
-    save_file(load_file(path), path, {"format": kind, "calm": json.dumps(about)})
+    whole = {"format": kind, **about} if isinstance(about, dict) else about
+    save_file(load_file(path), path, {"calm": json.dumps(whole)})
 
     with pytest.raises(ConfigError, match=told) as raised:
         load_model(path)
@@ -109,21 +111,32 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
         load_model(tmp_path / "nowhere.safetensors")
 
 
-def test_parameters_that_are_no_numbers_are_refused(saved):
-    """NaN in a model is named by its array."""
+@pytest.mark.parametrize(("value", "told"), [("nan", "none or NaN"), ("inf", "infinity")])
+def test_parameters_that_are_no_numbers_are_refused(saved, value, told):
+    """NaN or infinity in a model is named by its array."""
     model, path = saved
-    params = {**model.params, "linear1.bias": model.params["linear1.bias"] * np.float32("nan")}
+    params = {**model.params, "linear1.bias": model.params["linear1.bias"] * np.float32(value)}
     save_model(path, replace(model, params=params))
 
-    with pytest.raises(ConfigError, match=r"NaN in linear1\.bias"):
+    with pytest.raises(ConfigError, match=rf"{told} in linear1\.bias"):
         load_model(path)
+
+
+def test_the_same_model_is_the_same_file(saved, tmp_path):
+    """To the byte: the library writes several entries of a header in an order that changes."""
+    model, path = saved
+
+    for name in "abcd":
+        save_model(tmp_path / name, model)
+
+    assert {(tmp_path / name).read_bytes() for name in "abcd"} == {path.read_bytes()}
 
 
 def test_a_checkpoint_goes_on_with_its_own_settings_and_comparisons_only(arena, tmp_path):
     """Another seed and another file of comparisons are refused by name; more epochs are welcome."""
     _, data = arena
     path = tmp_path / "state.safetensors"
-    save_state(path, train(data, SMALL, stop_after=1), SMALL, data)
+    save_state(path, new_state(data.dims, SMALL)._replace(epoch=1), SMALL, data)
 
     assert load_state(path, replace(SMALL, epochs=9), data).epoch == 1
     with pytest.raises(ConfigError, match="got others for seed"):

@@ -20,39 +20,42 @@ def run(*words):
     return options.run(options)
 
 
-@pytest.fixture
-def trained(files, tmp_path):
-    """The files of the arena, and a model trained on them with a report."""
+@pytest.fixture(scope="module")
+def trained(files, tmp_path_factory):
+    """What the command was given, the model that it trained, its report, and the checkpoint that it left."""
     comparisons, answers = files
-    model, report = tmp_path / "model.safetensors", tmp_path / "report.json"
-    given = (comparisons, "--answers", answers, "--gold", tmp_path / "gold.json", "--hidden", "12,6", "--epochs", 3)
-    run("train", *given, "-o", model, "--report", report, "--checkpoint", tmp_path / "state.safetensors", "--every", 2)
-    return given, model, json.loads(report.read_text())
+    folder = tmp_path_factory.mktemp("trained")
+    model, report, state = (folder / name for name in ("model.safetensors", "report.json", "state.safetensors"))
+    gold = comparisons.with_name("gold.json")
+    given = (comparisons, "--answers", answers, "--gold", gold, "--hidden", "12,6", "--epochs", 3)
+    run("train", *given, "-o", model, "--report", report, "--checkpoint", state, "--every", 2)
+    return given, model, json.loads(report.read_text()), state
 
 
-def test_training_writes_a_model_and_a_report(trained, capsys):
-    """The report has before and after, the correlation with gold, and what was trained."""
-    given, model, report = trained
+def test_training_writes_a_model_and_a_report(trained, tmp_path, capsys):
+    """The report has before and after, the correlation with gold, and what was trained; the same seed the same file."""
+    given, model, report, _ = trained
 
-    run("train", *given, "-o", model)
+    run("train", *given, "-o", tmp_path / "again.safetensors")
 
     told = capsys.readouterr()
+    assert (tmp_path / "again.safetensors").read_bytes() == model.read_bytes()
     assert load_model(model).settings.hidden == (12, 6)
     assert report["schema"] == "calm-uda-report/1"
     assert set(report["before"]["ratings"]) == set(report["judges"])
-    assert len(report["after"]["correlation_with_gold"]) == 6
-    assert report["training"]["comparisons"] == 1440
+    assert len(report["after"]["correlation_with_gold"]) == 4
+    assert report["training"]["comparisons"] == 192
     assert "inter-judge deviation" in told.out
     assert "epoch 3 of 3" in told.err
 
 
 def test_training_again_goes_on_from_the_checkpoint(trained, tmp_path, capsys):
     """A checkpoint that is there is gone on from, with more epochs if asked for."""
-    given, _, _ = trained
+    given, _, _, left = trained
+    state = tmp_path / "state.safetensors"
+    state.write_bytes(left.read_bytes())
 
-    status = run(
-        "train", *given[:-1], 5, "-o", tmp_path / "m2.safetensors", "--checkpoint", tmp_path / "state.safetensors"
-    )
+    status = run("train", *given[:-1], 5, "-o", tmp_path / "m2.safetensors", "--checkpoint", state)
 
     assert status == 0
     assert "epoch 3" in capsys.readouterr().err.splitlines()[-2]
@@ -66,7 +69,7 @@ def test_a_model_is_applied_to_other_comparisons(trained, files, tmp_path, capsy
 
     after = json.loads((tmp_path / "after.json").read_text())
     assert status == 0
-    assert "1,440 comparisons of 6 judges and 6 models" in capsys.readouterr().out
+    assert "192 comparisons of 4 judges and 4 models" in capsys.readouterr().out
     assert "correlation_with_gold" not in after["after"]
     assert any("cannot be told from truth" in warning for warning in after["warnings"])
 
@@ -92,7 +95,7 @@ def test_leaving_out_a_judge_reports_each_judge(files, tmp_path):
     )
 
     found = json.loads((tmp_path / "r.json").read_text())["leave_one_judge_out"]
-    assert len(found) == 6
+    assert len(found) == 4
     assert all({"before", "after"} == set(sides) for sides in found.values())
 
 
@@ -123,3 +126,21 @@ def test_importing_calm_imports_no_jax():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_what_cannot_be_written_is_told_before_the_training(files, tmp_path, capsys):
+    """A folder, and the file of the comparisons, which would be gone; minutes of training would be, too."""
+    comparisons, answers = files
+    before = comparisons.read_bytes()
+    given = ("--answers", answers, "-o", comparisons, "--report", tmp_path, "--checkpoint", tmp_path)
+
+    with pytest.raises(ConfigError) as raised:
+        run("train", comparisons, *given)
+
+    assert raised.value.problems == (
+        f"--out: expected another file than those that are read, got '{comparisons}'",
+        f"--report: expected a file to write, got the folder '{tmp_path}'",
+        f"--checkpoint: expected a file to write, got the folder '{tmp_path}'",
+    )
+    assert comparisons.read_bytes() == before
+    assert capsys.readouterr().err == ""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calm.errors import ConfigError
+from calm.errors import ConfigError, EstimateError
 from calm.uda import consensus
 from calm.uda.backend import doubles, jax
 from calm.uda.checkpoint import load_state, save_state
@@ -20,9 +20,9 @@ def bits(params):
     return {name: np.asarray(array).tobytes() for name, array in params.items()}
 
 
-def test_the_gradient_is_that_of_small_steps(arena):
+def test_the_gradient_is_that_of_small_steps(small):
     """Along random directions, in 64 bits, the slope of the loss agrees with central differences."""
-    _, data = arena
+    _, data = small
     with doubles():
         params = {n: p.astype(float) for n, p in new_state(data.dims, SMALL).params.items()}
     _, slope = gradient(params, data, SMALL)
@@ -185,3 +185,13 @@ def test_embeddings_of_another_length_are_refused(arena):
 
     with pytest.raises(ConfigError, match="embed with what the model was trained on"):
         apply(new_state(data.dims + 1, SMALL).params, data, SMALL)
+
+
+def test_parameters_that_overflow_are_refused(small):
+    """Finite by themselves, and not what comes of them: no rating is NaN."""
+    _, data = small
+    settings = Settings(hidden=(12, 6))
+    params = {name: p * 0 + np.float32(3e38) for name, p in new_state(data.dims, settings).params.items()}
+
+    with pytest.raises(EstimateError, match="expected finite ratings, got infinity or NaN"):
+        apply(params, data, settings)

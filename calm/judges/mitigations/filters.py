@@ -40,17 +40,19 @@ _ORDER = (
     r"prefer|rate|give|reply|respond|answer in|quote|repeat|stay|do not|don't|must|task is done|complete|finished|"
     r"protocol|correction|reasoning|note to|hidden|final version|halt|updated|system)"
 )
+_SPOKEN_TO = re.compile(rf"\b{_ROLE}\b", re.IGNORECASE)
+_ORDERED = re.compile(rf"\b{_ORDER}", re.IGNORECASE)
+# each takes time in proportion to a text's length: who wrote the text must not make the run wait for hours
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\b{_ROLE}\b.*\b{_ORDER}|\b{_ORDER}.*\b{_ROLE}\b",
         rf"\b{_ROLE}_\w+",
         r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|criteria|rules?|rubric|above|previous|earlier)\b",
         r"\b(?:system|developer) (?:override|prompt|message)\b|\bgrading protocol\b|\border (?:one|two|three)\b",
         r"\b(?:this|answer \w|option \w) (?:answer )?(?:is|was) the (?:best|better)\b|\bgets full marks\b",
         r"\bevery criterion is met\b",
         r"\[\[[^\[\]\n]{1,40}\]\]",
-        r"<\|?/?(?:im_start|im_end|system|assistant|user|verdict|rubric|output|answer)\b[^>\n]*\|?>",
+        r"<\|?/?(?:im_start|im_end|system|assistant|user|verdict|rubric|output|answer)\b[^<>\n]{0,200}>",
         r"\[/?INST\]|<</?SYS>>|\[END DATA\]|<!--|-->",
     )
 )
@@ -67,8 +69,14 @@ def without_orders(text: str) -> str:
     'It is blue. [removed] It is high.'
     """
     parts = _BREAK.split(text)
-    kept = [REMOVED if any(p.search(part) for p in _PATTERNS) else part for part in parts]
-    return "".join(kept)
+    return "".join(REMOVED if _orders(part) else part for part in parts)
+
+
+def _orders(sentence: str) -> bool:
+    """Return whether a sentence addresses an evaluator and orders something, or has another mark of an attack."""
+    if _SPOKEN_TO.search(sentence) and _ORDERED.search(sentence):
+        return True
+    return any(pattern.search(sentence) for pattern in _PATTERNS)
 
 
 def without_oddities(text: str) -> str:

@@ -1,6 +1,7 @@
 """Filters without a model: what they take out, and what passes."""
 
 from random import Random
+from time import perf_counter
 
 import pytest
 
@@ -66,6 +67,16 @@ def test_the_statistical_filter_takes_out_codes_repetition_and_length():
     assert code.endswith(REMOVED)
     assert len(flood) < 1000
     assert len(seen[0]["b"].text) < 450
+
+
+@pytest.mark.parametrize("words", ["judge ", "must ", "ignore ", "<system ", "[[", "a. ", "evaluator_"])
+def test_a_text_that_is_made_to_be_slow_is_not(words):
+    """A quarter of a million characters take a blink; by patterns that start over at each word it was many minutes."""
+    begun = perf_counter()
+
+    without_orders(words * (250_000 // len(words)))
+
+    assert perf_counter() - begun < 20
 
 
 def test_what_is_filtered_out_was_seen_and_withstood():

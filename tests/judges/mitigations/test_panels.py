@@ -6,6 +6,7 @@ import pytest
 
 from calm import datasets
 from calm.claims import Outcome
+from calm.errors import ConfigError
 from calm.experiment import Design, run
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.peer_rank import CAP, peer_rank
@@ -19,6 +20,7 @@ from tests.judges.mitigations.judging import PAIR, SINGLE, asked, judge_at, syst
 SAYS = {
     "a": Planted(lambda case, ask: Preferred("a"), name="a"),
     "b": Planted(lambda case, ask: Preferred("b"), name="b"),
+    "b2": Planted(lambda case, ask: Preferred("b"), name="b2"),
     "mute": Planted(lambda case, ask: Unreadable("hm"), name="mute", fingerprint="mute"),
 }
 
@@ -30,13 +32,20 @@ def panel(name, inner="a"):
 
 def test_the_majority_decides():
     """Two against one; with one on each side it is a tie."""
-    assert verdict(panel("panel:b+b"), PAIR) == Preferred("b")
+    assert verdict(panel("panel:b+b2"), PAIR) == Preferred("b")
     assert isinstance(verdict(panel("panel:b"), PAIR), Tie)
+
+
+@pytest.mark.parametrize("name", ["panel:b+b", "panel:a", "panel-mean:b+a", "discussion:a", "perplexity-panel:a"])
+def test_a_judge_is_no_panel_with_itself(name):
+    """Its replies are the same ones: they would count twice, and say nothing new."""
+    with pytest.raises(ConfigError, match=r"expected different judges, got [ab] 2 times"):
+        panel(name)
 
 
 def test_a_silent_member_does_not_decide_and_is_named():
     """The others decide without it, and the run is told."""
-    judge = panel("panel:b+mute", inner="b")
+    judge = panel("panel:b2+mute", inner="b")
 
     found = [verdict(judge, PAIR, ask) for ask in range(5)]
 

@@ -1,0 +1,364 @@
+"""
+Self-preference in rubric-based evaluation (arXiv 2604.06996): over-estimation against a truth that is known.
+
+What a judge credits beyond the truth is over-estimation:
+
+    by rubric     share of the failed criteria of G that J marks as met
+    by instance   share of the comparisons that G lost by the truth and does not lose by J's marks, over all opponents;
+                  its parts are loss to win and loss to tie
+
+HSPP ratio = over-estimation of one's own answers / mean over-estimation of the generators outside the family. It takes
+leniency out, not difficulty: where a generator's failures are subtle, every judge over-estimates it. `double_ratio`
+holds the ratio against that of judges outside the family. `credit_excess` is a difference that uses the truth, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+import numpy as np
+
+from calm.claims import Estimate
+from calm.errors import EstimateError
+from calm.selfpreference.contrasts import (
+    DRAWS,
+    Bools,
+    Floats,
+    Grid,
+    Link,
+    Target,
+    binomial_error,
+    estimate_difference,
+    estimate_ratio,
+    excess,
+    resampled,
+)
+from calm.selfpreference.rubric import MISSING, NO_SIGN, Ints, RubricTable, Signs, by_instance, diagonal
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """
+    Over-estimation in counts, each [judges, generators, instances]: of `eligible` chances, `over` were over-estimated.
+
+    For comparisons `to_win` and `to_tie` add up to `over`; for criteria there is no such split and both are None.
+    """
+
+    over: Floats
+    eligible: Floats
+    to_win: Floats | None = None
+    to_tie: Floats | None = None
+
+    def totals(self) -> tuple[Ints, Ints]:
+        """Return over and eligible summed over instances, [judges, generators]."""
+        return self.over.sum(axis=-1).astype(np.int64), self.eligible.sum(axis=-1).astype(np.int64)
+
+    def rates(self) -> Floats:
+        """Return over / eligible by judge and generator; NaN where nothing was eligible."""
+        over, eligible = self.over.sum(axis=-1), self.eligible.sum(axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(eligible > 0, over / eligible, np.nan)
+
+
+def overestimated_rubrics(table: RubricTable) -> Over:
+    """
+    Return over-estimation by rubric: criteria that an answer fails by the truth, and those that the judge credits.
+
+    For a criterion of negative points the roles flip: it is eligible if it is met, and over-estimated if the judge says
+    that it is not. Unknown marks are neither.
+    """
+    credit = np.where(table.points > 0, 1, 0).astype(np.int8)
+    known = (table.verdicts != MISSING) & (table.truth != MISSING)[None]
+    eligible = known & (table.truth != credit)[None]
+    over = eligible & (table.verdicts == credit)
+    return Over(by_instance(table, over.astype(np.float64)), by_instance(table, eligible.astype(np.float64)))
+
+
+def overestimated_instances(judged: Signs, reference: Signs) -> Over:
+    """
+    Return over-estimation by instance: comparisons lost by the reference, and those of them that the judge calls
+    otherwise.
+
+    Args:
+        judged: signs by judge, [judges, generators, generators, instances].
+        reference: signs by the truth, [generators, generators, instances].
+
+    Opponents are all other generators, family and judge included; their counts are pooled, not averaged.
+    """
+    lost = (reference == -1) & ~diagonal(reference.shape[0])
+    eligible = lost[None] & (judged != NO_SIGN)
+    to_win, to_tie = eligible & (judged == 1), eligible & (judged == 0)
+    won, tied = to_win.sum(axis=2).astype(np.float64), to_tie.sum(axis=2).astype(np.float64)
+    return Over(won + tied, eligible.sum(axis=2).astype(np.float64), won, tied)
+
+
+@dataclass(frozen=True, slots=True)
+class Hspp:
+    """
+    The harmful self-preference ratios of one judge. `None` where a rate is missing or the denominator is 0.
+
+    `own` is the rate on its own answers, `others` the mean of the rates on generators outside its family.
+    `ratio_self` = own / others. `ratio_family_with_self` and `ratio_family_without_self` hold the mean rate of the
+    family, with or without the judge's own, against the same `others`. The paper's formula says without self, its table
+    prints with self.
+    """
+
+    judge: str
+    own: float | None
+    others: float | None
+    ratio_self: float | None
+    ratio_family_with_self: float | None
+    ratio_family_without_self: float | None
+    reason: str = ""
+
+
+def hspp(rates: Floats, grid: Grid, judge: str) -> Hspp:
+    """
+    Return the HSPP ratios of a judge from over-estimation rates [judges, generators].
+
+    Means are of the generators' rates, not of pooled counts; a generator without a rate is left out of them.
+
+    >>> grid = Grid(("a",), ("a", "b", "c"), {"a": "A", "b": "B", "c": "C"})
+    >>> round(hspp(np.array([[0.6, 0.3, 0.5]]), grid, "a").ratio_self or 0.0, 3)
+    1.5
+    """
+    row, own = grid.row(judge), grid.own(judge)
+    kin = grid.kin()[row]
+    family = [g for g in range(len(grid.generators)) if kin[g]]
+    others = _plain_mean(rates[row], [g for g in range(len(grid.generators)) if not kin[g]])
+    mine = _plain_mean(rates[row], [] if own is None else [own])
+    reason = ""
+    if others is None:
+        reason = f"no generator outside the family of {judge} failed anything that it marked"
+    elif not others:
+        reason = f"{judge} over-estimates no answer outside its family: the ratio has no denominator"
+    elif mine is None:
+        reason = f"{judge} wrote no answers" if own is None else f"the answers of {judge} failed nothing"
+
+    def ratio(above: float | None) -> float | None:
+        return None if above is None or not others else above / others
+
+    return Hspp(
+        judge,
+        mine,
+        others,
+        ratio(mine),
+        ratio(_plain_mean(rates[row], family)),
+        ratio(_plain_mean(rates[row], [g for g in family if g != own])),
+        reason,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MeanRatio:
+    """The mean of the ratios that exist (None if none does), how many these are, and the judges without one."""
+
+    value: float | None
+    n: int
+    left_out: tuple[str, ...]
+
+
+def mean_ratio(found: Sequence[Hspp], which: Literal["self", "family with self", "family without self"]) -> MeanRatio:
+    """
+    Return the mean of a ratio over judges.
+
+    Judges whose ratio has no denominator are left out, and named: to leave them out moves the mean upward or downward.
+    """
+    name = f"ratio_{which.replace(' ', '_')}"
+    values = {one.judge: getattr(one, name) for one in found}
+    there = [v for v in values.values() if v is not None]
+    missing = tuple(judge for judge, value in values.items() if value is None)
+    return MeanRatio(sum(there) / len(there) if there else None, len(there), missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """Over-estimation, and its counts in resampled sets of instances, each [draws, judges, generators]."""
+
+    observed: Over
+    over: Floats
+    eligible: Floats
+    items: int
+
+
+def resample(over: Over, rng: Random, draws: int = DRAWS) -> Resampled:
+    """Return counts of resampled sets of instances: all criteria, judges and opponents of an instance go together."""
+    judges, generators, items = over.over.shape
+    weights = resampled(rng, items, draws)
+
+    def summed(counts: Floats) -> Floats:
+        return np.asarray((weights @ counts.reshape(-1, items).T).reshape(-1, judges, generators), dtype=np.float64)
+
+    return Resampled(over, summed(over.over), summed(over.eligible), items)
+
+
+def double_ratio(
+    sample: Resampled,
+    grid: Grid,
+    judge: str,
+    *,
+    target: Target = "self",
+    outsiders: Sequence[str] | None = None,
+    level: float = 0.05,
+) -> Estimate:
+    """
+    Return a judge's HSPP ratio over the same ratio of judges outside its family: 1 for a fair judge.
+
+    Each rate is (over + 1/2) / (eligible + 1). The judge is compared with each outsider over the same generators, none
+    of which is related to either (see `contrasts`); the logarithms are averaged over outsiders. Bounds are one-sided at
+    `level`, from resampling instances, and symmetric on the log scale; never narrower than the binomial error of the
+    judge's rate on its own answers allows, with the degrees of freedom of the instances in which these failed.
+
+    Raises `EstimateError` where the judge wrote nothing, failed in fewer than two instances, or has no outsider.
+    """
+    value, replicates = _contrast(sample, grid, judge, "ratio", target=target, outsiders=outsiders)
+    least, telling = _own_error(sample.observed, grid, judge, "ratio", target)
+    return estimate_ratio(value, replicates, sample.items, level, least=least, telling=telling)
+
+
+def rate_excess(
+    sample: Resampled,
+    grid: Grid,
+    judge: str,
+    *,
+    target: Target = "self",
+    outsiders: Sequence[str] | None = None,
+    level: float = 0.05,
+) -> Estimate:
+    """
+    Return the double-centred excess of a judge's over-estimation of its own answers: 0 for a fair judge.
+
+    The difference that `double_ratio` is the ratio of, in [-2, 2], from the plain rates.
+
+    Raises `EstimateError` as `double_ratio` does.
+    """
+    value, replicates = _contrast(sample, grid, judge, "difference", target=target, outsiders=outsiders)
+    least, telling = _own_error(sample.observed, grid, judge, "difference", target)
+    return estimate_difference(value, replicates, sample.items, level, least=least, telling=telling)
+
+
+def _contrast(
+    sample: Resampled, grid: Grid, judge: str, link: Link, *, target: Target, outsiders: Sequence[str] | None
+) -> tuple[float, Floats]:
+    """Return the contrast of a judge's rates as observed and in each resampled set."""
+    over, eligible = sample.observed.over.sum(axis=2), sample.observed.eligible.sum(axis=2)
+    usable: Bools = np.asarray(eligible > 0)
+    half = 0.5 if link == "ratio" else 0.0
+
+    def contrast(counts: Floats, chances: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rates = np.where(usable, (counts + half) / (chances + 2 * half), 0.0)
+        return excess(rates, grid, judge, target=target, link=link, usable=usable, outsiders=outsiders)
+
+    return float(contrast(over, eligible)), contrast(sample.over, sample.eligible)
+
+
+def _own_error(over: Over, grid: Grid, judge: str, link: Link, target: Target) -> tuple[float, int]:
+    """Return the binomial error of a judge's rate on its own answers, and in how many instances these failed."""
+    row, own = grid.row(judge), grid.columns(judge, target)
+    eligible = over.eligible[row, own]
+    telling = int((eligible.sum(axis=0) > 0).sum())
+    if telling < 2:
+        raise EstimateError(
+            f"expected the {'answers' if target == 'self' else 'relatives'} of {judge!r} to fail in at least 2 "
+            f"questions, got {telling}: too few for an interval"
+        )
+    return binomial_error(float(over.over[row, own].sum()), float(eligible.sum()), link), telling
+
+
+# -------------------------------------------------------------------------------------------------------------- credit
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """
+    What judges credit of the criteria that an answer passes by the truth, and of those that it fails.
+
+    `credited` and `known` are points, [2, judges, generators] in all and [draws, 2, judges, generators] in resampled
+    sets of instances; an instance has 1 point in all. The first of the two is what passes, the second what fails.
+    """
+
+    credited: Floats
+    known: Floats
+    credited_resampled: Floats
+    known_resampled: Floats
+    items: int
+
+
+def credit(table: RubricTable, rng: Random, draws: int = DRAWS) -> Credit:
+    """
+    Return the credit that judges give, apart for what passes and what fails by the truth; unknown marks are in neither.
+
+    A criterion of negative points passes where it is not met, and is credited where the judge says so.
+    """
+    good = np.where(table.points > 0, 1, 0).astype(np.int8)
+    weight = np.abs(table.points)
+    weight = weight / by_instance(table, weight)[table.instance]
+    known = (table.verdicts != MISSING) & (table.truth != MISSING)[None]
+    says = table.verdicts == good
+    parts = [known & (table.truth == good)[None], known & (table.truth != good)[None]]
+    chances = np.stack([by_instance(table, part * weight) for part in parts])
+    credits = np.stack([by_instance(table, (part & says) * weight) for part in parts])
+    items = len(table.instances)
+    weights = resampled(rng, items, draws)
+
+    def summed(points: Floats) -> Floats:
+        flat = weights @ points.reshape(-1, items).T
+        return np.asarray(flat.reshape(draws, *points.shape[:-1]), dtype=np.float64)
+
+    return Credit(credits.sum(axis=-1), chances.sum(axis=-1), summed(credits), summed(chances), items)
+
+
+def credit_excess(
+    given: Credit,
+    grid: Grid,
+    judge: str,
+    *,
+    target: Target = "self",
+    outsiders: Sequence[str] | None = None,
+    level: float = 0.05,
+) -> Estimate:
+    """
+    Return the double-centred excess of a judge's credit for its own answers, as a share of their points, in [-2, 2].
+
+    Taken apart for the criteria that pass and those that fail by the truth, and added up as these stand to each other
+    in its own answers. So it is 0 for a fair judge that sees failures more sharply, or less, than outsiders, too: the
+    same excess of plain scores takes sharpness for preference where its own answers are the best, or the worst.
+
+    Raises `EstimateError` where the judge wrote nothing, there is no outsider, or nothing varies.
+    """
+    row, own = grid.row(judge), grid.columns(judge, target)
+
+    def added(credited: Floats, known: Floats) -> Floats:
+        mine = known[..., row, own].sum(axis=-1)  # [..., 2]
+        shares = mine / np.maximum(mine.sum(axis=-1, keepdims=True), _TINY)
+        total = np.zeros(mine.shape[:-1])
+        for part in range(2):
+            usable: Bools = np.asarray(given.known[part] > 0)
+            if usable[row, own].any():
+                cells = _rates(credited[..., part, :, :], known[..., part, :, :])
+                contrast = excess(cells, grid, judge, target=target, usable=usable, outsiders=outsiders)
+                total = total + shares[..., part] * contrast
+        return total
+
+    if not given.known[:, row, own].any():
+        raise EstimateError(f"expected data of {judge!r} on its own {target} answers, got none")
+    value = float(added(given.credited, given.known))
+    return estimate_difference(value, added(given.credited_resampled, given.known_resampled), given.items, level)
+
+
+_TINY = 1e-300
+
+
+def _rates(credited: Floats, known: Floats) -> Floats:
+    """Return credited / known by cell; the judge's rate on all answers where a resampled set has nothing of a cell."""
+    whole = credited.sum(axis=-1, keepdims=True) / np.maximum(known.sum(axis=-1, keepdims=True), _TINY)
+    return np.asarray(np.where(known > 0, credited / np.maximum(known, _TINY), whole), dtype=np.float64)
+
+
+def _plain_mean(rates: Floats, columns: list[int]) -> float | None:
+    known = [float(rates[g]) for g in columns if not np.isnan(rates[g])]
+    return sum(known) / len(known) if known else None

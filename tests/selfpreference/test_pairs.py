@@ -1,0 +1,147 @@
+"""Verdicts on pairs from the side of one author: both orders, outsiders, and judges that say nothing."""
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from calm.case import Answer, Case
+from calm.errors import EstimateError
+from calm.selfpreference import pairs, report
+from calm.selfpreference.verdicts import Judged
+from calm.verdict import Preferred, Tie, Unreadable
+
+AUTHORS = ("a", "b", "c")
+FAMILIES = {"a": "A", "b": "B", "c": "C"}
+
+
+def both(item, first, second, better=None):
+    """Return the pair of two authors' answers to a question in both orders."""
+    answers = tuple(Answer(author, f"{author} on {item}", author=author) for author in (first, second))
+    return [
+        Case(f"{item}-{first}{second}{n}", item, order, better=better, order=tuple(x.id for x in order))
+        for n, order in enumerate((answers, answers[::-1]))
+    ]
+
+
+def judged(judge, cases, *chosen):
+    """Return what a judge said of cases: an answer's id, "tie" or "?"."""
+    words = {"tie": Tie(), "?": Unreadable("empty")}
+    return [Judged(judge, case, words.get(c) or Preferred(c)) for case, c in zip(cases, chosen, strict=True)]
+
+
+def test_orders_that_differ_are_no_win_of_either():
+    """A judge that always takes the first slot picks neither; by the mean of its orders it favours neither."""
+    case = both("q", "a", "b", better="a")
+
+    (found,) = pairs.faced([*judged("a", case, "a", "b"), *judged("b", case, "b", "b")], "a")
+
+    assert (found.item, found.other, found.gold) == ("q", "b", 1)
+    assert {name: (found.outcome(name), found.favour(name)) for name in "ab"} == {"a": (0, 0.5), "b": (-1, 0.0)}
+
+
+def test_probabilities_of_both_orders_are_averaged():
+    """.8 of .9 where the own answer is first, .1 of .5 where it is second: a mean above a half, whatever was picked."""
+    case = both("q", "a", "b")
+    first = Judged("a", case[0], Preferred("a", {"a": 0.8, "b": 0.1, "tie": 0.1}))
+    second = Judged("a", case[1], Preferred("b", {"a": 0.1, "b": 0.4, "tie": 0.5}))
+
+    (found,) = pairs.faced([first, second], "a")
+
+    assert found.scores["a"] == pytest.approx((0.8 / 0.9 + 0.1 / 0.5) / 2)
+    assert found.outcome("a") == 1
+
+
+def test_a_verdict_that_says_nothing_in_one_order_leaves_the_pair_out():
+    """What is left would hold the slot, not the worth; the other judge's verdicts stay."""
+    case = both("q", "a", "b")
+
+    (found,) = pairs.faced([*judged("a", case, "a", "?"), *judged("b", case, "tie", "b")], "a")
+
+    assert dict(found.said) == {"b": (0, -1)}
+
+
+def table(outsider="good", fond=0.0, worth=0.9, n=60, seed=1):
+    """Return verdicts of three judges on all pairs; the answers of a are better in a share `worth` of the questions."""
+    rng = Random(seed)
+    found = []
+    for q in range(n):
+        good = rng.random() < worth
+        for one, two in (("a", "b"), ("a", "c"), ("b", "c")):
+            best = ("a" if good else two) if one == "a" else rng.choice("bc")
+            case = both(f"q{q}", one, two, better=best)
+            for judge in AUTHORS:
+                own = judge == "a" and one == "a" and rng.random() < fond
+                says = "?" if judge == "b" and outsider == "silent" else "a" if own else best
+                found += judged(judge, case, says, says)
+    return found
+
+
+def test_a_silent_outsider_is_no_outsider():
+    """It was counted as a half for both: a fair judge of the best answers then seemed to prefer its own by .4."""
+    whole, silent = (pairs.pair_excess(table(outsider), "a", FAMILIES) for outsider in ("good", "silent"))
+
+    assert (whole.value, silent.value) == (0.0, 0.0)
+    with pytest.raises(EstimateError, match="at least 2 items, got 0"):
+        pairs.pair_excess(table("silent"), "b", FAMILIES)
+
+
+def test_the_report_has_the_gap_beside_that_of_outsiders():
+    """A judge that takes its own in half of the pairs that it should lose; a fair one is as the outsiders are."""
+    rows = {row.judge: row for row in report.of_pairs(table(fond=0.5, worth=0.6), FAMILIES, Random(1)).rows}
+    fair = {row.judge: row for row in report.of_pairs(table(worth=0.6), FAMILIES, Random(1)).rows}
+
+    assert 0.2 < rows["a"].corrected["gap_excess"].low < rows["a"].corrected["gap_excess"].value < 0.8
+    assert fair["a"].corrected["gap_excess"].value == 0.0
+    assert fair["a"].corrected["gap_excess"].low < 0 < fair["a"].corrected["gap_excess"].high
+    assert rows["a"].published["own_twice"] > rows["a"].published["other_twice"]
+    assert rows["a"].published["p_twice"] < 0.001
+    assert rows["a"].published["unread"] == 0.0
+
+
+def test_each_outsider_is_held_against_the_same_pairs():
+    """Of the pairs with b the outsider is c and the other way round: b's own answers are no pairs of b's."""
+    found = pairs.gap_excess(pairs.faced(table(worth=0.6), "a"), "a", FAMILIES, Random(1), draws=200)
+    alone = [one for one in table(worth=0.6) if one.judge == "a"]
+
+    assert found.n == 60
+    with pytest.raises(EstimateError, match="expected a judge outside the family of 'a'"):
+        pairs.gap_excess(pairs.faced(alone, "a"), "a", FAMILIES, Random(1))
+
+
+def test_a_judge_that_says_nothing_has_no_figure_and_the_reason_is_told():
+    """Nothing is said of people, who did decide."""
+    row = next(r for r in report.of_pairs(table("silent"), FAMILIES, Random(1), draws=100).rows if r.judge == "b")
+
+    assert dict(row.corrected) == {}
+    assert dict(row.published) == {"unread": 1.0}
+    assert row.reasons["own"] == "b gave no verdict that could be read on both orders of a pair of its own"
+
+
+def test_the_matrix_leaves_out_what_could_not_be_read():
+    """A row of a judge that says nothing is empty, and no row of halves."""
+    said = table("silent", n=4)
+    rates = pairs.win_rates(said, pairs.grid_of(said, FAMILIES))
+
+    assert np.isnan(rates[1]).all()
+    assert not np.isnan(rates[[0, 2]]).any()
+
+
+def test_one_order_alone_is_a_pair_too():
+    """A table of a user's own may have asked once; then there is no sign test over both orders."""
+    said = [one for one in table(n=5) if one.case.id.endswith("0")]
+    found = pairs.faced(said, "a")
+
+    assert len(found) == 10
+    with pytest.raises(EstimateError, match="at least one pair"):
+        pairs.orders_of(found, "a")
+
+
+def test_answers_of_one_author_are_no_pair():
+    """Nor is an answer of nobody."""
+    case = both("q", "a", "b")[0]
+    nobody = replace(case, answers=(case.answers[0], replace(case.answers[1], author=None)))
+
+    assert pairs.faced(judged("a", [nobody], "a"), "a") == []
+    assert pairs.faced(judged("a", [case], "a"), "c") == []
