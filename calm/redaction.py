@@ -89,6 +89,7 @@ _NOTES = re.compile(
     r"|\d+ of \d+ tests did not run: [^\n]*"
     r"|--calm-gate: [^\n]*"
     r"|panel [^\n:]{1,400}: [^\n:]{1,100} gave no verdict in \d+ of \d+ asks; the panel went without it"
+    r"|panel [^\n:]{1,400}: its members agree: [a-zA-Z\d.,' -]{1,100}"
 )
 
 

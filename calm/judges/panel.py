@@ -15,7 +15,7 @@ that got no reply at all leaves the panel without one: that is no data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 from statistics import median
@@ -38,6 +38,7 @@ from calm.verdict import (
     Tie,
     Unreadable,
     Verdict,
+    code,
     readable,
 )
 from calm.wire import Endpoint, Json, Judge, Rewordable, Send
@@ -50,10 +51,11 @@ EVEN: Final = 1e-9
 
 @dataclass(slots=True)
 class Tally:
-    """How often the panel was asked, and how often each member gave no verdict, by its place."""
+    """How often the panel was asked, how often each member (by its place) gave no verdict, and what they said."""
 
     asked: int = 0
     unread: Counter[int] = field(default_factory=Counter)
+    said: Counter[tuple[Hashable | None, ...]] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,6 +146,17 @@ class Panel:
             for place, count in sorted(self.tally.unread.items())
         )
 
+    @property
+    def agreement(self) -> tuple[str, ...]:
+        """How far its members agree in what they said so far; nothing before two of them said anything."""
+        from calm.selfpreference.panels import agreements  # numpy: only a run of a panel pays for it
+
+        ratings = [row for row, count in self.tally.said.items() for _ in range(count)]
+        found = agreements(ratings, numeric=FAMILY[self.task] == "score") if ratings else {}
+        names = {"raw": "of pairs of verdicts alike", "alpha": "Krippendorff's alpha"}
+        told = [f"{value:.2f} {names[name]}" for name, value in found.items() if name in names and value is not None]
+        return (f"panel {self.name}: its members agree: {', '.join(told)}",) if told else ()
+
     def sees(self, case: Case) -> object:
         """Return what its members see."""
         return tuple(member.sees(case) for member in self.members)
@@ -153,6 +166,7 @@ class Panel:
         verdicts = await together(*(member.judge(case, send) for member in self.members))
         self.tally.asked += 1
         self.tally.unread.update(place for place, verdict in enumerate(verdicts) if not readable(verdict))
+        self.tally.said[tuple(map(_said, verdicts))] += 1
         return self.combined(verdicts, case)
 
     def combined(self, verdicts: Sequence[Verdict], case: Case) -> Verdict:
@@ -205,6 +219,13 @@ class Panel:
             # as with whole verdicts: what half of the members could not read, the panel did not read
             met[criterion.id] = _mean(votes) > 0.5 + EVEN if 2 * len(votes) > len(self.members) else None
         return Criteria(met)
+
+
+def _said(verdict: Verdict) -> Hashable | None:
+    """Return a verdict as a category, a score as a number; None for one that could not be read."""
+    if not readable(verdict):
+        return None
+    return verdict.value if isinstance(verdict, Score) else str(code(verdict))
 
 
 def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[float] = (), name: str = "") -> Panel:

@@ -387,5 +387,10 @@ def figures_of(config: pytest.Config) -> dict[str, Any]:
 
 
 def _notes_of(session: Session) -> list[str]:
-    """Return what judges say of their own run: of a panel, which members gave no verdict."""
-    return [str(note) for judge, _, _ in session.subjects for note in getattr(judge, "notes", ())]
+    """
+    Return what judges say of their own run: of a panel, which members gave no verdict, and how far they agree.
+
+    A worker of xdist has heard a part of the verdicts, and tells no figure of them.
+    """
+    told = ("notes",) if is_worker(session.config) else ("notes", "agreement")
+    return [str(note) for judge, _, _ in session.subjects for name in told for note in getattr(judge, name, ())]

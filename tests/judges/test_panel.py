@@ -11,6 +11,7 @@ from calm.config import judge_from
 from calm.errors import ConfigError
 from calm.judges.panel import panel
 from calm.judges.python import PythonJudge
+from calm.redaction import _NOTES
 from calm.verdict import Criteria, NoReply, Preferred, Ranking, Refused, Score, Tie, Unreadable
 
 PAIR = Case("c1", "Which?", (Answer("x", "one"), Answer("y", "two")))
@@ -106,6 +107,19 @@ def test_an_unreadable_minority_is_left_out_counted_and_noted():
 
     assert found == [X, X, X]
     assert one.notes == ("panel panel of a, b, c: c gave no verdict in 3 of 3 asks; the panel went without it",)
+
+
+def test_a_panel_tells_how_far_its_members_agree():
+    """Two who say the same and one who says otherwise: one of three pairs of verdicts is alike."""
+    one = panel([says("x", name="a"), says("x", name="b", fingerprint="b"), says("y", name="c")])
+    assert one.agreement == ()
+
+    for ask in (1, 2, 3):
+        asyncio.run(one.judge(PAIR, Ask(ask)))
+
+    (told,) = one.agreement
+    assert told.startswith("panel panel of a, b, c: its members agree: 0.33 of pairs of verdicts alike")
+    assert _NOTES.fullmatch(told)
 
 
 def test_half_of_the_members_silent_silences_the_panel():
