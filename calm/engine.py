@@ -62,7 +62,7 @@ COLLECT: Final = (50_000, 20, 100)
 """How many objects may be made before the collector of cycles looks at the young ones, the older, and all."""
 KEY_BYTES: Final = 12
 """So many bytes of a key tell it from all others of a run."""
-PRINTS: Final = 2048
+PRINTS: Final = 1024
 """How many requests are remembered with their keys: one is sent several times, with another repeat index."""
 
 

@@ -19,7 +19,7 @@ from calm.wire import Endpoint, Json, Reply, Request, Send
 
 T = TypeVar("T")
 
-REMEMBERED = 2048
+REMEMBERED = 1024
 """How many prompts a judge remembers as they were rendered."""
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 
@@ -29,7 +29,7 @@ class _Known:
     """
     What a case is asked, and what a verdict on it is about.
 
-    The case is kept with it: the key under which it is found holds the addresses of what is in it.
+    The case is kept with it: the key under which it is found holds its address.
     """
 
     case: Case
@@ -55,8 +55,8 @@ class Prompted:
     as_given: bool = False
     family: str | None = None
     asked: Scale | None = None
-    _known: dict[tuple[object, ...], _Known] = field(default_factory=dict, init=False, repr=False)
-    """What was rendered lately, by what of a case a template can show: a case is asked about several times."""
+    _known: dict[tuple[int, str | None], _Known] = field(default_factory=dict, init=False, repr=False)
+    """What was rendered lately, by case and criterion: a case is asked about several times."""
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -140,7 +140,7 @@ class Prompted:
         return self._asking(case, criterion).request.prompt
 
     def _asking(self, case: Case, criterion: Criterion | None) -> _Known:
-        key = (*prompts.shown(case), None if criterion is None else criterion.id)
+        key = id(case), None if criterion is None else criterion.id
         found = self._known.get(key)
         if found is None:
             scale = self.asked or self.scale

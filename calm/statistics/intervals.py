@@ -28,6 +28,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from calm.errors import EstimateError
+from calm.statistics.beta import betaincinv, student_quantile
 
 Sides = Literal[1, 2]
 """Whether `level` is spent on each bound (1) or on both together (2)."""
@@ -71,7 +72,7 @@ def padded_t(values: Sequence[float], low: float, high: float, level: float) -> 
         raise EstimateError(f"expected values in [{low}, {high}], got {min(values)} to {max(values)}")
     total, squares = fsum(values), fsum(v * v for v in values)
     weight = pad(level)
-    t = _student_quantile(n - 1, 1 - level)
+    t = student_quantile(n - 1, 1 - level)
 
     def bound(end: float, sign: int) -> float:
         size = n + weight
@@ -111,11 +112,9 @@ def clopper_pearson(successes: float, n: float, level: float, *, sides: Sides = 
     [0.049, 0.1762]
     """
     _check_counts(successes, n)
-    from scipy.special import betaincinv  # imported here: only runs that decide something pay for it
-
     tail = _one_sided(level, sides)
-    low = 0.0 if successes <= 0 else float(betaincinv(successes, n - successes + 1, tail))
-    high = 1.0 if successes >= n else float(betaincinv(successes + 1, n - successes, 1 - tail))
+    low = 0.0 if successes <= 0 else betaincinv(successes, n - successes + 1, tail)
+    high = 1.0 if successes >= n else betaincinv(successes + 1, n - successes, 1 - tail)
     return low, high
 
 
@@ -363,9 +362,3 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 def _normal_quantile(tail: float) -> float:
     return -NormalDist().inv_cdf(tail)
-
-
-def _student_quantile(df: int, probability: float) -> float:
-    from scipy.special import stdtrit  # imported here: only runs that decide something pay for it
-
-    return float(stdtrit(df, probability))
