@@ -1,6 +1,7 @@
 """Keeps the tests on this machine, and the slow lanes out of an ordinary run."""
 
 import os
+import signal
 import socket
 from ipaddress import ip_address
 from pathlib import Path
@@ -12,6 +13,8 @@ SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
 pytest_plugins = ["pytester"]
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of interpreters are started: each would compile all anew
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts so what it runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path, config):
