@@ -7,7 +7,9 @@ from importlib import import_module
 
 import pytest
 
-MODULES = ["agreement", "beta", "betting", "intervals", "multiplicity", "paired", "power", "ratings", "sequential", "sprt"]
+MODULES = [
+    *("agreement", "beta", "betting", "intervals", "multiplicity", "paired", "power", "ratings", "sequential", "sprt"),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
