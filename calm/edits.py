@@ -33,8 +33,20 @@ class Expects(StrEnum):
     """Nothing is required; the effect is reported."""
 
 
+class _Labelled:
+    """How an edit of cases and one of prompts are named."""
+
+    name: str
+    dose: float | None
+
+    @property
+    def label(self) -> str:
+        """The name as results show it: with the dose, if there is one."""
+        return self.name if self.dose is None else f"{self.name}@{self.dose:g}"
+
+
 @dataclass(frozen=True)
-class Edit:
+class Edit(_Labelled):
     """
     A perturbation: a pure function of a case and a source of randomness, with what it is and what it should do.
 
@@ -61,11 +73,6 @@ class Edit:
     def __repr__(self) -> str:
         return _shown(self)
 
-    @property
-    def label(self) -> str:
-        """The name as results show it: with the dose, if there is one."""
-        return self.name if self.dose is None else f"{self.name}@{self.dose:g}"
-
     def choices(self, case: Case, seed: int) -> tuple[Edit, ...]:
         """Return the edits to try on a case, the one drawn for it first; more than one only for a rotation."""
         return _turned(self.variants, self, case, seed) or (self,)
@@ -82,7 +89,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class PromptEdit:
+class PromptEdit(_Labelled):
     """
     A perturbation of the judge's own prompt: what an `Edit` is to a case, this is to the templates of a judge.
 
@@ -108,11 +115,6 @@ class PromptEdit:
 
     def __repr__(self) -> str:
         return _shown(self)
-
-    @property
-    def label(self) -> str:
-        """The name as results show it: with the dose, if there is one."""
-        return self.name if self.dose is None else f"{self.name}@{self.dose:g}"
 
     def choices(self, case: Case, seed: int) -> tuple[PromptEdit, ...]:
         """Return the edits to try for a case, the one drawn for it first; more than one only for a rotation."""

@@ -342,7 +342,7 @@ class Engine:
     def foresee(self, questions: Sequence[tuple[Judge, Case, int]]) -> Foresight:
         """Ask what may be wanted soon, after all that was asked so far; nobody waits."""
         foresight = Foresight()
-        self._loop.call_soon_threadsafe(lambda: self._start(self._foreseen(foresight, questions)))
+        self._loop.call_soon_threadsafe(lambda: self._start(self._line_up(questions, foresight)))
         return foresight
 
     def forget(self, foresight: Foresight) -> None:
@@ -426,9 +426,6 @@ class Engine:
         if questions:
             await batch.done
         return [asked for asked in batch.asked if asked is not None]
-
-    async def _foreseen(self, foresight: Foresight, questions: Sequence[tuple[Judge, Case, int]]) -> None:
-        await self._line_up(questions, foresight)
 
     def _forgotten(self, foresight: Foresight) -> None:
         foresight.over = True
