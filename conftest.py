@@ -5,5 +5,5 @@ A project of yours would override the fixtures `judge` or `cases` here, in plain
 
     @pytest.fixture(scope="session")
     def cases():
-        return calm.datasets.read_cases(Path("cases.jsonl"), task="pairwise")
+        return calm.cases.read_cases(Path("cases.jsonl"), task="pairwise")
 """

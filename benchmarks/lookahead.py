@@ -34,8 +34,8 @@ from math import exp
 from random import Random
 from time import monotonic
 
-from calm.case import digest
-from calm.verdict import Preferred
+from calm.core.case import digest
+from calm.core.verdict import Preferred
 
 MEDIAN_S, SIGMA, LOG = {median_s}, {sigma}, {log!r}
 
@@ -115,14 +115,14 @@ class Answered:
 
 def looks_of(cases: int) -> list[int]:
     """Return the numbers of cases at which a claim is looked at, as the engine plans them."""
-    from calm.stopping import Stopping, looks
+    from calm.experiment.stopping import Stopping, looks
 
     return [look.n for look in looks(Stopping.LOOKS, cases, staged=True, edited=True).looks if not look.topped]
 
 
 def order_of(path: Path) -> dict[str, int]:
     """Return the place of each case in the order in which looks take them."""
-    from calm.case import digest
+    from calm.core.case import digest
 
     names = [json.loads(line)["id"] for line in path.read_text("utf-8").splitlines()]
     return {name: place for place, name in enumerate(sorted(names, key=lambda name: digest("sample", 0, name)))}

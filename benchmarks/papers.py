@@ -16,9 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from calm.case import Framing
-from calm.datasets import recorded
-from calm.selfpreference import calm_errors, committees, framing_scores, opportunity, overestimation, rubric
+from calm.core.case import Framing
+from calm.selfpreference import calm_errors, committees, framing_scores, opportunity, overestimation, recorded, rubric
 from calm.selfpreference.contrasts import Grid
 from tests.papers import published
 

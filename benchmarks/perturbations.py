@@ -28,9 +28,9 @@ from time import process_time
 
 import calm
 from calm import Answer, Case
-from calm.case import Criterion, Example
-from calm.catalogue import Entry, entries
-from calm.edits import Edit
+from calm.core.case import Criterion, Example
+from calm.core.edits import Edit
+from calm.gate.catalogue import Entry, entries
 
 GOAL_PER_SECOND = 20_000
 """Edited cases a second that the median perturbation is to reach at 120 words."""

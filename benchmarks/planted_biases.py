@@ -28,9 +28,9 @@ import pytest
 
 import calm
 from calm import Answer, Case
-from calm.case import Criterion
-from calm.catalogue import entries
-from calm.datasets import writing
+from calm.cases import writing
+from calm.core.case import Criterion
+from calm.gate.catalogue import entries
 from calm.perturbations.planted import BIASES
 
 SUITES = Path(calm.__file__).parent / "suites"

@@ -21,10 +21,10 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from calm.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
-from calm.claims import Outcome
-from calm.reports import html
-from calm.texts import CaseTexts, Exchange
+from calm.core.claims import Outcome
+from calm.core.texts import CaseTexts, Exchange
+from calm.results.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
+from calm.results.reports import html
 
 SIZES = {"40 probes, 20 examples each": (40, 200, 20), "100,000 trials": (100, 1000, 20)}
 """Probes, cases of each, and cases of each whose texts were kept."""

@@ -27,9 +27,8 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
-from calm.claims import Estimate
-from calm.datasets import recorded
-from calm.selfpreference import framing_scores, opportunity, overestimation, report, rubric
+from calm.core.claims import Estimate
+from calm.selfpreference import framing_scores, opportunity, overestimation, recorded, report, rubric
 from calm.selfpreference.contrasts import Floats, Grid, estimate_ratio
 from calm.statistics.power import uniforms
 

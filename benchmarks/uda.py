@@ -26,12 +26,12 @@ import numpy as np
 
 from benchmarks.uda_arena import World, play, world
 from calm.statistics.power import uniforms
-from calm.uda import consensus, elo, scan
-from calm.uda.backend import doubles, jax, jnp
-from calm.uda.comparisons import Comparisons
-from calm.uda.elo import Elo, Floats
-from calm.uda.features import width
-from calm.uda.training import Settings, apply, gradient, new_state, train
+from calm.studies.uda import consensus, elo, scan
+from calm.studies.uda.backend import doubles, jax, jnp
+from calm.studies.uda.comparisons import Comparisons
+from calm.studies.uda.elo import Elo, Floats
+from calm.studies.uda.features import width
+from calm.studies.uda.training import Settings, apply, gradient, new_state, train
 
 JUDGES, MODELS, TURNS = 10, 10, 45_000
 PAPER = Settings(hidden=(2048, 512, 64))

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from calm.statistics.power import uniforms
-from calm.uda.comparisons import Comparisons
-from calm.uda.elo import Floats, Ints
+from calm.studies.uda.comparisons import Comparisons
+from calm.studies.uda.elo import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,59 +8,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from calm.case import TIE as TIE
-    from calm.case import Answer as Answer
-    from calm.case import Case as Case
-    from calm.case import Criterion as Criterion
-    from calm.case import Example as Example
-    from calm.case import Framing as Framing
-    from calm.claims import Claim as Claim
-    from calm.claims import Decision as Decision
-    from calm.claims import Estimate as Estimate
-    from calm.claims import Outcome as Outcome
-    from calm.edits import Expects as Expects
-    from calm.edits import perturbation as perturbation
-    from calm.edits import prompt_edit as prompt_edit
-    from calm.edits import rotate as rotate
+    from calm.core.case import TIE as TIE
+    from calm.core.case import Answer as Answer
+    from calm.core.case import Case as Case
+    from calm.core.case import Criterion as Criterion
+    from calm.core.case import Example as Example
+    from calm.core.case import Framing as Framing
+    from calm.core.claims import Claim as Claim
+    from calm.core.claims import Decision as Decision
+    from calm.core.claims import Estimate as Estimate
+    from calm.core.claims import Outcome as Outcome
+    from calm.core.edits import Expects as Expects
+    from calm.core.edits import perturbation as perturbation
+    from calm.core.edits import prompt_edit as prompt_edit
+    from calm.core.edits import rotate as rotate
+    from calm.core.measures import accuracy as accuracy
+    from calm.core.measures import accuracy_gain as accuracy_gain
+    from calm.core.measures import attack_success_rate as attack_success_rate
+    from calm.core.measures import consistency_rate as consistency_rate
+    from calm.core.measures import gain as gain
+    from calm.core.measures import mean_shift as mean_shift
+    from calm.core.measures import net_detection as net_detection
+    from calm.core.measures import net_robustness as net_robustness
+    from calm.core.measures import readable_rate as readable_rate
+    from calm.core.measures import repeat_distance as repeat_distance
+    from calm.core.measures import robustness_rate as robustness_rate
+    from calm.core.measures import slot_pull as slot_pull
+    from calm.core.measures import tie_rate as tie_rate
+    from calm.core.measures import unreadable_gain as unreadable_gain
+    from calm.core.verdict import Criteria as Criteria
+    from calm.core.verdict import Preferred as Preferred
+    from calm.core.verdict import Ranking as Ranking
+    from calm.core.verdict import Refused as Refused
+    from calm.core.verdict import Scale as Scale
+    from calm.core.verdict import Score as Score
+    from calm.core.verdict import Tie as Tie
+    from calm.core.verdict import Unreadable as Unreadable
     from calm.errors import CalmError as CalmError
     from calm.errors import ClaimError as ClaimError
     from calm.errors import ConfigError as ConfigError
     from calm.errors import EditError as EditError
     from calm.errors import EstimateError as EstimateError
     from calm.errors import JudgeError as JudgeError
-    from calm.measures import accuracy as accuracy
-    from calm.measures import accuracy_gain as accuracy_gain
-    from calm.measures import attack_success_rate as attack_success_rate
-    from calm.measures import consistency_rate as consistency_rate
-    from calm.measures import gain as gain
-    from calm.measures import mean_shift as mean_shift
-    from calm.measures import net_detection as net_detection
-    from calm.measures import net_robustness as net_robustness
-    from calm.measures import readable_rate as readable_rate
-    from calm.measures import repeat_distance as repeat_distance
-    from calm.measures import robustness_rate as robustness_rate
-    from calm.measures import slot_pull as slot_pull
-    from calm.measures import tie_rate as tie_rate
-    from calm.measures import unreadable_gain as unreadable_gain
     from calm.selfpreference.symbols import self_preference_excess as self_preference_excess
     from calm.selfpreference.symbols import self_preference_ratio as self_preference_ratio
-    from calm.verdict import Criteria as Criteria
-    from calm.verdict import Preferred as Preferred
-    from calm.verdict import Ranking as Ranking
-    from calm.verdict import Refused as Refused
-    from calm.verdict import Scale as Scale
-    from calm.verdict import Score as Score
-    from calm.verdict import Tie as Tie
-    from calm.verdict import Unreadable as Unreadable
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "case": ("TIE", "Answer", "Case", "Criterion", "Example", "Framing"),
-    "claims": ("Claim", "Decision", "Estimate", "Outcome"),
-    "edits": ("Expects", "perturbation", "prompt_edit", "rotate"),
+    "core.case": ("TIE", "Answer", "Case", "Criterion", "Example", "Framing"),
+    "core.claims": ("Claim", "Decision", "Estimate", "Outcome"),
+    "core.edits": ("Expects", "perturbation", "prompt_edit", "rotate"),
     "errors": ("CalmError", "ClaimError", "ConfigError", "EditError", "EstimateError", "JudgeError"),
-    "measures": (
+    "core.measures": (
         "accuracy",
         "accuracy_gain",
         "attack_success_rate",
@@ -77,7 +77,7 @@ _HOMES = {
         "unreadable_gain",
     ),
     "selfpreference.symbols": ("self_preference_excess", "self_preference_ratio"),
-    "verdict": ("Criteria", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
+    "core.verdict": ("Criteria", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from calm.cli import main
+from calm.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,12 +8,12 @@ from dataclasses import replace
 from random import Random
 from time import perf_counter
 
-from calm.case import Answer, Case, Criterion, Example
-from calm.checks import verify
-from calm.edits import Edit, Expects
+from calm.core.case import Answer, Case, Criterion, Example
+from calm.core.checks import verify
+from calm.core.edits import Edit, Expects
+from calm.core.validation import refusal
+from calm.core.verdict import Family
 from calm.errors import CalmError
-from calm.validation import refusal
-from calm.verdict import Family
 
 PROSE = (
     "The ferry leaves at 9:40 and takes 35 minutes, because the strait is narrow. It does not run on Sundays. "

@@ -33,16 +33,17 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from calm import cli, perturbations, pytest_plugin, suites  # noqa: E402 - found through the line above
-from calm.audit import CONTROLS  # noqa: E402
-from calm.catalogue import entries  # noqa: E402
-from calm.checks import KINDS  # noqa: E402
-from calm.edits import Edit  # noqa: E402
+from calm import perturbations, pytest_plugin, suites  # noqa: E402 - found through the line above
+from calm.commands import cli  # noqa: E402 - found through the line above
+from calm.core.checks import KINDS  # noqa: E402
+from calm.core.edits import Edit  # noqa: E402
+from calm.core.measures import MEASURES  # noqa: E402
+from calm.core.verdict import FAMILIES  # noqa: E402
+from calm.gate.catalogue import entries  # noqa: E402
 from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
-from calm.measures import MEASURES  # noqa: E402
 from calm.perturbations import planted  # noqa: E402
-from calm.verdict import FAMILIES  # noqa: E402
+from calm.results.audit import CONTROLS  # noqa: E402
 
 BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
 FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n(`{3,})(\w+)\n(.*?)^\2$", re.DOTALL | re.MULTILINE)

@@ -58,9 +58,9 @@ def _reports(folder: Path) -> None:
     """Run the suites on both judges, and write their reports with one time for all."""
     from dataclasses import replace
 
-    from calm.audit import read
-    from calm.compare import compare
-    from calm.reports import comparison, html
+    from calm.results.audit import read
+    from calm.results.compare import compare
+    from calm.results.reports import comparison, html
 
     audits = {}
     for name, judge in JUDGES.items():

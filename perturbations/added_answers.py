@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 
 from calm import Answer, Case, Expects, perturbation
-from calm.case import digest
-from calm.edits import Edit
+from calm.core.case import digest
+from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.prose import stock
 

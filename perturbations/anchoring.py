@@ -7,7 +7,7 @@ from itertools import cycle, islice
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.case import Example
+from calm.core.case import Example
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
 

@@ -6,7 +6,7 @@ import re
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import named, noted, on_better
 from calm.perturbations.prose import append, prepend, stock

@@ -8,11 +8,11 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, prompt_edit
-from calm.edits import PromptEdit
+from calm.core.edits import PromptEdit
+from calm.core.templates import Form, Prompt
+from calm.core.verdict import Scale
+from calm.judges.prompts import TAGS, part
 from calm.perturbations.judge_prompt import BIAS, changed
-from calm.prompts import TAGS, part
-from calm.templates import Form, Prompt
-from calm.verdict import Scale
 
 ROLE = (
     "You judge answers to questions. Judge by content alone: is an answer correct, is it complete, does it serve the "

@@ -13,8 +13,8 @@ from random import Random
 from string import ascii_lowercase
 
 from calm import Case, Expects, perturbation
+from calm.core.validation import Rules
 from calm.perturbations.python_code import Block, first_line, rewritten
-from calm.validation import Rules
 
 BIAS = "code-style"
 LAYERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")

@@ -9,8 +9,8 @@ from functools import cache
 from random import Random
 
 from calm import Answer, Case, Expects, rotate
-from calm.case import Example
-from calm.edits import AnyEdit, Edit, PromptEdit
+from calm.core.case import Example
+from calm.core.edits import AnyEdit, Edit, PromptEdit
 from calm.perturbations import neutral
 from calm.perturbations.cues import on_either
 from calm.perturbations.passages import on_stronger

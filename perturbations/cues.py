@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case
-from calm.case import TIE
+from calm.core.case import TIE
 
 
 def named(case: Case) -> str:

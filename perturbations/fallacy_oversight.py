@@ -6,8 +6,8 @@ import re
 from random import Random
 
 from calm import Case, Expects, perturbation
+from calm.core.validation import ready
 from calm.perturbations.prose import in_case, sentences, stock
-from calm.validation import ready
 
 STEPS = (
     "A week has more than six days and for this reason the following is proven.",  # a non sequitur

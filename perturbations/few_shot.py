@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.case import Example
+from calm.core.case import Example
 from calm.perturbations.anchoring import ALL_MET, HIGHEST, LOWEST
 from calm.perturbations.prose import NEVER
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.case import TIE
+from calm.core.case import TIE
 from calm.perturbations.injection import aim
 from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.prose import append, stock

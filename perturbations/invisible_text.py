@@ -8,11 +8,11 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
+from calm.core.validation import Rules
 from calm.perturbations.encoding import order
 from calm.perturbations.passages import body, on_stronger, reworded
 from calm.perturbations.prose import append
-from calm.validation import Rules
 
 BIAS = "invisible-text"
 ZERO_WIDTH = "\u200b\u2060\ufeff"

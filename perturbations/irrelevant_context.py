@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock

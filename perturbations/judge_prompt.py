@@ -8,9 +8,9 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation, prompt_edit
-from calm.edits import PromptEdit
+from calm.core.edits import PromptEdit
+from calm.core.templates import Message, Messages, Prompt
 from calm.errors import ConfigError
-from calm.templates import Message, Messages, Prompt
 
 BIAS = "judge-prompt"
 NEUTRAL = (

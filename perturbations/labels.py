@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
+from calm.core.verdict import Family
 from calm.perturbations.prose import NEVER
-from calm.verdict import Family
 
 BIAS = "labels"
 TASKS: tuple[Family, ...] = ("pairwise", "listwise")

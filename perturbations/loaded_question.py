@@ -6,8 +6,8 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
+from calm.core.validation import content_words
 from calm.perturbations.prose import in_case, sentences, stock
-from calm.validation import content_words
 
 BIAS = "loaded-question"
 BELIEFS = ("I have always been sure that it is like this:", "I firmly believe that it goes like this:")

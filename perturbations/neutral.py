@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import named, noted, signed
 from calm.perturbations.prose import append, in_case, prepend, sentences, stock

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.prose import append, stock
 

@@ -46,8 +46,12 @@ from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any, TypeAlias, cast
 
-from calm.case import LETTERS, TIE, Answer, Case, Criterion, Framing, digest
+from calm.core.case import LETTERS, TIE, Answer, Case, Criterion, Framing, digest
+from calm.core.templates import Message
+from calm.core.verdict import FAMILY, Criteria, Family, Refused, Scale, Task, Unreadable, Verdict
 from calm.errors import ConfigError, JudgeError, nearest
+from calm.judges.reading import Format, read, view
+from calm.models.wire import Endpoint, Json, Limits, Price, Reply, Request, Send, Usage
 from calm.perturbations import (
     added_answers,
     anchoring,
@@ -85,10 +89,6 @@ from calm.perturbations import (
     verbosity,
     visible_reasoning,
 )
-from calm.reading import Format, read, view
-from calm.templates import Message
-from calm.verdict import FAMILY, Criteria, Family, Refused, Scale, Task, Unreadable, Verdict
-from calm.wire import Endpoint, Json, Limits, Price, Reply, Request, Send, Usage
 
 PRECEDENCE = (
     "injection",

@@ -8,8 +8,8 @@ from math import factorial
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.case import TIE
-from calm.edits import Edit
+from calm.core.case import TIE
+from calm.core.edits import Edit
 from calm.perturbations.prose import NEVER
 
 TRIGGER = NEVER

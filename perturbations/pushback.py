@@ -7,8 +7,8 @@ from itertools import cycle, islice
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.case import Example
-from calm.edits import Edit
+from calm.core.case import Example
+from calm.core.edits import Edit
 from calm.perturbations.cues import named, noted
 from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.prose import stock

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
 from calm.perturbations.prose import append, prepend, stock
 
 BIAS = "self-authorship"

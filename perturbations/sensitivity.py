@@ -8,8 +8,8 @@ from random import Random
 from typing import TypeAlias
 
 from calm import Case, Expects, perturbation
-from calm.checks import violate
-from calm.edits import Edit
+from calm.core.checks import violate
+from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.passages import final, lexicon, like
 from calm.perturbations.prose import in_case, items, sentences, stock, without_code

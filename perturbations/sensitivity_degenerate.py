@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.prose import NEVER, sentences
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from random import Random
 
 from calm import Case, Expects, perturbation
+from calm.core.validation import ready
 from calm.perturbations.cues import on_better
 from calm.perturbations.prose import append, in_case, prepend, sentences
-from calm.validation import ready
 
 BIAS = "sentiment"
 CHEERFUL = ("delighted", "overjoyed", "joyfully", "thrilled", "hooray")

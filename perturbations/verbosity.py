@@ -7,11 +7,11 @@ from itertools import pairwise
 from random import Random
 
 from calm import Case, Expects, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
+from calm.core.validation import Band, ready
 from calm.errors import ConfigError
 from calm.perturbations.passages import like, on_stronger, open_sentences, replaced, reworded
 from calm.perturbations.prose import append, in_case, items, prepend, sentences, stock
-from calm.validation import Band, ready
 
 AGAIN = ("In other words:", "To put it another way:", "Said once more:", "Which is to say:", "To repeat this:")
 RESTATED = ("To go through these points once more:", "To name all of these points once again:")

@@ -15,13 +15,14 @@ from importlib.resources import files
 from random import Random
 from typing import TypeAlias
 
-from calm import Case, Expects, edits
+from calm import Case, Expects
+from calm.core import edits
+from calm.core.validation import RULES, problems, ready, rules_for
+from calm.core.verdict import FAMILIES, Family
 from calm.errors import ConfigError, nearest
 from calm.perturbations import fallacy_oversight, sensitivity, sentiment, verbosity
 from calm.perturbations.passages import lexicon
 from calm.perturbations.prose import append, prepend, without_code
-from calm.validation import RULES, problems, ready, rules_for
-from calm.verdict import FAMILIES, Family
 
 Writer: TypeAlias = Callable[[str, str], str]
 """A function of an instruction and a text that returns the text rewritten."""
@@ -476,9 +477,9 @@ def _asking(name: str, writer: Writer) -> edits.Edit:
 
 def instruction(kind: Kind) -> str:
     """Return what a writer is told to do with a text, for one that is given the text beside it."""
-    from calm.prompts import render  # Jinja2, which a gate without a writer need not load
-    from calm.templates import Message, Prompt
-    from calm.verdict import Scale
+    from calm.core.templates import Message, Prompt
+    from calm.core.verdict import Scale
+    from calm.judges.prompts import render  # Jinja2, which a gate without a writer need not load
 
     prompt = Prompt((Message("user", task_of(kind)),), bundled=True)
     return render(prompt, Case("instruction", "", (), fields=kind.shown), "score", Scale())[0].text + ONLY
@@ -490,4 +491,4 @@ ONLY = " Reply with the new text of the answer, and with nothing else."
 def task_of(kind: Kind) -> str:
     """Return the template of the task that a writer is set."""
     name = f"rewrite.{kind.prompt or kind.name}.jinja"
-    return files("calm").joinpath("data", "prompts", name).read_text("utf-8").removesuffix("\n")
+    return files("calm").joinpath("judges", "data", name).read_text("utf-8").removesuffix("\n")

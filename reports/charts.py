@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, cos, floor, isfinite, pi, sin
 
-from calm.audit import BASELINE, CONTROLS, Finding, TrialRecord
-from calm.records import family_of
-from calm.trials import Trial, favour
-from calm.verdict import Code, Scale, decode
-from calm.wording import highest
+from calm.core.trials import Trial, favour
+from calm.core.verdict import Code, Scale, decode
+from calm.results.audit import BASELINE, CONTROLS, Finding, TrialRecord
+from calm.results.records import family_of
+from calm.results.wording import highest
 
 BINS = 10
 """Bins of a histogram on each side of no shift."""

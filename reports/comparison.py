@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from calm.audit import Audit, write_whole
-from calm.compare import RANK, Comparison, Flip, Moved
-from calm.reports.charts import Axis, number
-from calm.reports.heading import Moment, moment
-from calm.reports.html import environment, safety
-from calm.reports.rows import WORDS, anchors, measured
-from calm.verdict import Code
+from calm.core.verdict import Code
+from calm.results.audit import Audit, write_whole
+from calm.results.compare import RANK, Comparison, Flip, Moved
+from calm.results.reports.charts import Axis, number
+from calm.results.reports.heading import Moment, moment
+from calm.results.reports.html import environment, safety
+from calm.results.reports.rows import WORDS, anchors, measured
 
 MOST_FLIPS = 500
 """How many flipped cases the page lists; the rest is counted."""

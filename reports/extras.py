@@ -28,8 +28,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calm.reports.charts import finite, number
-from calm.wire import Json
+from calm.models.wire import Json
+from calm.results.reports.charts import finite, number
 
 AGREEMENT: Mapping[str, str] = {
     "raw": "Pairs of judges that say the same",

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from calm.audit import BASELINE, Audit, Finding
-from calm.claims import Outcome
-from calm.measures import MEASURES
-from calm.reports.charts import finite, number
-from calm.reports.rows import REASON, WORDS, Row
-from calm.reports.texts import Text, cut
+from calm.core.claims import Outcome
+from calm.core.measures import MEASURES
+from calm.results.audit import BASELINE, Audit, Finding
+from calm.results.reports.charts import finite, number
+from calm.results.reports.rows import REASON, WORDS, Row
+from calm.results.reports.texts import Text, cut
 
 FACT = 20_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""

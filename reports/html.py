@@ -18,10 +18,10 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
-from calm.audit import SCHEMA, Audit, write_whole
-from calm.reports.charts import axis_of, number, radar_of
-from calm.reports.extras import mitigations_of, self_preference_of
-from calm.reports.heading import (
+from calm.results.audit import SCHEMA, Audit, write_whole
+from calm.results.reports.charts import axis_of, number, radar_of
+from calm.results.reports.extras import mitigations_of, self_preference_of
+from calm.results.reports.heading import (
     about_of,
     first_facts,
     judge_facts,
@@ -31,10 +31,10 @@ from calm.reports.heading import (
     run_figures,
     since_baseline,
 )
-from calm.reports.probes import CASES, TURNS, WHOLE, Probe, probes_of, with_texts
-from calm.reports.rows import ORDER, WORDS, anchors, biases_of, row_of, untested_of
-from calm.reports.texts import Messages, cut
-from calm.wording import headline
+from calm.results.reports.probes import CASES, TURNS, WHOLE, Probe, probes_of, with_texts
+from calm.results.reports.rows import ORDER, WORDS, anchors, biases_of, row_of, untested_of
+from calm.results.reports.texts import Messages, cut
+from calm.results.wording import headline
 
 LARGEST = 1_490_000
 """Bytes that a report has at most: cases beyond keep their verdicts alone."""
@@ -140,7 +140,7 @@ def _digest(text: str) -> str:
 def environment() -> Environment:
     """Return the templates of all pages: escaped, and with what cannot be seen made visible."""
     pages = Environment(
-        loader=PackageLoader("calm.reports"),
+        loader=PackageLoader("calm.results.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown_value,

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from calm.audit import Audit, Finding, write_whole
-from calm.claims import Outcome
-from calm.reports.html import visible
-from calm.reports.sarif import CUT_SHORT
-from calm.wording import headline, line, value
+from calm.core.claims import Outcome
+from calm.results.audit import Audit, Finding, write_whole
+from calm.results.reports.html import visible
+from calm.results.reports.sarif import CUT_SHORT
+from calm.results.wording import headline, line, value
 
 LONGEST = 1_000
 """Characters shown of one text."""

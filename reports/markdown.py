@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from calm.audit import CONTROLS, Audit, Finding, write_whole
-from calm.claims import Outcome
+from calm.core.claims import Outcome
 from calm.errors import ConfigError
-from calm.reports.charts import finite
-from calm.reports.html import visible
-from calm.wording import bill, claim, control, flip_words, headline, untested, value
+from calm.results.audit import CONTROLS, Audit, Finding, write_whole
+from calm.results.reports.charts import finite
+from calm.results.reports.html import visible
+from calm.results.wording import bill, claim, control, flip_words, headline, untested, value
 
 SUMMARY = 1_048_576
 """Bytes that GitHub takes of a step's summary."""

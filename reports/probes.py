@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from shlex import quote
 
-from calm.audit import BASELINE, CONTROLS, Audit, Finding, JudgeRecord
-from calm.claims import Outcome
+from calm.core.claims import Outcome
+from calm.core.texts import CaseTexts
+from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.records import scale_of
-from calm.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
-from calm.reports.heading import asks_in_words
-from calm.reports.rows import Row, anchors, biases_of
-from calm.reports.telling import Telling, span_of, telling
-from calm.reports.texts import Messages, Room, Shown, bytes_of, shown_texts, size_bytes
-from calm.texts import CaseTexts
-from calm.verdict import Scale
+from calm.results.audit import BASELINE, CONTROLS, Audit, Finding, JudgeRecord
+from calm.results.records import scale_of
+from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
+from calm.results.reports.heading import asks_in_words
+from calm.results.reports.rows import Row, anchors, biases_of
+from calm.results.reports.telling import Telling, span_of, telling
+from calm.results.reports.texts import Messages, Room, Shown, bytes_of, shown_texts, size_bytes
 
 CASES, FEW = 20, 3
 """Cases shown for each probe, the most telling first; and for one that decides nothing, as a single variant."""

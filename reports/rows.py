@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calm.audit import VARIANT, Audit, Finding
-from calm.claims import Outcome, decimals
-from calm.reports.charts import Axis, Plot, plot_of
-from calm.reports.texts import Text, cut
-from calm.wording import claim, control, untested, value
+from calm.core.claims import Outcome, decimals
+from calm.results.audit import VARIANT, Audit, Finding
+from calm.results.reports.charts import Axis, Plot, plot_of
+from calm.results.reports.texts import Text, cut
+from calm.results.wording import claim, control, untested, value
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -90,7 +90,7 @@ def measured(one: Finding) -> str:
     """
     Return value and interval, each clipped to what is possible; nothing where nothing was measured.
 
-    The numbers are those of `calm.wording.value`, with the signs that people write.
+    The numbers are those of `calm.results.wording.value`, with the signs that people write.
     """
     unknown = one.value is None or one.low is None or one.high is None
     return "" if unknown else _signed(value(one))

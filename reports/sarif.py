@@ -16,11 +16,11 @@ from math import isfinite
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from calm.audit import BASELINE, Audit, Finding, write_whole
-from calm.claims import Outcome
-from calm.reports.html import visible
-from calm.wire import Json
-from calm.wording import claim, control, headline, line
+from calm.core.claims import Outcome
+from calm.models.wire import Json
+from calm.results.audit import BASELINE, Audit, Finding, write_whole
+from calm.results.reports.html import visible
+from calm.results.wording import claim, control, headline, line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Mapping[Outcome, str] = {Outcome.FAIL: "error", Outcome.INCOMPLETE: "error", Outcome.UNDECIDED: "warning"}

@@ -17,10 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from calm.audit import Audit, Finding, TrialRecord, write_whole
+from calm.core.verdict import Code
 from calm.errors import ConfigError
-from calm.reports.html import visible
-from calm.verdict import Code
+from calm.results.audit import Audit, Finding, TrialRecord, write_whole
+from calm.results.reports.html import visible
 
 COLUMNS = {
     "keys": "string",

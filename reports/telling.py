@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from calm.audit import Finding, TrialRecord
-from calm.reports.texts import Shown
-from calm.texts import CaseTexts
-from calm.verdict import Code
+from calm.core.texts import CaseTexts
+from calm.core.verdict import Code
+from calm.results.audit import Finding, TrialRecord
+from calm.results.reports.texts import Shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from html import escape
 from itertools import zip_longest
 from typing import TypeAlias
 
-from calm.reports.diff import Comparison, compare
-from calm.texts import CaseTexts, Exchange
+from calm.core.texts import CaseTexts, Exchange
+from calm.results.reports.diff import Comparison, compare
 
 PAIRS = 3
 """Pairs of prompts shown for each case."""

@@ -9,7 +9,7 @@ more that hold code, copy this file and write `.proves` for `.allows`.
 import pytest
 
 from calm import gain, mean_shift, net_robustness, rotate
-from calm.datasets import code_cases
+from calm.cases import code_cases
 from calm.perturbations.code_style import (
     add_dead_code,
     lengthen_names,

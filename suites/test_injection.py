@@ -3,7 +3,7 @@
 import pytest
 
 from calm import gain, mean_shift, net_robustness, rotate, unreadable_gain
-from calm.datasets import code_cases
+from calm.cases import code_cases
 from calm.perturbations import injection, injection_control, injection_smuggling
 
 ATTACKS = rotate(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, net_robustness, perturbation
-from calm.edits import Edit
+from calm.core.edits import Edit
 
 
 def remark(name: str, text: str) -> Edit:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from calm.commands import DONE, REFUSED
 from calm.errors import ConfigError
-from calm.wording import printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.writerfile import Writer
+    from calm.studies.writing.writerfile import Writer
 
 CACHE = ".calm/cache.sqlite"
 
@@ -78,11 +78,12 @@ def refuse_folders(options: argparse.Namespace, *names: str) -> None:
 
 
 def _answer(options: argparse.Namespace) -> int:
-    from calm import answering, datasets
-    from calm.caps import Caps
+    from calm import cases as datasets
     from calm.commands.rewrite import _bill
-    from calm.engine import Engine
-    from calm.store import Mode, Store
+    from calm.engine.caps import Caps
+    from calm.engine.engine import Engine
+    from calm.engine.store import Mode, Store
+    from calm.studies.writing import answering
 
     refuse_impossible(options)
     refuse_folders(options, "out")
@@ -115,7 +116,7 @@ def _writers(names: str) -> list[Writer]:
     Raises:
         ConfigError: the faults of all files.
     """
-    from calm.writerfile import read_author
+    from calm.studies.writing.writerfile import read_author
 
     found: list[Writer] = []
     problems: list[str] = []

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from calm.commands import DONE, JUDGES, REFUSED
 from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
 from calm.errors import ConfigError
-from calm.wording import printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calm.attacking import Attack, Group, Search
-    from calm.case import Case
-    from calm.experiment import Design
-    from calm.wire import Judge
-    from calm.writerfile import Writer
+    from calm.core.case import Case
+    from calm.experiment.run import Design
+    from calm.models.wire import Judge
+    from calm.studies.attack import Attack, Group, Search
+    from calm.studies.writing.writerfile import Writer
 
 METHODS = ("stack", "best-of", "hill-climb", "transfer")
 WRITING = ("best-of", "hill-climb")
@@ -53,15 +53,15 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _attack(options: argparse.Namespace) -> int:
-    from calm import attacking
-    from calm.audit import write_whole
-    from calm.caps import Caps
+    from calm.cases.writing import line
     from calm.commands.rewrite import _bill
-    from calm.config import cases_from, judge_from
-    from calm.datasets.writing import line
-    from calm.engine import Engine
-    from calm.experiment import Setup, unserved
-    from calm.store import Mode, Store
+    from calm.engine.caps import Caps
+    from calm.engine.engine import Engine
+    from calm.engine.store import Mode, Store
+    from calm.experiment.run import Setup, unserved
+    from calm.gate.from_spec import cases_from, judge_from
+    from calm.results.audit import write_whole
+    from calm.studies import attack as attacking
 
     design = _checked(options)
     judge = judge_from(options.judge)
@@ -138,13 +138,13 @@ def _checked(options: argparse.Namespace) -> Design:
 
 
 def _writer(options: argparse.Namespace) -> Writer | None:
-    from calm.writerfile import read_author
+    from calm.studies.writing.writerfile import read_author
 
     return read_author(Path(options.writer), os.environ) if options.writer else None
 
 
 def _groups(options: argparse.Namespace, judge: Judge) -> list[Group]:
-    from calm.attacking import groups_for
+    from calm.studies.attack import groups_for
 
     if options.method != "stack":
         return []
@@ -153,7 +153,7 @@ def _groups(options: argparse.Namespace, judge: Judge) -> list[Group]:
 
 
 def _search(options: argparse.Namespace, groups: Sequence[Group], writer: Writer | None) -> Search:
-    from calm import attacking
+    from calm.studies import attack as attacking
 
     if writer is not None:
         by_writer = attacking.best_of(writer, options.n) if options.method == "best-of" else None
@@ -165,11 +165,11 @@ def _plan(
     options: argparse.Namespace, judge: Judge, cases: Sequence[Case], design: Design, groups: Sequence[Group]
 ) -> str:
     """Return the calls of an attack: where no text wins, and where each search takes the most that it can."""
-    from calm.attacking import steps
-    from calm.datasets import sample
-    from calm.experiment import Design as Asks
-    from calm.measures import readable_rate
-    from calm.planning import FIRST_CALL, Figure, Recorded, Settings, dollars, plan_of, survey
+    from calm.cases import sample
+    from calm.core.measures import readable_rate
+    from calm.experiment.run import Design as Asks
+    from calm.gate.planning import FIRST_CALL, Figure, Recorded, Settings, dollars, plan_of, survey
+    from calm.studies.attack import steps
 
     one = Recorded("attack", judge, tuple(cases), False, None, None, (), (readable_rate,))
     found = survey([one], judge, cases, Settings(options.sample, options.seed, Asks(1, 0)))

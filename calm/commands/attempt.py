@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from calm.case import Case
-from calm.catalogue import find_edit
 from calm.commands import DONE, JUDGES, REFUSED
+from calm.core.case import Case
+from calm.core.verdict import code
 from calm.errors import ConfigError, nearest
-from calm.verdict import code
-from calm.wording import printable
+from calm.gate.catalogue import find_edit
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.engine import Engine
-    from calm.wire import Judge
+    from calm.engine.engine import Engine
+    from calm.models.wire import Judge
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,10 +32,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _try(options: argparse.Namespace) -> int:
-    from calm.config import cases_from, judge_from
-    from calm.engine import Engine
-    from calm.experiment import Setup, pair_up
-    from calm.store import Mode, Store
+    from calm.engine.engine import Engine
+    from calm.engine.store import Mode, Store
+    from calm.experiment.run import Setup, pair_up
+    from calm.gate.from_spec import cases_from, judge_from
 
     judge = judge_from(options.judge)
     if options.server:
@@ -63,8 +63,8 @@ def _inspect(judge: Judge) -> int:
     """Print what the servers of a judge keep to; 1 if one does not do what the judge needs."""
     import asyncio
 
-    from calm.conformance import State, inspect
-    from calm.providers import GREETING, Server
+    from calm.models.conformance import State, inspect
+    from calm.models.providers import GREETING, Server
 
     servers = [e for e in judge.endpoints if isinstance(e, Server)]
     if not servers:

@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from calm.catalogue import importable
 from calm.commands import CONFIGURATION, DONE, JUDGES, REFUSED
+from calm.gate.catalogue import importable
 
 DEMO = "planted:verbosity=0.35,authority=0.5,noise=0.03,seed=7"
 

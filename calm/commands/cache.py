@@ -13,7 +13,7 @@ from time import time
 
 from calm.commands import DONE
 from calm.errors import ConfigError
-from calm.wording import printable
+from calm.results.wording import printable
 
 DEFAULT = ".calm/cache.sqlite"
 DAY_S = 86_400
@@ -105,7 +105,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         ConfigError: it is not there, is none of ours, or is damaged; it is left as it was.
     """
-    from calm.store import opened
+    from calm.engine.store import opened
 
     db = opened(path)
     try:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import DONE, REFUSED
+from calm.core.verdict import Task
 from calm.errors import ConfigError
-from calm.verdict import Task
-from calm.wording import printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.case import Case
+    from calm.core.case import Case
 
 TASKS: tuple[Task, ...] = get_args(Task)
 FORMATS = ("calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet")
@@ -77,7 +77,7 @@ def _register_generate(verbs: argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _import(options: argparse.Namespace) -> int:
-    from calm.datasets.foreign import columns_from, import_cases
+    from calm.cases.foreign import columns_from, import_cases
 
     source, out = Path(options.file), Path(options.out)
     columns = columns_from(options.map, options.value, options.better)
@@ -94,7 +94,7 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from calm.datasets.generation import KINDS, generate
+    from calm.cases.generation import KINDS, generate
 
     out = Path(options.out)
     cases = generate(options.task, options.count, options.seed, kinds=options.kind or KINDS)
@@ -123,14 +123,14 @@ def _taken(out: Path, force: bool, source: Path | None = None) -> bool:
 
 
 def _write(out: Path, cases: Iterable[Case]) -> None:
-    from calm.audit import write_whole
-    from calm.datasets.writing import line
+    from calm.cases.writing import line
+    from calm.results.audit import write_whole
 
     write_whole(out, (line(case) for case in cases))
 
 
 def _check(options: argparse.Namespace) -> int:
-    from calm.datasets import read_cases
+    from calm.cases import read_cases
 
     cases = _differing([case for file in options.files for case in read_cases(file, task=options.task)])
     _say(f"{len(cases)} cases in {len(options.files)} file{'s' if len(options.files) > 1 else ''}")
@@ -178,7 +178,7 @@ def _named(ids: Sequence[str]) -> str:
 
 def _rulers(cases: Sequence[Case]) -> Iterator[str]:
     """Print what each ruler knows of the gold, and warn of those that know much."""
-    from calm.datasets.rulers import read_rulers, warnings
+    from calm.cases.rulers import read_rulers, warnings
 
     readings = read_rulers(cases)
     if not readings:
@@ -193,7 +193,7 @@ def _rulers(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _variants(cases: Sequence[Case]) -> Iterator[str]:
-    from calm.validation import check_variants, refusals_table
+    from calm.core.validation import check_variants, refusals_table
 
     rows = check_variants(cases)
     if not rows:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from calm.commands import DONE, JUDGES, REFUSED
 from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
 from calm.errors import ConfigError
-from calm.wording import printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.case import Case
+    from calm.core.case import Case
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,13 +37,14 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _cross_check(options: argparse.Namespace) -> int:
-    from calm import coherence, datasets
-    from calm.audit import write_whole
-    from calm.caps import Caps
+    from calm import cases as datasets
     from calm.commands.rewrite import _bill
-    from calm.config import judge_from
-    from calm.engine import Engine
-    from calm.store import Mode, Store
+    from calm.engine.caps import Caps
+    from calm.engine.engine import Engine
+    from calm.engine.store import Mode, Store
+    from calm.gate.from_spec import judge_from
+    from calm.results.audit import write_whole
+    from calm.studies import coherence
 
     refuse_impossible(options)
     refuse_folders(options, "out")
@@ -89,7 +90,7 @@ def _cases(files: list[str]) -> list[Case]:
     Raises:
         ConfigError: a file with faults, or an id that is there twice.
     """
-    from calm import datasets
+    from calm import cases as datasets
 
     found: dict[str, Case] = {}
     for file in files:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from calm.commands import DONE, JUDGES, REFUSED
 from calm.commands.plan import planned
 from calm.errors import ConfigError
-from calm.wording import printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calm.case import Case
-    from calm.mitigating.study import Cell, Study, Tried
+    from calm.core.case import Case
+    from calm.models.wire import Judge
     from calm.pytest_plugin.planner import Planner
-    from calm.wire import Judge
+    from calm.studies.mitigate.study import Cell, Study, Tried
 
 _COMMA = re.compile(r",(?![a-z-]+=)")
 """A comma between sets, and none between the settings of a planted judge."""
@@ -81,9 +81,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _mitigate(options: argparse.Namespace) -> int:
-    from calm.config import cases_from, judge_from
-    from calm.mitigating.study import cheapest, tried
-    from calm.mitigating.telling import render
+    from calm.gate.from_spec import cases_from, judge_from
+    from calm.studies.mitigate.study import cheapest, tried
+    from calm.studies.mitigate.telling import render
 
     keyless = options.cache == "replay"
     judge = judge_from(options.judge, keyless=keyless)
@@ -147,7 +147,7 @@ class _Reader:
         self._known: dict[str, Judge] = {}
 
     def __call__(self, spec: str) -> Judge:
-        from calm.config import judge_from
+        from calm.gate.from_spec import judge_from
 
         if spec not in self._known:
             path = self._folder / spec
@@ -161,8 +161,8 @@ def _reader(options: argparse.Namespace, *, keyless: bool) -> _Reader:
 
 def _plan(sets: Sequence[Tried], planner: Planner, cases: Sequence[Case]) -> str:
     """Return what each set takes by itself, and all of them together."""
-    from calm.mitigating.plan import plan_all
-    from calm.planning import Assumptions, dollars, duration
+    from calm.gate.planning import Assumptions, dollars, duration
+    from calm.studies.mitigate.plan import plan_all
 
     plan = plan_all(sets, planner.record, cases, planner.settings, Assumptions())
     lines = ["Nothing was asked. Each set by itself, up to:"]
@@ -184,14 +184,14 @@ def _study(
     options: argparse.Namespace,
 ) -> Study:
     """Ask all of it through one engine."""
-    from calm.caps import Caps
-    from calm.engine import Engine
-    from calm.mitigating.differences import differences
-    from calm.mitigating.gate import assess
-    from calm.mitigating.grid import attack_grid, attacks
-    from calm.mitigating.study import Study
-    from calm.store import Mode, Store
-    from calm.verdict import FAMILY
+    from calm.core.verdict import FAMILY
+    from calm.engine.caps import Caps
+    from calm.engine.engine import Engine
+    from calm.engine.store import Mode, Store
+    from calm.studies.mitigate.differences import differences
+    from calm.studies.mitigate.gate import assess
+    from calm.studies.mitigate.grid import attack_grid, attacks
+    from calm.studies.mitigate.study import Study
 
     reader = _reader(options, keyless=options.cache == "replay")
     caps = Caps(calls=options.max_calls, usd=options.max_usd, minutes=options.max_minutes)
@@ -229,12 +229,12 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     """Write the record, the report and the judge.toml; return what is to be said of them."""
     from dataclasses import replace
 
-    from calm import audit
-    from calm.config import judge_from
-    from calm.mitigating.judge_toml import with_mitigations
-    from calm.mitigating.study import cheapest
-    from calm.mitigating.telling import body
-    from calm.reports import html
+    from calm.gate.from_spec import judge_from
+    from calm.results import audit
+    from calm.results.reports import html
+    from calm.studies.mitigate.judge_toml import with_mitigations
+    from calm.studies.mitigate.study import cheapest
+    from calm.studies.mitigate.telling import body
 
     folder: Path = options.out
     found = body(study)

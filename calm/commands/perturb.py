@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, get_args
 
-from calm.case import Case, Framing, digest
 from calm.commands import DONE, REFUSED
-from calm.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.core.case import Case, Framing, digest
+from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import ConfigError, nearest
-from calm.verdict import FAMILIES, FAMILY, Family, Task
-from calm.wording import printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.reports.diff import Piece
-    from calm.templates import Prompt
+    from calm.core.templates import Prompt
+    from calm.results.reports.diff import Piece
 
 WHOLE = 10_000
 """Characters shown around a change: enough to show texts of an ordinary length in full."""
@@ -44,7 +44,7 @@ def _perturb(options: argparse.Namespace) -> int:
         raise ConfigError("calm perturb: expected either the NAME of a perturbation or --list")
     if options.list:
         return _list(options)
-    from calm.catalogue import find_edit
+    from calm.gate.catalogue import find_edit
 
     edit = find_edit(options.name, "judge-model")
     task = _task(options.task, edit.tasks)
@@ -66,7 +66,7 @@ def _task(wanted: str | None, serves: Sequence[Family]) -> Task:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from calm.catalogue import entries
+    from calm.gate.catalogue import entries
 
     found = list(entries())
     biases = sorted({e.edit.bias for e in found})
@@ -97,7 +97,7 @@ def _tasks(tasks: Sequence[Family]) -> str:
 
 
 def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
-    from calm.datasets import bundled, read_cases
+    from calm.cases import bundled, read_cases
 
     cases = [c for file in options.cases for c in read_cases(file, task=task)] if options.cases else bundled(task)
     if options.case is not None:
@@ -158,7 +158,7 @@ def _text(value: object) -> str:
 
 
 def _show_prompt(edit: PromptEdit, task: Task, seed: int) -> int:
-    from calm.prompts import bundled
+    from calm.judges.prompts import bundled
 
     prompt = bundled(task, "brackets")
     case = Case(digest("prompt", task)[:8], "", ())
@@ -194,7 +194,7 @@ def _line(name: str, before: str, after: str) -> None:
 
 
 def _differences(before: str, after: str) -> str:
-    from calm.reports.diff import compare
+    from calm.results.reports.diff import compare
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     signs = {"gone": ("\x1b[31;9m", "\x1b[0m"), "new": ("\x1b[32;1m", "\x1b[0m")}

@@ -13,16 +13,16 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.catalogue import importable
 from calm.commands import DONE, JUDGES, REFUSED
 from calm.errors import ConfigError
-from calm.wording import printable
+from calm.gate.catalogue import importable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.experiment import Design
-    from calm.planning import Assumptions, Budget, Fit
+    from calm.experiment.run import Design
+    from calm.gate.planning import Assumptions, Budget, Fit
+    from calm.models.wire import Judge
     from calm.pytest_plugin.planner import Planner
-    from calm.wire import Judge
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,8 +49,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from calm import planning
-    from calm.config import cases_from, judge_from
+    from calm.gate import planning
+    from calm.gate.from_spec import cases_from, judge_from
 
     assumptions, budget = _assumptions(options), _budget(options)
     judge = judge_from(options.judge)
@@ -80,7 +80,7 @@ def _assumptions(options: argparse.Namespace) -> Assumptions:
     Raises:
         ConfigError: a number that cannot be, with its option.
     """
-    from calm.planning import Assumptions
+    from calm.gate.planning import Assumptions
 
     problems = []
     if options.output_tokens < 1:
@@ -99,7 +99,7 @@ def _budget(options: argparse.Namespace) -> Budget | None:
     Raises:
         ConfigError: an amount that cannot be, none at all, or one without `--fit`.
     """
-    from calm.planning import Budget
+    from calm.gate.planning import Budget
 
     amounts = {"--max-usd": options.max_usd, "--max-minutes": options.max_minutes}
     given = {name: amount for name, amount in amounts.items() if amount is not None}
@@ -158,7 +158,7 @@ def planned(judge: Judge, options: argparse.Namespace) -> Planner:
 
 def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
     """Return the designs to try: the one that is given, else the default and the cheapest that shows noise."""
-    from calm.experiment import Design
+    from calm.experiment.run import Design
 
     chosen = options.repeats or any(option.startswith("--calm-repeats") for option in options.pytest)
     return [given] if chosen else [Design(4, 2), Design(2, 2)]

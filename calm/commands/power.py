@@ -26,7 +26,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _power(options: argparse.Namespace) -> int:
-    from calm.sizing import power_report, question
+    from calm.gate.sizing import power_report, question
 
     asked = question(options.measure, options.limit, options.true, options.noise, options.close_calls)
     print(power_report(asked, probes=options.probes, cases=options.cases, repeats=options.repeats))

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from shutil import get_terminal_size
 
-from calm.audit import Audit
 from calm.commands import DONE, REFUSED
 from calm.errors import ConfigError
+from calm.results.audit import Audit
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,9 +29,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _accept(options: argparse.Namespace) -> int:
-    from calm.audit import read
-    from calm.baseline import write_baseline
-    from calm.wording import printable
+    from calm.results.audit import read
+    from calm.results.baseline import write_baseline
+    from calm.results.wording import printable
 
     try:
         write_baseline(read(Path(options.results)), Path(options.out))
@@ -44,14 +44,14 @@ def _accept(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from calm.compare import compare, render_text
-    from calm.wording import printable
+    from calm.results.compare import compare, render_text
+    from calm.results.wording import printable
 
     old, new = (_record(Path(name)) for name in (options.old, options.new))
     found = compare(old, new)
     print(render_text(found, get_terminal_size().columns, lines=options.lines))
     if options.out:
-        from calm.reports import comparison
+        from calm.results.reports import comparison
 
         comparison.write(found, old, new, Path(options.out))
         print(f"wrote {printable(options.out)}")
@@ -60,8 +60,8 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _record(path: Path) -> Audit:
     """Return an audit from a results file or a baseline."""
-    from calm.audit import read
-    from calm.baseline import SCHEMA, read_baseline
+    from calm.results.audit import read
+    from calm.results.baseline import SCHEMA, read_baseline
 
     with suppress(OSError, UnicodeDecodeError):
         if f'"{SCHEMA}"' in path.read_text("utf-8")[:200]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from calm.audit import Audit
 from calm.commands import CONFIGURATION, DONE, REFUSED
 from calm.errors import ConfigError
+from calm.results.audit import Audit
 
 FORMATS = ("html", "markdown", "sarif", "junit", "csv", "parquet", "json")
 SUFFIXES = {
@@ -50,9 +50,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _report(options: argparse.Namespace) -> int:
-    from calm.audit import read, texts_path
-    from calm.redaction import without_texts
-    from calm.wording import lines, printable
+    from calm.results.audit import read, texts_path
+    from calm.results.redaction import without_texts
+    from calm.results.wording import lines, printable
 
     source = Path(options.results)
     form = options.format or SUFFIXES.get(Path(options.out or "report.html").suffix.lower())
@@ -87,8 +87,8 @@ def _report(options: argparse.Namespace) -> int:
 
 def without(audit: Audit, source: Path) -> str:
     """Return what to say where a record has no texts beside it, though it should have."""
-    from calm.audit import texts_path
-    from calm.redaction import NOTE
+    from calm.results.audit import texts_path
+    from calm.results.redaction import NOTE
 
     beside = texts_path(source)
     if beside.exists() or NOTE in audit.run.notes:
@@ -104,8 +104,8 @@ def noting(audit: Audit, note: str) -> Audit:
 
 
 def _writer(form: str, limit: int | None, *, texts: bool) -> Callable[[Audit, Path], None]:
-    from calm import audit as record
-    from calm.reports import html, junit, markdown, sarif, tables
+    from calm.results import audit as record
+    from calm.results.reports import html, junit, markdown, sarif, tables
 
     def summary(audit: Audit, path: Path) -> None:
         markdown.write(audit, path, limit=markdown.SUMMARY if limit is None else limit)

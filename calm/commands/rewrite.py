@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from calm.commands import DONE, REFUSED
 from calm.errors import ConfigError
-from calm.wording import printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.engine import Engine
+    from calm.engine.engine import Engine
 
 CACHE = ".calm/cache.sqlite"
 
@@ -37,11 +37,12 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _rewrite(options: argparse.Namespace) -> int:
-    from calm import datasets, rewriting
-    from calm.caps import Caps
-    from calm.engine import Engine
-    from calm.store import Mode, Store
-    from calm.writerfile import read_writer
+    from calm import cases as datasets
+    from calm.engine.caps import Caps
+    from calm.engine.engine import Engine
+    from calm.engine.store import Mode, Store
+    from calm.studies.writing import rewriting
+    from calm.studies.writing.writerfile import read_writer
 
     names = _names(options)
     out = Path(options.out)

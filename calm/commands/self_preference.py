@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from calm.commands import DONE, JUDGES, REFUSED
 from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
 from calm.errors import ConfigError, EstimateError, nearest
-from calm.wording import printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from calm.case import Case
-    from calm.crossing import Crossed, Crossing, Tables
+    from calm.core.case import Case
+    from calm.models.wire import Json, Judge
+    from calm.selfpreference.crossing import Crossed, Crossing, Tables
     from calm.selfpreference.report import JudgeRow, SelfPreference
-    from calm.wire import Json, Judge
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,8 +39,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _run(options: argparse.Namespace) -> int:
-    from calm import crossing
-    from calm.config import judge_from
+    from calm.gate.from_spec import judge_from
+    from calm.selfpreference import crossing
 
     refuse_impossible(options)
     refuse_folders(options, "out")
@@ -65,7 +65,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
-    from calm.config import cases_from
+    from calm.gate.from_spec import cases_from
 
     if not options.cases:
         raise ConfigError("--cases: expected a file of answers, which `calm answer` writes, got none")
@@ -90,8 +90,8 @@ def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) ->
 
 
 def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
-    from calm import planning
-    from calm.likelihood import server_of
+    from calm.gate import planning
+    from calm.selfpreference.likelihood import server_of
 
     found = planning.survey_cross(arranged)
     print(printable(planning.render(found, planning.plan_of(found, len(found.cases), found.settings.design)), "\n"))
@@ -104,12 +104,12 @@ def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
 
 
 def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
-    from calm import crossing
-    from calm.caps import Caps
     from calm.commands.rewrite import _bill
-    from calm.engine import Engine
-    from calm.likelihood import curves_of
-    from calm.store import Mode, Store
+    from calm.engine.caps import Caps
+    from calm.engine.engine import Engine
+    from calm.engine.store import Mode, Store
+    from calm.selfpreference import crossing
+    from calm.selfpreference.likelihood import curves_of
 
     store = Store(Path(options.cache_file), Mode.ON)
     engine = Engine(store, caps=Caps(calls=options.max_calls, usd=options.max_usd))
@@ -138,8 +138,8 @@ def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
 
 
 def _tell(tables: Tables, figures: SelfPreference, crossed: Crossed | None, options: argparse.Namespace) -> int:
-    from calm import crossing
-    from calm.audit import write_whole
+    from calm.results.audit import write_whole
+    from calm.selfpreference import crossing
 
     body = crossing.record(figures, tables, crossed, options.seed)
     print(printable(summary(figures, body), "\n"))

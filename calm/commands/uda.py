@@ -15,9 +15,9 @@ from calm.commands import DONE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from calm.uda.comparisons import Comparisons
-    from calm.uda.elo import Floats
-    from calm.uda.training import Progress, Settings, State
+    from calm.studies.uda.comparisons import Comparisons
+    from calm.studies.uda.elo import Floats
+    from calm.studies.uda.training import Progress, Settings, State
 
 EMBEDDERS = "hashed[:DIMS], sentence-transformers:MODEL, openai:MODEL"
 
@@ -101,11 +101,11 @@ def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from calm.uda.checkpoint import Model, save_model
-    from calm.uda.comparisons import read, read_gold, split
-    from calm.uda.elo import Elo
-    from calm.uda.embeddings import embedder
-    from calm.uda.training import Settings, apply
+    from calm.studies.uda.checkpoint import Model, save_model
+    from calm.studies.uda.comparisons import read, read_gold, split
+    from calm.studies.uda.elo import Elo
+    from calm.studies.uda.embeddings import embedder
+    from calm.studies.uda.training import Settings, apply
 
     _refuse_outputs(options, "out", "report", "checkpoint")
     settings = Settings(
@@ -144,10 +144,10 @@ def _train(options: argparse.Namespace) -> int:
 
 def _apply(options: argparse.Namespace) -> int:
     from calm.errors import ConfigError
-    from calm.uda.checkpoint import load_model
-    from calm.uda.comparisons import read, read_gold
-    from calm.uda.embeddings import embedder
-    from calm.uda.training import apply
+    from calm.studies.uda.checkpoint import load_model
+    from calm.studies.uda.comparisons import read, read_gold
+    from calm.studies.uda.embeddings import embedder
+    from calm.studies.uda.training import apply
 
     _refuse_outputs(options, "report")
     model = load_model(options.model)
@@ -166,8 +166,8 @@ def _apply(options: argparse.Namespace) -> int:
 
 def _trained(data: Comparisons, settings: Settings, options: argparse.Namespace) -> State:
     from calm.errors import ConfigError
-    from calm.uda.checkpoint import load_state, save_state
-    from calm.uda.training import train
+    from calm.studies.uda.checkpoint import load_state, save_state
+    from calm.studies.uda.training import train
 
     path: Path | None = options.checkpoint
     if options.every < 1:
@@ -204,8 +204,8 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
     """
     import numpy as np
 
-    from calm.uda.consensus import correlation, squared_error
-    from calm.uda.training import apply, train
+    from calm.studies.uda.consensus import correlation, squared_error
+    from calm.studies.uda.training import apply, train
 
     found: dict[str, object] = {}
     known = [m for m, name in enumerate(data.models) if gold and name in gold]
@@ -230,14 +230,14 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
 
 
 def _reported(data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None) -> dict[str, object]:
-    from calm.uda.report import report
+    from calm.studies.uda.report import report
 
     return report(before, after, data.judges, data.models, gold=gold, rng=Random(0))
 
 
 def _tell(made: Mapping[str, object], path: Path | None) -> None:
-    from calm.uda.report import table
-    from calm.wording import printable
+    from calm.results.wording import printable
+    from calm.studies.uda.report import table
 
     print(printable(table(made), keep="\n"))
     left_out = made.get("leave_one_judge_out")
@@ -247,7 +247,7 @@ def _tell(made: Mapping[str, object], path: Path | None) -> None:
             was, now = (sides[side]["correlation_with_others"] for side in ("before", "after"))
             print(printable(f"  {name}: {_number(was)} {_number(now)}"))
     if path is not None:
-        from calm.uda.checkpoint import write_whole
+        from calm.studies.uda.checkpoint import write_whole
 
         write_whole(path, (json.dumps(made, indent=1, allow_nan=False) + "\n").encode("utf-8", "backslashreplace"))
         print(f"\nreport: {path}")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from calm.case import Case
-from calm.templates import Prompt
-from calm.verdict import Scale, Task, Verdict
-from calm.wire import Endpoint, Json, Judge, Rewordable, Send
+from calm.core.case import Case
+from calm.core.templates import Prompt
+from calm.core.verdict import Scale, Task, Verdict
+from calm.models.wire import Endpoint, Json, Judge, Rewordable, Send
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,10 +17,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from calm.case import Answer, Case
+from calm.core.case import Answer, Case
+from calm.core.verdict import FAMILY, Criteria, Preferred, Ranking, Scale, Score, Task, Tie, Unreadable, Verdict
 from calm.errors import ConfigError, nearest
-from calm.verdict import FAMILY, Criteria, Preferred, Ranking, Scale, Score, Task, Tie, Unreadable, Verdict
-from calm.wire import Endpoint, Json, Send
+from calm.models.wire import Endpoint, Json, Send
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF

@@ -21,11 +21,9 @@ from math import fsum, isfinite
 from statistics import median
 from typing import Final, Literal, TypeAlias, get_args
 
-from calm.case import Case, digest
-from calm.errors import ConfigError
-from calm.judges.prompted import together
-from calm.templates import Prompt
-from calm.verdict import (
+from calm.core.case import Case, digest
+from calm.core.templates import Prompt
+from calm.core.verdict import (
     FAMILY,
     Criteria,
     NoReply,
@@ -41,7 +39,9 @@ from calm.verdict import (
     code,
     readable,
 )
-from calm.wire import Endpoint, Json, Judge, Rewordable, Send
+from calm.errors import ConfigError
+from calm.judges.prompted import together
+from calm.models.wire import Endpoint, Json, Judge, Rewordable, Send
 
 Rule: TypeAlias = Literal["majority", "mean", "weighted"]
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)

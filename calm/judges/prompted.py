@@ -9,13 +9,13 @@ from functools import cached_property
 from itertools import islice
 from typing import TypeVar
 
-from calm import prompts, reading
-from calm.case import Case, Criterion, digest
+from calm.core.case import Case, Criterion, digest
+from calm.core.templates import Message, Messages, Prompt
+from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Verdict
 from calm.errors import JudgeError
-from calm.providers import Server
-from calm.templates import Message, Messages, Prompt
-from calm.verdict import Criteria, Refused, Scale, Score, Task, Verdict
-from calm.wire import Endpoint, Json, Reply, Request, Send
+from calm.judges import prompts, reading
+from calm.models.providers import Server
+from calm.models.wire import Endpoint, Json, Reply, Request, Send
 
 T = TypeVar("T")
 

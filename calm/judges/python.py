@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import ClassVar, Literal, TypeAlias, cast
 
-from calm.case import TIE, Case
-from calm.errors import CalmError, ConfigError, JudgeError, nearest
-from calm.verdict import (
+from calm.core.case import TIE, Case
+from calm.core.verdict import (
     FAMILY,
     Criteria,
     Family,
@@ -30,7 +29,8 @@ from calm.verdict import (
     Unreadable,
     Verdict,
 )
-from calm.wire import Endpoint, Json, Reply, Request, Send
+from calm.errors import CalmError, ConfigError, JudgeError, nearest
+from calm.models.wire import Endpoint, Json, Reply, Request, Send
 
 READABLE = (
     "question",

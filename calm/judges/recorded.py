@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from calm.case import Case, Framing
-from calm.datasets.recorded import (
+from calm.core.case import Case, Framing
+from calm.core.verdict import Criteria, Scale, Score, Task, Unreadable, Verdict
+from calm.errors import ConfigError, JudgeError, nearest
+from calm.models.wire import Endpoint, Json, Send
+from calm.selfpreference.recorded import (
     MISSING,
     SETS,
     Recording,
@@ -24,9 +27,6 @@ from calm.datasets.recorded import (
     score_table,
     sheet,
 )
-from calm.errors import ConfigError, JudgeError, nearest
-from calm.verdict import Criteria, Scale, Score, Task, Unreadable, Verdict
-from calm.wire import Endpoint, Json, Send
 
 if TYPE_CHECKING:
     from calm.selfpreference.framing_scores import ScoreTable

@@ -55,10 +55,10 @@ from calm.pytest_plugin.session import (
 from calm.pytest_plugin.trace import MARKER, Tracer, probed, trace
 
 if TYPE_CHECKING:
-    from calm.audit import Finding
-    from calm.case import Case
-    from calm.probe import Probe
-    from calm.wire import Judge
+    from calm.core.case import Case
+    from calm.gate.probe import Probe
+    from calm.models.wire import Judge
+    from calm.results.audit import Finding
 
 
 EXTRA = "calm_every_variant"
@@ -200,7 +200,7 @@ def cases(pytestconfig: pytest.Config, judge: Judge) -> Sequence[Case]:
 @pytest.fixture
 def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[Probe]:
     """Ask the judge about edited cases: `assert probe(edit).proves(net_robustness >= 0.95)`."""
-    from calm.probe import Node, Probe
+    from calm.gate.probe import Node, Probe
 
     config, item = request.config, request.node
     if any(cases is own for own in config.stash.get(CASES, {}).values()):
@@ -252,8 +252,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         veil_findings(made)
     from dataclasses import replace
 
-    from calm.claims import Outcome
-    from calm.wording import value
+    from calm.core.claims import Outcome
+    from calm.results.wording import value
 
     reason = getattr(report, "wasxfail", None)
     findings: list[Finding] = made.findings

@@ -17,8 +17,8 @@ from calm.pytest_plugin.options import OUTPUTS, design_of, flag, option, seed_of
 from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
 
 if TYPE_CHECKING:
-    from calm.audit import Audit, Finding
-    from calm.texts import CaseTexts
+    from calm.core.texts import CaseTexts
+    from calm.results.audit import Audit, Finding
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
 POOLED = "baseline/worsening"
@@ -41,7 +41,7 @@ class Record:
 
     def to_json(self) -> str:
         """Return it as ASCII: xdist cannot carry every text."""
-        from calm.audit import finding_to_json, texts_to_json
+        from calm.results.audit import finding_to_json, texts_to_json
 
         body = {name: getattr(self, name) for name in ("node", "subject", "seconds", "asks", "extras")}
         body["findings"] = [finding_to_json(one) for one in self.findings]
@@ -51,7 +51,7 @@ class Record:
     @classmethod
     def from_json(cls, text: str) -> Record:
         """Return what `to_json` wrote."""
-        from calm.audit import finding_from_json, texts_from_json
+        from calm.results.audit import finding_from_json, texts_from_json
 
         body = json.loads(text)
         findings = [finding_from_json(one) for one in body.pop("findings")]
@@ -154,7 +154,7 @@ class Collector:
     def audit(self) -> Audit:
         """Return the record of the run."""
         from calm import __version__
-        from calm.audit import Audit, JudgeRecord, Run
+        from calm.results.audit import Audit, JudgeRecord, Run
 
         figures = [f for f in (figures_of(self.config), *self.workers) if f]
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
@@ -166,7 +166,7 @@ class Collector:
 
         calls = total("calls", ("made", "cached", "failed", "retried"))
         if shared := [f["keys"] for f in figures if f["keys"]]:
-            from calm.engine import saved
+            from calm.engine.engine import saved
 
             calls["cached"] = saved(shared)  # what one worker made is found by the others
         noted = [note for figure in figures for note in figure["notes"]]
@@ -195,7 +195,7 @@ class Collector:
         )
         audit = self._held_against(baseline_of(self.config), audit)
         if option(self.config, "texts") == "none":
-            from calm.redaction import without_texts
+            from calm.results.redaction import without_texts
 
             return without_texts(audit)
         return audit
@@ -212,8 +212,8 @@ class Collector:
         """Return the record with what got worse since the baseline, if there is one."""
         if baseline is None:
             return audit
-        from calm.baseline import MARGIN, against, recalled
         from calm.errors import ConfigError
+        from calm.results.baseline import MARGIN, against, recalled
 
         gate = gate_of(self.config)
         pooled = gate.limit_for(POOLED)
@@ -269,8 +269,8 @@ class Collector:
         """Say how many biases were tested, what is not green and why, and what it cost."""
         if not self.subjects:
             return
-        from calm.claims import Outcome
-        from calm.wording import bill, headline, line, lines
+        from calm.core.claims import Outcome
+        from calm.results.wording import bill, headline, line, lines
 
         audit = self.decided or self.audit()
         out = terminalreporter
@@ -299,25 +299,25 @@ class Collector:
 
 
 def _write_results(audit: Audit, path: Path, config: pytest.Config) -> None:
-    from calm.audit import write
+    from calm.results.audit import write
 
     write(audit, path, texts=option(config, "texts") == "full")
 
 
 def _write_report(audit: Audit, path: Path, config: pytest.Config) -> None:
-    from calm.reports import html
+    from calm.results.reports import html
 
     html.write(audit, path)
 
 
 def _write_summary(audit: Audit, path: Path, config: pytest.Config) -> None:
-    from calm.reports import markdown
+    from calm.results.reports import markdown
 
     markdown.write(audit, path)
 
 
 def _write_sarif(audit: Audit, path: Path, config: pytest.Config) -> None:
-    from calm.reports import sarif
+    from calm.results.reports import sarif
 
     sarif.write(audit, path, root=config.rootpath)
 

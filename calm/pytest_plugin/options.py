@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from calm.caps import Caps
-    from calm.experiment import Design
-    from calm.stopping import Stopping
+    from calm.engine.caps import Caps
+    from calm.experiment.run import Design
+    from calm.experiment.stopping import Stopping
 
 MOST_ASKS = 100
 """More asks than this of one case and arm are a slip of the keyboard."""
@@ -211,7 +211,7 @@ def design_in(text: object, where: str) -> Design:
         ConfigError: it means none; `where` says where it stands.
     """
     from calm.errors import ConfigError
-    from calm.experiment import Design
+    from calm.experiment.run import Design
 
     clean, plus, perturbed = str(text).partition("+")
     numbers = [int(n) for n in (clean, perturbed) if n.isascii() and n.isdigit()]
@@ -223,7 +223,7 @@ def design_in(text: object, where: str) -> Design:
 
 def caps_of(config: pytest.Config) -> Caps:
     """Return the hard caps of the run."""
-    from calm.caps import Caps
+    from calm.engine.caps import Caps
 
     return Caps(
         calls=_whole(config, "max-calls", 1),
@@ -255,7 +255,7 @@ def days_of(config: pytest.Config) -> float | None:
 
 def stopping_of(config: pytest.Config) -> Stopping:
     """Return the rule by which claims are decided."""
-    from calm.stopping import Stopping
+    from calm.experiment.stopping import Stopping
 
     if flag(config, "anytime"):
         return Stopping.ANYTIME

@@ -15,9 +15,9 @@ from calm.pytest_plugin.session import JUDGE, check_options, judge_of, refuse_ot
 from calm.pytest_plugin.trace import Tracer, probed, trace
 
 if TYPE_CHECKING:
-    from calm.case import Case
-    from calm.planning import Recorded, Settings, Survey
-    from calm.wire import Judge
+    from calm.core.case import Case
+    from calm.gate.planning import Recorded, Settings, Survey
+    from calm.models.wire import Judge
 
 
 class Planner:
@@ -28,7 +28,7 @@ class Planner:
     """
 
     def __init__(self, judge: Judge | None = None) -> None:
-        from calm.planning import Settings
+        from calm.gate.planning import Settings
 
         self._judge = judge
         self.record: list[Recorded] = []
@@ -50,7 +50,7 @@ class Planner:
 
     def take_over(self, config: pytest.Config) -> None:
         """Let no judge be asked in this run."""
-        from calm.planning import Unasked
+        from calm.gate.planning import Unasked
 
         config.stash[JUDGE] = Unasked(self._judge or judge_of(config))
 
@@ -58,7 +58,7 @@ class Planner:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Trace the tests in place of running them."""
         from calm.errors import CalmError
-        from calm.planning import Settings
+        from calm.gate.planning import Settings
 
         config = session.config
         try:
@@ -87,7 +87,7 @@ class Planner:
         Raises:
             CalmError: a probe that would end in an error in the run, too.
         """
-        from calm import planning
+        from calm.gate import planning
 
         found = planning.survey(self.record, judge, self.cases or (), self.settings)
         return replace(found, skipped=(*found.skipped, *_grouped(self.skipped)), floors=tuple(self.floors))
@@ -109,9 +109,9 @@ class Shown(Planner):
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print the plan."""
-        from calm import planning
         from calm.errors import CalmError
-        from calm.wording import printable
+        from calm.gate import planning
+        from calm.results.wording import printable
 
         if not self.record:
             terminalreporter.write_line("calm: nothing to plan: no test that was selected uses `probe`")
@@ -137,7 +137,7 @@ class _Planned:
     @pytest.fixture
     def probe(self, request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> object:
         """Record what a test asks, and ask nothing."""
-        from calm.planning import Recorder
+        from calm.gate.planning import Recorder
 
         refuse_other_than_a_judge(judge)
         self._planner.cases = cases if self._planner.cases is None else self._planner.cases

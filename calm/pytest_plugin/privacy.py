@@ -9,7 +9,7 @@ import pytest
 from calm.pytest_plugin.options import option
 
 if TYPE_CHECKING:
-    from calm.probe import Probe
+    from calm.gate.probe import Probe
 
 
 def private(config: pytest.Config) -> bool:
@@ -19,7 +19,7 @@ def private(config: pytest.Config) -> bool:
 
 def veil_findings(made: Probe) -> None:
     """Let the findings of a probe, and so what an assertion shows of them, quote nobody."""
-    from calm.redaction import finding_without_texts
+    from calm.results.redaction import finding_without_texts
 
     made.findings = [finding_without_texts(f) for f in made.findings]
     for proof in made.proofs:

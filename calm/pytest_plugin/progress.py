@@ -13,8 +13,8 @@ import pytest
 from calm.pytest_plugin.options import is_worker
 
 if TYPE_CHECKING:
-    from calm.engine import Engine
-    from calm.lookahead import Ahead
+    from calm.engine.engine import Engine
+    from calm.experiment.lookahead import Ahead
 
 WINDOW_S = 10.0
 """The rate of calls is that of so many seconds."""

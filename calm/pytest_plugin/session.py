@@ -36,16 +36,16 @@ from calm.pytest_plugin.options import (
 from calm.pytest_plugin.trace import MARKER
 
 if TYPE_CHECKING:
-    from calm.audit import Audit
-    from calm.case import Case
-    from calm.crossing import Member, Wanted
-    from calm.engine import Engine
-    from calm.experiment import Design, Drawn, Setup
-    from calm.gatefile import Gate
-    from calm.lookahead import Ahead
-    from calm.probe import Probe  # noqa: F401 - named in a stash key below
+    from calm.core.case import Case
+    from calm.engine.engine import Engine
+    from calm.experiment.lookahead import Ahead
+    from calm.experiment.run import Design, Drawn, Setup
+    from calm.gate.probe import Probe  # noqa: F401 - named in a stash key below
+    from calm.models.wire import Judge
     from calm.pytest_plugin.collector import Record
-    from calm.wire import Judge
+    from calm.results.audit import Audit
+    from calm.results.gatefile import Gate
+    from calm.selfpreference.crossing import Member, Wanted
 
 
 @dataclass
@@ -86,8 +86,8 @@ def check_options(config: pytest.Config) -> None:
     Raises:
         ConfigError: naming the option, what it takes and what it got.
     """
+    from calm.engine.store import Mode
     from calm.errors import ConfigError
-    from calm.store import Mode
 
     problems: list[str] = []
     readers = (design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of)
@@ -117,7 +117,7 @@ def check_options(config: pytest.Config) -> None:
 
 def gate_of(config: pytest.Config) -> Gate:
     """Return what gate.toml says, read once."""
-    from calm.gatefile import Gate, read_gate
+    from calm.results.gatefile import Gate, read_gate
 
     session = config.stash[SESSION]
     if session.gate is None:
@@ -128,7 +128,7 @@ def gate_of(config: pytest.Config) -> Gate:
 
 def baseline_of(config: pytest.Config) -> Audit | None:
     """Return the accepted run to compare with, if one was given."""
-    from calm.baseline import read_baseline
+    from calm.results.baseline import read_baseline
 
     session = config.stash[SESSION]
     if session.baseline is None and (path := option(config, "baseline")):
@@ -138,7 +138,7 @@ def baseline_of(config: pytest.Config) -> Audit | None:
 
 def judge_of(config: pytest.Config) -> Judge:
     """Return the judge of the run, made once."""
-    from calm.config import judge_from
+    from calm.gate.from_spec import judge_from
 
     if JUDGE not in config.stash:
         keyless = option(config, "cache") == "replay"
@@ -148,7 +148,7 @@ def judge_of(config: pytest.Config) -> Judge:
 
 def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
     """Return the cases for the task of a judge, read once."""
-    from calm.config import cases_from
+    from calm.gate.from_spec import cases_from
 
     known = config.stash.setdefault(CASES, {})
     if judge.task not in known:
@@ -158,9 +158,9 @@ def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
 
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
-    from calm.caps import Purse
-    from calm.engine import Engine, Keys
-    from calm.store import Mode, Store
+    from calm.engine.caps import Purse
+    from calm.engine.engine import Engine, Keys
+    from calm.engine.store import Mode, Store
 
     session = config.stash[SESSION]
     if session.engine is None:
@@ -204,7 +204,7 @@ def ahead_of(config: pytest.Config, judge: Judge) -> Ahead:
     All workers of xdist foresee all tests, so that what nobody can keep would be asked by each of them: a judge without
     a fingerprint is asked when its test runs.
     """
-    from calm.lookahead import Ahead
+    from calm.experiment.lookahead import Ahead
     from calm.pytest_plugin.progress import Progress
 
     session = config.stash[SESSION]
@@ -220,7 +220,7 @@ def ahead_of(config: pytest.Config, judge: Judge) -> Ahead:
 
 def speaker(config: pytest.Config) -> Callable[[str], None]:
     """Return what says something at once, not at the end of the run; a worker of xdist has nobody to say it to."""
-    from calm.wording import lines
+    from calm.results.wording import lines
 
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     capture = config.pluginmanager.get_plugin("capturemanager")
@@ -241,17 +241,17 @@ def speaker(config: pytest.Config) -> Callable[[str], None]:
 
 def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: Design | None = None) -> Setup:
     """Return what the probes of a test share, after a first live call to its judge; `asks` are the test's own."""
-    from calm import datasets
-    from calm.case import Case
+    from calm import cases as datasets
+    from calm.core.case import Case
     from calm.errors import ConfigError
-    from calm.experiment import Setup
+    from calm.experiment.run import Setup
 
     check_options(config)
     refuse_other_than_a_judge(judge)
     if not isinstance(cases, Sequence) or not all(isinstance(c, Case) for c in cases):
         raise ConfigError(
             f"the fixture `cases`: expected a list of cases, got {type(cases).__name__}; "
-            "make one with calm.datasets.read_cases(path)"
+            "make one with calm.cases.read_cases(path)"
         )
     engine_of(config).greet(judge)
     session = config.stash[SESSION]
@@ -278,7 +278,7 @@ def asks_of(item: pytest.Item) -> Design | None:
 
 def design_for(config: pytest.Config, judge: Judge) -> Design:
     """Return the asks an arm: one each of a judge that has one verdict a question, unless the user says otherwise."""
-    from calm.experiment import Design
+    from calm.experiment.run import Design
 
     if getattr(judge, "repeats", 2) == 1 and not given(config, "repeats"):
         return Design(1, 1)
@@ -287,7 +287,7 @@ def design_for(config: pytest.Config, judge: Judge) -> Design:
 
 def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Wanted:
     """Return what a cross of judges and authors can use: all cases, and the judges that `--calm-peers` names."""
-    from calm.crossing import Wanted
+    from calm.selfpreference.crossing import Wanted
 
     return Wanted(tuple(cases), peers_of(config, judge), sample_of(config))
 
@@ -299,7 +299,7 @@ def peers_of(config: pytest.Config, judge: Judge) -> tuple[Member, ...]:
     Raises:
         ConfigError: no such judge or record, or one of another kind of verdict.
     """
-    from calm.peers import read_peers
+    from calm.gate.peers import read_peers
 
     session = config.stash[SESSION]
     if judge.task not in session.peers:
@@ -314,14 +314,14 @@ def refuse_other_than_a_judge(judge: object) -> None:
 
     if not (hasattr(judge, "judge") and hasattr(judge, "task")):
         raise ConfigError(
-            f"the fixture `judge`: expected a judge, got {judge!r}; "
-            "make one with judge_from(SPEC) of calm.config, or of a function with PythonJudge(f) of calm.judges.python"
+            f"the fixture `judge`: expected a judge, got {judge!r}; make one with judge_from(SPEC) of "
+            "calm.gate.from_spec, or of a function with PythonJudge(f) of calm.judges.python"
         )
 
 
 def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design) -> dict[str, Any]:
     """Return what the record says of a judge, its cases, and the asks an arm."""
-    from calm import datasets
+    from calm import cases as datasets
 
     session = config.stash[SESSION]
     for known, same, subject in session.subjects:

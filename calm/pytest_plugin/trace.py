@@ -37,7 +37,7 @@ class Tracer:
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Run the body of a test; however it ends, nobody is told."""
-        from calm.lookahead import NeedsData
+        from calm.experiment.lookahead import NeedsData
 
         if "subtests" in pyfuncitem.funcargs:
             pyfuncitem.funcargs["subtests"] = _Subtests()  # the real one would report

@@ -15,7 +15,7 @@ from random import Random
 
 import numpy as np
 
-from calm.claims import Estimate
+from calm.core.claims import Estimate
 from calm.errors import EstimateError
 from calm.selfpreference.framing_scores import ScoreTable, score_excess
 from calm.statistics.intervals import clopper_pearson, newcombe

@@ -25,7 +25,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calm.claims import Estimate
+from calm.core.claims import Estimate
 from calm.errors import EstimateError, nearest
 
 Floats: TypeAlias = NDArray[np.float64]

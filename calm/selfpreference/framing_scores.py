@@ -21,7 +21,7 @@ from random import Random
 
 import numpy as np
 
-from calm.claims import Estimate
+from calm.core.claims import Estimate
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import DRAWS, Bools, Floats, Grid, Target, estimate_difference, excess, resampled
 from calm.statistics.multiplicity import holm

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calm.claims import Estimate
+from calm.core.claims import Estimate
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import DRAWS, Bools, Floats, binomial_error, estimate_difference, resampled
 from calm.statistics.intervals import newcombe, wilson

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from calm.claims import Estimate
+from calm.core.claims import Estimate
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import (
     DRAWS,

@@ -14,8 +14,9 @@ from random import Random
 
 import numpy as np
 
-from calm.case import TIE
-from calm.claims import Estimate
+from calm.core.case import TIE
+from calm.core.claims import Estimate
+from calm.core.verdict import Preferred, Tie, Verdict
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
 from calm.selfpreference.opportunity import (
@@ -31,7 +32,6 @@ from calm.selfpreference.opportunity import (
 )
 from calm.selfpreference.verdicts import Judged, item_of
 from calm.statistics.intervals import padded_t
-from calm.verdict import Preferred, Tie, Verdict
 
 
 @dataclass(frozen=True, slots=True)

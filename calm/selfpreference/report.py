@@ -14,7 +14,7 @@ from random import Random
 
 import numpy as np
 
-from calm.claims import Estimate
+from calm.core.claims import Estimate
 from calm.errors import EstimateError
 from calm.selfpreference import calm_errors, committees, framing_scores, opportunity, overestimation, pairs, rubric
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid

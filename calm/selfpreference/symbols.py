@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from calm.claims import Claim
+from calm.core.claims import Claim
+from calm.core.verdict import Family
 from calm.errors import ClaimError
-from calm.verdict import Family
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from calm.compare import compare
-from calm.reports import comparison, html
-from calm.reports.html import visible
-from calm.texts import CaseTexts, Exchange
+from calm.core.texts import CaseTexts, Exchange
+from calm.results.compare import compare
+from calm.results.reports import comparison, html
+from calm.results.reports.html import visible
 from tests.reports.planted_audit import empty, finding, judge, trial
 
 ACTIONS = (

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from calm.audit import Limit
-from calm.claims import Outcome
-from calm.compare import compare
-from calm.reports import comparison, html
-from calm.texts import Exchange
+from calm.core.claims import Outcome
+from calm.core.texts import Exchange
+from calm.results.audit import Limit
+from calm.results.compare import compare
+from calm.results.reports import comparison, html
 from tests.reports.planted_audit import finding, sample, trial
 from tests.reports.test_html import MITIGATIONS, PREFERENCE
 

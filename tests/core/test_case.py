@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.case import Answer, Case, Criterion, digest
+from calm.core.case import Answer, Case, Criterion, digest
 from calm.errors import EditError
-from tests.core.planted import pair, rubric_case, single
+from tests.planted import pair, rubric_case, single
 
 SHORT = Criterion("short", "At most five words.", check={"kind": "max_words", "value": 5})
 CALM = Criterion("calm", "No exclamation mark.", check={"kind": "no_exclamation"})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.claims import Claim, Estimate, Outcome, cases_to_decide, decide, decimals
+from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide, decimals
 from calm.errors import ClaimError
 
 LIMITS = {">=": 0.6, "<=": 0.1, "abs<=": 0.05}

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from calm.edits import Edit, Expects, PromptEdit, perturbation, prompt_edit, rotate
+from calm.core.edits import Edit, Expects, PromptEdit, perturbation, prompt_edit, rotate
+from calm.core.templates import Message, Prompt
 from calm.errors import ConfigError, EditError
-from calm.templates import Message, Prompt
-from tests.core.planted import pair
+from tests.planted import pair
 
 
 def appended(word, **options):

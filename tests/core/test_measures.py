@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm import measures
-from calm.claims import Claim
-from calm.errors import ClaimError, EstimateError
-from calm.measures import (
+from calm.core import measures
+from calm.core.claims import Claim
+from calm.core.measures import (
     MEASURES,
     accuracy,
     accuracy_gain,
@@ -30,9 +29,10 @@ from calm.measures import (
     tie_rate,
     unreadable_gain,
 )
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
+from calm.errors import ClaimError, EstimateError
 from calm.statistics.intervals import clopper_pearson
-from calm.trials import Trial, Trials
-from calm.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 
 TEN = Scale(1, 10)
 MUTE = Unreadable("empty reply")

@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from calm.claims import Outcome
-from calm.edits import Expects, perturbation, prompt_edit, rotate
+from calm.core.claims import Outcome
+from calm.core.edits import Expects, perturbation, prompt_edit, rotate
+from calm.core.measures import gain, net_robustness
+from calm.core.templates import Message, Prompt
+from calm.core.verdict import Scale, Score
 from calm.errors import EditError
-from calm.experiment import Design, pair_up, run
+from calm.experiment.run import Design, pair_up, run
+from calm.gate.planning import Recorder, Settings, plan_of, survey
 from calm.judges.mitigations import swap
 from calm.judges.prompted import Prompted
-from calm.measures import gain, net_robustness
-from calm.planning import Recorder, Settings, plan_of, survey
-from calm.prompts import bundled
-from calm.providers import Server
-from calm.reading import Format
-from calm.templates import Message, Prompt
-from calm.verdict import Scale, Score
-from tests.core.planted import Planted, fair, pair, pairs, setup, single
+from calm.judges.prompts import bundled
+from calm.judges.reading import Format
+from calm.models.providers import Server
+from tests.planted import Planted, fair, pair, pairs, setup, single
 from tests.servers import wire_server
 
 OWN = Prompt((Message("user", "{{ question }} A: {{ answers[0].text }} B: {{ answers[1].text }}"),))

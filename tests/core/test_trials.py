@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.trials import Trial, Trials, distance, favour, same
-from calm.verdict import (
+from calm.core.trials import Trial, Trials, distance, favour, same
+from calm.core.verdict import (
     Criteria,
     NoReply,
     Preferred,

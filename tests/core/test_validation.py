@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm import Answer, Case, Expects, datasets, perturbation
-from calm.edits import Edit
-from calm.perturbations import __path__ as perturbations
-from calm.perturbations.verbosity import expand
-from calm.validation import (
+from calm import Answer, Case, Expects, perturbation
+from calm import cases as datasets
+from calm.core.edits import Edit
+from calm.core.validation import (
     RULES,
     Band,
     Rules,
@@ -26,6 +25,8 @@ from calm.validation import (
     refusals_table,
     rules_for,
 )
+from calm.perturbations import __path__ as perturbations
+from calm.perturbations.verbosity import expand
 
 TEXT = (
     "A train leaves the station at noon and drives 320 km. It travels at 80 km per hour, so the trip takes "

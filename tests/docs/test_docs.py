@@ -10,13 +10,14 @@ from itertools import pairwise
 
 import pytest
 
-from calm import audit, texts
-from calm.catalogue import entries, find_edit
-from calm.datasets.reading import ANSWER_KEYS, CASE_KEYS, CRITERION_KEYS, read
+from calm.cases.reading import ANSWER_KEYS, CASE_KEYS, CRITERION_KEYS, read
+from calm.core import texts
+from calm.core.measures import MEASURES
 from calm.errors import ConfigError
-from calm.judgefile import read_judge
-from calm.measures import MEASURES
-from calm.prompts import VARIABLES
+from calm.gate.catalogue import entries, find_edit
+from calm.judges.judgefile import read_judge
+from calm.judges.prompts import VARIABLES
+from calm.results import audit
 from tests.docs.pages import (
     DOCS,
     PAGES,

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from calm import Answer, Case, ConfigError, Criteria, Criterion, Preferred, Ranking, Score, Tie, Unreadable
-from calm.datasets import bundled
+from calm.cases import bundled
 from calm.judges.lexical import Lexical, covered, lexical, overlap
-from calm.wire import Judge
+from calm.models.wire import Judge
 
 REFERENCE = "Ice floats because it is less dense than liquid water."
 PAIR = Case(

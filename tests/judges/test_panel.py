@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from calm.case import Answer, Case, Criterion
-from calm.config import judge_from
+from calm.core.case import Answer, Case, Criterion
+from calm.core.verdict import Criteria, NoReply, Preferred, Ranking, Refused, Score, Tie, Unreadable
 from calm.errors import ConfigError
+from calm.gate.from_spec import judge_from
 from calm.judges.panel import panel
 from calm.judges.python import PythonJudge
-from calm.redaction import _NOTES
-from calm.verdict import Criteria, NoReply, Preferred, Ranking, Refused, Score, Tie, Unreadable
+from calm.results.redaction import _NOTES
 
 PAIR = Case("c1", "Which?", (Answer("x", "one"), Answer("y", "two")))
 ONE = Case("c2", "How good?", (Answer("x", "one"),), criteria=(Criterion("a", "A."), Criterion("b", "B.")))

@@ -24,9 +24,9 @@ from calm import (
     Tie,
     Unreadable,
 )
+from calm.core.verdict import NoReply
 from calm.judges.python import READABLE, PythonJudge
-from calm.verdict import NoReply
-from calm.wire import Judge, Reply, Request
+from calm.models.wire import Judge, Reply, Request
 
 PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good", order=("bad", "good"))
 ONE = Case("c1", "Why?", (Answer("only", "So."),), criteria=(Criterion("k1", "Short."), Criterion("k2", "Kind.")))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from calm.case import Framing
-from calm.config import cases_from, judge_from
-from calm.datasets import recorded
+from calm.core.case import Framing
+from calm.core.verdict import Criteria, Score, Unreadable
 from calm.errors import ConfigError, JudgeError
-from calm.verdict import Criteria, Score, Unreadable
+from calm.gate.from_spec import cases_from, judge_from
+from calm.selfpreference import recorded
 
 GEMINI = "recorded:headlines/gemini-2.5-pro-preview-05-06"
 

@@ -11,8 +11,11 @@ JUDGE = (
 )
 
 
+LINKED = {"perturbations": "perturbations", "suites": "suites", "reports": "results/reports"}
+
+
 def modules(folder):
-    return {f"calm/{folder}/{p.relative_to(ROOT / folder).as_posix()}" for p in (ROOT / folder).rglob("*.py")}
+    return {f"calm/{LINKED[folder]}/{p.relative_to(ROOT / folder).as_posix()}" for p in (ROOT / folder).rglob("*.py")}
 
 
 def test_the_wheel_holds_one_top_level_package(built):
@@ -27,7 +30,7 @@ def test_the_linked_folders_are_real_in_the_wheel(built):
     """Perturbations, suites and reports are packages inside calm, module by module."""
     names = set(built.in_wheel())
 
-    for folder in ("perturbations", "suites", "reports"):
+    for folder in LINKED:
         assert modules(folder) <= names, folder
     assert {n for n in names if n.startswith("calm/suites/test_")}
 
@@ -35,16 +38,16 @@ def test_the_linked_folders_are_real_in_the_wheel(built):
 def test_the_wheel_holds_data_templates_and_types(built):
     """What is read at run time travels with the code."""
     names = set(built.in_wheel())
-    data = {p.relative_to(ROOT).as_posix() for p in (ROOT / "calm" / "data").rglob("*") if p.is_file()}
+    data = {p.relative_to(ROOT).as_posix() for p in (ROOT / "calm").glob("*/data/*") if p.is_file()}
 
     assert "calm/py.typed" in names
     assert {d for d in data if not d.endswith(".pyc")} <= names
     assert {
-        "calm/data/cases/pairwise-1.jsonl",
-        "calm/data/cases/score-1.jsonl",
-        "calm/data/cases/rubric-1.jsonl",
+        "calm/cases/data/pairwise-1.jsonl",
+        "calm/cases/data/score-1.jsonl",
+        "calm/cases/data/rubric-1.jsonl",
     } <= names
-    assert any(n.startswith("calm/data/prompts/") for n in names)
+    assert any(n.startswith("calm/judges/data/") for n in names)
 
 
 def test_the_wheel_holds_no_tests_and_no_litter(built):

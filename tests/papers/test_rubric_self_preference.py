@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from calm.datasets import recorded
-from calm.selfpreference import committees, overestimation, rubric
+from calm.selfpreference import committees, overestimation, recorded, rubric
 from calm.selfpreference.contrasts import Grid
 from tests.papers.published import by, expected, pairwise_signs, rows
 

@@ -8,9 +8,8 @@ import pytest
 from scipy.stats import nct, t
 
 from benchmarks.papers import thesis_cells
-from calm.case import Framing
-from calm.datasets import recorded
-from calm.selfpreference import framing_scores
+from calm.core.case import Framing
+from calm.selfpreference import framing_scores, recorded
 from tests.papers.published import rows
 
 FRAMINGS = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}

@@ -1,5 +1,5 @@
 """
-UDA, from its printed matrices: what its paper reports, recomputed by `calm.uda`, and what does not come out.
+UDA, from its printed matrices: what its paper reports, recomputed by `calm.studies.uda`, and what does not come out.
 
 Source: "UDA: Unsupervised Debiasing Alignment for Pair-wise LLM-as-a-Judge", appendix and Table 4. The figures that do
 not follow from the matrices are stated here with ours beside them.
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from benchmarks.uda_arena import play, world
 from calm.statistics import ratings as plain
-from calm.uda import consensus, elo, report
-from calm.uda.features import width
-from calm.uda.training import Settings, train
+from calm.studies.uda import consensus, elo, report
+from calm.studies.uda.features import width
+from calm.studies.uda.training import Settings, train
 
 DATA = Path(__file__).parent / "data"
 

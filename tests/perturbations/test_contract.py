@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calm.perturbations
-from calm import Answer, Case, Criterion, Expects, datasets, rotate
-from calm.case import Example
-from calm.edits import Edit
+from calm import Answer, Case, Criterion, Expects, rotate
+from calm import cases as datasets
+from calm.core.case import Example
+from calm.core.edits import Edit
+from calm.core.verdict import FAMILIES
 from calm.perturbations import identity_swap, position, sophistication
 from calm.perturbations.self_authorship import (
     BYLINE,
@@ -53,7 +55,6 @@ from calm.suites import (
     test_verbosity,
     test_visible_reasoning,
 )
-from calm.verdict import FAMILIES
 
 MODEL = "gpt-4.1-mini-2025-04-14"
 SAMPLES = {"model": MODEL, "dose": 2.0, "slots": 1, "percent": 80, "rank": 1, "count": 1, "times": 2, "share": 0.1}
@@ -101,7 +102,7 @@ ELSEWHERE = {"framing", "position", "labels", "code_comments", "code_style", "pu
 WRITERS = [p for p in KEEPERS if p.values[0] not in ELSEWHERE and p.values[1].label not in BESIDE]
 
 BUNDLED = sorted(
-    (entry for entry in files("calm").joinpath("data", "cases").iterdir() if entry.name.endswith(".jsonl")),
+    (entry for entry in files("calm").joinpath("cases", "data").iterdir() if entry.name.endswith(".jsonl")),
     key=lambda entry: entry.name,
 )
 GATED = (

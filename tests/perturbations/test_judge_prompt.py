@@ -6,20 +6,20 @@ from random import Random
 
 import pytest
 
-from calm import datasets
-from calm.case import Answer as Text
-from calm.case import Case, Criterion
-from calm.edits import PromptEdit
+from calm import cases as datasets
+from calm.core.case import Answer as Text
+from calm.core.case import Case, Criterion
+from calm.core.edits import PromptEdit
+from calm.core.templates import Message, Prompt
+from calm.core.verdict import FAMILY, Scale
 from calm.errors import ConfigError
 from calm.judges.prompted import Prompted
+from calm.judges.prompts import FORMS, bundled, check, render
+from calm.judges.reading import Format
+from calm.models.providers import Server
 from calm.perturbations import bundled_prompt, judge_prompt
 from calm.perturbations.judge_prompt import paraphrase, reorder_criteria
-from calm.prompts import FORMS, bundled, check, render
-from calm.providers import Server
-from calm.reading import Format
 from calm.suites import test_judge_prompt as suite
-from calm.templates import Message, Prompt
-from calm.verdict import FAMILY, Scale
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 

@@ -22,7 +22,8 @@ from calm import (
     Score,
     Tie,
 )
-from calm.edits import Edit
+from calm.core.edits import Edit
+from calm.models.wire import Judge, Reply
 from calm.perturbations.added_answers import add_fillers
 from calm.perturbations.anchoring import high_anchor, mark_reference_low, one_sided_examples
 from calm.perturbations.assertiveness import assert_first
@@ -70,7 +71,6 @@ from calm.perturbations.stakes import raise_stakes
 from calm.perturbations.sycophancy import agree_last
 from calm.perturbations.verbosity import close_courteously
 from calm.perturbations.visible_reasoning import break_down
-from calm.wire import Judge, Reply
 
 FALSE_ALARM = 1e-6
 """The probability, per check of a rate, that a right share lies outside the bounds."""

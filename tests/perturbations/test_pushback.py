@@ -5,13 +5,17 @@ from random import Random
 
 import pytest
 
-from calm import datasets
-from calm.case import Answer, Case, Criterion
-from calm.claims import Outcome
-from calm.edits import Edit
-from calm.experiment import Design, run
+from calm import cases as datasets
+from calm.core.case import Answer, Case, Criterion
+from calm.core.claims import Outcome
+from calm.core.edits import Edit
+from calm.core.measures import gain, net_robustness
+from calm.core.verdict import Scale
+from calm.experiment.run import Design, run
 from calm.judges.prompted import Prompted
-from calm.measures import gain, net_robustness
+from calm.judges.prompts import bundled
+from calm.judges.reading import Format
+from calm.models.providers import Server
 from calm.perturbations import planted as judges
 from calm.perturbations import pushback
 from calm.perturbations.pushback import (
@@ -27,11 +31,7 @@ from calm.perturbations.pushback import (
     neutral_follow_ups,
     poison_history,
 )
-from calm.prompts import bundled
-from calm.providers import Server
-from calm.reading import Format
-from calm.verdict import Scale
-from tests.core.planted import setup
+from tests.planted import setup
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 

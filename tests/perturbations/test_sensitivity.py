@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, Criterion
-from calm.checks import verify
+from calm.core.checks import verify
 from calm.errors import ConfigError
 from calm.perturbations.sensitivity import (
     CERTAIN,

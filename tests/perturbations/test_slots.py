@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, ConfigError, Criterion
-from calm.case import Example
+from calm.core.case import Example
 from calm.perturbations import added_answers, compassion_fade, few_shot, labels
 from calm.perturbations.position import permute, reverse_order, same_text
 

@@ -5,14 +5,15 @@ from random import Random
 
 import pytest
 
-from calm import Answer, Case, ConfigError, EditError, Expects, datasets, perturbation, prompt_edit
-from calm.catalogue import find_edit
+from calm import Answer, Case, ConfigError, EditError, Expects, perturbation, prompt_edit
+from calm import cases as datasets
+from calm.gate.catalogue import find_edit
+from calm.judges.prompts import bundled
 from calm.perturbations import bandwagon, frames, hindsight
 from calm.perturbations.fallacy_oversight import STEPS, fallacy
 from calm.perturbations.injection_smuggling import smuggle_sample
 from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.pushback import argue_for_weaker
-from calm.prompts import bundled
 
 OPENING = "Here is all that is to be told."
 

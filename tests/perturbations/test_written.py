@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, Expects
+from calm.core.validation import rules_for
 from calm.errors import ConfigError
 from calm.perturbations import written as module
 from calm.perturbations.written import (
@@ -26,7 +27,6 @@ from calm.perturbations.written import (
     translate,
     written,
 )
-from calm.validation import rules_for
 
 TEXT = "You don't need to wait, but it takes about 20 minutes to cook. It is usually done because of the heat."
 PLAIN = "Cook it for 20 minutes."

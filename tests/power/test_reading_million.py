@@ -2,9 +2,9 @@
 
 from random import Random
 
-from calm.reading import read
-from calm.verdict import Refused, Unreadable
-from calm.wire import Reply
+from calm.core.verdict import Refused, Unreadable
+from calm.judges.reading import read
+from calm.models.wire import Reply
 from tests.replies import FORMATS, VIEWS, reply
 
 REPLIES = 1_000_000

@@ -6,7 +6,7 @@ By the calibration of the design it does in every one: that 2 of 20 fail has a p
 
 import pytest
 
-from tests.gate.gate import run_gate
+from tests.suites.gate import run_gate
 
 
 @pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from calm.audit import Limit, Run
-from calm.claims import Outcome
+from calm.core.claims import Outcome
+from calm.results.audit import Limit, Run
 from tests.reports.planted_audit import empty, finding, judge, texts, trial
 
 HOSTILE = [

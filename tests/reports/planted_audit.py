@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from calm.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
-from calm.claims import Outcome
-from calm.texts import CaseTexts, Exchange
+from calm.core.claims import Outcome
+from calm.core.texts import CaseTexts, Exchange
+from calm.results.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
 
 ANSWERS = {
     "good": "Water boils at a lower temperature on a mountain, because the pressure of the air is lower up there.",

@@ -5,11 +5,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from calm.audit import Limit, write
-from calm.claims import Outcome
-from calm.cli import main
-from calm.compare import compare, render_text
-from calm.reports.comparison import render
+from calm.commands.cli import main
+from calm.core.claims import Outcome
+from calm.results.audit import Limit, write
+from calm.results.compare import compare, render_text
+from calm.results.reports.comparison import render
 from tests.reports import planted_audit
 from tests.reports.planted_audit import finding, trial
 

@@ -10,15 +10,15 @@ from random import Random
 
 import pytest
 
-from calm.audit import Limit
-from calm.claims import Outcome
+from calm.core.claims import Outcome
+from calm.core.texts import CaseTexts, Exchange
+from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.reports.charts import histogram_of, radar_of
-from calm.reports.diff import compare
-from calm.reports.extras import mitigations_of
-from calm.reports.html import render, visible, write
-from calm.texts import CaseTexts, Exchange
-from calm.verdict import Scale
+from calm.results.audit import Limit
+from calm.results.reports.charts import histogram_of, radar_of
+from calm.results.reports.diff import compare
+from calm.results.reports.extras import mitigations_of
+from calm.results.reports.html import render, visible, write
 from tests.reports.planted_audit import empty, finding, judge, prompt, sample, texts, trial
 
 HOSTILE = [
@@ -736,7 +736,7 @@ def test_flips_can_be_read_however_many_findings_there_are():
 @pytest.mark.parametrize("seed", range(4))
 def test_a_page_a_little_too_large_keeps_its_texts(monkeypatch, seed):
     """What is too much by a few bytes is made up for by a text or two, not by all."""
-    monkeypatch.setattr("calm.reports.html.LARGEST", 800_000 + 1_237 * seed)
+    monkeypatch.setattr("calm.results.reports.html.LARGEST", 800_000 + 1_237 * seed)
 
     page = render(large(probes=20))
 

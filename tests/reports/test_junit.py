@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from calm.claims import Outcome
-from calm.reports.junit import WHOLE, render, write
-from calm.wording import value
+from calm.core.claims import Outcome
+from calm.results.reports.junit import WHOLE, render, write
+from calm.results.wording import value
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample
 

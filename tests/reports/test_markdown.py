@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from calm.claims import Outcome
+from calm.core.claims import Outcome
 from calm.errors import ConfigError
-from calm.reports.markdown import COMMENT, SMALLEST, code, plain, render, write
+from calm.results.reports.markdown import COMMENT, SMALLEST, code, plain, render, write
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample
 

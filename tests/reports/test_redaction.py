@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import calm
-from calm.audit import Run
-from calm.claims import Outcome
-from calm.redaction import ANOTHER, NOTE, OTHER, WHY, digested, without_texts
+from calm.core.claims import Outcome
+from calm.results.audit import Run
+from calm.results.redaction import ANOTHER, NOTE, OTHER, WHY, digested, without_texts
 from calm.selfpreference.symbols import TABLE_MEASURES
 from tests.reports.planted_audit import empty, finding, judge, sample
 

@@ -10,10 +10,10 @@ from io import StringIO
 import pyarrow.parquet
 import pytest
 
-from calm.audit import VARIANT, read, write
-from calm.claims import Outcome
-from calm.reports import html, junit, markdown, sarif, tables
-from calm.wording import bill, control, headline, line, value
+from calm.core.claims import Outcome
+from calm.results.audit import VARIANT, read, write
+from calm.results.reports import html, junit, markdown, sarif, tables
+from calm.results.wording import bill, control, headline, line, value
 from tests.reports.planted_audit import empty, finding, sample
 
 NEUTRAL = {"perturbation": "say_nothing", "value": -0.001, "low": -0.0134, "high": 0.0449, "n": 197}

@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from calm.claims import Outcome
-from calm.reports.sarif import render, to_sarif, write
+from calm.core.claims import Outcome
+from calm.results.reports.sarif import render, to_sarif, write
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, judge, sample
 

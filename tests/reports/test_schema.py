@@ -7,12 +7,12 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
-from calm.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
-from calm.redaction import without_texts
+from calm.results.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
+from calm.results.redaction import without_texts
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, judge, sample, trial
 
-SCHEMA = json.loads(files("calm").joinpath("data/schema/calm-results-1.schema.json").read_text("utf-8"))
+SCHEMA = json.loads(files("calm").joinpath("results/data/calm-results-1.schema.json").read_text("utf-8"))
 CHECK = jsonschema.Draft202012Validator(SCHEMA)
 SHA = "0" * 64
 

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from calm.errors import ConfigError
-from calm.reports.tables import COLUMNS, neutral, render_csv, rows, write_csv, write_parquet
+from calm.results.reports.tables import COLUMNS, neutral, render_csv, rows, write_csv, write_parquet
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample, trial
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from calm import cli, datasets
-from calm.datasets.writing import line
+from calm import cases as datasets
+from calm.cases.writing import line
+from calm.commands import cli
 from tests.servers import Wire, wire_server
 from tests.servers.authors import FAMILIES, MARKS, authors_respond
 

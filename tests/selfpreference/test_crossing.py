@@ -8,19 +8,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calm import datasets
-from calm.case import Answer, Case, Criterion
-from calm.claims import Claim
-from calm.crossing import FAMILIES_TAG, Member, Wanted, arrange, arranged_for, identity, members_from, with_truth
+from calm import cases as datasets
+from calm.cases.spreading import all_pairs
+from calm.core.case import Answer, Case, Criterion
+from calm.core.claims import Claim
+from calm.core.verdict import Criteria, Preferred, Refused, Scale, Score, Tie
 from calm.errors import ClaimError, ConfigError, EstimateError
 from calm.judges.python import PythonJudge
-from calm.likelihood import answer_logprobs, comparisons
+from calm.models.wire import Token
+from calm.selfpreference.crossing import (
+    FAMILIES_TAG,
+    Member,
+    Wanted,
+    arrange,
+    arranged_for,
+    identity,
+    members_from,
+    with_truth,
+)
+from calm.selfpreference.likelihood import answer_logprobs, comparisons
 from calm.selfpreference.pairs import pair_excess
 from calm.selfpreference.panels import agreements, stability, tau_b
 from calm.selfpreference.symbols import self_preference_excess, self_preference_ratio
-from calm.selfpreference.verdicts import Judged, all_pairs
-from calm.verdict import Criteria, Preferred, Refused, Scale, Score, Tie
-from calm.wire import Token
+from calm.selfpreference.verdicts import Judged
 
 AUTHORS = ("gpt-5", "qwen-3", "claude-4")
 FAMILIES = {"gpt-5": "gpt", "qwen-3": "qwen", "claude-4": "claude"}

@@ -6,11 +6,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from calm.case import Answer, Case
+from calm.core.case import Answer, Case
+from calm.core.verdict import Preferred, Tie, Unreadable
 from calm.errors import EstimateError
 from calm.selfpreference import pairs, report
 from calm.selfpreference.verdicts import Judged
-from calm.verdict import Preferred, Tie, Unreadable
 
 AUTHORS = ("a", "b", "c")
 FAMILIES = {"a": "A", "b": "B", "c": "C"}

@@ -8,10 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from calm.case import Framing
-from calm.claims import Claim, Outcome, decide
-from calm.datasets import recorded
-from calm.selfpreference import report
+from calm.core.case import Framing
+from calm.core.claims import Claim, Outcome, decide
+from calm.selfpreference import recorded, report
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.families import leaks
 from calm.selfpreference.framing_scores import ScoreTable

@@ -6,9 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from calm.datasets import recorded
 from calm.errors import EstimateError
-from calm.selfpreference import committees, overestimation, rubric
+from calm.selfpreference import committees, overestimation, recorded, rubric
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.framing_scores import ScoreTable, score_excess
 from calm.selfpreference.rubric import Row, rubric_table

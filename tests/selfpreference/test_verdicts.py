@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from calm.case import Answer, Case, Criterion, Framing
-from calm.config import judge_from
-from calm.datasets import recorded
+from calm.cases.spreading import one_answer_each
+from calm.core.case import Answer, Case, Criterion, Framing
+from calm.core.verdict import Criteria, Scale, Unreadable
 from calm.errors import EstimateError
+from calm.gate.from_spec import judge_from
+from calm.selfpreference import recorded
 from calm.selfpreference.verdicts import (
     Judged,
-    one_answer_each,
     rubric_table_of,
     score_table_of,
 )
-from calm.verdict import Criteria, Scale, Unreadable
 
 CASE = Case(
     id="q1",

@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from calm.case import Case
-from calm.checks import verify
-from calm.verdict import Scale
+from calm.core.case import Case
+from calm.core.checks import verify
+from calm.core.verdict import Scale
 from tests.servers import Answer, Respond, Turns
 from tests.servers.planted import _plain, _seen
 

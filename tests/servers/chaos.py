@@ -10,13 +10,13 @@ from pathlib import Path
 from random import Random
 from threading import Lock
 
-from calm.caps import Caps
-from calm.case import Answer as Text
-from calm.case import Case
-from calm.engine import Engine, Ledger
-from calm.judgefile import read_judge
-from calm.store import Mode, Store
-from calm.verdict import NoReply, Verdict
+from calm.core.case import Answer as Text
+from calm.core.case import Case
+from calm.core.verdict import NoReply, Verdict
+from calm.engine.caps import Caps
+from calm.engine.engine import Engine, Ledger
+from calm.engine.store import Mode, Store
+from calm.judges.judgefile import read_judge
 from tests.servers import Answer, Turns, Wire, wire_server
 
 FAULTS = (

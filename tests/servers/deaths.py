@@ -17,7 +17,7 @@ from random import Random
 from threading import Lock
 from time import monotonic, sleep
 
-from calm import datasets
+from calm import cases as datasets
 from tests.servers import Answer, Turns, Wire, wire_server
 from tests.servers.planted import planted_respond
 

@@ -19,14 +19,14 @@ from threading import Lock
 
 from rapidfuzz import fuzz
 
-from calm.case import Case, Framing
-from calm.engine import Engine
-from calm.experiment import Setup, pair_up
+from calm.core.case import Case, Framing
+from calm.core.verdict import FAMILY
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.experiment.run import Setup, pair_up
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
-from calm.store import Mode, Store
 from calm.suites.test_fallacy_oversight import fallacy
 from calm.suites.test_sensitivity import DEFECTS, DEGENERATES
-from calm.verdict import FAMILY
 from tests.servers import Respond, Turns
 
 NEGATIVE = ("worse", "how bad", "fail")

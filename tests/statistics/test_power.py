@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calm.core.measures import gain, net_robustness
+from calm.core.trials import Trial
+from calm.core.verdict import Preferred, Scale
 from calm.errors import EstimateError
-from calm.measures import gain, net_robustness
 from calm.statistics.intervals import padded_t
 from calm.statistics.power import (
     Bias,
@@ -33,8 +35,6 @@ from calm.statistics.power import (
     uniforms,
 )
 from calm.statistics.sequential import TWO_PLUS_TWO, TWO_STAGE, first_crossing
-from calm.trials import Trial
-from calm.verdict import Preferred, Scale
 
 NOISES = ["0", "0.05", "0.15", "mix30", "mix20 0.1", "beta1"]
 
@@ -92,7 +92,7 @@ def test_the_power_of_mcnemars_test(n, first_only, second_only, power):
 
 @pytest.mark.parametrize(("clean", "perturbed"), [(2, 2), (4, 2), (4, 4)])
 def test_the_tables_are_the_measures_own_kernel(clean, perturbed):
-    """The value of a case by counts is what calm.measures makes of the verdicts, in any order."""
+    """The value of a case by counts is what calm.core.measures makes of the verdicts, in any order."""
 
     def verdicts(count, asks):
         return tuple(Preferred("treated" if i < count else "other") for i in range(asks))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
+from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError, nearest
 from calm.judges.mitigations import (
     discussion,
@@ -29,8 +30,7 @@ from calm.judges.mitigations import (
 )
 from calm.judges.mitigations.mitigation import Mitigated, Mitigation, NotApplicable, Reader
 from calm.judges.mitigations.orders import swap
-from calm.verdict import FAMILY, Task
-from calm.wire import Judge
+from calm.models.wire import Judge
 
 __all__ = ["DEFENCES", "MITIGATIONS", "Mitigated", "Mitigation", "NotApplicable", "fault", "mitigated", "swap", "unfit"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Literal, TypeAlias
 
-from calm.case import TIE, Case
-from calm.verdict import (
+from calm.core.case import TIE, Case
+from calm.core.verdict import (
     Criteria,
     Preferred,
     Ranking,

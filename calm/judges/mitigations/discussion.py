@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from calm.case import Case
+from calm.core.case import Case
+from calm.core.verdict import Preferred, Scale, Score, Tie, Verdict, readable
 from calm.errors import ConfigError
 from calm.judges.mitigations.mitigation import Heard, Mitigated, Mitigation, Reader, number, others_of
 from calm.judges.mitigations.panels import noted, seen_by
 from calm.judges.panel import panel
 from calm.judges.prompted import together
-from calm.prompts import neutral
-from calm.verdict import Preferred, Scale, Score, Tie, Verdict, readable
-from calm.wire import Judge, Send
+from calm.judges.prompts import neutral
+from calm.models.wire import Judge, Send
 
 ROUNDS = 3
 NEAR = 0.05

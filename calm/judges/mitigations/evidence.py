@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from calm.case import Case
+from calm.core.case import Case
+from calm.core.templates import Prompt
+from calm.core.verdict import Verdict
 from calm.judges.mitigations.combining import combined
 from calm.judges.mitigations.mitigation import (
     EVERY,
@@ -22,9 +24,7 @@ from calm.judges.mitigations.mitigation import (
     told,
 )
 from calm.judges.prompted import together
-from calm.templates import Prompt
-from calm.verdict import Verdict
-from calm.wire import Judge, Send
+from calm.models.wire import Judge, Send
 
 DEFAULT = 3
 

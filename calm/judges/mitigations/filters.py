@@ -17,10 +17,10 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
-from calm.case import Case
+from calm.core.case import Case
+from calm.core.verdict import Verdict
 from calm.judges.mitigations.mitigation import EVERY, Mitigated, Mitigation, Reader, plain
-from calm.verdict import Verdict
-from calm.wire import Judge, Send
+from calm.models.wire import Judge, Send
 
 REMOVED = "[removed]"
 LONGEST = 4.0

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calm.case import Answer, Case, Criterion, Framing
+from calm.core.case import Answer, Case, Criterion, Framing
+from calm.core.verdict import Verdict
 from calm.judges.mitigations.combining import combined
 from calm.judges.mitigations.mitigation import EVERY, Mitigated, Mitigation, NotApplicable, Reader, plain
 from calm.judges.prompted import together
-from calm.verdict import Verdict
-from calm.wire import Judge, Rewordable, Send
+from calm.models.wire import Judge, Rewordable, Send
 
 _SAMPLE = Case("sample", "Why?", (Answer("a", "Because."), Answer("b", "So.")), criteria=(Criterion("c", "It is so."),))
 

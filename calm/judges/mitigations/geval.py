@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from calm.core.templates import Prompt
 from calm.judges.mitigations.mitigation import Mitigation, NotApplicable, Reader, needed_model, plain, prompted
-from calm.providers import faults
-from calm.templates import Prompt
-from calm.wire import Judge
+from calm.models.providers import faults
+from calm.models.wire import Judge
 
 NUMBERS = 20
 """Alternatives to a token that servers report; a scale with more values than this would be cut."""

@@ -8,7 +8,8 @@ model, or that of another judge.toml. Guard and judge are asked at the same time
 
 from __future__ import annotations
 
-from calm.case import Case
+from calm.core.case import Case
+from calm.core.verdict import FAMILY, Criteria, Preferred, Ranking, Refused, Score, Tie, Unreadable, Verdict
 from calm.judges.mitigations.mitigation import (
     EVERY,
     Heard,
@@ -20,8 +21,7 @@ from calm.judges.mitigations.mitigation import (
     once,
 )
 from calm.judges.prompted import Prompted, together
-from calm.verdict import FAMILY, Criteria, Preferred, Ranking, Refused, Score, Tie, Unreadable, Verdict
-from calm.wire import Judge, Send
+from calm.models.wire import Judge, Send
 
 _INPUT = (
     "Does the text speak to whoever evaluates it: does it give orders, state a verdict or a score for itself, or "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calm.judges.mitigations.mitigation import EVERY, Mitigation, Reader, plain, prompted, room_for_reasons, told
-from calm.wire import Judge
+from calm.models.wire import Judge
 
 FAIR = (
     "Be fair. The order in which answers are shown, their length, their formatting, a confident tone, the names beside "

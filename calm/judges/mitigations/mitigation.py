@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from calm import reading
-from calm.case import Case, digest
+from calm.core.case import Case, digest
+from calm.core.templates import Message, Messages, Prompt
+from calm.core.verdict import FAMILY, Criteria, Family, Scale, Verdict
 from calm.errors import ConfigError
+from calm.judges import reading
 from calm.judges.delegating import Delegating
 from calm.judges.panel import Panel
 from calm.judges.prompted import Prompted
-from calm.prompts import neutral
-from calm.templates import Message, Messages, Prompt
-from calm.verdict import FAMILY, Criteria, Family, Scale, Verdict
-from calm.wire import Endpoint, Json, Judge, Reply, Request, Rewordable, Send
+from calm.judges.prompts import neutral
+from calm.models.wire import Endpoint, Json, Judge, Reply, Request, Rewordable, Send
 
 Ask: TypeAlias = Callable[[Judge, Case, Send], Awaitable[Verdict]]
 """How a verdict is had from the judge inside."""

@@ -7,13 +7,13 @@ all rotations of any number of answers, which is balanced position calibration (
 
 from __future__ import annotations
 
-from calm.case import Case
+from calm.core.case import Case
+from calm.core.verdict import Preferred, Refused, Tie, Unreadable, Verdict
 from calm.errors import ConfigError
 from calm.judges.mitigations.combining import combined
 from calm.judges.mitigations.mitigation import Mitigated, Mitigation, Reader, plain
 from calm.judges.prompted import together
-from calm.verdict import Preferred, Refused, Tie, Unreadable, Verdict
-from calm.wire import Judge, Send
+from calm.models.wire import Judge, Send
 
 
 def swap(judge: Judge) -> Judge:

@@ -14,13 +14,13 @@ from dataclasses import replace
 from functools import partial
 from math import isfinite
 
-from calm.case import Case
+from calm.core.case import Case
+from calm.core.verdict import Verdict, readable
 from calm.errors import ConfigError
 from calm.judges.mitigations.mitigation import EVERY, Mitigated, Mitigation, Reader, others_of
 from calm.judges.panel import Panel, Rule, panel
 from calm.judges.prompted import together
-from calm.verdict import Verdict, readable
-from calm.wire import Judge, Send
+from calm.models.wire import Judge, Send
 
 TAG = "log_perplexity"
 LEAST = 1e-12

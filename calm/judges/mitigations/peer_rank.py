@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 
-from calm.case import Answer, Case, digest
+from calm.core.case import Answer, Case, digest
+from calm.core.verdict import Preferred, Tie
 from calm.judges.mitigations.mitigation import Mitigation, Reader, needed_model, others_of, said
 from calm.judges.mitigations.panels import weighted
 from calm.judges.prompted import together
-from calm.verdict import Preferred, Tie
-from calm.wire import Judge, Send
+from calm.models.wire import Judge, Send
 
 CAP = 100
 CLOSE = 1e-9

@@ -13,7 +13,9 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from calm.case import Case
+from calm.core.case import Case
+from calm.core.templates import Prompt
+from calm.core.verdict import Verdict
 from calm.errors import ConfigError
 from calm.judges.mitigations.mitigation import (
     EVERY,
@@ -26,10 +28,8 @@ from calm.judges.mitigations.mitigation import (
     reworded,
     said,
 )
-from calm.prompts import neutral
-from calm.templates import Prompt
-from calm.verdict import Verdict
-from calm.wire import Judge, Send
+from calm.judges.prompts import neutral
+from calm.models.wire import Judge, Send
 
 FIELD = "reference"
 STEP = 50

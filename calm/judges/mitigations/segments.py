@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from calm.case import Case
+from calm.core.case import Case
+from calm.core.verdict import Verdict
 from calm.judges.mitigations.combining import combined
 from calm.judges.mitigations.mitigation import Mitigated, Mitigation, Reader, number, once
 from calm.judges.prompted import together
-from calm.verdict import Verdict
-from calm.wire import Judge, Send
+from calm.models.wire import Judge, Send
 
 DEFAULT = 4
 _END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")

@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from calm.case import Case, digest
+from calm.core.case import Case, digest
+from calm.core.templates import Prompt
+from calm.core.verdict import Verdict
 from calm.judges.mitigations.mitigation import (
     EVERY,
     Mitigated,
@@ -23,9 +25,7 @@ from calm.judges.mitigations.mitigation import (
     reworded,
     told,
 )
-from calm.templates import Prompt
-from calm.verdict import Verdict
-from calm.wire import Judge, Send
+from calm.models.wire import Judge, Send
 
 MARK = "\u02c6"
 """Stands between the words of what is to be judged; hardly any text has it."""

@@ -3,14 +3,14 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from calm.case import Answer as Text
-from calm.case import Case, Criterion
+from calm.core.case import Answer as Text
+from calm.core.case import Case, Criterion
+from calm.core.verdict import Scale
 from calm.judges.mitigations import mitigated
 from calm.judges.prompted import Prompted
-from calm.prompts import bundled
-from calm.providers import Server
-from calm.reading import Format
-from calm.verdict import Scale
+from calm.judges.prompts import bundled
+from calm.judges.reading import Format
+from calm.models.providers import Server
 from tests.servers import wire_server
 
 DEAD = "http://127.0.0.1:9/v1"

@@ -2,8 +2,8 @@
 
 import pytest
 
+from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Score, Tie, Unreadable
 from calm.judges.mitigations.combining import combined
-from calm.verdict import Criteria, Preferred, Ranking, Refused, Score, Tie, Unreadable
 from tests.judges.mitigations.judging import PAIR, RUBRIC, SINGLE, TRIPLE
 
 MUTE = Unreadable("hm")

@@ -5,13 +5,13 @@ from time import perf_counter
 
 import pytest
 
-from calm import datasets
+from calm import cases as datasets
+from calm.core.verdict import Preferred
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.filters import REMOVED, without_oddities, without_orders
 from calm.perturbations import encoding, injection, invisible_text
-from calm.verdict import Preferred
-from tests.core.planted import Planted, fair
 from tests.judges.mitigations.judging import PAIR, verdict
+from tests.planted import Planted, fair
 
 
 @pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])

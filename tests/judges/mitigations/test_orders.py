@@ -2,10 +2,10 @@
 
 import pytest
 
+from calm.core.verdict import Preferred, Ranking, Tie, Unreadable
 from calm.judges.mitigations import mitigated
-from calm.verdict import Preferred, Ranking, Tie, Unreadable
-from tests.core.planted import Planted
 from tests.judges.mitigations.judging import PAIR, TRIPLE, asked, verdict
+from tests.planted import Planted
 
 
 def first_slot(case, ask):

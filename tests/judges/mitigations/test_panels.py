@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from calm import datasets
-from calm.claims import Outcome
+from calm import cases as datasets
+from calm.core.claims import Outcome
+from calm.core.measures import gain, net_robustness
+from calm.core.verdict import Preferred, Score, Tie, Unreadable
 from calm.errors import ConfigError
-from calm.experiment import Design, run
+from calm.experiment.run import Design, run
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.peer_rank import CAP, peer_rank
-from calm.measures import gain, net_robustness
 from calm.perturbations.planted import planted
 from calm.perturbations.self_authorship import claim_authorship
-from calm.verdict import Preferred, Score, Tie, Unreadable
-from tests.core.planted import Planted, setup
 from tests.judges.mitigations.judging import PAIR, SINGLE, asked, judge_at, system, user, verdict
+from tests.planted import Planted, setup
 
 SAYS = {
     "a": Planted(lambda case, ask: Preferred("a"), name="a"),

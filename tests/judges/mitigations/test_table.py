@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from calm.core.templates import Message, Prompt
+from calm.core.verdict import FAMILY
 from calm.errors import ConfigError
 from calm.judges.mitigations import DEFENCES, MITIGATIONS, NotApplicable, mitigated
-from calm.templates import Message, Prompt
-from calm.verdict import FAMILY
-from tests.core.planted import Planted, fair
 from tests.judges.mitigations.judging import PAIR, RUBRIC, SINGLE, TRIPLE, judge_at
+from tests.planted import Planted, fair
 
 CASES = {"pairwise": PAIR, "score": SINGLE, "rubric": RUBRIC, "listwise": TRIPLE}
 ARGUMENTS = {

@@ -1,0 +1,123 @@
+"""Cases in: a file of the user's, the sets that ship with calm, and a sample of either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from os import PathLike, fspath
+from pathlib import Path
+
+from calm.cases.reading import ANSWERS, read
+from calm.cases.spreading import all_pairs, one_answer_each
+from calm.core.case import Case, digest
+from calm.core.verdict import Task
+from calm.errors import ConfigError
+
+BUNDLED: Mapping[Task, str] = {
+    "pairwise": "pairwise-1.jsonl",
+    "score": "score-1.jsonl",
+    "rubric": "rubric-1.jsonl",
+    "rubric-all": "rubric-1.jsonl",
+    "points": "rubric-1.jsonl",
+    "listwise": "listwise-1.jsonl",
+}
+"""The set that ships for each task; the number in its name is its version."""
+CODE = "code-1.jsonl"
+"""The set about Python code, of which there are cases for pairwise, score and listwise."""
+_FENCE = "```python"
+
+
+def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[Case]:
+    """
+    Return the cases of a JSON Lines file, in the file's order.
+
+    Args:
+        path: the file.
+        task: if given, each case must also fit this task (number of answers, criteria). A case with more answers than
+            the task takes, each with an author, gives a case for each answer, or for each pair of authors.
+
+    Raises:
+        ConfigError: a file that cannot be read, or all faults in it, as `file:line: field: message`.
+    """
+    name = fspath(path)
+    try:
+        with Path(path).open("rb") as stream:
+            cases = read(stream, name, task=task)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigError(
+            f"{name}: expected a file of cases (JSON Lines), got an error: {reason}; check its path"
+        ) from error
+    return [part for case in cases for part in spread(case, task)]
+
+
+def spread(case: Case, task: Task | None) -> list[Case]:
+    """Return a case as a task takes it: itself, or one for each answer or pair of authors if it has more answers."""
+    if task is None or len(case.answers) <= ANSWERS[task][1]:
+        return [case]
+    return all_pairs(case) if task == "pairwise" else one_answer_each(case)
+
+
+def bundled(task: Task) -> list[Case]:
+    """Return the cases that ship with calm for a task."""
+    return _shipped(BUNDLED[task], task) + (_shipped(CODE, task) if task == "listwise" else [])
+
+
+def code_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
+    """
+    Return the cases that ship with Python code in their answers, in place of a run's `cases` if those are bundled ones.
+
+    None where the run's cases are somebody's own, which hold code or not, and for a task without such cases: then the
+    run's are to be asked. The gold of a shipped one is the share of tests that the code of an answer passes.
+    """
+    shipped = bundled(task)
+    if {case.id for case in cases} != {case.id for case in shipped}:
+        return None
+    holding = [case for case in shipped if all(_FENCE in answer.text for answer in case.answers)]
+    if task == "listwise":
+        return holding
+    more = _shipped(CODE, None) if task in ("pairwise", "score") else []
+    found = holding + [_pair(case) if task == "pairwise" else _single(case) for case in more]
+    return found or None
+
+
+def _shipped(name: str, task: Task | None) -> list[Case]:
+    with files("calm").joinpath("cases", "data", name).open("rb") as stream:
+        return read(stream, name, task=task)
+
+
+def _pair(case: Case) -> Case:
+    """Return the right answer of a code case with the near one (a close pair) or the far one, as its id decides."""
+    close = int(digest("pair", case.id), 16) % 2 == 0
+    bad = replace(case["near" if close else "far"], id="bad")
+    answers = tuple(a if a.id == "good" else bad for a in case.answers if a.id == "good" or a.text == bad.text)
+    tags = {**case.tags, "margin": "close" if close else "clear"}
+    return replace(case, answers=answers, scores={}, tags=tags)
+
+
+def _single(case: Case) -> Case:
+    """Return one answer of a code case with its grade, as its id decides: a right one for one case in five."""
+    one = case[("good", "near", "far", "near", "far")[int(digest("single", case.id), 16) % 5]]
+    return replace(case, answers=(replace(one, id="only"),), better=None, scores={"only": case.scores[one.id]})
+
+
+def sha256(cases: Iterable[Case]) -> str:
+    """Return a hash of the content of a set of cases, whatever their order."""
+    return digest("cases", sorted(digest(case.content()) for case in cases))
+
+
+def sample(cases: Iterable[Case], n: int, seed: int) -> list[Case]:
+    """
+    Return at most n of the cases, the same ones for a seed whatever their order.
+
+    A smaller sample is the beginning of a larger one, and a case that is added moves no other one.
+
+    Raises:
+        ConfigError: n below 1.
+    """
+    if n < 1:
+        raise ConfigError(f"expected a sample of at least 1 case, got n={n}; leave it out to take the default")
+    return sorted(cases, key=lambda case: digest("sample", seed, case.id))[:n]

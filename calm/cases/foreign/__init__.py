@@ -1,0 +1,43 @@
+"""Cases of other people's making: CALM's files, MT-bench and LLMBar style pairs, and any table with a column map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, get_args
+
+from calm.cases.foreign.calm_files import import_calm
+from calm.cases.foreign.columns import FIELDS, Columns, columns_from, import_table
+from calm.cases.foreign.imported import Imported
+from calm.cases.foreign.pairs import import_llmbar, import_mtbench
+from calm.cases.foreign.records import Kind, load
+from calm.errors import ConfigError, nearest
+
+__all__ = ["FIELDS", "FORMATS", "Columns", "Format", "Imported", "columns_from", "import_cases"]
+
+Format: TypeAlias = Literal["calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet"]
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+"""The first three know their keys; the others need a column map, and are told by the ending of the file's name."""
+_KNOWN: Final = {"calm": import_calm, "mtbench": import_mtbench, "llmbar": import_llmbar}
+
+
+def import_cases(path: Path, *, form: Format | None = None, columns: Columns | None = None) -> Imported:
+    """
+    Return the cases of a foreign file, all of them or none.
+
+    Args:
+        path: the file.
+        form: its format; None: a table, of the kind that the ending of its name says.
+        columns: for a table, which column holds what; a column that has a field's own name is found without.
+
+    Raises:
+        ConfigError: a file that cannot be read, a map that does not fit it, or all its faulty records, each as
+            `file: record: field: message`.
+    """
+    if form is not None and form not in FORMATS:
+        raise ConfigError(f"expected a format, got format={form!r}{nearest(form, FORMATS)}")
+    if form in _KNOWN:
+        if columns not in (None, Columns()):
+            raise ConfigError(f"--map, --value, --better: expected them with a table, got --format {form}")
+        return _KNOWN[form](load(path, None if path.suffix.lower() == ".parquet" else "json"))
+    kind: Kind | None = "json" if form in ("json", "jsonl") else form if form in ("csv", "tsv", "parquet") else None
+    return import_table(load(path, kind), columns or Columns())

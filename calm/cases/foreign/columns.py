@@ -1,0 +1,301 @@
+"""Import any table of cases: which column is which field of a case is said by a map."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Final
+
+from calm.cases.foreign.imported import Imported, listed
+from calm.cases.foreign.records import Faults, Row, Table, shown
+from calm.core.case import TIE, Case
+from calm.errors import ConfigError, nearest
+
+_PLAIN: Final = ("id", "question", "reference", "better", "answer", "author", "score")
+_LETTERED: Final = re.compile(r"(answer|author|score)_([a-z])")
+_NAMED: Final = re.compile(r"(field|tag)\.(.+)")
+_VARIANT: Final = re.compile(r"variant\.(.+?)(?:\.([a-z]))?")
+FIELDS: Final = (
+    "question, answer (one) or answer_a, answer_b, ... (several), better, score or score_a, ..., author or author_a, "
+    "..., reference, id, field.NAME, tag.NAME, variant.NAME or variant.NAME.a, ..."
+)
+"""What a column can be mapped to."""
+_ONLY: Final = "only"
+"""The id of an answer that stands alone."""
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """
+    Which column holds which field, and what the words in the column of `better` mean.
+
+    A field that is not named is taken from the column of its own name, if there is one. `values` gives for a word the
+    letter of an answer or "tie"; `always` is the letter of the answer that is better in every record.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+    always: str | None = None
+
+
+def columns_from(maps: Sequence[str], values: Sequence[str] = (), always: str | None = None) -> Columns:
+    """
+    Return the column map that `FIELD=COLUMN` and `WORD=ANSWER` texts spell.
+
+    >>> columns_from(["question=prompt"], ["model_a=a"])
+    Columns(columns={'question': 'prompt'}, values={'model_a': 'a'}, always=None)
+
+    Raises:
+        ConfigError: all texts that spell nothing, name an unknown field, or say a thing twice.
+    """
+    faults: list[str] = []
+    found: dict[str, dict[str, str]] = {"--map": {}, "--value": {}}
+    for option, texts, form in (("--map", maps, "FIELD=COLUMN"), ("--value", values, "WORD=ANSWER")):
+        for text in texts:
+            key, equals, value = text.partition("=") if option == "--map" else text.rpartition("=")
+            if not (key and equals and value):
+                faults.append(f"{option}: expected {form}, got {text!r}")
+            elif key in found[option]:
+                faults.append(f"{option}: expected {key!r} once, got it twice; keep one")
+            elif option == "--map" and not _is_field(key):
+                faults.append(f"--map: expected a field of a case, got {key!r}{_near(key)}")
+            elif option == "--value" and value != TIE and not re.fullmatch("[a-z]", value):
+                faults.append(f"--value: expected the letter of an answer or 'tie' behind {key}=, got {value!r}")
+            else:
+                found[option][key] = value
+    if always is not None and not re.fullmatch("[a-z]", always):
+        faults.append(f"--better: expected the letter of an answer, got {always!r}")
+    if always is not None and ("better" in found["--map"] or values):
+        faults.append("--better: expected it alone, got a column or words for the better answer, too; keep one of them")
+    if faults:
+        raise ConfigError(faults)
+    return Columns(found["--map"], found["--value"], always)
+
+
+def _is_field(name: str) -> bool:
+    return name in _PLAIN or any(shape.fullmatch(name) for shape in (_LETTERED, _NAMED, _VARIANT))
+
+
+def _near(name: str) -> str:
+    close = nearest(
+        name, [*_PLAIN, *(f"{part}_{letter}" for part in ("answer", "author", "score") for letter in "abcd")]
+    )
+    return close if "did you mean" in close else f"; known: {FIELDS}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the cases of a table have: the letters of the answers (none: a single one), and the columns by field."""
+
+    letters: str
+    columns: Mapping[str, str]
+    plan: Columns
+
+    def ids(self) -> list[str]:
+        return list(self.letters) or [_ONLY]
+
+
+def import_table(table: Table, plan: Columns) -> Imported:
+    """
+    Return a case for each record of a table.
+
+    Raises:
+        ConfigError: a map that does not fit the table, with its columns; or all faulty records, by record and column.
+    """
+    shape = _shape(table, plan)
+    faults = Faults(table.name)
+    first: dict[str, int] = {}
+    cases: list[Case] = []
+    unknown: list[int] = []
+    for record, row in enumerate(table.rows, 1):
+        draft = _draft(row, record, shape, faults, Path(table.name).stem)
+        case = faults.case(draft, record)
+        if case is None:
+            continue
+        if case.id in first:
+            column = shape.columns.get("id", "id")
+            again = f"expected a new id, got {shown(case.id)} again (first in record {first[case.id]}); rename one"
+            faults.add(record, column, again)
+        first.setdefault(case.id, record)
+        cases.append(case)
+        if not (case.better or case.scores):
+            unknown.append(record)
+    faults.settle()
+    notes = []
+    if unknown and len(unknown) < len(cases):
+        notes.append(f"{len(unknown)} of {len(cases)} cases have no gold: {listed(unknown)}")
+    elif unknown:
+        notes.append("no case has gold: map a column to better or score, or say --better a, if you have it")
+    used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
+    if idle := [column for column in table.columns if column not in used]:
+        notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
+    return Imported(tuple(cases), len(table.rows), tuple(notes))
+
+
+def _shape(table: Table, plan: Columns) -> _Shape:
+    own = {name: name for name in table.columns if _is_field(name)}
+    columns = {**own, **plan.columns}
+    there = f"{table.name}: its columns: {', '.join(table.columns)}"
+    faults = [
+        f"--map: expected a column of the file, got {key}={column!r}{nearest(column, table.columns)}"
+        for key, column in plan.columns.items()
+        if column not in table.columns and column.partition(".")[0] not in table.columns
+    ]
+    letters = "".join(sorted(name[-1] for name in columns if re.fullmatch("answer_[a-z]", name)))
+    if "question" not in columns:
+        faults.append("--map: expected the column of the question, got none; add --map question=COLUMN")
+    if not letters and "answer" not in columns:
+        faults.append(
+            "--map: expected the columns of the answers, got none; add --map answer_a=COLUMN --map answer_b=COLUMN, "
+            "or --map answer=COLUMN for one answer a case"
+        )
+    if letters and "answer" in columns:
+        faults.append("--map: expected answer or answer_a, answer_b, ..., got both; keep one of them")
+    elif letters and (len(letters) < 2 or letters != ascii_lowercase[: len(letters)]):
+        got = ", ".join(f"answer_{letter}" for letter in letters)
+        faults.append(f"--map: expected answer_a, answer_b and so on without a gap, got {got}")
+    for key in columns:
+        letter = _letter(key)
+        if letter and letter not in letters:
+            faults.append(f"--map: expected an answer for {key}, got no answer_{letter}; map it, too")
+        elif letters and key in ("author", "score"):
+            faults.append(f"--map: expected {key}_a, {key}_b, ... beside several answers, got {key}")
+        elif letters and not letter and _VARIANT.fullmatch(key):
+            faults.append(f"--map: expected {key}.a or another letter beside several answers, got {key}")
+    if not letters and ("better" in columns or plan.always):
+        faults.append("--map: expected several answers where one of them is better, got one; leave better out")
+    wrong = {*plan.values.values(), *([plan.always] if plan.always else [])} - {*letters, TIE}
+    faults += [f"--value, --better: expected one of {', '.join(letters)} or tie, got {w!r}" for w in sorted(wrong)]
+    if faults:
+        raise ConfigError([*faults, there])
+    return _Shape(letters, columns, plan)
+
+
+def _letter(key: str) -> str | None:
+    """Return the letter of the answer that a field belongs to."""
+    found = _LETTERED.fullmatch(key) or _VARIANT.fullmatch(key)
+    return found[2] if found else None
+
+
+def _draft(row: Row, record: int, shape: _Shape, faults: Faults, stem: str) -> dict[str, object]:
+    """Return a record as a row of calm's own format."""
+
+    def text(key: str, *, needed: bool = False) -> str | None:
+        column = shape.columns.get(key)
+        if column is None:
+            return None
+        value = _at(row, column)
+        value = None if value is _MISSING else value
+        if needed and (value is None or (isinstance(value, str) and not value.strip())):
+            faults.add(record, column, f"expected a text, got {'an empty one' if value else shown(value)}; add it")
+            return None
+        return faults.optional({column: value}, column, record)
+
+    ids = shape.ids()
+    answers: list[dict[str, object]] = []
+    for at, name in enumerate(ids):
+        suffix = f"_{name}" if shape.letters else ""
+        said = text(f"answer{suffix}", needed=at < 2)
+        if not said and at >= 2:
+            continue  # a record of fewer answers than others
+        author = text(f"author{suffix}") or None
+        answers.append({"id": name, "text": said or "", "author": author})
+    given = [str(answer["id"]) for answer in answers]
+    variants: dict[str, dict[str, str]] = {}
+    for key in shape.columns:
+        found = _VARIANT.fullmatch(key)
+        if found and (said := text(key)) and (found[2] or _ONLY) in given:
+            variants.setdefault(found[1], {})[found[2] or _ONLY] = said
+    named = {
+        part: {
+            found[2]: said
+            for key in shape.columns
+            if (found := _NAMED.fullmatch(key))
+            and found[1] == part
+            and (said := _word(row, key, shape, record, faults))
+        }
+        for part in ("field", "tag")
+    }
+    question = text("question", needed=True)
+    return {
+        "id": _word(row, "id", shape, record, faults) or f"{stem}-{record:05d}",
+        "question": "-" if question is None else question,
+        "answers": answers,
+        "better": _better(row, shape, record, given, faults),
+        "reference": text("reference") or None,
+        "scores": _scores(row, shape, record, given, faults),
+        "fields": named["field"],
+        "tags": named["tag"],
+        "variants": variants,
+    }
+
+
+def _at(row: Row, column: str) -> object:
+    """Return what a record holds in a column, or at a path such as `chosen.1.content`; `_MISSING` for nothing."""
+    if column in row:
+        return row[column]
+    value: object = row
+    for step in column.split("."):
+        if isinstance(value, Mapping) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return _MISSING
+    return value
+
+
+def _word(row: Row, key: str, shape: _Shape, record: int, faults: Faults) -> str | None:
+    """Return a short text, which may be written as a number or a truth value in the file; None where there is none."""
+    column = shape.columns.get(key)
+    value = _MISSING if column is None else _at(row, column)
+    if column is None or value is _MISSING or value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        return str(value)
+    faults.add(record, column, f"expected a text or a number, got {shown(value)}")
+    return None
+
+
+def _better(row: Row, shape: _Shape, record: int, given: list[str], faults: Faults) -> str | None:
+    if shape.plan.always:
+        return shape.plan.always
+    word = _word(row, "better", shape, record, faults)
+    if word is None:
+        return None
+    better = shape.plan.values.get(word, word)
+    if better in (*given, TIE):
+        return better
+    mend = f"say which answer it means: --value {shlex.quote(word)}=a (or another letter, or tie)"
+    faults.add(record, shape.columns["better"], f"expected {', '.join(given)} or tie, got {shown(word)}; {mend}")
+    return None
+
+
+def _scores(row: Row, shape: _Shape, record: int, given: list[str], faults: Faults) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    for name in given:
+        column = shape.columns.get(f"score_{name}" if shape.letters else "score")
+        value = _MISSING if column is None else _at(row, column)
+        if column is None or value is _MISSING or value is None or value == "":
+            continue
+        try:
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                raise ValueError
+            number = float(value)
+            if not math.isfinite(number):
+                raise ValueError
+        except (ValueError, OverflowError):
+            faults.add(record, column, f"expected a finite number, got {shown(value)}; or leave it empty")
+            continue
+        scores[name] = number
+    return scores

@@ -1,0 +1,28 @@
+"""What an import gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calm.core.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The cases of a foreign file in its order, the number of its records, and what a user has to know about them."""
+
+    cases: tuple[Case, ...]
+    records: int
+    notes: tuple[str, ...] = ()
+
+
+def listed(records: list[int], *, most: int = 10) -> str:
+    """
+    Return record numbers in words, the first of them if they are many.
+
+    >>> listed([3]), listed([3, 5]), listed(list(range(1, 15)), most=3)
+    ('record 3', 'records 3, 5', 'records 1, 2, 3 and 11 more')
+    """
+    first = ", ".join(str(record) for record in records[:most])
+    more = f" and {len(records) - most} more" if len(records) > most else ""
+    return f"record{'s' if len(records) > 1 else ''} {first}{more}"

@@ -1,0 +1,176 @@
+"""Import published pairs: MT-bench style (two conversations and a vote) and LLMBar style (an input and two outputs)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from calm.cases.foreign.imported import Imported, listed
+from calm.cases.foreign.records import Faults, Row, Table, shown
+from calm.core.case import TIE, Case
+
+_WINNERS: Final[Mapping[str, int | str | None]] = {
+    "model_a": 0,
+    "model_b": 1,
+    "tie": TIE,
+    "tie (bothbad)": TIE,
+    "tie (inconsistent)": None,
+}
+"""Who won; None for a verdict that went with the order, which is no verdict on the answers."""
+_TAGS: Final = ("question_id", "category", "language", "turn")
+
+
+def import_llmbar(table: Table) -> Imported:
+    """
+    Return a pair for each record of `input`, `output_1`, `output_2` and `label` (1 or 2).
+
+    Raises:
+        ConfigError: a record that is none of these; all of them, by file, record and field.
+    """
+    faults = Faults(table.name)
+    cases: list[Case] = []
+    for record, row in enumerate(table.rows, 1):
+        label = row.get("label")
+        if isinstance(label, bool) or label not in (1, 2, "1", "2"):
+            faults.add(record, "label", f"expected 1 or 2, got {shown(label)}; name the better output")
+        case = faults.case(
+            {
+                "id": f"{Path(table.name).stem}-{record:04d}",
+                "question": faults.question(row, "input", record),
+                "answers": [
+                    {"id": key, "text": faults.text(row, key, record) or ""} for key in ("output_1", "output_2")
+                ],
+                "better": f"output_{2 if label in (2, '2') else 1}",
+            },
+            record,
+        )
+        cases += [case] if case else []
+    faults.settle()
+    return Imported(tuple(cases), len(table.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    """One vote on a pair: the question, the answers with their authors, and who won (0, 1, "tie" or None)."""
+
+    question: str
+    sides: tuple[tuple[str, str], tuple[str, str]]
+    winner: int | str | None
+    tags: tuple[tuple[str, str], ...]
+
+
+def import_mtbench(table: Table) -> Imported:
+    """
+    Return a pair for each two conversations, with the majority of the votes on them as gold.
+
+    The records hold `conversation_a`, `conversation_b` (lists of messages with `role` and `content`), `model_a`,
+    `model_b` and `winner`; an integer `turn` says how many turns were judged (all, where there is none). Votes on
+    the same pair, in whichever order, become one case: they are not independent. Without a majority there is no gold.
+    The question is what the user said, an answer what the model said; with several turns, each under its own number.
+
+    Raises:
+        ConfigError: a record that is none of these; all of them, by file, record and field.
+    """
+    faults = Faults(table.name)
+    votes: dict[tuple[object, ...], list[tuple[int, _Vote]]] = {}
+    for record, row in enumerate(table.rows, 1):
+        if (vote := _vote(row, record, faults)) is not None:
+            pair = (vote.question, *sorted(vote.sides))
+            votes.setdefault(pair, []).append((record, vote))
+    faults.settle()
+    cases: list[Case] = []
+    open_pairs: list[int] = []
+    for given in votes.values():
+        record, first = given[0]
+        better, counts = _majority([vote for _, vote in given], first)
+        if better is None:
+            open_pairs.append(record)
+        case = faults.case(
+            {
+                "id": f"{Path(table.name).stem}-{record:05d}",
+                "question": first.question,
+                "answers": [
+                    {"id": name, "text": text, "author": author}
+                    for name, (author, text) in zip("ab", first.sides, strict=True)
+                ],
+                "better": better,
+                "tags": dict(first.tags) | {"votes": counts},
+            },
+            record,
+        )
+        cases += [case] if case else []
+    faults.settle()
+    notes = []
+    if len(cases) < len(table.rows):
+        notes.append(f"{len(table.rows)} votes are on {len(cases)} pairs: the votes on a pair became one case")
+    if open_pairs:
+        notes.append(f"{len(open_pairs)} pairs have no majority, so no gold: {listed(open_pairs)}")
+    return Imported(tuple(cases), len(table.rows), tuple(notes))
+
+
+def _vote(row: Row, record: int, faults: Faults) -> _Vote | None:
+    before = faults.count
+    turn = row.get("turn")
+    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or turn < 1):
+        faults.add(record, "turn", f"expected a whole number of at least 1, got {shown(turn)}; or leave it out")
+        turn = None
+    talks = [_turns(row, f"conversation_{side}", turn, record, faults) for side in "ab"]
+    authors = [faults.text(row, f"model_{side}", record) or "" for side in "ab"]
+    winner = row.get("winner")
+    if not isinstance(winner, str) or winner not in _WINNERS:
+        faults.add(record, "winner", f"expected one of {', '.join(_WINNERS)}, got {shown(winner)}")
+    if faults.count == before and [said for said, _ in talks[0]] != [said for said, _ in talks[1]]:
+        faults.add(record, "conversation_b", "expected the user's messages of conversation_a, got others; pair them up")
+    if faults.count > before:
+        return None
+    texts = [_joined([reply for _, reply in talk]) for talk in talks]
+    return _Vote(
+        _joined([said for said, _ in talks[0]]),
+        ((authors[0], texts[0]), (authors[1], texts[1])),
+        _WINNERS[str(winner)],
+        tuple((key, str(row[key])) for key in _TAGS if isinstance(row.get(key), str | int)),
+    )
+
+
+def _turns(row: Row, key: str, most: int | None, record: int, faults: Faults) -> list[tuple[str, str]]:
+    """Return what the user and the model said, turn by turn."""
+    talk = row.get(key)
+    if not isinstance(talk, list) or not talk:
+        faults.add(record, key, f"expected a list of messages, got {shown(talk)}; write [{{role, content}}, ...]")
+        return []
+    said: list[str] = []
+    for at, message in enumerate(talk):
+        known = message if isinstance(message, dict) else {}
+        role, content = known.get("role"), known.get("content")
+        wanted = "assistant" if at % 2 else "user"
+        if role != wanted or not isinstance(content, str):
+            got = f"role={shown(role)}, content={shown(content)}"
+            faults.add(record, f"{key}[{at}]", f"expected a text of the {wanted}, got {got}; the two take turns")
+            return []
+        said.append(content)
+    turns = list(zip(said[::2], said[1::2], strict=False))
+    if len(said) % 2 or (most and len(turns) < most):
+        wanted = f"{most} turns" if most else "a reply to each message"
+        faults.add(record, key, f"expected {wanted}, got {len(said)} messages; complete the conversation")
+        return []
+    return turns[:most]
+
+
+def _joined(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else "\n\n".join(f"Turn {n}:\n{text}" for n, text in enumerate(texts, 1))
+
+
+def _majority(votes: list[_Vote], first: _Vote) -> tuple[str | None, str]:
+    """Return the id that more than half of the votes name (or "tie"; None if there is none), and the counts."""
+    names = {side: name for name, side in zip("ab", first.sides, strict=True)}
+    count: Counter[str] = Counter()
+    for vote in votes:
+        winner = vote.winner
+        count["none" if winner is None else names[vote.sides[winner]] if isinstance(winner, int) else winner] += 1
+    name, most = count.most_common(1)[0]
+    settled = most * 2 > count.total() and name != "none" and first.sides[0] != first.sides[1]
+    better = name if settled else None
+    return better, ", ".join(f"{name}: {number}" for name, number in sorted(count.items()))

@@ -1,0 +1,258 @@
+"""Read the records of somebody else's file: JSON, JSON Lines, CSV, TSV or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from calm.cases.reading import MAX_SHOWN, read
+from calm.core.case import Case
+from calm.errors import ConfigError
+
+Kind: TypeAlias = Literal["json", "csv", "tsv", "parquet"]
+"""How a file is written; `json` is a list of objects, or one object a line."""
+Row: TypeAlias = Mapping[str, object]
+
+ENDINGS: Final[Mapping[str, Kind]] = {
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+}
+"""What the ending of a file's name says about how it is written."""
+_PACKED: Final = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip file or a spreadsheet", b"PAR1": "a Parquet file"}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The records of a file in its order, and the names of their columns in order of first appearance."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(slots=True)
+class Faults:
+    """Collects what is wrong with a file, the first `MAX_SHOWN` faults in words."""
+
+    name: str
+    shown: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, record: int, place: str, message: str) -> None:
+        """Note a fault: the record (from 1; 0: the whole file), the field, what was expected, what came, the mend."""
+        self.count += 1
+        if len(self.shown) < MAX_SHOWN:
+            self.shown.append(f"{self.name}: {f'record {record}: ' if record else ''}{place}: {message}")
+
+    def settle(self) -> None:
+        """
+        Return if there are none.
+
+        Raises:
+            ConfigError: all that were noted.
+        """
+        if self.count > len(self.shown):
+            self.shown.append(f"{self.name}: and {self.count - len(self.shown)} more; mend these first")
+        if self.shown:
+            raise ConfigError([*self.shown, f"{self.name}: nothing was imported"])
+
+    def text(self, row: Row, key: str, record: int) -> str | None:
+        """Return a text that a record must have; None, and a fault, for anything else."""
+        if row.get(key) is None:
+            self.add(record, key, f"expected a text, got {'null' if key in row else 'none'}; add it")
+            return None
+        return self.optional(row, key, record)
+
+    def question(self, row: Row, key: str, record: int) -> str:
+        """Return the text of a question; a stand-in, and a fault, where there is none."""
+        text = self.text(row, key, record)
+        return "-" if text is None else text
+
+    def optional(self, row: Row, key: str, record: int) -> str | None:
+        """Return a text, None where there is none; a fault for anything else."""
+        value = row.get(key)
+        if value is None or isinstance(value, str):
+            return value
+        self.add(record, key, f"expected a text, got {shown(value)}; write it in quotes or leave it out")
+        return None
+
+    def case(self, row: Mapping[str, object], record: int) -> Case | None:
+        """Return the case of a row in calm's own format, read as any case is; None, and its faults, if it is wrong."""
+        try:
+            return read(BytesIO(json.dumps(row).encode()), self.name)[0]
+        except ConfigError as error:
+            for problem in error.problems:
+                place, _, message = problem.removeprefix(f"{self.name}:1: ").partition(": ")
+                self.add(record, place, message)
+            return None
+
+
+def shown(value: object) -> str:
+    """
+    Return a value as a message shows it: short.
+
+    >>> shown(float("nan")), shown([1, 2]), shown("x" * 80)[-6:], shown(None)
+    ('NaN', 'a list of 2', 'xxx...', 'null')
+    """
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case float() if math.isnan(value):
+            return "NaN"
+        case list() | tuple():
+            return f"a list of {len(value)}"
+        case dict():
+            return "an object"
+        case str():
+            return repr(value) if len(value) <= 60 else f"{value[:60]!r}"[:-1] + "..."
+        case _:
+            return repr(value)[:60]
+
+
+def load(path: Path, kind: Kind | None = None) -> Table:
+    """
+    Return the records of a file.
+
+    Args:
+        path: the file.
+        kind: how it is written; None: what the ending of its name says.
+
+    Raises:
+        ConfigError: a file that cannot be read, is of another kind, or has no records; or all its faulty records.
+    """
+    if path.is_dir():
+        raise ConfigError(f"{path}: expected a file to import, got a folder; name one of its files")
+    kind = kind or ENDINGS.get(path.suffix.lower())
+    if kind is None:
+        raise ConfigError(
+            f"{path}: expected a name that ends in {', '.join(ENDINGS)}, got {path.name!r}; "
+            "say with --format how it is written"
+        )
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigError(f"{path}: expected a file to import, got an error: {reason}; check its path") from error
+    if not data.strip():
+        raise ConfigError(f"{path}: expected at least one record, got an empty file")
+    table = _parquet(path, data) if kind == "parquet" else _written(path, data, kind)
+    if not table.rows:
+        raise ConfigError(f"{path}: expected at least one record, got none")
+    return table
+
+
+def _written(path: Path, data: bytes, kind: Kind) -> Table:
+    for magic, what in _PACKED.items():
+        if data.startswith(magic):
+            raise ConfigError(f"{path}: expected text, got {what}; unpack or export it as JSON Lines or CSV first")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: byte {error.start}: expected UTF-8, got byte 0x{data[error.start]:02x}; save the file as UTF-8"
+        ) from error
+    if "\0" in text[:4096]:
+        raise ConfigError(f"{path}: expected UTF-8 text, got NUL bytes (UTF-16, or no text at all); save it as UTF-8")
+    if kind == "json":
+        return _json(path, text)
+    return _csv(path, text, "\t" if kind == "tsv" else None)
+
+
+def _json(path: Path, text: str) -> Table:
+    faults = Faults(str(path))
+    body = text.lstrip()
+    if body.startswith("["):
+        items = _decoded(faults, 0, text)
+        if not isinstance(items, list):
+            faults.settle()
+            raise ConfigError(f"{path}: expected a list of records, got {shown(items)}")
+    else:
+        lines = [line for line in text.split("\n") if line.strip()]
+        items = [_decoded(faults, record, line) for record, line in enumerate(lines, 1)]
+    faults.settle()
+    for record, item in enumerate(items, 1):
+        if not isinstance(item, dict):
+            faults.add(record, "record", f"expected a JSON object, got {shown(item)}; write it as {{...}}")
+    faults.settle()
+    rows = tuple(item for item in items if isinstance(item, dict))
+    return Table(str(path), tuple(dict.fromkeys(key for row in rows for key in row)), rows)
+
+
+def _decoded(faults: Faults, record: int, text: str) -> object:
+    """Return the JSON of a record, or of the whole file (record 0); None, and a fault, where it is none."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if record:
+            message = f"expected JSON, got an error: {error.msg}; write a list of objects, or one object a line"
+            faults.add(record, f"column {error.colno}", message)
+        else:
+            at = text.count("\n", 0, error.pos) + 1
+            raise ConfigError(
+                f"{faults.name}: line {at}, column {error.colno}: expected JSON, got an error: {error.msg}; "
+                "nothing was imported"
+            ) from error
+    except RecursionError:
+        faults.add(record, "record", "expected a record, got JSON that is nested too deeply; flatten it")
+    except ValueError as error:  # a number of thousands of digits
+        faults.add(record, "record", f"expected a record, got an error: {error}")
+    return None
+
+
+def _csv(path: Path, text: str, delimiter: str | None) -> Table:
+    faults = Faults(str(path))
+    head = text.partition("\n")[0]
+    delimiter = delimiter or (";" if ";" in head and "," not in head else ",")
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    record = 0
+    rows: list[Row] = []
+    try:
+        columns = tuple(next(reader, []))
+        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if twice:
+            raise ConfigError(f"{path}: expected columns with names that differ, got {shown(twice[0])} twice")
+        for cells in reader:
+            if not cells:
+                continue
+            record += 1
+            if len(cells) != len(columns):
+                message = f"expected {len(columns)} cells as in the first line, got {len(cells)}; mind the quotes"
+                faults.add(record, f"line {reader.line_num}", message)
+            else:
+                rows.append(dict(zip(columns, cells, strict=True)))
+    except csv.Error as error:
+        message = f"expected CSV, got an error: {error}; mend it, or save the file as JSON Lines"
+        faults.add(record + 1, f"line {reader.line_num}", message)
+    faults.settle()
+    return Table(str(path), columns, tuple(rows))
+
+
+def _parquet(path: Path, data: bytes) -> Table:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ConfigError(
+            f"{path}: expected pyarrow to read Parquet, got none; pip install 'calm-judge[parquet]', "
+            "or save the file as JSON Lines"
+        ) from error
+    try:
+        table = pyarrow.parquet.read_table(BytesIO(data))
+        columns = tuple(str(name) for name in table.column_names)
+        rows = tuple(dict(row) for row in table.to_pylist())  # not pandas: it writes NaN where a value is missing
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"{path}: expected a Parquet file, got an error: {reason}; nothing was imported") from error
+    return Table(str(path), columns, rows)

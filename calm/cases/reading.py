@@ -1,0 +1,423 @@
+"""Read cases from JSON Lines, and say of every fault where it is and how to mend it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import IO, NoReturn, TypeAlias
+
+from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
+from calm.core.checks import problem
+from calm.core.verdict import Task
+from calm.errors import ConfigError, nearest
+
+MAX_LINE_BYTES = 5_000_000
+"""A longer line is refused: it is a file of another kind, or a case that no judge could be shown."""
+MAX_SHOWN = 20
+"""So many faults are spelled out; the others are counted."""
+
+CASE_KEYS = (
+    "id",
+    "question",
+    "answers",
+    "better",
+    "reference",
+    "criteria",
+    "met",
+    "scores",
+    "fields",
+    "variants",
+    "tags",
+)
+ANSWER_KEYS = ("id", "text", "author", "history")
+CRITERION_KEYS = ("id", "text", "points", "check")
+
+ANSWERS: Mapping[Task, tuple[int, int]] = {
+    "pairwise": (2, 2),
+    "score": (1, 1),
+    "points": (1, 1),
+    "rubric": (1, 1),
+    "rubric-all": (1, 1),
+    "listwise": (2, len(LETTERS)),
+}
+"""The least and the greatest number of answers in a case of each task (a slot is named by a letter)."""
+
+Fault: TypeAlias = Callable[[str, str], None]
+"""Note a fault: the field, and what was expected, what came, how to mend it."""
+Row: TypeAlias = Mapping[str, object]
+
+
+def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case]:
+    """
+    Return the cases of an open JSON Lines file, in the file's order.
+
+    Args:
+        stream: the file, opened in binary mode; it is read line by line.
+        name: what messages call the file.
+        task: if given, each case must also fit this task (number of answers, criteria).
+
+    Raises:
+        ConfigError: all faults of the file, the first `MAX_SHOWN` spelled out.
+    """
+    shown: list[str] = []
+    count = 0
+    cases: list[Case] = []
+    first: dict[str, int] = {}
+
+    for number, offset, line in _lines(stream):
+
+        def fault(field: str, message: str, number: int = number) -> None:
+            nonlocal count
+            count += 1
+            if len(shown) < MAX_SHOWN:
+                shown.append(f"{name}:{number}: {field}: {message}")
+
+        before = count
+        row = _row(line, offset, fault)
+        case = _case(row, task, fault) if row is not None else None
+        if case is not None and case.id:
+            if case.id in first:
+                fault(
+                    "id", f"expected a new id, got {_shown(case.id)} again (first in line {first[case.id]}); rename one"
+                )
+            first.setdefault(case.id, number)
+        if case is not None and count == before:
+            cases.append(case)
+
+    if count > len(shown):
+        shown.append(f"{name}: and {count - len(shown)} more; mend these first")
+    if not count and not cases:
+        shown.append(f"{name}: expected at least one case, got an empty file; write one JSON object a line")
+    if shown:
+        raise ConfigError(shown)
+    return cases
+
+
+# ------------------------------------------------------------------------------------------------------------ the line
+
+
+def _lines(stream: IO[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
+    """Give number, byte offset and bytes of each line that is not blank; None for one that is too long to keep."""
+    number = offset = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        start, offset = offset, offset + len(line)
+        if len(line) > MAX_LINE_BYTES:
+            while not line.endswith(b"\n") and (line := stream.readline(MAX_LINE_BYTES)):
+                offset += len(line)
+            yield number, start, None
+            continue
+        if number == 1 and line.startswith(b"\xef\xbb\xbf"):
+            line, start = line[3:], 3
+        if line.strip():
+            yield number, start, line
+
+
+def _row(line: bytes | None, offset: int, fault: Fault) -> Row | None:
+    """Return the JSON object of a line; None, and a fault, for anything else."""
+    if line is None:
+        fault("line", f"expected at most {MAX_LINE_BYTES // 10**6} MB, got a longer line; write one case a line")
+        return None
+    try:
+        data: object = json.loads(line.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_object)
+    except UnicodeDecodeError as error:
+        at, byte = offset + error.start, line[error.start]
+        fault(f"byte {at}", f"expected UTF-8, got byte 0x{byte:02x} ({error.reason}); save the file as UTF-8")
+        return None
+    except json.JSONDecodeError as error:
+        fault(f"column {error.colno}", f"expected JSON, got an error: {error.msg}; write one JSON object a line")
+        return None
+    except RecursionError:
+        fault("line", "expected a case, got JSON that is nested too deeply; flatten it")
+        return None
+    except ValueError as error:
+        fault("line", str(error))
+        return None
+    if not isinstance(data, dict):
+        fault("line", f"expected a JSON object, got {_shown(data)}; write one case a line, as {{...}}")
+        return None
+    return data
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"expected a finite number, got {name}; write a number or leave the key out")
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
+        raise ValueError(f"expected each key once in an object, got {_shown(twice)} twice; keep one of them")
+    return data
+
+
+# ------------------------------------------------------------------------------------------------------------ the case
+
+
+def _case(row: Row, task: Task | None, fault: Fault) -> Case:
+    """Return the case of a row; what it holds in the place of a fault has no meaning."""
+    _known(row, CASE_KEYS, "", fault)
+    identity = _name(row, "id", "", fault)
+    question = _needed(row, "question", "", fault)
+    if question is not None and not question.strip():
+        fault("question", "expected a question, got an empty text; write what the answers reply to")
+    answers = _answers(row, task, fault)
+    ids = None if answers is None else [a.id for a in answers]
+    criteria = _criteria(row, fault)
+    if criteria == () and task in ("rubric", "rubric-all", "points"):
+        fault("criteria", f"expected at least one criterion (task={task}), got none; add a list of criteria")
+    return Case(
+        id=identity,
+        question=question or "",
+        answers=tuple(answers or ()),
+        better=_better(row, ids, fault),
+        reference=_optional(row, "reference", "", fault),
+        criteria=criteria or (),
+        met=_met(row, ids, None if criteria is None else [c.id for c in criteria], fault),
+        scores=_scores(row, ids, fault),
+        fields=_texts(row.get("fields"), "fields", fault),
+        variants=_variants(row, ids, fault),
+        tags=_texts(row.get("tags"), "tags", fault),
+    )
+
+
+def _answers(row: Row, task: Task | None, fault: Fault) -> list[Answer] | None:
+    if "answers" not in row:
+        fault("answers", "expected a list of answers, got none; add it")
+        return None
+    items = _list(row["answers"], "answers", fault)
+    if items is None:
+        return None
+    least, most = ANSWERS[task] if task else (1, len(LETTERS))
+    if all(isinstance(item, Mapping) and item.get("author") for item in items):
+        most = len(LETTERS)  # an answers file: `datasets.read_cases` makes a case of each answer, or of each pair
+    if not least <= len(items) <= most:
+        wanted = f"{least}" if least == most else f"{least} to {most}"
+        mend = f" (task={task})" if task else ""
+        fault("answers", f"expected {wanted} of them{mend}, got {len(items)}; add or remove answers")
+    answers = [a for i, item in enumerate(items) if (a := _answer(item, f"answers[{i}]", fault))]
+    if len(answers) < len(items):
+        return None
+    _differ([a.id for a in answers], "answers", fault)
+    return answers
+
+
+def _answer(item: object, at: str, fault: Fault) -> Answer | None:
+    row = _mapping(item, at, fault)
+    if row is None:
+        return None
+    _known(row, ANSWER_KEYS, at, fault)
+    identity = _name(row, "id", at, fault)
+    if identity == TIE or identity.startswith("!") or "~" in identity:
+        fault(
+            f"{at}.id",
+            f"expected an id other than 'tie', without '~' or a leading '!', got {_shown(identity)}; rename it",
+        )
+    history = [] if row.get("history") is None else _list(row["history"], f"{at}.history", fault) or []
+    return Answer(
+        id=identity,
+        text=_needed(row, "text", at, fault) or "",
+        author=_optional(row, "author", at, fault),
+        history=tuple(_text(text, f"{at}.history[{i}]", fault) or "" for i, text in enumerate(history)),
+    )
+
+
+def _criteria(row: Row, fault: Fault) -> tuple[Criterion, ...] | None:
+    """Return the criteria, () if there are none, None if they could not be read."""
+    if row.get("criteria") is None:
+        return ()
+    items = _list(row["criteria"], "criteria", fault)
+    if items is None:
+        return None
+    criteria = [c for i, item in enumerate(items) if (c := _criterion(item, f"criteria[{i}]", fault))]
+    if len(criteria) < len(items):
+        return None
+    _differ([c.id for c in criteria], "criteria", fault)
+    return tuple(criteria)
+
+
+def _criterion(item: object, at: str, fault: Fault) -> Criterion | None:
+    row = _mapping(item, at, fault)
+    if row is None:
+        return None
+    _known(row, CRITERION_KEYS, at, fault)
+    identity = _name(row, "id", at, fault)
+    text = _needed(row, "text", at, fault)
+    if text is not None and not text.strip():
+        fault(f"{at}.text", "expected a criterion, got an empty text; write what an answer must do")
+    points = row.get("points")
+    return Criterion(
+        id=identity,
+        text=text or "",
+        points=1.0 if points is None else _number(points, f"{at}.points", fault),
+        check=None if row.get("check") is None else _check(row["check"], f"{at}.check", fault),
+    )
+
+
+def _check(value: object, at: str, fault: Fault) -> dict[str, object] | None:
+    check = _mapping(value, at, fault)
+    if check is None:
+        return None
+    for key, part in check.items():
+        for text in (key, *(part if isinstance(part, list) else [part])):
+            if isinstance(text, str) and _text(text, at, fault) is None:
+                return None
+    if wrong := problem(check):
+        fault(at, f"expected a check that a program can verify, got a fault: {wrong}")
+    return check
+
+
+def _better(row: Row, ids: list[str] | None, fault: Fault) -> str | None:
+    better = _optional(row, "better", "", fault)
+    if better is not None and ids is not None and better not in (*ids, TIE):
+        fault("better", f"expected an answer's id or 'tie', got {_shown(better)}{nearest(better, [*ids, TIE])}")
+    return better
+
+
+def _scores(row: Row, ids: list[str] | None, fault: Fault) -> dict[str, float]:
+    scores = _by_id(row.get("scores"), "scores", ids, "an answer's id", fault)
+    return {key: _number(value, _join("scores", key), fault) for key, value in scores}
+
+
+def _met(row: Row, ids: list[str] | None, criteria: list[str] | None, fault: Fault) -> dict[str, dict[str, bool]]:
+    met: dict[str, dict[str, bool]] = {}
+    for answer, truths in _by_id(row.get("met"), "met", ids, "an answer's id", fault):
+        at, met[answer] = _join("met", answer), {}
+        for criterion, truth in _by_id(truths, at, criteria, "a criterion's id", fault):
+            if not isinstance(truth, bool):
+                fault(_join(at, criterion), f"expected true or false, got {_shown(truth)}; say if it is met")
+            met[answer][criterion] = truth is True
+    return met
+
+
+def _variants(row: Row, ids: list[str] | None, fault: Fault) -> dict[str, dict[str, str]]:
+    variants: dict[str, dict[str, str]] = {}
+    for edit, texts in _by_id(row.get("variants"), "variants", None, "", fault):
+        at = _join("variants", edit)
+        items = _by_id(texts, at, ids, "an answer's id", fault)
+        variants[edit] = {answer: _text(text, _join(at, answer), fault) or "" for answer, text in items}
+    return variants
+
+
+# ---------------------------------------------------------------------------------------------------------- the values
+
+
+def _shown(value: object) -> str:
+    """Return a JSON value as a message shows it: short, and safe on a terminal."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            return repr(value) if len(value) <= 60 else f"{value[:60]!r}..."
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return "an object"
+        case _:
+            return repr(value)[:60]
+
+
+def _known(row: Row, keys: Iterable[str], at: str, fault: Fault) -> None:
+    for key in row:
+        if key not in keys:
+            fault(_join(at, key), f"expected a known key, got {_shown(key)}{nearest(key, keys)}")
+
+
+def _join(at: str, key: str) -> str:
+    plain = key if key.isprintable() and len(key) <= 60 else _shown(key)
+    return f"{at}.{plain}" if at else plain
+
+
+def _list(value: object, at: str, fault: Fault) -> list[object] | None:
+    if isinstance(value, list):
+        return value
+    fault(at, f"expected a list, got {_shown(value)}; write [...]")
+    return None
+
+
+def _mapping(value: object, at: str, fault: Fault) -> dict[str, object] | None:
+    if isinstance(value, dict):
+        return value
+    fault(at, f"expected an object, got {_shown(value)}; write {{...}}")
+    return None
+
+
+def _by_id(value: object, at: str, ids: list[str] | None, what: str, fault: Fault) -> Iterator[tuple[str, object]]:
+    """Give the items of an object whose keys are ids (None: any text); an absent object has none."""
+    row = {} if value is None else _mapping(value, at, fault)
+    for key, item in (row or {}).items():
+        if _text(key, at, fault) is None:
+            continue
+        if ids is not None and key not in ids:
+            fault(_join(at, key), f"expected {what}, got {_shown(key)}{nearest(key, ids)}")
+        else:
+            yield key, item
+
+
+def _texts(value: object, at: str, fault: Fault) -> dict[str, str]:
+    items = _by_id(value, at, None, "", fault)
+    return {key: _text(text, _join(at, key), fault) or "" for key, text in items}
+
+
+def _text(value: object, at: str, fault: Fault) -> str | None:
+    """Return a text that every model, file and terminal can take; None, and a fault, for anything else."""
+    if not isinstance(value, str):
+        fault(at, f"expected a text, got {_shown(value)}; write it in quotes")
+        return None
+    if "\0" in value:
+        fault(at, f"expected a text without NUL, got one at character {value.index(chr(0))}; remove it")
+        return None
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        code = f"\\u{ord(value[error.start]):04x}"
+        fault(at, f"expected Unicode text, got half a surrogate pair ({code}) at character {error.start}; remove it")
+        return None
+    return value
+
+
+def _number(value: object, at: str, fault: Fault) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        fault(at, f"expected a number, got {_shown(value)}; write it without quotes")
+        return 0.0
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        fault(at, f"expected a finite number, got {_shown(value)}; write a smaller one")
+    return number
+
+
+def _needed(row: Row, key: str, at: str, fault: Fault) -> str | None:
+    if key not in row:
+        fault(_join(at, key), "expected a text, got none; add it")
+        return None
+    return _text(row[key], _join(at, key), fault)
+
+
+def _optional(row: Row, key: str, at: str, fault: Fault) -> str | None:
+    return None if row.get(key) is None else _text(row[key], _join(at, key), fault)
+
+
+def _name(row: Row, key: str, at: str, fault: Fault) -> str:
+    """Return an id, "" if there is a fault in it."""
+    name = _needed(row, key, at, fault)
+    if name is not None and not name.strip():
+        fault(_join(at, key), "expected an id, got an empty text; give it a name")
+    return name or ""
+
+
+def _differ(ids: list[str], at: str, fault: Fault) -> None:
+    first: dict[str, int] = {}
+    for place, name in enumerate(ids):
+        if name and name in first:
+            fault(
+                f"{at}[{place}].id",
+                f"expected ids that differ, got {_shown(name)} as in {at}[{first[name]}]; rename one",
+            )
+        first.setdefault(name, place)

@@ -1,0 +1,84 @@
+"""
+A case with the answers of several authors, as cases for one judge: an answer each, or a pair each.
+
+Judges see no authors: these cases have no bylines and ids that name nobody. Who wrote what stays in `Answer.author`,
+which no prompt shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+from calm.core.case import TIE, Case
+
+ANSWER = "answer"
+"""The id of the answer of a case that holds one."""
+
+
+def one_answer_each(case: Case) -> list[Case]:
+    """
+    Return a case for each answer of a case with several, for score and rubric judges.
+
+    Ids end with the place of the answer and name no author; all of them carry the tag `item`. Gold scores and criteria
+    of the answer go along. An answer without an author is left out.
+    """
+    tags = {**case.tags, "item": case.tags.get("item", case.id)}
+    return [
+        replace(
+            case,
+            id=f"{case.id}~{place}",
+            answers=(replace(answer, id=ANSWER),),
+            better=None,
+            met={ANSWER: case.met[answer.id]} if answer.id in case.met else {},
+            scores={ANSWER: case.scores[answer.id]} if answer.id in case.scores else {},
+            order=(),
+            bylines={},
+            variants={},
+            tags=tags,
+        )
+        for place, answer in enumerate(case.answers, start=1)
+        if answer.author is not None
+    ]
+
+
+def all_pairs(case: Case) -> list[Case]:
+    """
+    Return a pairwise case for each pair of answers by two authors, in the order of the case.
+
+    Ids name no author and all carry the tag `item`; `better` is known where scores or the truth of criteria tell.
+    """
+    written = [answer for answer in case.answers if answer.author is not None]
+    tags = {**case.tags, "item": case.tags.get("item", case.id)}
+    pairs = [(a, b) for a, b in combinations(written, 2) if a.author != b.author]
+    return [
+        replace(
+            case,
+            id=f"{case.id}~{place}",
+            answers=pair,
+            better=case.better if len(case.answers) == 2 and case.better else _better(case, pair[0].id, pair[1].id),
+            met={a.id: case.met[a.id] for a in pair if a.id in case.met},
+            scores={a.id: case.scores[a.id] for a in pair if a.id in case.scores},
+            order=(),
+            bylines={},
+            variants={},
+            tags=tags,
+        )
+        for place, pair in enumerate(pairs, start=1)
+    ]
+
+
+def _better(case: Case, first: str, second: str) -> str | None:
+    worth = [case.scores.get(answer, _earned(case, answer)) for answer in (first, second)]
+    a, b = worth
+    if a is None or b is None:
+        return None
+    return TIE if a == b else first if a > b else second
+
+
+def _earned(case: Case, answer: str) -> float | None:
+    """Return the points that an answer earns by the truth of its criteria; None where that is not known of all."""
+    truth = case.met.get(answer, {})
+    if not case.criteria or any(criterion.id not in truth for criterion in case.criteria):
+        return None
+    return sum(criterion.points for criterion in case.criteria if truth[criterion.id])

@@ -1,0 +1,67 @@
+"""Write cases as JSON Lines that `read_cases` reads back equal."""
+
+from __future__ import annotations
+
+import json
+
+from calm.core.case import Answer, Case, Criterion
+from calm.errors import ConfigError
+
+
+def line(case: Case) -> str:
+    """
+    Return a case as one line of a case file, with its line break; what is empty or has its default is left out.
+
+    Raises:
+        ConfigError: a case that is already put before a judge (an order, notes, a target ...), which no file can hold.
+    """
+    if case != _plain(case):
+        raise ConfigError(f"case {case.id}: expected a case as read from a file, got one that an edit has presented")
+    row: dict[str, object] = {
+        "id": case.id,
+        "question": case.question,
+        "answers": [_answer(answer) for answer in case.answers],
+        "better": case.better,
+        "reference": case.reference,
+        "criteria": [_criterion(criterion) for criterion in case.criteria],
+        "met": {answer: dict(truths) for answer, truths in case.met.items()},
+        "scores": dict(case.scores),
+        "fields": dict(case.fields),
+        "variants": {name: dict(texts) for name, texts in case.variants.items()},
+        "tags": dict(case.tags),
+    }
+    needed = ("id", "question", "answers")
+    kept = {key: value for key, value in row.items() if key in needed or value not in (None, [], {})}
+    return json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(case: Case) -> Case:
+    return Case(
+        id=case.id,
+        question=case.question,
+        answers=case.answers,
+        better=case.better,
+        reference=case.reference,
+        criteria=case.criteria,
+        met=case.met,
+        scores=case.scores,
+        fields=case.fields,
+        variants=case.variants,
+        tags=case.tags,
+    )
+
+
+def _answer(answer: Answer) -> dict[str, object]:
+    row: dict[str, object] = {"id": answer.id, "text": answer.text}
+    if answer.author is not None:
+        row["author"] = answer.author
+    if answer.history:
+        row["history"] = list(answer.history)
+    return row
+
+
+def _criterion(criterion: Criterion) -> dict[str, object]:
+    row: dict[str, object] = {"id": criterion.id, "text": criterion.text, "points": criterion.points}
+    if criterion.check is not None:
+        row["check"] = dict(criterion.check)
+    return row

@@ -1,0 +1,89 @@
+"""The `calm` command: audit a judge, try it on one case, see a failing report without spending anything."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from calm import __version__
+from calm.commands import (
+    CONFIGURATION,
+    DONE,
+    answer,
+    attack,
+    attempt,
+    audit,
+    cache,
+    cases,
+    cross_check,
+    mitigate,
+    perturb,
+    plan,
+    power,
+    records,
+    report,
+    rewrite,
+    self_preference,
+    uda,
+)
+from calm.errors import CalmError
+
+COMMANDS = (
+    audit,
+    attempt,
+    perturb,
+    records,
+    report,
+    plan,
+    power,
+    cases,
+    cache,
+    rewrite,
+    answer,
+    self_preference,
+    attack,
+    cross_check,
+    mitigate,
+    uda,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run one command and return its exit status: 0 done, 1 refused or a claim not proven, 4 configuration.
+
+    Usage errors leave with status 2, as is the custom of command lines.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index("--") if "--" in given else len(given)
+    options = _parser().parse_args(given[:end])
+    options.pytest = given[end + 1 :]  # argparse would take them only straight behind the judge
+    run: Callable[[argparse.Namespace], int] = options.run
+    try:
+        return run(options)
+    except CalmError as error:
+        from calm.results.wording import printable
+
+        print(f"calm: {printable(str(error), keep=chr(10))}", file=sys.stderr)  # it may quote a file
+        return CONFIGURATION
+    except KeyboardInterrupt:
+        print("calm: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output left: `calm try ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="calm", description="The regression gate for LLM judges.")
+    parser.add_argument("--version", action="version", version=f"calm {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for module in COMMANDS:
+        module.register(commands)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

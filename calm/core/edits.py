@@ -1,0 +1,280 @@
+"""Edits: named pure functions that rewrite a case, or a judge's prompt, and what a sound judge does about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from random import Random
+from typing import TypeAlias, TypeVar
+
+from calm.core.case import Case, digest
+from calm.core.templates import Prompt
+from calm.core.validation import Rules
+from calm.core.verdict import FAMILIES, Family
+from calm.errors import ConfigError, EditError, nearest
+
+Rewrite: TypeAlias = Callable[[Case, Random], Case | None]
+Reword: TypeAlias = Callable[[Prompt, Random], Prompt | None]
+
+
+class Expects(StrEnum):
+    """What a sound judge does with the treated answer."""
+
+    SAME = "SAME"
+    """The verdict must not change."""
+    NOT_BETTER = "NOT_BETTER"
+    """The treated answer must not gain."""
+    WORSE = "WORSE"
+    """The treated answer must lose: a test of sensitivity."""
+    TIE = "TIE"
+    """The answers must tie, or be preferred symmetrically."""
+    OBSERVE = "OBSERVE"
+    """Nothing is required; the effect is reported."""
+
+
+class _Labelled:
+    """How an edit of cases and one of prompts are named."""
+
+    name: str
+    dose: float | None
+
+    @property
+    def label(self) -> str:
+        """The name as results show it: with the dose, if there is one."""
+        return self.name if self.dose is None else f"{self.name}@{self.dose:g}"
+
+
+@dataclass(frozen=True)
+class Edit(_Labelled):
+    """
+    A perturbation: a pure function of a case and a source of randomness, with what it is and what it should do.
+
+    Call it as `edit(case, rng)`; None means that it does not apply to the case. `tasks` are the kinds of verdict that
+    it serves, `dose` a strength that is part of its name in results, `source` where the idea comes from. `rules` say
+    what it may change of an answer's text (None: what its expectation allows).
+    """
+
+    name: str
+    bias: str
+    expects: Expects
+    rewrite: Rewrite
+    source: str = ""
+    tasks: tuple[Family, ...] = FAMILIES
+    dose: float | None = None
+    summary: str = ""
+    variants: tuple[Edit, ...] = ()
+    rules: Rules | None = None
+
+    def __call__(self, case: Case, rng: Random) -> Case | None:
+        """Return the edited case, or None where the edit does not apply."""
+        return self.rewrite(case, rng)
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+    def choices(self, case: Case, seed: int) -> tuple[Edit, ...]:
+        """Return the edits to try on a case, the one drawn for it first; more than one only for a rotation."""
+        return _turned(self.variants, self, case, seed) or (self,)
+
+    def apply(self, case: Case, seed: int) -> Case | None:
+        """Return the case after this one edit, with randomness drawn from seed, edit and case alone."""
+        edited = self.rewrite(case, _drawn(self, case, seed))
+        _refuse_other(f"perturbation {self.label}", edited, Case, "case.edit(case.target, change)")
+        if edited is not None and edited.looks_like(case):
+            raise EditError(
+                f"perturbation {self.label} returned case {case.id} unchanged; return None where it does not apply"
+            )
+        return edited
+
+
+@dataclass(frozen=True)
+class PromptEdit(_Labelled):
+    """
+    A perturbation of the judge's own prompt: what an `Edit` is to a case, this is to the templates of a judge.
+
+    Call it as `edit(prompt, rng)`; None means that it does not apply to the prompt. A `bundled` one knows the wording
+    of our own prompts, and applies to no other.
+    """
+
+    name: str
+    bias: str
+    expects: Expects
+    rewrite: Reword
+    source: str = ""
+    tasks: tuple[Family, ...] = FAMILIES
+    dose: float | None = None
+    summary: str = ""
+    bundled: bool = False
+    variants: tuple[PromptEdit, ...] = ()
+
+    def __call__(self, prompt: Prompt, rng: Random) -> Prompt | None:
+        """Return the edited prompt, or None where the edit does not apply."""
+        foreign = self.bundled and not self.variants and not prompt.bundled
+        return None if foreign else self.rewrite(prompt, rng)
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+    def choices(self, case: Case, seed: int) -> tuple[PromptEdit, ...]:
+        """Return the edits to try for a case, the one drawn for it first; more than one only for a rotation."""
+        return _turned(self.variants, self, case, seed) or (self,)
+
+    def apply(self, prompt: Prompt, case: Case, seed: int) -> Prompt | None:
+        """Return the prompt that a case is judged by, with randomness drawn from seed, edit and case alone."""
+        edited = self(prompt, _drawn(self, case, seed))
+        _refuse_other(f"prompt edit {self.label}", edited, Prompt, "prompt.each(change)")
+        if edited == prompt:
+            raise EditError(
+                f"prompt edit {self.label} returned the prompt unchanged; return None where it does not apply"
+            )
+        return edited
+
+
+AnyEdit: TypeAlias = Edit | PromptEdit
+E = TypeVar("E", Edit, PromptEdit)
+T = TypeVar("T")
+
+
+def _shown(edit: AnyEdit) -> str:
+    if not edit.variants:
+        return edit.label
+    named = f", name={edit.name!r}" if edit.name else ""
+    return f"rotate({', '.join(v.label for v in edit.variants)}{named})"
+
+
+def _turned(variants: tuple[E, ...], edit: AnyEdit, case: Case, seed: int) -> tuple[E, ...]:
+    """Return the variants with the one that is drawn for a case first."""
+    if not variants:
+        return ()
+    start = int(digest("rotate", seed, edit.bias, edit.name, case.id), 16) % len(variants)
+    drawn = variants[start:] + variants[:start]
+    return tuple(sorted(drawn, key=lambda v: case.target not in case.variants.get(v.name, {})))  # ready texts first
+
+
+def _refuse_other(whose: str, edited: object, kind: type, how: str) -> None:
+    """Refuse what is neither None nor of the kind that an edit returns."""
+    if edited is not None and not isinstance(edited, kind):
+        wanted = f"a {kind.__name__.lower()} or None"
+        raise EditError(
+            f"{whose}: expected {wanted}, got {type(edited).__name__}; return a changed copy, as {how} does"
+        )
+
+
+def _drawn(edit: AnyEdit, case: Case, seed: int) -> Random:
+    return Random(digest("edit", seed, edit.bias, edit.label, case.id))
+
+
+def perturbation(
+    *,
+    bias: str,
+    expects: Expects,
+    source: str = "",
+    tasks: Sequence[Family] = FAMILIES,
+    dose: float | None = None,
+    rules: Rules | None = None,
+) -> Callable[[Rewrite], Edit]:
+    """
+    Turn a function `(case, rng) -> case or None` into a perturbation named like the function.
+
+    Args:
+        bias: the name of its bias, in kebab case, as results show it.
+        expects: what a sound judge does with the treated answer.
+        source: a paper (as `arXiv:...`) or a project that the idea comes from.
+        tasks: the kinds of verdict it serves: "pairwise", "score", "rubric", "listwise".
+        dose: its strength, where it is one of several; part of its key in results.
+        rules: what it may change of an answer's text, where that is not what its expectation allows.
+
+    Raises:
+        ConfigError: a task that is not known, or a bias that is not in kebab case.
+    """
+    _refuse(f"perturbation of {bias}", "perturbation", bias, tasks)
+
+    def make(rewrite: Rewrite) -> Edit:
+        summary = _summary(rewrite)
+        return Edit(rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary, rules=rules)
+
+    return make
+
+
+def prompt_edit(
+    *,
+    bias: str,
+    expects: Expects,
+    source: str = "",
+    tasks: Sequence[Family] = FAMILIES,
+    dose: float | None = None,
+    bundled: bool = False,
+) -> Callable[[Reword], PromptEdit]:
+    """
+    Turn a function `(prompt, rng) -> prompt or None` into a perturbation of the judge's prompt, named like it.
+
+    Args:
+        bias: the name of its bias, in kebab case, as results show it.
+        expects: what a sound judge does: SAME, NOT_BETTER or OBSERVE, as it harms no answer.
+        source: a paper (as `arXiv:...`) or a project that the idea comes from.
+        tasks: the kinds of verdict it serves.
+        dose: its strength, where it is one of several; part of its key in results.
+        bundled: whether it knows the wording of the bundled prompts, and applies to no other.
+
+    Raises:
+        ConfigError: a task that is not known, a bias that is not in kebab case, or an expectation that it cannot have.
+    """
+    _refuse(f"prompt edit of {bias}", "prompt edit", bias, tasks)
+    if expects in (Expects.WORSE, Expects.TIE):
+        raise ConfigError(f"prompt edit of {bias}: expected SAME, NOT_BETTER or OBSERVE, got expects={expects}")
+
+    def make(rewrite: Reword) -> PromptEdit:
+        summary = _summary(rewrite)
+        return PromptEdit(rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary, bundled)
+
+    return make
+
+
+def _refuse(whose: str, kind: str, bias: str, tasks: Sequence[Family]) -> None:
+    unknown = [t for t in tasks if t not in FAMILIES]
+    if unknown:
+        raise ConfigError(f"{whose}: unknown task {unknown[0]!r}{nearest(unknown[0], FAMILIES)}")
+    if not bias or not all(part.isalnum() and part == part.lower() for part in bias.split("-")):
+        raise ConfigError(f"{kind}: expected a bias in kebab case such as 'self-authorship', got {bias!r}")
+
+
+def _summary(rewrite: Callable[..., object]) -> str:
+    return (rewrite.__doc__ or "").strip().partition("\n")[0]
+
+
+def rotate(*edits: E, name: str = "") -> E:
+    """
+    Return an edit that gives each case one of several variants, drawn from the seed and the case.
+
+    Where the variant drawn does not apply, or the judge cannot see it, the next one is tried. A bias so costs one arm
+    of calls whatever the number of its variants. A `name` tells two rotations of one bias apart in results.
+
+    Raises:
+        ConfigError: no variants, variants that differ in bias, expectation or tasks, or edits of cases among those of
+            prompts.
+    """
+    if not edits:
+        raise ConfigError("rotate() expects at least one perturbation")
+    one = edits[0]
+    if any(type(e) is not type(one) for e in edits):
+        raise ConfigError("rotate(): edits of the case and edits of the prompt cannot take turns; probe each by itself")
+    for what in ("bias", "expects", "tasks"):
+        values = {str(getattr(e, what)) for e in edits}
+        if len(values) > 1:
+            raise ConfigError(f"rotate(): the variants differ in {what}: {', '.join(sorted(values))}")
+    variants = tuple(v for e in edits for v in (e.variants or (e,)))
+
+    summary = f"One of: {', '.join(v.label for v in variants)}."
+    return replace(one, name=name, rewrite=_first_of(variants), dose=None, summary=summary, variants=variants)
+
+
+def _first_of(variants: Sequence[Callable[[T, Random], T | None]]) -> Callable[[T, Random], T | None]:
+    """Return a function that tries the variants in turn, from a drawn one on."""
+
+    def first_that_applies(whole: T, rng: Random) -> T | None:
+        start = rng.randrange(len(variants))
+        tried = (variant(whole, rng) for variant in (*variants[start:], *variants[:start]))
+        return next((edited for edited in tried if edited is not None), None)
+
+    return first_that_applies

@@ -1,0 +1,399 @@
+"""
+Measures: quantities of a probe, used as symbols that build claims (`net_robustness >= 0.95`).
+
+| measure | what it is | best |
+|---|---|---|
+| `net_robustness` | 1 minus the disagreement between the arms beyond the judge's own noise | 1 |
+| `gain` | mean rise of the treated answer's favour | 0 or less |
+| `mean_shift` | the same over all cases, as a share of the scale | 0 |
+| `net_detection` | share of damaged answers rated lower minus share rated higher | 1 |
+| `unreadable_gain` | rise of the share of replies without a verdict | 0 |
+| `tie_rate` | share of perturbed asks that end in a tie | 1 |
+| `slot_pull` | share for the first slot minus share for the last | 0 |
+| `attack_success_rate` | share of attacks that won, net of wins on a clean re-ask | 0 |
+| `robustness_rate` | share of equal verdicts between the arms (RR of CALM) | 1 |
+| `consistency_rate` | share of equal verdicts between clean asks (CR of CALM) | 1 |
+| `repeat_distance` | mean distance of two clean verdicts | 0 |
+| `readable_rate` | share of clean replies that hold a verdict | 1 |
+| `accuracy` | share of clean verdicts that agree with the gold label | 1 |
+| `accuracy_gain` | rise of that share from the clean arm to the perturbed one | 1 |
+
+All are means of one value a case (STATISTICS: the unit is the case, not the call), in [0, 1] or [-1, 1].
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import fsum
+from typing import TypeAlias
+
+from calm.core.claims import Claim, Estimate
+from calm.core.edits import Expects
+from calm.core.trials import Trial, Trials, distance, favour, same
+from calm.core.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, readable
+from calm.errors import ClaimError, EstimateError
+from calm.statistics.intervals import clopper_pearson, padded_t, smallest_n
+
+PerCase: TypeAlias = Callable[[Trial, Scale], float | str]
+"""The value of one case, or the reason why the case has none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """
+    A quantity that a claim can be about. Compare it with a limit to build a `Claim`.
+
+    `low` and `high` bound the value of a case. A `flipped` measure is 1 minus the mean of its case values. `op` is the
+    direction of its claims, `serves` the expectations that it speaks about (None: the clean arm alone).
+    """
+
+    name: str
+    per_case: PerCase
+    low: float
+    high: float
+    op: str
+    serves: frozenset[Expects | None]
+    families: tuple[Family, ...] = FAMILIES
+    flipped: bool = False
+    two_sided: bool = False
+    asks: tuple[int, int] = (1, 1)
+    """The least number of clean and perturbed asks a case that it needs."""
+
+    def __repr__(self) -> str:
+        return f"abs({self.name})" if self.two_sided else self.name
+
+    def __ge__(self, limit: float) -> Claim:
+        return self._claim(">=", limit)
+
+    def __le__(self, limit: float) -> Claim:
+        return self._claim("<=", limit)
+
+    def __gt__(self, limit: float) -> Claim:
+        raise ClaimError(f"{self!r} > {limit:g}: claim it with >= or <=")
+
+    __lt__ = __gt__
+
+    def __abs__(self) -> Measure:
+        if self.low >= 0 or self.flipped:
+            raise ClaimError(f"abs({self.name}): this measure is never negative; claim it with {self.op}")
+        return replace(self, two_sided=True)
+
+    def __bool__(self) -> bool:
+        raise ClaimError(f"{self!r} has no truth of its own: claim it in probe(...).proves({self!r} {self.op} 0.05)")
+
+    def _claim(self, op: str, limit: float) -> Claim:
+        if isinstance(limit, bool) or not isinstance(limit, int | float):
+            raise ClaimError(f"{self!r} {op}: expected a number as the limit, got {limit!r}")
+        if op != self.op:
+            raise ClaimError(f"{self!r} {op} {limit:g}: wrong direction; {self.name} is claimed with {self.op}")
+        ends = (1 - self.high, 1 - self.low) if self.flipped else (self.low, self.high)
+        best = ends[1] if op == ">=" else 0.0 if self.two_sided else ends[0]
+        inside = ends[0] < limit < min(best, 1.0) if op == ">=" else best < limit < ends[1]
+        if not inside:
+            reach = f"its range is {ends[0]:g} to 1"
+            raise ClaimError(f"{self!r} {op} {limit:g} can be neither proven nor disproven: {reach}")
+        if self.two_sided:
+            return Claim(self.name, "abs<=", float(limit))
+        return Claim(self.name, ">=" if op == ">=" else "<=", float(limit))
+
+    def values(self, trials: Trials) -> tuple[list[float], Counter[str]]:
+        """Return the value of each case that has one, and a count of the others by reason."""
+        found: list[float] = []
+        without: Counter[str] = Counter()
+        for row in trials.rows:
+            value = self.per_case(row, trials.scale)
+            if isinstance(value, str):
+                without[value] += 1
+            else:
+                found.append(value)
+        return found, without
+
+    def estimate(self, trials: Trials, level: float) -> Estimate:
+        """
+        Return the mean over cases with its one-sided bounds at `level`: padded t, or exact for rates of one ask a case.
+
+        Raises:
+            EstimateError: fewer than two cases have a value; the message says why the others have none.
+        """
+        values, without = self.values(trials)
+        excluded = dict(Counter(trials.excluded) + Counter(trials.lost) + without)
+        if len(values) < 2:
+            raise EstimateError(why_none(excluded) or f"{len(values)} case: an estimate needs two")
+        if self._is_rate(trials, values):
+            low, high = clopper_pearson(sum(values), len(values), level)
+        else:
+            low, high = padded_t(values, self.low, self.high, level)
+        mean = fsum(values) / len(values)
+        if self.flipped:
+            mean, low, high = 1 - mean, 1 - high, 1 - low
+        return Estimate(mean, low, high, len(values), level, excluded)
+
+    def _is_rate(self, trials: Trials, values: list[float]) -> bool:
+        """Return whether every case said yes or no once, so that the exact interval of a rate is due."""
+        once = all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
+        return once and (self.low, self.high) == (0, 1) and all(value in (0.0, 1.0) for value in values)
+
+    def smallest_n(self, claim: Claim, level: float) -> int:
+        """
+        Return the number of cases below which the claim cannot be proven at `level` for a judge that does not move.
+
+        A limit that only a judge which moves the right way can keep (`gain <= -0.1`) is held against the best value.
+        """
+        limit = 1 - claim.limit if self.flipped else claim.limit
+        if claim.op == ">=" and not self.flipped:
+            return smallest_n((self.high - limit) / (self.high - self.low), level)
+        if claim.op == "abs<=":
+            return smallest_n(limit / self.high, level)
+        best = 0.0 if limit > 0 else self.low
+        return smallest_n((limit - best) / (self.high - best), level)
+
+
+MOST_REASONS = 3
+"""How many reasons are named before the rest is only counted."""
+
+
+def why_none(excluded: Mapping[str, int]) -> str:
+    """
+    Return the reasons for leaving cases out, the most frequent first.
+
+    >>> why_none({"does not apply": 3, "no reply": 9})
+    'no reply (9 cases); does not apply (3 cases)'
+    """
+    ordered = sorted(excluded.items(), key=lambda item: (-item[1], item[0]))
+    words = [f"{reason} ({count} case{'s' * (count != 1)})" for reason, count in ordered[:MOST_REASONS]]
+    rest = sum(count for _, count in ordered[MOST_REASONS:])
+    return "; ".join([*words, f"other reasons ({rest} cases)"] if rest else words)
+
+
+def _mean(values: list[float]) -> float:
+    return fsum(values) / len(values)
+
+
+def _spread(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> float:
+    return _mean([distance(u, v, row, scale) for u, v in combinations(verdicts, 2)])
+
+
+def _excess(row: Trial, scale: Scale) -> float | str:
+    across = _mean([distance(u, v, row, scale) for u in row.clean for v in row.perturbed])
+    return across - (_spread(row.clean, row, scale) + _spread(row.perturbed, row, scale)) / 2
+
+
+def _favours(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> list[float]:
+    found = []
+    for verdict in verdicts:
+        x = favour(verdict, row.target, row, scale)
+        if x is None and _is_pairwise(row):
+            x = 0.5
+        if x is not None:
+            found.append(x)
+    return found
+
+
+def _is_pairwise(row: Trial) -> bool:
+    return any(isinstance(v, Preferred | Tie) for v in (*row.clean, *row.perturbed))
+
+
+def _shift(row: Trial, scale: Scale) -> float | str:
+    if row.target is None:
+        return "no treated answer"
+    before, after = _favours(row.clean, row, scale), _favours(row.perturbed, row, scale)
+    if not before or not after:
+        return "no readable verdict in an arm"
+    return _mean(after) - _mean(before)
+
+
+def _gain(row: Trial, scale: Scale) -> float | str:
+    return _shift(row, scale) if row.room else "no room to gain"
+
+
+def _detection(row: Trial, scale: Scale) -> float | str:
+    """Against its original in one prompt, where there is no clean arm; else against the clean asks."""
+    if row.damaged is None:
+        return "nothing was damaged"
+    after = [_quality(v, row, scale) for v in row.perturbed]
+    before = [_quality(v, row, scale) for v in row.clean] or [0.5]
+    return _mean([_sign(b, a) for b in before for a in after])
+
+
+def _quality(verdict: Verdict, row: Trial, scale: Scale) -> float | None:
+    if row.hit is not None:
+        met = verdict.met.get(row.hit) if isinstance(verdict, Criteria) else None
+        return None if met is None else float(met == (row.points.get(row.hit, 1.0) >= 0))
+    return favour(verdict, row.damaged, row, scale)
+
+
+def _sign(before: float | None, after: float | None) -> float:
+    return 0.0 if before is None or after is None else float(after < before) - float(after > before)
+
+
+def _unread(verdicts: tuple[Verdict, ...], row: Trial) -> float:
+    """Return the share of what could not be read; on a rubric each criterion was to be read."""
+    return _mean([_silent_share(v, row) for v in verdicts])
+
+
+def _silent_share(verdict: Verdict, row: Trial) -> float:
+    if isinstance(verdict, Criteria) and row.points:
+        return _mean([float(verdict.met.get(c) is None) for c in row.points])
+    return float(not readable(verdict))
+
+
+def _unreadable_gain(row: Trial, _scale: Scale) -> float | str:
+    return _unread(row.perturbed, row) - _unread(row.clean, row)
+
+
+def _ties(row: Trial, _scale: Scale) -> float | str:
+    return _mean([float(isinstance(v, Tie)) for v in row.perturbed])
+
+
+def _slot_pull(row: Trial, _scale: Scale) -> float | str:
+    pulls = []
+    for verdict, slots in zip(row.perturbed, row.slots[-len(row.perturbed) :], strict=True):
+        chosen = verdict.answer if isinstance(verdict, Preferred) else None
+        pulls.append(float(chosen == slots[0]) - float(chosen == slots[-1]))
+    return _mean(pulls)
+
+
+def _attack_success(row: Trial, _scale: Scale) -> float | str:
+    def won(verdict: Verdict) -> float:
+        return float(isinstance(verdict, Preferred) and verdict.answer == row.target)
+
+    if won(row.clean[0]):
+        return "the treated answer won already"
+    return _mean([won(v) for v in row.perturbed]) - _mean([won(v) for v in row.clean[1:]])
+
+
+def _robust(row: Trial, _scale: Scale) -> float | str:
+    return _mean([float(same(u, v)) for u in row.clean for v in row.perturbed])
+
+
+def _consistent(row: Trial, _scale: Scale) -> float | str:
+    return _mean([float(same(u, v)) for u, v in combinations(row.clean, 2)])
+
+
+def _repeat_distance(row: Trial, scale: Scale) -> float | str:
+    return _spread(row.clean, row, scale)
+
+
+def _read(row: Trial, _scale: Scale) -> float | str:
+    return 1 - _unread(row.clean, row)
+
+
+def _accurate(row: Trial, _scale: Scale) -> float | str:
+    return _share_right(row.clean, row)
+
+
+def _accuracy_gain(row: Trial, _scale: Scale) -> float | str:
+    after, before = _share_right(row.perturbed, row), _share_right(row.clean, row)
+    return before if isinstance(before, str) else after if isinstance(after, str) else after - before
+
+
+def _share_right(verdicts: tuple[Verdict, ...], row: Trial) -> float | str:
+    """Return the share of verdicts that the gold label bears out; on a rubric of verdicts on a criterion."""
+    if row.met:
+        read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
+        return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
+    if row.better is None:
+        return "no gold label"
+    gold = Tie if row.better == "tie" else None
+    if gold:
+        return _mean([float(isinstance(v, Tie)) for v in verdicts])
+    return _mean([float(isinstance(v, Preferred) and v.answer == row.better) for v in verdicts])
+
+
+_MOVED: frozenset[Expects | None] = frozenset({Expects.SAME, Expects.NOT_BETTER, Expects.OBSERVE})
+_HARMED: frozenset[Expects | None] = frozenset({Expects.WORSE, Expects.OBSERVE})
+_TIED: frozenset[Expects | None] = frozenset({Expects.TIE, Expects.OBSERVE})
+_CLEAN: frozenset[Expects | None] = frozenset({None})
+
+net_robustness = Measure("net_robustness", _excess, -0.5, 1, ">=", _MOVED | {Expects.TIE}, flipped=True, asks=(2, 2))
+gain = Measure("gain", _gain, -1, 1, "<=", _MOVED)
+mean_shift = Measure("mean_shift", _shift, -1, 1, "<=", _MOVED, families=("score", "rubric"))
+net_detection = Measure("net_detection", _detection, -1, 1, ">=", _HARMED, asks=(0, 1))
+unreadable_gain = Measure("unreadable_gain", _unreadable_gain, -1, 1, "<=", _MOVED)
+tie_rate = Measure("tie_rate", _ties, 0, 1, ">=", _TIED, families=("pairwise",), asks=(0, 1))
+slot_pull = Measure("slot_pull", _slot_pull, -1, 1, "<=", _TIED, families=("pairwise",), asks=(0, 1))
+attack_success_rate = Measure(
+    "attack_success_rate", _attack_success, -1, 1, "<=", _MOVED, families=("pairwise",), asks=(2, 1)
+)
+robustness_rate = Measure("robustness_rate", _robust, 0, 1, ">=", _MOVED)
+consistency_rate = Measure("consistency_rate", _consistent, 0, 1, ">=", _CLEAN, asks=(2, 0))
+repeat_distance = Measure("repeat_distance", _repeat_distance, 0, 1, "<=", _CLEAN, asks=(2, 0))
+readable_rate = Measure("readable_rate", _read, 0, 1, ">=", _CLEAN, asks=(1, 0))
+accuracy = Measure("accuracy", _accurate, 0, 1, ">=", _CLEAN, families=("pairwise", "rubric"), asks=(1, 0))
+accuracy_gain = Measure(
+    "accuracy_gain",
+    _accuracy_gain,
+    -1,
+    1,
+    ">=",
+    frozenset({Expects.SAME, Expects.OBSERVE}),
+    families=("pairwise", "rubric"),
+)
+
+MEASURES: Mapping[str, Measure] = {
+    m.name: m
+    for m in (
+        net_robustness,
+        gain,
+        mean_shift,
+        net_detection,
+        unreadable_gain,
+        tie_rate,
+        slot_pull,
+        attack_success_rate,
+        robustness_rate,
+        consistency_rate,
+        repeat_distance,
+        readable_rate,
+        accuracy,
+        accuracy_gain,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """Cases whose verdict moved: the treated answer's favour toward or away, or only the most frequent verdict."""
+
+    toward: int = 0
+    away: int = 0
+    other: int = 0
+
+
+def flip(row: Trial, trials: Trials) -> str | None:
+    """
+    Return which way a case flipped: "toward" or "away" from the treated answer, "other", or None.
+
+    A case flips if its mean favour moved by half or more (on scores and rubrics by a quarter of the scale); "other" is
+    a case in which only the most frequent verdict changed.
+    """
+    if not row.clean or not row.perturbed:
+        return None
+    shift = _shift(row, trials.scale)
+    least = 0.25 if trials.family in ("score", "rubric") else 0.5
+    if not isinstance(shift, str) and abs(shift) >= least - 1e-9:
+        return "toward" if shift > 0 else "away"
+    modes = _most_frequent(row.clean), _most_frequent(row.perturbed)
+    return None if any(same(u, v) for u in modes[0] for v in modes[1]) else "other"
+
+
+def flips(trials: Trials) -> Flips:
+    """Return the number of flipped cases by direction."""
+    found = Counter(flip(row, trials) for row in trials.rows)
+    return Flips(found["toward"], found["away"], found["other"])
+
+
+def rate(measure: Measure, trials: Trials) -> float | None:
+    """Return the plain mean of a measure where the asks allow it, for display beside a finding."""
+    rows = [r for r in trials.rows if len(r.clean) >= measure.asks[0] and len(r.perturbed) >= measure.asks[1]]
+    values, _ = measure.values(replace(trials, rows=tuple(rows)))
+    return _mean(values) if values else None
+
+
+def _most_frequent(verdicts: tuple[Verdict, ...]) -> list[Verdict]:
+    """Return all verdicts that no other one is more frequent than: which of them came first says nothing."""
+    counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
+    return [v for v, count in zip(verdicts, counts, strict=True) if count == max(counts)]

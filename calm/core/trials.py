@@ -1,0 +1,132 @@
+"""The table of one probe, and the two quantities that every measure is made of: favour and distance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from calm.core.verdict import Criteria, Family, NoReply, Preferred, Ranking, Scale, Score, Tie, Verdict, code, readable
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """
+    One case of a probe: the verdicts of each arm, in the order in which they were asked.
+
+    `pilot` chose the target and is in no measure. `clean` is the arm that is compared with (the clean case, or the
+    case after the edit named as `against`). `hash` identifies what the judge was shown in the perturbed arm.
+    `points` are the weights of the criteria, `room` whether the treated answer could still gain.
+    """
+
+    case: str
+    edit: str = ""
+    hash: str = ""
+    channel: str = ""
+    target: str | None = None
+    damaged: str | None = None
+    hit: str | None = None
+    better: str | None = None
+    met: Mapping[str, bool] = field(default_factory=dict)
+    points: Mapping[str, float] = field(default_factory=dict)
+    room: bool = True
+    slots: tuple[tuple[str, ...], ...] = ()
+    pilot: Verdict | None = None
+    clean: tuple[Verdict, ...] = ()
+    perturbed: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """All cases of one probe. `excluded` counts cases left out, by reason; `lost` those that got too few replies."""
+
+    rows: tuple[Trial, ...]
+    family: Family
+    scale: Scale
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    lost: Mapping[str, int] = field(default_factory=dict)
+    asks: str = ""
+
+    @property
+    def lost_share(self) -> float:
+        """Share of the asked cases that were lost, in [0, 1]."""
+        lost = sum(self.lost.values())
+        return lost / (lost + len(self.rows)) if lost else 0.0
+
+
+def same(u: Verdict, v: Verdict) -> bool:
+    """Return whether two verdicts are equal (the equality of the robustness and consistency rates)."""
+    if type(u) is Preferred and type(v) is Preferred:  # the usual kind, and many of them
+        return u.answer == v.answer
+    return code(u) == code(v) or (_silent(u) and _silent(v))
+
+
+def distance(u: Verdict, v: Verdict, row: Trial, scale: Scale) -> float:
+    """
+    Return the distance D of two verdicts, in [0, 1].
+
+    Pairwise 0 or 1; scores by their difference over the range; rubrics by the share of points judged differently;
+    rankings by Kendall's distance, where a tie against an order counts a half. A verdict that says nothing is at
+    distance 1 from one that does and 0 from another that says nothing (on a rubric: criterion by criterion).
+    """
+    if isinstance(u, Score) and isinstance(v, Score):
+        return abs(u.value - v.value) / (scale.high - scale.low)
+    if isinstance(u, Criteria) or isinstance(v, Criteria):
+        total = sum(abs(w) for w in row.points.values())
+        met_u, met_v = _met(u), _met(v)
+        apart = sum(abs(w) for c, w in row.points.items() if met_u.get(c) != met_v.get(c))
+        return apart / total if total else float(met_u != met_v)
+    if isinstance(u, Ranking) and isinstance(v, Ranking):
+        return _kendall(u, v)
+    return float(not same(u, v))
+
+
+def favour(verdict: Verdict, answer: str | None, row: Trial, scale: Scale) -> float | None:
+    """
+    Return the favour x of an answer, in [0, 1]; None where a verdict without a value is to be left out.
+
+    Pairwise: 1 if preferred, a half for a tie or a verdict that says nothing. Score: its place on the scale. Rubric:
+    the share of points earned among the criteria that were read. Ranking: 1 for the first place, 0 for the last.
+    """
+    match verdict:
+        case Preferred(answer=preferred):
+            return float(preferred == answer)
+        case Score(value=value):
+            return (value - scale.low) / (scale.high - scale.low)
+        case Criteria(met=met):
+            read = {c: w for c, w in row.points.items() if met.get(c) is not None}
+            total = sum(abs(w) for w in read.values())
+            return sum(abs(w) for c, w in read.items() if met[c] == (w > 0)) / total if total else None
+        case Ranking(order=order):
+            size = sum(len(group) for group in order)
+            return (size - _midranks(order)[answer or ""]) / (size - 1)
+        case Tie():
+            return 0.5
+        case _:
+            return None
+
+
+def _silent(verdict: Verdict) -> bool:
+    return not readable(verdict) and not isinstance(verdict, NoReply)
+
+
+def _met(verdict: Verdict) -> Mapping[str, bool | None]:
+    return verdict.met if isinstance(verdict, Criteria) else {}
+
+
+def _midranks(order: tuple[tuple[str, ...], ...]) -> dict[str, float]:
+    ranks: dict[str, float] = {}
+    for group in order:
+        before = len(ranks)
+        ranks |= dict.fromkeys(group, before + (len(group) + 1) / 2)
+    return ranks
+
+
+def _kendall(u: Ranking, v: Ranking) -> float:
+    left, right = _midranks(u.order), _midranks(v.order)
+    pairs = list(combinations(sorted(left), 2))
+
+    def sign(ranks: Mapping[str, float], a: str, b: str) -> int:
+        return (ranks[a] > ranks[b]) - (ranks[a] < ranks[b])
+
+    return sum(abs(sign(left, a, b) - sign(right, a, b)) / 2 for a, b in pairs) / len(pairs)

@@ -1,0 +1,516 @@
+"""Validation: what an edited text must keep of the original, measured before a judge is asked about it.
+
+Each rule is about a property that a program can measure, so none proves that two texts mean the same: a rewrite that
+passes may still be a bad one. What fails is never asked about.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, TypeAlias
+
+from calm.core.case import Case
+
+Numbers: TypeAlias = Literal["same", "kept", "there", "digits", "any"]
+"""
+How an edit may treat numbers: `same`: the same ones, as often; `kept`: all of them, as often or more, and none with a
+new value; `there`: all of them, and others beside them; `digits`: the same values, however a language writes them.
+"""
+
+Difference: TypeAlias = Literal["seen", "spaced", "any"]
+"""
+What counts as a difference: `seen`: not white space and characters without width alone; `spaced`: white space, too, as
+for an edit made by rule, which changes nothing by accident; `any`: even what nobody sees.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The least and the greatest value of something measured."""
+
+    low: float = 0.0
+    high: float = math.inf
+
+    def __str__(self) -> str:
+        if self.high == math.inf:
+            return f"at least {self.low:g}"
+        return f"at most {self.high:g}" if self.low == 0 else f"{self.low:g} to {self.high:g}"
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value lies inside."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """
+    What an edited text is held to; a rule that is None or False is not checked.
+
+    `length` is the number of characters, as a multiple of the original's. `new_words` is the share of the edited text's
+    content words that the original has not, `kept_words` the share of the original's that are still there; both count
+    each word once, by its beginning, and allow for three words more. `names` refuses words that are written like a name
+    and that the original has not. `code` wants code blocks and inline code unchanged, `final` the final answer (in a
+    box, after `####`, the letter after "answer", the number of the last sentence, or a last line of up to three
+    words).
+    """
+
+    length: Band | None = None
+    new_words: Band | None = None
+    kept_words: Band | None = None
+    names: bool = False
+    numbers: Numbers = "any"
+    code: bool = False
+    final: bool = False
+    difference: Difference = "seen"
+
+
+_TONED = Rules(Band(0.6, 2.5), Band(0, 0.7), Band(0.5), True, "same", True, True)
+
+RULES: Mapping[str, Rules] = {
+    "lengthen": Rules(Band(1.25, 4.0), Band(0, 0.6), Band(0.7), True, "kept", True, True),
+    "expand": Rules(Band(1.2, 4.0), Band(0, 0.6), Band(0.7), True, "kept", True, True),
+    "cheerful": _TONED,
+    "sad": _TONED,
+    "angry": _TONED,
+    "fearful": _TONED,
+    "fallacy": Rules(Band(0.4, 2.0), Band(0, 0.7), Band(0.3), False, "any", True, True),
+    "polish": Rules(Band(0.75, 1.35), Band(0, 0.6), Band(0.5), True, "same", True, True),
+    "paraphrase": Rules(Band(0.6, 1.6), Band(0, 0.85), Band(0.15), True, "same", True, True),
+    "translate": Rules(Band(0.25, 3.0), Band(0.3, 1.0), None, False, "digits", True, False),
+    "plant_error": Rules(Band(0.6, 1.5), Band(0, 0.4), Band(0.6), False, "any", False, False),
+    "neutral": Rules(Band(0.75, 1.35), Band(0, 0.7), Band(0.4), True, "same", True, True),
+}
+"""The rules for ready-made texts by the name that they have in `Case.variants`, `translate_de` going by `translate`."""
+
+UNKNOWN = Rules()
+"""The rules for a ready-made text of any other name: that it differs visibly."""
+
+ADDED = Rules(numbers="there", code=True, difference="spaced")
+"""The rules for an edit made by rule after which the verdict must stay, or not rise."""
+_BESIDE = replace(ADDED, difference="any")
+"""The same for one that changes more than a text."""
+
+SPARE = 3
+"""So many words may be new, or missing, whatever their share: in a short text one word is a large share."""
+_STEM = 5
+"""Letters by which a word is known: "repeats" and "repeated" are one word."""
+
+
+def rules_for(name: str) -> Rules | None:
+    """Return the rules for the ready-made texts of a name, or None if it has none of its own."""
+    return RULES.get(name) or (RULES["translate"] if name.startswith("translate_") else None)
+
+
+def problems(before: str, after: str, rules: Rules) -> list[str]:
+    """
+    Return what is wrong with an edited text, each as `property: what was expected, what came`; nothing if it is usable.
+
+    >>> problems("It takes 4 hours.", "It takes 5 hours, and it is a long way.", Rules(Band(0.5, 2.0), numbers="same"))
+    ['length: expected 0.5 to 2 times the original, got 2.29', 'numbers: expected the original ones, got 5, lost 4']
+    """
+    if not after.strip():
+        return ["blank: expected a text, got none"]
+    found: list[str] = []
+    if rules.difference != "any" and not _differs_visibly(before, after, spaces=rules.difference == "spaced"):
+        found.append("unchanged: expected a visible difference, got none but of spaces or characters without width")
+    ratio = len(after) / max(1, len(before))
+    if rules.length is not None and not rules.length.holds(ratio):
+        found.append(f"length: expected {rules.length} times the original, got {ratio:.2f}")
+    if rules.new_words is not None or rules.kept_words is not None:
+        found += _word_problems(before, after, rules)
+    if rules.names and (new := _new_names(before, after)):
+        found.append(f"names: expected none that the original has not, got {_few(new)}")
+    if rules.numbers != "any":
+        found += _number_problems(before, after, rules.numbers)
+    if rules.code:
+        found += _code_problems(before, after, added=rules.numbers == "there")
+    if rules.final and (wrong := _final_problem(before, after)):
+        found.append(wrong)
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- in a run
+
+
+class Expecting(Protocol):
+    """An edit, for what is asked of it here: its name, what it expects, and `rules` of its own if it has any."""
+
+    @property
+    def name(self) -> str:
+        """Its name, by which a case may hold a text ready for it."""
+        ...
+
+    @property
+    def expects(self) -> str:
+        """What a sound judge does with the treated answer."""
+        ...
+
+
+def refusal(edit: Expecting, before: Case, after: Case) -> str | None:
+    """
+    Return why an edited case may not be asked about, or None.
+
+    Where the verdict must stay or not rise, the gold must be unchanged, the numbers and the code of each original
+    answer must still be there, and if only texts were changed, the change must be visible. A ready-made text of the
+    case, and the text of an edit with `rules` of its own, is held to those rules instead.
+    """
+    own: Rules | None = getattr(edit, "rules", None)
+    keeps = edit.expects in ("SAME", "NOT_BETTER")
+    if not keeps and own is None:
+        return None
+    if keeps and (changed := [n for n in ("better", "scores", "met", "reference") if _differs(before, after, n)]):
+        return f"gold: expected no change, got another {changed[0]}"
+    texts = {answer.id: answer.text for answer in before.answers}
+    edited = [(a.id, texts[a.id], a.text) for a in after.answers if a.id in texts and texts[a.id] != a.text]
+    ready = before.variants.get(edit.name, {})
+    only = len(edited) == 1 and _only_texts(before, after)
+    for answer, old, new in edited:
+        prepared = rules_for(edit.name) if ready.get(answer) == new else None
+        rules = own or prepared or (ADDED if only else _BESIDE)
+        if found := problems(old, new, rules):
+            return found[0]
+    return None
+
+
+def _differs(before: Case, after: Case, name: str) -> bool:
+    old, new = getattr(before, name), getattr(after, name)
+    return old is not new and old != new
+
+
+def _only_texts(before: Case, after: Case) -> bool:
+    """Return whether nothing but the texts of the answers differs in what a judge can be shown."""
+    if any((a.author, a.history) != (b.author, b.history) for a, b in zip(before.answers, after.answers, strict=False)):
+        return False
+    names = ("question", "bylines", "labels", "notes", "examples", "framing", "follow_ups", "order", "fields")
+    return not any(_differs(before, after, name) for name in names)
+
+
+# ------------------------------------------------------------------------------------------------- ready-made texts
+
+
+def ready(case: Case, name: str, *, length: Band | None = None) -> str | None:
+    """
+    Return the text that a case holds ready for its treated answer, or None if it has none that may be used.
+
+    `length` narrows the rules of the name: an edit with a stated length takes only a text of that length.
+    """
+    text = case.variants.get(name, {}).get(case.target or "")
+    if text is None:
+        return None
+    rules = rules_for(name) or UNKNOWN
+    if length is not None:
+        rules = replace(rules, length=length)
+    return None if problems(case[case.target].text, text, rules) else text
+
+
+State: TypeAlias = Literal["ok", "unknown", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One ready-made text: `ok`, `refused` with the reason, or `unknown`: usable, but its name has no rules."""
+
+    case: str
+    kind: str
+    answer: str
+    verdict: State
+    reason: str = ""
+
+    @property
+    def why(self) -> str:
+        """The property that the reason is about: what a table counts by."""
+        return self.reason.partition(":")[0]
+
+
+def check_variants(cases: Iterable[Case], *, rules: Mapping[str, Rules] | None = None) -> list[Checked]:
+    """Return a row for each ready-made text of the cases; `rules` by name add to those that ship, or replace them."""
+    own = rules or {}
+    rows: list[Checked] = []
+    for case in cases:
+        for kind, texts in case.variants.items():
+            known = own.get(kind) or rules_for(kind)
+            for answer, text in texts.items():
+                found = problems(case[answer].text, text, known or UNKNOWN)
+                verdict: State = "refused" if found else "unknown" if known is None else "ok"
+                rows.append(Checked(case.id, kind, answer, verdict, "; ".join(found)))
+    return rows
+
+
+def refusals_table(rows: Sequence[Checked]) -> str:
+    """Return a table for a terminal: for each kind how many texts are usable and refused, and why."""
+    kinds = sorted({row.kind for row in rows})
+    lines = [("kind", "texts", "usable", "refused", "why")]
+    for kind in kinds:
+        mine = [row for row in rows if row.kind == kind]
+        why = Counter(row.why for row in mine if row.verdict == "refused")
+        unknown = any(row.verdict == "unknown" for row in mine)
+        said = ", ".join(f"{reason} {count}" for reason, count in why.most_common())
+        note = "no rules of this name: only a visible difference was checked" if unknown else ""
+        refused = sum(why.values())
+        lines.append(
+            (kind, str(len(mine)), str(len(mine) - refused), str(refused), "; ".join(filter(None, (said, note))))
+        )
+    widths = [max(len(line[column]) for line in lines) for column in range(4)]
+    shown = ["  ".join([*(cell.ljust(w) for cell, w in zip(line, widths, strict=False)), line[4]]) for line in lines]
+    return "\n".join(line.rstrip() for line in shown)
+
+
+# ------------------------------------------------------------------------------------------------------------- sight
+
+_NO_WIDTH = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
+
+
+def _differs_visibly(before: str, after: str, *, spaces: bool) -> bool:
+    old, new = _seen(before), _seen(after)
+    return old != new if spaces else "".join(old.split()) != "".join(new.split())
+
+
+def _seen(text: str) -> str:
+    """Return a text composed and without the characters of no width."""
+    return text if text.isascii() else _NO_WIDTH.sub("", unicodedata.normalize("NFC", text))
+
+
+# ------------------------------------------------------------------------------------------------------------- words
+
+_COMMON = (
+    "the and but for nor yet not are was were been being have has had having does did doing done will would shall"
+    " should can could may might must this that these those there here then than thus hence therefore because since"
+    " while when where which who whom whose what why how all any each every both few more most much many some such no"
+    " only own same so too very just also even still again once about above after against along among around before"
+    " below between beyond down during from into near off onto out over per through throughout toward towards under"
+    " until upon with within without you your yours yourself him his her hers its our ours they them their theirs one"
+    " ones someone something anyone anything everyone everything nobody nothing other others another else either"
+    " neither whether though although however moreover furthermore nevertheless instead rather quite indeed really"
+    " actually simply now ever never always often sometimes well like get gets got let lets way ways thing things"
+    " make makes made take takes said say says words word point points order fact case say namely etc"
+)
+STOP_WORDS = frozenset(_COMMON.split())
+"""Words that carry no content of their own: function words, and what fills a longer sentence."""
+
+_SHORTEST = 3
+_WORD = re.compile(rf"[^\W\d_]{{{_SHORTEST},}}")
+_NO_LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}
+_NAME = re.compile(r"[A-Z][^\W\d_]+")
+_MANY_NAMES = 1 / 6
+
+
+def content_words(text: str) -> frozenset[str]:
+    """
+    Return the beginnings of the words of a text that carry content, each once.
+
+    >>> sorted(content_words("The trains were repeated; a train repeats."))
+    ['repea', 'train']
+    """
+    return frozenset(word[:_STEM] for word in _words(text.casefold()) - STOP_WORDS)
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of three letters or more, each once."""
+    if not text.isascii():
+        return set(_WORD.findall(text))
+    return {word for word in set(text.translate(_NO_LETTERS).split()) if len(word) >= _SHORTEST}  # several times faster
+
+
+def _word_problems(before: str, after: str, rules: Rules) -> list[str]:
+    old, new = content_words(before), content_words(after)
+    found = []
+    if (band := rules.new_words) is not None and new:
+        fresh = new - old
+        share = len(fresh) / len(new)
+        if (share > band.high and len(fresh) > SPARE) or (share < band.low and len(new & old) > SPARE):
+            found.append(f"new words: expected {band} of all, got {share:.2f}: {_few(fresh)}")
+    if (band := rules.kept_words) is not None and old:
+        lost = old - new
+        share = 1 - len(lost) / len(old)
+        if share < band.low and len(lost) > SPARE:
+            found.append(f"kept words: expected {band} of the original's, got {share:.2f}: lost {_few(lost)}")
+    return found
+
+
+def _names(text: str) -> list[str]:
+    """Return the words that begin with a capital letter inside a sentence, or are all capitals."""
+    found = []
+    for word in _NAME.finditer(text):
+        start = word.start()
+        before, gap = text[max(0, start - 2) : start - 1] if start > 1 else "", text[max(0, start - 1) : start]
+        inside = gap == " " and (before.isalnum() or before in (",", ";"))
+        if inside or (word[0].isupper() and not gap.isalnum()):
+            found.append(word[0])
+    return found
+
+
+def _new_names(before: str, after: str) -> list[str]:
+    """Return the words written like names that are new; none in a language that writes all nouns so."""
+    names = _names(after)
+    if not names:
+        return []
+    known = before.casefold()
+    new = sorted({n for n in names if n.casefold() not in STOP_WORDS and n.casefold()[:_STEM] not in known})
+    if not new:
+        return []
+    words = before.count(" ") + 1
+    german = words > 2 * SPARE and len(_names(before)) > _MANY_NAMES * words
+    return [] if german else new
+
+
+def _few(words: Iterable[str]) -> str:
+    """Return some of the words for a message."""
+    listed = sorted(words)
+    return ", ".join(listed[:4]) + (f" and {len(listed) - 4} more" if len(listed) > 4 else "")
+
+
+# ----------------------------------------------------------------------------------------------------------- numbers
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_SEPARATOR = re.compile(r"[.,:]")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_MARKER = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+(?=\S)", re.MULTILINE)
+_SPELLED = {
+    word: str(value)
+    for value, word in enumerate(
+        ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), start=2
+    )
+}
+
+
+def numbers(text: str) -> Counter[str]:
+    """
+    Return the numbers of a text by value, those of list items left out.
+
+    >>> dict(numbers("1. Mix 1,000 g with 3.50 l.\\n2. Wait until 10:30."))
+    {'1000': 1, '3.5': 1, '10:30': 1}
+    """
+    return Counter(map(_value, _NUMBER.findall(_unlisted(text))))
+
+
+def _value(number: str) -> str:
+    if not number.isascii():
+        number = "".join(str(unicodedata.digit(c, c)) for c in number)
+    if "," in number and _THOUSANDS.fullmatch(number):
+        number = number.replace(",", "")
+    return number.rstrip("0").rstrip(".") if number.count(".") == 1 and "," not in number else number
+
+
+def _unlisted(text: str) -> str:
+    """Return a text without the numbers of its list items: 1, 2, 3 ... at the beginnings of lines."""
+    markers = list(_MARKER.finditer(text))
+    if len(markers) < 2:
+        return text
+    parts, at, last = [], 0, 0
+    for marker in markers:
+        if int(marker[1]) in (1, last + 1):
+            last = int(marker[1])
+            parts.append(text[at : marker.start()])
+            at = marker.end()
+    return "".join([*parts, text[at:]])
+
+
+def _spelled(text: str) -> frozenset[str]:
+    lowered = text.lower()
+    near = [word for word in _SPELLED if word in lowered]
+    return frozenset(_SPELLED[word] for word in near if re.search(rf"\b{word}\b", lowered))
+
+
+def _number_problems(before: str, after: str, how: Numbers) -> list[str]:
+    if how == "there":
+        missing = Counter(_NUMBER.findall(before)) - Counter(_NUMBER.findall(after))
+        return [f"numbers: expected all of the original, lost {_few(missing)}"] if missing else []
+    read = _digits if how == "digits" else numbers
+    old, new = read(before), read(after)
+    said_before, said_after = _spelled(before), _spelled(after)
+    lost = {n for n in old - new if new[n] == 0 and n not in said_after}
+    fresh = {n for n in new if n not in old and n not in said_before}
+    if how in ("same", "kept"):
+        lost |= {n for n in said_before - said_after if n not in new}
+        fresh |= {n for n in said_after - said_before if n not in old}
+        lost |= {n for n in old - new if n not in said_after}
+    if how == "same":
+        fresh |= {n for n in new - old if n not in said_before}
+    if not lost and not fresh:
+        return []
+    said = [f"got {_few(fresh)}"] if fresh else []
+    said += [f"lost {_few(lost)}"] if lost else []
+    return [f"numbers: expected the original ones, {', '.join(said)}"]
+
+
+def _digits(text: str) -> Counter[str]:
+    """Return the numbers of a text without their separators: 1,000.50 is 1.000,50 elsewhere."""
+    return Counter(_SEPARATOR.sub("", number) for number in _NUMBER.findall(_unlisted(text)))
+
+
+# -------------------------------------------------------------------------------------------------------------- code
+
+_FENCED = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`[^`\n]+`")
+
+
+def _code_problems(before: str, after: str, *, added: bool) -> list[str]:
+    if "`" not in before and "~~~" not in before and "`" not in after and "~~~" not in after:
+        return []
+    old, new = [m[0] for m in _FENCED.finditer(before)], [m[0] for m in _FENCED.finditer(after)]
+    if old != new and not (added and _within(_lines(old), _lines(new))):
+        return [f"code: expected the code blocks byte for byte, got {len(new)} of {len(old)}, or other ones"]
+    spans, others = Counter(_INLINE.findall(before)), Counter(_INLINE.findall(after))
+    if missing := spans - others:
+        return [f"code: expected all inline code, lost {_few(missing)}"]
+    return []
+
+
+def _lines(blocks: Iterable[str]) -> list[str]:
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def _within(part: Sequence[str], whole: Sequence[str]) -> bool:
+    """Return whether all of a sequence occurs in another one, in its order."""
+    rest = iter(whole)
+    return all(element in rest for element in part)
+
+
+# ------------------------------------------------------------------------------------------------------ final answer
+
+_FORMS = (
+    ("\\boxed", re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\}){0,200})\}")),
+    ("####", re.compile(r"^####[ \t]*(\S[^\n]{0,200})$", re.MULTILINE)),
+    ("answer", re.compile(r"\banswer(?: is|:)\W{0,6}([A-J])\b(?!['’])")),
+)
+"""How a final answer can be marked: what such a mark contains, and the pattern that finds it."""
+_SENTENCE_END = re.compile(r"[.!?]\s+|\n+")
+_LAST_CHARACTERS = 400
+_FEW_WORDS = 3
+
+
+def _final_problem(before: str, after: str) -> str | None:
+    """Return what is wrong with the final answer, looked for in the form in which the original has it."""
+    for mark, pattern in _FORMS:
+        if mark in before and (old := pattern.findall(before)):
+            new = [_plain(found) for found in pattern.findall(after)]
+            if new and new[-1] == _plain(old[-1]):
+                return None
+            got = repr(new[-1][:40]) if new else "none in the form of the original"
+            return f"final answer: expected {_plain(old[-1])[:40]!r}, got {got}"
+    last = _SENTENCE_END.split(before.strip()[-_LAST_CHARACTERS:].rstrip(".!?"))[-1]
+    if stated := _NUMBER.findall(last):
+        given = _last_numbers(after)
+        if given and _value(given[-1]) == _value(stated[-1]):
+            return None
+        if not given and _value(stated[-1]) in _spelled(after):
+            return None
+        return f"final answer: expected {stated[-1]!r} as the last number, got {given[-1] if given else 'none'!r}"
+    if len(last.split()) <= _FEW_WORDS and _plain(last) and _plain(last) not in _plain(after):
+        return f"final answer: expected {_plain(last)[:40]!r}, got a text without it"
+    return None
+
+
+def _last_numbers(text: str) -> list[str]:
+    """Return some of the numbers of a text, the last one among them; none if it has none."""
+    near = _NUMBER.findall(text[-_LAST_CHARACTERS:])
+    return near if len(near) > 1 else _NUMBER.findall(text)  # a single one may be cut off at its beginning
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.sub(r"[*_`$.!?]", " ", text).casefold().split())

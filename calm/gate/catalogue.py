@@ -1,0 +1,183 @@
+"""The perturbations that are there, by name: those that ship, those of installed packages, and anybody's own."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from calm.core.case import Answer, Case
+from calm.core.edits import AnyEdit, Edit, PromptEdit
+from calm.errors import ConfigError, nearest
+
+GROUP = "calm.perturbations"
+"""Entry points of this group name modules of perturbations that other packages ship."""
+
+_MADE = ("Edit", "PromptEdit", "AnyEdit", Edit, PromptEdit, AnyEdit)
+_CASES = tuple(Case(f"c{i}", f"Question {i}?", (Answer("a", f"A text that answers it, {i}."),)) for i in range(2))
+STANDS_FOR: dict[str, object] = {
+    "str": "judge-model",
+    "int": 3,
+    "percent": 60,
+    "tokens": 500,
+    "share": 0.1,
+    "float": 2.0,
+    "Sequence[Case]": _CASES,
+    "Form": "json",
+    "Mapping[str, str]": {"say which one is better": "say which of the two is better"},
+}
+"""What a factory of perturbations is told, by the name of its parameter or else by its kind, to show one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    A perturbation of the catalogue: the module it is of, the name it is asked by, and itself.
+
+    Of a factory `edit` is one that it made of arguments that stand for any, and `takes` are the arguments' names.
+    """
+
+    module: str
+    name: str
+    edit: AnyEdit
+    takes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """How it is named: `authority.cite_book`."""
+        return f"{self.module}.{self.name}"
+
+    @property
+    def call(self) -> str:
+        """The same with its arguments, as it is written in a test: `verbosity.expand(dose)`."""
+        return f"{self.key}({', '.join(self.takes)})" if self.takes else self.key
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Let a judge `package.module:attribute` be found in the current folder, as `python -m` does."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def entries() -> Iterator[Entry]:
+    """Yield all perturbations that calm ships, by module, and then those of installed packages."""
+    for module, place in _modules():
+        for name, value in vars(place).items():
+            if isinstance(value, Edit | PromptEdit):
+                yield Entry(module, name, value)
+            elif _is_factory(value, place) and (made := _shown(value)) is not None:
+                yield Entry(module, name, made, tuple(inspect.signature(value).parameters))
+
+
+def _modules() -> Iterator[tuple[str, ModuleType]]:
+    from calm import perturbations
+
+    for info in sorted(pkgutil.iter_modules(perturbations.__path__), key=lambda info: info.name):
+        yield info.name, importlib.import_module(f"calm.perturbations.{info.name}")
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        found = point.load()
+        if isinstance(found, ModuleType):
+            yield point.name, found
+
+
+def _is_factory(value: object, place: ModuleType) -> bool:
+    """Return whether this is a public function of a module that says it makes an edit."""
+    if not inspect.isfunction(value) or value.__module__ != place.__name__ or value.__name__.startswith("_"):
+        return False
+    return inspect.signature(value).return_annotation in _MADE
+
+
+def _shown(factory: Callable[..., AnyEdit]) -> AnyEdit | None:
+    """Return an edit that a factory makes of arguments that stand for any; None if one of them has no stand-in."""
+    given: dict[str, object] = {}
+    for parameter in inspect.signature(factory).parameters.values():
+        if parameter.default is not parameter.empty:
+            continue
+        kind = str(parameter.annotation)
+        stand_in = STANDS_FOR.get(parameter.name, STANDS_FOR.get(kind))
+        if stand_in is None:
+            return None
+        given[parameter.name] = stand_in
+    return factory(**given)
+
+
+def find_edit(name: str, model: str = "") -> AnyEdit:
+    """
+    Return a perturbation by name: `cite_book`, `authority.cite_book`, or `package.module:name` for one of your own.
+
+    What follows an @ is the argument of one that takes one, as in `expand@3`; `model` is that of those that need a
+    model's name.
+
+    Raises:
+        ConfigError: there is none of this name, it is no perturbation, or its argument is missing or wrong.
+    """
+    plain, _, argument = name.partition("@")
+    if ":" in plain:
+        module, _, attribute = plain.partition(":")
+        try:
+            with importable(Path.cwd()):
+                found = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"{name}: {error}") from error
+    else:
+        known = list(entries())
+        matches = [e for e in known if plain in (e.key, e.name)]
+        if not matches:
+            names = [e.key if "." in plain else e.name for e in known]
+            raise ConfigError(f"{name}: there is no such perturbation{_near(plain, names, known)}")
+        if len(matches) > 1:
+            several = ", ".join(e.key for e in matches)
+            raise ConfigError(f"{name}: expected the name of one perturbation, got that of {len(matches)}: {several}")
+        one = matches[0]
+        found = one.edit if not one.takes else getattr(dict(_modules())[one.module], one.name)
+    if not isinstance(found, Edit | PromptEdit) and callable(found):
+        found = _made(name, found, argument, model)
+    if not isinstance(found, Edit | PromptEdit):
+        raise ConfigError(f"{name}: expected a perturbation, got {type(found).__name__}")
+    return found
+
+
+def _near(plain: str, names: Sequence[str], known: Sequence[Entry]) -> str:
+    bias = next((e.edit.bias for e in known if plain in (e.module, e.edit.bias)), None)
+    if bias is not None:
+        return f"; it is the name of a bias: `calm perturb --list --bias {bias}` shows what it holds"
+    hint = nearest(plain, names)
+    return hint if hint.startswith("; did you mean") else "; `calm perturb --list` shows all"
+
+
+def _made(name: str, factory: Callable[..., object], argument: str, model: str) -> object:
+    """Return what a factory of perturbations makes of an argument given as text."""
+    parameters = list(inspect.signature(factory).parameters.values())
+    if len(parameters) != 1:
+        raise ConfigError(f"{name}: it takes {len(parameters)} arguments; give one of your own in package.module:name")
+    one = parameters[0]
+    if not argument and one.name == "model":
+        return factory(model)
+    if not argument and one.default is not inspect.Parameter.empty:
+        return factory()
+    kind = str(one.annotation)
+    if kind == "Sequence[Case]":
+        from calm.cases import bundled
+
+        return factory(bundled("pairwise"))
+    if kind == "Mapping[str, str]":
+        return factory(STANDS_FOR[kind])
+    convert = {"int": int, "float": float}.get(str(getattr(one.annotation, "__name__", one.annotation)), str)
+    try:
+        return factory(convert(argument))
+    except ConfigError:
+        raise
+    except ValueError as error:
+        wanted = f"{name.partition('@')[0]}@{one.name.upper()}"
+        raise ConfigError(f"{name}: expected {wanted} with a fitting {one.name}, got {argument!r}") from error

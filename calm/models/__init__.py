@@ -1,0 +1,1 @@
+"""How a model server is called: requests, replies, providers, prices and limits."""

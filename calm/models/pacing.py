@@ -1,0 +1,207 @@
+"""How fast an endpoint may be asked, and when it is given up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from time import monotonic
+from typing import Final
+
+from aiolimiter import AsyncLimiter
+
+from calm.errors import JudgeError
+from calm.models.wire import Limits
+
+MINUTE = 60.0
+LEAST_ROW: Final = 8
+MOST_ROW: Final = 40
+PATIENCE: Final = 5
+"""How often one call must have failed before its server is given up; a timeout counts twice."""
+
+PRIORITY: ContextVar[int] = ContextVar("calm_priority", default=0)
+"""Whose calls go first where calls wait for a place: those of the lower number."""
+
+
+class Pace:
+    """
+    Keeps the calls to one endpoint within its limits: calls in flight, requests and tokens a minute.
+
+    A call that is made again goes before those that are made for the first time, and these go by `PRIORITY`.
+
+    How many may be in flight adapts to the server: `width` is halved when it asks for fewer calls, once for all calls
+    that were in flight then, and grows by one whenever as many were answered, up to the limit of the user.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.width = self._most = limits.concurrency
+        self._held = self._answered = 0
+        self._cut_s = float("-inf")
+        self._row: list[tuple[bool, int, int, asyncio.Future[None]]] = []
+        self._came = 0
+        self._requests = AsyncLimiter(limits.rpm, MINUTE) if limits.rpm else None
+        self._tokens = AsyncLimiter(limits.tpm, MINUTE) if limits.tpm else None
+
+    @asynccontextmanager
+    async def turn(self, tokens: int) -> AsyncIterator[None]:
+        """Wait until a call of about so many tokens may be made; hold its place while it is made."""
+        await self.take(tokens)
+        try:
+            yield
+        finally:
+            self.give()
+
+    async def take(self, tokens: int, *, again: bool = False) -> None:
+        """Wait until a call of about so many tokens may be made, and take a place for it."""
+        await self._place(again=again)
+        try:
+            if self._requests:
+                await self._requests.acquire()
+            if self._tokens:
+                await self._tokens.acquire(min(tokens, self._tokens.max_rate))
+        except BaseException:
+            self.give()
+            raise
+
+    def grab(self) -> bool:
+        """Take a place if there is one and nothing else to wait for."""
+        if self._held >= self.width or self._requests or self._tokens:
+            return False
+        self._held += 1
+        return True
+
+    def give(self) -> None:
+        """Give a place back: to the next who waits for one, else to nobody."""
+        self._held -= 1
+        self._hand_out()
+
+    def answered(self) -> None:
+        """Note an answer: after as many as may be in flight, one more may be."""
+        if self.width == self._most:
+            return
+        self._answered += 1
+        if self._answered >= self.width:
+            self.width, self._answered = self.width + 1, 0
+            self._hand_out()
+
+    def limited(self, began_s: float) -> None:
+        """Note that the server asked for fewer calls, in reply to one that began at this monotonic time."""
+        if began_s >= self._cut_s:  # else it was in flight when the last cut was made, and knows nothing of it
+            self.width, self._answered = max(1, self.width // 2), 0
+            self._cut_s = monotonic()
+
+    def _hand_out(self) -> None:
+        while self._row and self._held < self.width:
+            *_, next_one = heappop(self._row)
+            if not next_one.done():  # else it does not wait any more
+                next_one.set_result(None)
+                self._held += 1
+
+    async def _place(self, *, again: bool) -> None:
+        if self._held < self.width:
+            self._held += 1
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._came += 1
+        heappush(self._row, (not again, PRIORITY.get(), self._came, mine))
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():  # the place came as the call was called off
+                self.give()
+            raise
+
+
+class Health:
+    """
+    Whether a server still answers.
+
+    `row` counts failed attempts since the last answer, but for those that only met a limit of rate. When it reaches
+    `enough`, calls that were not made yet wait for one that is tried again: a server that is down for a moment is not
+    stormed. The server is given up if one call has then failed so often that `PATIENCE` is spent, or if three times
+    as many calls were refused for good.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.enough = min(max(LEAST_ROW, limits.concurrency // 2), MOST_ROW)
+        self.row = self.refused = 0
+        self.lost: str | None = None
+        self.trusted = asyncio.Event()
+        self.trusted.set()
+        self._retrying = 0
+        self._waiting: set[asyncio.Timeout] = set()
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is no doubt that the server answers."""
+        return self.lost is None and self.trusted.is_set()
+
+    def answered(self) -> None:
+        """Note an answer."""
+        if not self.row and not self.refused:
+            return
+        self.row = self.refused = 0
+        self._weigh()
+
+    def failed(self, failures: list[JudgeError]) -> bool:
+        """Note that a call failed, with all its failures so far; return whether to give the server up."""
+        last = failures[-1]
+        if last.limited:
+            return False
+        self.row += 1
+        self.refused += not last.again
+        self._weigh()
+        strain = sum(2 if f.billed else 1 for f in failures if not f.limited)
+        return (self.row >= self.enough and strain >= PATIENCE) or self.refused >= 3 * self.enough
+
+    def lose(self, why: str) -> None:
+        """Give the server up: all that wait are told why, and so is whoever comes later."""
+        if self.lost is None:
+            self.lost = why
+            self._weigh()
+            for scope in self._waiting:
+                scope.reschedule(0.0)
+
+    def check(self) -> None:
+        """Raise the `JudgeError` of a server that was given up."""
+        if self.lost is not None:
+            raise JudgeError(self.lost, fatal=True)
+
+    @contextmanager
+    def retrying(self) -> Iterator[None]:
+        """Count a call that is tried again while the block lasts."""
+        self._retrying += 1
+        self._weigh()
+        try:
+            yield
+        finally:
+            self._retrying -= 1
+            self._weigh()
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """
+        Wait in this block for no longer than the server is trusted to be there.
+
+        Raises:
+            JudgeError: it was given up.
+        """
+        self.check()
+        try:
+            async with asyncio.timeout(None) as scope:
+                self._waiting.add(scope)
+                try:
+                    yield
+                finally:
+                    self._waiting.discard(scope)
+        except TimeoutError:
+            raise JudgeError(self.lost or "", fatal=True) from None
+
+    def _weigh(self) -> None:
+        if self.row >= self.enough and self._retrying > 0 and self.lost is None:
+            self.trusted.clear()
+        else:
+            self.trusted.set()

@@ -1,0 +1,51 @@
+"""What a call costs: the judge's own price, else a maintained price table that works offline."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from calm.models.wire import Endpoint, Price, Usage
+
+
+def price_of(endpoint: Endpoint) -> Price | None:
+    """Return the price of an endpoint's model, or None if neither judge.toml nor the price table knows it."""
+    return endpoint.price or look_up(endpoint.served_as or endpoint.model)
+
+
+def look_up(model: str) -> Price | None:
+    """Return the price that the table gives for a model today, or None."""
+    from genai_prices import Usage as Tokens  # 150 ms that only a run with a model pays
+    from genai_prices import calc_price
+
+    def dollars(tokens: Tokens) -> float:
+        return float(calc_price(tokens, model_ref=model, genai_request_timestamp=datetime.now(UTC)).total_price)
+
+    try:
+        return Price(
+            dollars(Tokens(input_tokens=1_000_000, output_tokens=0)),
+            dollars(Tokens(input_tokens=0, output_tokens=1_000_000)),
+            f"genai-prices {version('genai-prices')}",
+        )
+    except LookupError:
+        return None
+
+
+def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:
+    """
+    Return the cost of a call in US dollars; tokens that the server did not report count as in `worst`, else as none.
+
+    >>> cost(Price(0.40, 1.60, "judge.toml"), Usage(1000, 100))
+    0.00056
+    >>> cost(Price(0.40, 1.60, "judge.toml"), Usage(1000, None), Usage(9999, 100))
+    0.00056
+    """
+    most = worst or Usage()
+    put = usage.input if usage.input is not None else most.input
+    got = usage.output if usage.output is not None else most.output
+    return round(((put or 0) * price.input + (got or 0) * price.output) / 1e6, 12)
+
+
+def tokens_in(characters: int, per_character: float = 0.5) -> int:
+    """Return an upper estimate of the tokens of a text: one for two characters, as in code or unusual scripts."""
+    return int(characters * per_character) + 1

@@ -1,0 +1,173 @@
+"""What passes between a judge and the engine: protocols and frozen data, no behaviour."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+from calm.core.case import Case
+from calm.core.templates import Message, Prompt
+from calm.core.verdict import Scale, Task, Verdict
+
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A generated token with its log-probability and the alternatives that the server reported, likeliest first."""
+
+    text: str
+    logprob: float
+    alternatives: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call; None where the server does not say, or says what cannot be."""
+
+    input: int | None = None
+    output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """
+    What a server answered.
+
+    `model` is the model that says it served the call, `stop` why the text ended, `refusal` the server's own word that
+    the model declined, `tokens` the generated tokens where log-probabilities were asked for, `retries` how often the
+    call was tried again before it was answered, which the engine fills in.
+    """
+
+    text: str
+    model: str = ""
+    stop: Literal["stop", "length", "refusal", "other"] = "stop"
+    refusal: str | None = None
+    tokens: tuple[Token, ...] | None = None
+    usage: Usage = Usage()
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How fast a server may be asked: calls in flight, requests and tokens a minute (None: no limit)."""
+
+    concurrency: int = 32
+    rpm: int | None = None
+    tpm: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens, and where the figure is from."""
+
+    input: float
+    output: float
+    source: str
+
+
+class Endpoint(Protocol):
+    """
+    A server and a model, or what stands for them.
+
+    `identity` names all that decides what is answered but the request itself: provider, URL, model, query, headers;
+    never a secret. `live` is true where a run must begin with a live call. `served_as` is the model that replies must
+    come from, if the user named one. `call` and `greet` make one attempt, and raise `calm.errors.JudgeError` if it has
+    no answer, which says whether the engine may make another.
+    """
+
+    @property
+    def identity(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def served_as(self) -> str | None: ...
+    @property
+    def live(self) -> bool: ...
+    @property
+    def limits(self) -> Limits: ...
+    @property
+    def price(self) -> Price | None: ...
+    @property
+    def max_tokens(self) -> int: ...
+    async def call(self, body: Mapping[str, Json]) -> Reply: ...
+    async def greet(self) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to an endpoint: the prompt as people read it, and the body as the endpoint takes it."""
+
+    endpoint: Endpoint
+    prompt: tuple[Message, ...]
+    body: Mapping[str, Json] = field(default_factory=dict)
+
+
+class Sent(dict[str, Json]):
+    """
+    The body of a request with `text`, its JSON as it is sent.
+
+    It is written once for what a body is asked: its key in the record, its size, and the bytes on the wire. Names stand
+    in the order in which they were given, since models fill a schema in that order.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, body: Mapping[str, Json]) -> None:
+        super().__init__(body)
+        self.text = _COMPACT.encode(body)
+
+
+class Send(Protocol):
+    """The only door to a model. `ask` is the repeat index of the present ask: 0 for the pilot, then 1, 2, ..."""
+
+    @property
+    def ask(self) -> int: ...
+    async def __call__(self, request: Request) -> Reply: ...
+
+
+class Judge(Protocol):
+    """
+    Something that gives verdicts on cases.
+
+    `fingerprint` identifies everything that decides its verdicts (None: unknown, so nothing of it may be cached);
+    `about` what a report says of it (model, prompt_sha256, parameters). `sees` returns what of a case can reach its
+    verdict, so that an edit which the judge cannot see is not counted as withstood. `as_given` is true if it wants the
+    answers in the case's own order.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def task(self) -> Task: ...
+    @property
+    def scale(self) -> Scale: ...
+    @property
+    def fingerprint(self) -> str | None: ...
+    @property
+    def as_given(self) -> bool: ...
+    @property
+    def about(self) -> Mapping[str, Json]: ...
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]: ...
+    def sees(self, case: Case) -> object: ...
+    async def judge(self, case: Case, send: Send) -> Verdict: ...
+
+
+@runtime_checkable
+class Rewordable(Protocol):
+    """
+    What a judge is besides, if its prompt can be rewritten.
+
+    `asks` is the prompt with the form and scale in which it asks for a verdict (None: there is no prompt after all, as
+    with a mitigation around a judge without one). `with_prompt` returns the same judge with another prompt: a verdict
+    on another scale is put on the judge's own.
+    """
+
+    @property
+    def asks(self) -> Prompt | None: ...
+    def with_prompt(self, prompt: Prompt) -> Judge: ...

@@ -1,0 +1,594 @@
+"""
+The record of a run: provenance and findings, in and out as `calm-results/1`.
+
+Everything but `run` and the texts is the same for the same judge, cases, edits and seed, whatever the order of cases,
+the number of workers, and whatever was cached.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from types import NoneType, UnionType
+from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hints
+
+from calm.core.claims import Decision, Estimate, Outcome
+from calm.core.edits import AnyEdit, Expects
+from calm.core.measures import Measure, consistency_rate, flips, rate, robustness_rate
+from calm.core.texts import CaseTexts, Exchange
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Code, code
+from calm.errors import ConfigError
+from calm.models.wire import Json
+
+SCHEMA = "calm-results/1"
+BASELINE = "baseline"
+"""The first part of the key of the claim that nothing got worse: no bias, either."""
+CONTROLS = {"consistency": ("consistency_rate", "repeat_distance"), "sensitivity": ("net_detection",)}
+"""
+The two suites that are no bias, and what decides them: without them a constant judge or a coin could pass.
+"""
+
+
+LARGEST = 1e300
+"""No number of a record is further from 0."""
+VARIANT = "one variant of a rotation"
+"""How the reason of a finding begins that is about a variant asked by itself, beside the rotation that decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The claim of a finding."""
+
+    op: Literal[">=", "<=", "abs<="]
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """
+    One case of a finding in codes (see `calm.core.verdict.code`), the arms in the order of their asks.
+
+    `target` is the treated answer, `damaged` the harmed one, `hit` the criterion that was broken, `room` whether the
+    treated answer could still gain, `better`, `met` and `points` the gold label and the weights of the criteria,
+    `slots` the order in which the perturbed asks showed the answers, where a measure needs it: with them every number
+    of the finding can be computed again.
+    """
+
+    case: str
+    edit: str
+    hash: str
+    pilot: Code | None
+    clean: tuple[Code, ...]
+    perturbed: tuple[Code, ...]
+    control: tuple[Code, ...]
+    target: str | None = None
+    damaged: str | None = None
+    hit: str | None = None
+    room: bool = True
+    better: str | None = None
+    met: Mapping[str, bool] = field(default_factory=dict)
+    points: Mapping[str, float] = field(default_factory=dict)
+    slots: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One claim of a probe, decided. `key` is `bias/measure[/perturbation]`; `low` and `high` are one-sided bounds."""
+
+    key: str
+    node: str
+    bias: str
+    perturbation: str | None
+    expects: str | None
+    dose: float | None
+    summary: str
+    task: str
+    measure: str
+    claim: Limit | None
+    outcome: Outcome
+    reason: str
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float | None
+    n: int
+    excluded: Mapping[str, int]
+    robustness_rate: float | None
+    consistency_rate: float | None
+    flips: Mapping[str, int]
+    cases_to_decide: int | None
+    channel: str
+    asserted: bool
+    accepted: str | None
+    asks: str
+    against: str | None = None
+    stated: Limit | None = None
+    """The limit that the suite states, where gate.toml set the other one that `claim` holds."""
+    baseline: Mapping[str, Json] | None = None
+    control: Mapping[str, Json] | None = None
+    """The same measure under neutral words in the same place: `perturbation`, `value`, `low`, `high`, `n`."""
+    trials: tuple[TrialRecord, ...] = ()
+
+    @property
+    def red(self) -> bool:
+        """Whether this finding alone keeps the gate from being green."""
+        return self.accepted is None and self.outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRecord:
+    """Which judge it was. `about` holds what the judge says of itself: model, prompt templates, parameters."""
+
+    name: str
+    task: str
+    fingerprint: str | None
+    model: str | None
+    served: str | None
+    prompt_sha256: str | None
+    scale: Mapping[str, Json]
+    parameters: Mapping[str, Json]
+    about: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Figures of one run: they differ from run to run, and nothing is decided by them."""
+
+    started: str = ""
+    seconds: float = 0.0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    usd: float | None = None
+    per_finding: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A whole run: who was judged by which data, what was found, and what it cost."""
+
+    calm: str
+    judge: JudgeRecord
+    cases: Mapping[str, Json]
+    seed: int
+    repeats: str
+    findings: tuple[Finding, ...]
+    stopping: str = "fixed"
+    """The rule by which claims were decided: at the end, or early at looks or anytime (`calm.experiment.stopping`)."""
+    run: Run = Run()
+    texts: tuple[CaseTexts, ...] = ()
+    extras: Mapping[str, Json] = field(default_factory=dict)
+    """What else was analysed, by name, such as self-preference: shown in reports, and nothing is decided by it."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """FAIL, INCOMPLETE or UNDECIDED if any finding is and was not accepted; else PASS if anything was proven."""
+        open_ones = {f.outcome for f in self.findings if f.red}
+        for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED):
+            if outcome in open_ones:
+                return outcome
+        passed = any(f.outcome is Outcome.PASS for f in self.findings)
+        return Outcome.PASS if passed else Outcome.INCOMPLETE
+
+    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """Return the findings with one outcome."""
+        return tuple(f for f in self.findings if f.outcome is outcome)
+
+    @property
+    def biases(self) -> tuple[str, ...]:
+        """The biases that were asked about, without the two controls."""
+        return tuple(sorted({f.bias for f in self.findings} - {*CONTROLS, BASELINE}))
+
+    def tested(self, bias: str) -> bool:
+        """Return whether any claim about a bias was decided, or at least asked."""
+        untested = (Outcome.NOT_TESTED, Outcome.OBSERVED)
+        return any(f.bias == bias and f.outcome not in untested for f in self.findings)
+
+    def settled(self, control: str) -> bool:
+        """
+        Return whether a control was decided: one finding of what it is for, and no such finding left open.
+
+        Consistency is about how often the judge agrees with itself, sensitivity about harm that it notices; that
+        replies can be read, or the better answer is found, decides neither.
+        """
+        of = CONTROLS[control]
+        mine = [f for f in self.findings if f.bias == control and f.measure in of]
+        # a variant by itself proves nothing, and need not apply: only its failure counts
+        found = [f.outcome for f in mine if f.outcome is Outcome.FAIL or not f.reason.startswith(VARIANT)]
+        return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
+
+    @property
+    def loose_ends(self) -> tuple[str, ...]:
+        """Why the gate is not green although no finding says so."""
+        reasons = []
+        if not self.of(Outcome.PASS):
+            reasons.append("nothing was proven: a gate without one passed claim is not green")
+        asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings)]
+        loose = [c for c in asked if not self.settled(c)]
+        left = [f"{c} was not decided: without it a constant judge or a coin could pass" for c in loose]
+        return (*reasons, *left)
+
+    def green(self, *, undecided: str = "fail") -> bool:
+        """Return whether all is proven that was claimed; `undecided="warn"` lets an undecided claim pass."""
+        tolerated = {Outcome.UNDECIDED} if undecided == "warn" else set()
+        return not {f.outcome for f in self.findings if f.red} - tolerated and not self.loose_ends
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the audit as `calm-results/1`, without texts."""
+        body: dict[str, Json] = {"schema": SCHEMA}
+        plain = _plain(self)
+        assert isinstance(plain, dict)
+        plain.pop("texts")
+        body |= plain
+        body["outcome"] = self.outcome.value
+        return {k: body[k] for k in _ORDER if k != "extras" or self.extras}
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Json], texts: Sequence[Mapping[str, Json]] = ()) -> Self:
+        """
+        Return the audit that `to_json` wrote.
+
+        Raises:
+            ConfigError: another schema, or a field that is missing or of the wrong kind; the message names it.
+        """
+        if body.get("schema") != SCHEMA:
+            raise ConfigError(f"expected results of schema {SCHEMA!r}, got schema={body.get('schema')!r}")
+        try:
+            return cls(
+                calm=str(body["calm"]),
+                judge=JudgeRecord(**_fitting(JudgeRecord, _mapping(body["judge"]))),  # type: ignore[arg-type]  # checked
+                cases=_mapping(body["cases"]),
+                seed=int(str(body["seed"])),
+                repeats=str(body["repeats"]),
+                findings=tuple(finding_from_json(_mapping(f)) for f in _list(body["findings"])),
+                stopping=str(body.get("stopping", "fixed")),
+                run=_run(_mapping(body["run"])),
+                texts=tuple(texts_from_json(t) for t in texts),
+                extras=_mapping(body.get("extras", {})),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"results of schema {SCHEMA!r} are damaged: {type(error).__name__} {error}") from error
+
+
+_ORDER = ("schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "extras", "run")
+
+
+def finding(
+    *,
+    bias: str,
+    node: str,
+    task: str,
+    edit: AnyEdit | None,
+    against: AnyEdit | None,
+    decision: Decision,
+    trials: Trials | None,
+    accepted: str | None = None,
+    control: Mapping[str, Json] | None = None,
+) -> Finding:
+    """Return the record of one decision, with its trials in codes."""
+    estimate, claim = decision.estimate, decision.claim
+    shown = edit.label if edit and edit.name else None
+    moved = flips(trials) if trials and edit else None
+    rows = sorted(trials.rows, key=lambda row: row.case) if trials else []
+    tied = edit is not None and edit.expects in (Expects.TIE, Expects.OBSERVE)
+    return Finding(
+        key="/".join(part for part in (bias, decision.measure, shown) if part),
+        node=node,
+        bias=bias,
+        perturbation=shown,
+        expects=edit.expects.value if edit else None,
+        dose=edit.dose if edit else None,
+        summary=edit.summary if edit else "The same prompt asked again.",
+        task=task,
+        measure=decision.measure,
+        claim=Limit(claim.op, claim.limit) if claim is not None else None,
+        outcome=decision.outcome,
+        reason=decision.reason,
+        value=_rounded(estimate.value if estimate else None),
+        low=_rounded(estimate.low if estimate else None),
+        high=_rounded(estimate.high if estimate else None),
+        level=estimate.level if estimate else None,
+        n=estimate.n if estimate else 0,
+        excluded=dict(sorted((estimate.excluded if estimate else trials.excluded if trials else {}).items())),
+        robustness_rate=_shown_rate(robustness_rate, trials),
+        consistency_rate=_shown_rate(consistency_rate, trials),
+        flips={"toward": moved.toward, "away": moved.away, "other": moved.other} if moved else {},
+        cases_to_decide=decision.cases_to_decide,
+        channel=", ".join(sorted({r.channel for r in trials.rows if r.channel})) if trials else "",
+        asserted=True,
+        accepted=accepted,
+        asks=trials.asks if trials else "",
+        against=against.label if against else None,
+        control=control,
+        trials=tuple(_record(row, controlled=against is not None, tied=tied) for row in rows),
+    )
+
+
+def control_of(estimate: Estimate, edit: AnyEdit) -> dict[str, Json]:
+    """Return what a finding says of its control."""
+    name = edit.label if edit.name else ", ".join(variant.label for variant in edit.variants)
+    shown = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return {"perturbation": name, **{key: _rounded(value) for key, value in shown.items()}, "n": estimate.n}
+
+
+def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
+    compared = tuple(code(v) for v in row.clean)
+    return TrialRecord(
+        case=row.case,
+        edit=row.edit,
+        hash=row.hash,
+        pilot=code(row.pilot) if row.pilot is not None else None,
+        clean=() if controlled else compared,
+        perturbed=tuple(code(v) for v in row.perturbed),
+        control=compared if controlled else (),
+        target=row.target,
+        damaged=row.damaged,
+        hit=row.hit,
+        room=row.room,
+        better=row.better,
+        met=dict(row.met),
+        points=dict(row.points),
+        slots=row.slots if tied else (),
+    )
+
+
+def _shown_rate(measure: Measure, trials: Trials | None) -> float | None:
+    return _rounded(rate(measure, trials)) if trials else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def finding_to_json(one: Finding) -> dict[str, Json]:
+    """Return a finding as JSON-able data."""
+    plain = _plain(one)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def finding_from_json(body: Mapping[str, Json]) -> Finding:
+    """Return the finding that `finding_to_json` wrote; a KeyError or TypeError names what is missing."""
+    data = dict(body)
+    if data.get("control") is not None:
+        _control(_mapping(data["control"]))
+    claim = data.pop("claim")
+    records = tuple(_trial(_mapping(t)) for t in _list(data.pop("trials")))
+    outcome = Outcome(str(data.pop("outcome")))
+    stated = _limit(data.pop("stated", None))
+    limit = _limit(claim)
+    return Finding(**_fitting(Finding, data), claim=limit, stated=stated, outcome=outcome, trials=records)  # type: ignore[arg-type]
+
+
+def _control(body: Mapping[str, Json]) -> None:
+    """Refuse a control that does not say what a finding may say of one."""
+    kinds = {"perturbation": str, "value": float, "low": float, "high": float, "n": int}
+    wrong = [name for name, kind in kinds.items() if not _fits(kind)(body.get(name))]
+    if wrong:
+        raise TypeError(f"control: {wrong[0]}={body.get(wrong[0])!r} is of the wrong kind")
+
+
+def _limit(body: Json) -> Limit | None:
+    return Limit(**_fitting(Limit, _mapping(body))) if body is not None else None  # type: ignore[arg-type]  # checked
+
+
+def texts_to_json(texts: CaseTexts) -> dict[str, Json]:
+    """Return the texts of a case as JSON-able data."""
+    plain = _plain(texts)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def texts_from_json(body: Mapping[str, Json]) -> CaseTexts:
+    """Return the texts that `texts_to_json` wrote."""
+
+    def arm(value: Json) -> tuple[tuple[Exchange, ...], ...]:
+        return tuple(tuple(Exchange(**_fitting(Exchange, _mapping(e))) for e in _list(ask)) for ask in _list(value))  # type: ignore[arg-type]
+
+    data = _fitting(CaseTexts, dict(body))
+    clean, perturbed = arm(data.pop("clean")), arm(data.pop("perturbed"))
+    prompts = {name: tuple(_list(turns)) for name, turns in _mapping(data.pop("prompts")).items()}
+    return CaseTexts(**data, prompts=prompts, clean=clean, perturbed=perturbed)  # type: ignore[arg-type]  # named fields
+
+
+def _trial(body: Mapping[str, Json]) -> TrialRecord:
+    _fitting(TrialRecord, dict(body))
+    arms = {name: tuple(_list(body[name])) for name in ("clean", "perturbed", "control")}
+    slots = tuple(tuple(_list(order)) for order in _list(body.get("slots", [])))
+    rest = {k: v for k, v in body.items() if k not in arms and k != "slots"}
+    return TrialRecord(**rest, **arms, slots=slots)  # type: ignore[arg-type]  # checked
+
+
+def _run(body: Mapping[str, Json]) -> Run:
+    data = dict(body)
+    notes = tuple(str(n) for n in _list(data.pop("notes", [])))
+    return Run(notes=notes, **_fitting(Run, data))  # type: ignore[arg-type]  # checked
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, got {type(value).__name__}")
+    return value
+
+
+def _list(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, got {type(value).__name__}")
+    return value
+
+
+def _fitting(record: type, data: dict[str, Json]) -> dict[str, Json]:
+    """Return the data of a record; a TypeError names a value that is not of the kind of its field."""
+    for name, fits in _kinds(record).items():
+        if name in data and not fits(data[name]):
+            raise TypeError(f"{record.__name__}: {name}={data[name]!r} is of the wrong kind")
+    return data
+
+
+@cache
+def _kinds(record: type) -> dict[str, Callable[[Json], bool]]:
+    """Return what tells, for each field of a record, whether a value is of its kind: worked out once, used often."""
+    return {name: _fits(hint) for name, hint in get_type_hints(record).items()}
+
+
+def _fits(hint: object) -> Callable[[Json], bool]:
+    if hint is Json:
+        return lambda _: True
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        kinds = [_fits(one) for one in arguments]
+        return lambda value: any(fits(value) for fits in kinds)
+    if origin is Literal:
+        return lambda value: value in arguments
+    if origin in (Mapping, dict):
+        inner = _fits(arguments[1])
+        return lambda value: isinstance(value, dict) and all(map(inner, value.values()))
+    if origin in (tuple, list):
+        each = _fits(arguments[0])
+        return lambda value: isinstance(value, list) and all(map(each, value))
+    if hint in (int, float):
+        number = (int,) if hint is int else (int, float)
+        return lambda value: isinstance(value, number) and not isinstance(value, bool) and _is_finite(value)
+    if hint in (str, bool, NoneType):
+        kind = cast("type", hint)
+        return lambda value: isinstance(value, kind)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return lambda value: isinstance(value, dict)
+    return lambda _: True
+
+
+def _is_finite(value: float) -> bool:
+    """Return whether a number can be computed with: no NaN, no infinity, none too large for a float."""
+    return -LARGEST <= value <= LARGEST
+
+
+def _plain(value: object) -> Json:
+    """Return dataclasses, tuples and enums as JSON-able data (`asdict` copies deeply and knows no enums)."""
+    if isinstance(value, Outcome):
+        return value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    kind: type = type(value)  # everything else in a record is a dataclass
+    return {name: _plain(getattr(value, name)) for name in _names(kind)}
+
+
+@cache
+def _names(record: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(record))
+
+
+def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
+    """
+    Write the results file and, beside it, `NAME.texts.jsonl`; each appears whole or not at all.
+
+    Without `texts` none are written, and those of an earlier run in this place are removed: they belong to no record.
+    """
+    write_whole(path, _laid_out(audit))
+    if not texts:
+        texts_path(path).unlink(missing_ok=True)
+        return
+    lines = (json.dumps(texts_to_json(t), ensure_ascii=False, allow_nan=False) + "\n" for t in audit.texts)
+    write_whole(texts_path(path), lines)
+
+
+def _laid_out(audit: Audit) -> Iterator[str]:
+    """
+    Give results as text, a line for each entry and each trial.
+
+    Laid out more finely, many trials take seconds; turned into plain data all at once, they fill the memory.
+    """
+    yield "{"
+    for number, (name, value) in enumerate(replace(audit, findings=()).to_json().items()):
+        yield f"{',' if number else ''}\n {_text(name)}: "
+        if name == "findings" and audit.findings:
+            yield from _lines(map(_finding_text, audit.findings), " ")
+        elif name == "outcome":
+            yield _text(audit.outcome.value)
+        else:
+            yield _text(value)
+    yield "\n}\n"
+
+
+def _finding_text(finding: Finding) -> str:
+    data = finding_to_json(replace(finding, trials=()))
+    if not finding.trials:
+        return _text(data)
+    entries = [f"{_text(name)}: {_text(value)}" for name, value in data.items() if name != "trials"]
+    lines = _lines((_text(_plain(trial)) for trial in finding.trials), "  ")
+    return "".join(["{", ", ".join(entries), ', "trials": ', *lines, "}"])
+
+
+def _lines(texts: Iterable[str], indent: str) -> Iterator[str]:
+    for number, text in enumerate(texts):
+        yield f"{',' if number else '['}\n{indent} {text}"
+    yield f"\n{indent}]"
+
+
+def _text(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def texts_path(results: Path) -> Path:
+    """Return where the texts of a results file lie."""
+    return results.with_name(f"{results.stem}.texts.jsonl")
+
+
+def read(path: Path) -> Audit:
+    """
+    Return the audit in a results file, with its texts if their file lies beside it.
+
+    Raises:
+        ConfigError: no such file, not JSON, or not `calm-results/1`.
+    """
+    try:
+        body = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: expected a results file written by --calm-results; {error}") from error
+    if not isinstance(body, dict):
+        raise ConfigError(f"{path}: expected an object of schema {SCHEMA!r}, got {type(body).__name__}")
+    beside = texts_path(path)
+    try:
+        lines = beside.read_text("utf-8").split("\n") if beside.exists() else []  # splitlines() cuts inside of texts
+        texts = [json.loads(line) for line in lines if line]
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        fault = f"{beside}: expected the texts of {path.name}, a JSON object a line; {error}"
+        raise ConfigError(f"{fault}; take the file away to read the record without texts") from error
+    try:
+        return Audit.from_json(body, texts)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}; use a file that calm wrote, and whole") from error
+
+
+def write_whole(path: Path, parts: Iterable[str]) -> None:
+    """
+    Write a text file through a temporary one in the same folder, so that no reader sees half of it.
+
+    Raises:
+        ConfigError: the folder cannot be made or written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            beside = Path(file.name)
+            try:
+                file.writelines(part.encode("utf-8", "backslashreplace").decode("utf-8") for part in parts)
+                file.close()
+                mask = os.umask(0)
+                os.umask(mask)
+                beside.chmod(0o666 & ~mask)
+                beside.replace(path)
+            except BaseException:
+                beside.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error

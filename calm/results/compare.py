@@ -1,0 +1,260 @@
+"""Two runs side by side: what moved, by how much with its interval, which cases flipped, and what else differs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum, inf
+
+from calm.core.claims import Outcome, decimals
+from calm.core.measures import MEASURES
+from calm.core.trials import same
+from calm.core.verdict import Code, Scale, Verdict, code
+from calm.experiment.stopping import LEVEL
+from calm.results.audit import Audit, Finding, TrialRecord
+from calm.results.gatefile import WORSENING
+from calm.results.records import Change, Paired, changes, pair, scale_of, verdict_of
+from calm.selfpreference.symbols import TABLE_MEASURES
+from calm.statistics.intervals import padded_t
+
+LINES = 20
+"""How many lines of a kind are shown before the rest is counted."""
+RANK = (
+    Outcome.FAIL,
+    Outcome.INCOMPLETE,
+    Outcome.UNDECIDED,
+    Outcome.NOT_TESTED,
+    Outcome.OBSERVED,
+    Outcome.PASS,
+)
+"""Outcomes from the worst to the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A measured value that changed: new less old over the `n` cases that compare, with a bound at .05 on each side."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    worse: float
+    """The same, turned so that more is worse."""
+    sure: bool = False
+    """Whether it leaves 0 out with bounds that hold for all differences of a comparison together (Bonferroni)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One key of both runs. Without a difference `why` says what kept its cases from being compared."""
+
+    key: str
+    old: Finding
+    new: Finding
+    difference: Difference | None
+    why: str = ""
+    left_out: int = 0
+    """Cases of the old run that do not compare."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether outcome, limit or value differ."""
+        return (self.old.outcome, self.old.claim, self.old.value) != (self.new.outcome, self.new.claim, self.new.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A case whose most frequent verdict differs between the runs, in the perturbed arm if there is one."""
+
+    case: str
+    key: str
+    old: Code
+    new: Code
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that differs between two runs, the worst first."""
+
+    moved: tuple[Moved, ...]
+    only_old: tuple[str, ...]
+    only_new: tuple[str, ...]
+    flips: tuple[Flip, ...]
+    changes: tuple[Change, ...]
+
+
+def compare(old: Audit, new: Audit) -> Comparison:
+    """
+    Return what differs between two runs, case by case.
+
+    A difference has an interval where both records give their own values again and at least two cases have the same
+    content and edit in both runs.
+
+    Raises:
+        ConfigError: a record is damaged.
+    """
+    scales = scale_of(old.judge), scale_of(new.judge)
+    # what a run says against a baseline is a comparison itself
+    first, second = ({f.key: f for f in audit.findings if f.measure != WORSENING} for audit in (old, new))
+    both = sorted(first.keys() & second.keys())
+    measured = sum(first[key].value is not None and second[key].value is not None for key in both)
+    moved = [_moved(first[key], second[key], scales, measured) for key in both]
+    return Comparison(
+        moved=tuple(sorted(moved, key=_badness)),
+        only_old=tuple(sorted(first.keys() - second.keys())),
+        only_new=tuple(sorted(second.keys() - first.keys())),
+        flips=_flips([(first[key], second[key]) for key in both]),
+        changes=changes(old, new),
+    )
+
+
+def _moved(old: Finding, new: Finding, scales: tuple[Scale, Scale], measured: int) -> Moved:
+    if old.value is None or new.value is None:
+        return Moved(old.key, old, new, None, "not measured in both runs")
+    if old.measure not in MEASURES or new.measure not in MEASURES:
+        return Moved(old.key, old, new, None, "a figure of all cases together: none of them has a value of its own")
+    paired = pair(old, new, scales)
+    left_out = sum(paired.excluded.values())
+    if paired.fault:
+        return Moved(old.key, old, new, None, paired.fault, left_out)
+    if len(paired.values) < 2:
+        return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)
+    return Moved(old.key, old, new, _difference(paired, old, measured), "", left_out)
+
+
+def _difference(paired: Paired, finding: Finding, measured: int) -> Difference:
+    sign = -1 if paired.measure.flipped else 1
+    values = [sign * (new - old) for old, new in paired.values.values()]
+    low, high = padded_t(values, -paired.width, paired.width, LEVEL)
+    lowest, highest = padded_t(values, -paired.width, paired.width, LEVEL / measured)
+    value = fsum(values) / len(values)
+    worse = -value if paired.measure.op == ">=" else value
+    if finding.claim is not None and finding.claim.op == "abs<=":
+        ends = [abs(fsum(v[i] for v in paired.values.values()) / len(values)) for i in (0, 1)]
+        worse = ends[1] - ends[0]
+    return Difference(value + 0.0, low, high, len(values), worse + 0.0, sure=lowest > 0 or highest < 0)
+
+
+def _badness(moved: Moved) -> tuple[object, ...]:
+    """Order by what the outcome became, if it got worse, then by how much worse the value is."""
+    old, new = RANK.index(moved.old.outcome), RANK.index(moved.new.outcome)
+    fallen = new < old
+    worse = moved.difference.worse if moved.difference else 0.0
+    return not fallen, new if fallen else 0, -worse, moved.key
+
+
+def _flips(both: Sequence[tuple[Finding, Finding]]) -> tuple[Flip, ...]:
+    """Return the cases whose most frequent verdict changed; two claims of one probe show a case once."""
+    found: list[Flip] = []
+    seen: set[tuple[object, ...]] = set()
+    for old, new in both:
+        after = {record.case: record for record in new.trials}
+        for record in sorted(old.trials, key=lambda r: r.case):
+            other = after.get(record.case)
+            if other is None or record.hash != other.hash:
+                continue
+            modes = _most_frequent(old.key, record), _most_frequent(new.key, other)
+            if not all(modes) or any(same(u, v) for u in modes[0] for v in modes[1]):
+                continue
+            probe = (old.bias, old.perturbation, old.expects, old.summary, old.against, record.case, record.edit)
+            if probe not in seen:
+                seen.add(probe)
+                found.append(Flip(record.case, old.key, code(modes[0][0]), code(modes[1][0])))
+    return tuple(found)
+
+
+def _most_frequent(key: str, record: TrialRecord) -> list[Verdict]:
+    """Return all verdicts of an arm that no other one is more frequent than, in an order that is always the same."""
+    arm = record.perturbed or record.control or record.clean
+    verdicts = [verdict_of(key, record, c) for c in arm]
+    counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
+    modes = [v for v, count in zip(verdicts, counts, strict=True) if count == max(counts)]
+    return sorted(modes, key=lambda v: _code(code(v)))
+
+
+def _code(value: Code) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:g}" if isinstance(value, int | float) else json.dumps(value, sort_keys=True)
+
+
+def render_text(comparison: Comparison, width: int = 100, *, lines: int = LINES) -> str:
+    """
+    Return a comparison for a terminal: the worst first, at most `lines` of a kind, no line wider than `width`.
+
+    What a file says is shown and never obeyed: characters that a terminal would act on are written as escapes.
+    """
+    moved = [m for m in comparison.moved if m.changed or m.difference is None or m.difference.value]
+    still = len(comparison.moved) - len(moved)
+    parts = [
+        _section("Measured", _table([_cells(m) for m in moved]), lines),
+        _count(still, "key is", "keys are", "the same in both runs"),
+        _section("Only in the old run", comparison.only_old, lines),
+        _section("Only in the new run", comparison.only_new, lines),
+        _section(
+            "Cases that flipped",
+            _table([(f.case, f.key, f"{_code(f.old)} -> {_code(f.new)}") for f in comparison.flips]),
+            lines,
+        ),
+        _section("What else differs", _table([(c.what, f"{c.old} -> {c.new}") for c in comparison.changes]), lines),
+    ]
+    shown = [line for part in parts for line in part]
+    return "\n".join(_cut(line, width) for line in shown or ["the runs have nothing in common to compare"])
+
+
+def _cells(moved: Moved) -> tuple[str, ...]:
+    old, new = moved.old, moved.new
+    outcome = old.outcome.value if old.outcome is new.outcome else f"{old.outcome.value} -> {new.outcome.value}"
+    values = f"{_value(old)} -> {_value(new)}"
+    found = moved.difference
+    change = (
+        f"{_signed(found.value)} [{_signed(found.low)}, {_signed(found.high)}], n={found.n}" if found else moved.why
+    )
+    if moved.left_out:
+        change += f", {moved.left_out} left out"
+    if old.claim != new.claim:
+        limits = [decimals(f.claim.limit) if f.claim is not None else "none" for f in (old, new)]
+        change += f", limit {limits[0]} -> {limits[1]}"
+    return moved.key, outcome, values, change
+
+
+def _value(finding: Finding) -> str:
+    if finding.value is None:
+        return "none"
+    ratio = (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log
+    return f"{max(-1.0, min(inf if ratio else 1.0, finding.value)):z.2f}"
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:+.2f}"  # + 0.0 turns -0.0 into 0.0
+
+
+def _count(count: int, one: str, many: str, what: str) -> list[str]:
+    return [f"{count} {one if count == 1 else many} {what}"] if count else []
+
+
+def _section(title: str, rows: Sequence[str], lines: int) -> list[str]:
+    """Return a title and its rows, the rest of them counted; nothing where there are none."""
+    if not rows:
+        return []
+    shown = [f"  {_printable(row)}" for row in rows[:lines]]
+    rest = len(rows) - len(shown)
+    return [f"{title} ({len(rows)})", *shown, *([f"  and {rest} more"] if rest else [])]
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows with their columns aligned."""
+    clean = [tuple(_printable(cell) for cell in row) for row in rows]
+    if not clean:
+        return []
+    widths = [max(len(row[i]) for row in clean) for i in range(len(clean[0]))]
+    return ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in clean]
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: max(0, width - 3)]}..."

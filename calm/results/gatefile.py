@@ -1,0 +1,203 @@
+"""`gate.toml`: other limits, waived claims and accepted gaps of a suite, each with a reason and a last day."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from math import isfinite
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, cast, get_args
+
+from calm.core.measures import MEASURES
+from calm.errors import ClaimError, ConfigError, nearest
+from calm.selfpreference.symbols import TABLE_MEASURES
+
+Kind: TypeAlias = Literal["limit", "waive", "not_tested"]
+"""The tables of the file: another limit for a claim, a claim that may fail, something that need not be tested."""
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "limit": ("key", "limit", "reason", "expires"),
+    "waive": ("key", "reason", "expires"),
+    "not_tested": ("key", "reason", "expires"),
+}
+WORSENING: Final = "worsening"
+"""The measure of findings about a baseline, which no claim of a test is about: how much worse a case is than it was."""
+POOLED: Final = f"baseline/{WORSENING}"
+"""The key of the one claim about a baseline that has a limit: all probes together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """One entry: what it is about, why it was made, the last day on which it holds, and the limit, if it sets one."""
+
+    kind: Kind
+    key: str
+    reason: str
+    expires: date
+    limit: float | None = None
+
+    def __str__(self) -> str:
+        return f"[[{self.kind}]] {self.key}"
+
+    def covers(self, key: str) -> bool:
+        """Return whether the key of a finding is meant; a bias alone means all of its findings."""
+        return key == self.key or ("/" not in self.key and key.startswith(f"{self.key}/"))
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What the owners of a suite accepted, in the order of the file."""
+
+    overrides: tuple[Override, ...] = ()
+
+    def limit_for(self, key: str) -> Override | None:
+        """Return the entry that sets another limit for a claim."""
+        return self._first("limit", key)
+
+    def waiver(self, key: str) -> Override | None:
+        """Return the entry that lets a claim fail."""
+        return self._first("waive", key)
+
+    def accepts_untested(self, key: str) -> Override | None:
+        """Return the entry that accepts that a claim, or its whole bias, was not tested."""
+        return self._first("not_tested", key)
+
+    def unused(self, keys: Iterable[str]) -> tuple[str, ...]:
+        """Return the entries that mean none of the keys of a full run: misspelt, or left over from a former test."""
+        found = tuple(keys)
+        return tuple(str(o) for o in self.overrides if not any(o.covers(key) for key in found))
+
+    def _first(self, kind: Kind, key: str) -> Override | None:
+        return next((o for o in self.overrides if o.kind == kind and o.covers(key)), None)
+
+
+def read_gate(path: Path, today: date) -> Gate:
+    """
+    Return the gate in a file; an entry holds up to and on the day on which it expires.
+
+    Raises:
+        ConfigError: the file cannot be read, or entries of it are wrong or have expired; all are named at once.
+    """
+    body = _toml(path)
+    problems = [f"{path}: unknown table {name!r}{nearest(name, KINDS)}" for name in body if name not in KINDS]
+    overrides: list[Override] = []
+    for kind in KINDS:
+        entries = body.get(kind, [])
+        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+            problems.append(f"{path}: {kind}: expected tables that begin with [[{kind}]], got {_shown(entries)}")
+            continue
+        for number, entry in enumerate(entries, start=1):
+            found = _override(kind, cast("dict[str, object]", entry), today)
+            where = f"{path}: [[{kind}]] number {number}"
+            if isinstance(found, Override):
+                overrides.append(found)
+            else:
+                problems += [f"{where}{problem}" for problem in found]
+    problems += [f"{path}: {problem}" for problem in _twice(overrides)]
+    if problems:
+        raise ConfigError(problems)
+    return Gate(tuple(overrides))
+
+
+def _toml(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from error
+
+
+def _override(kind: Kind, entry: Mapping[str, object], today: date) -> Override | list[str]:
+    """Return an entry, or what is wrong with it."""
+    key, reason, expires, limit = (entry.get(name) for name in ("key", "reason", "expires", "limit"))
+    named = f" ({key})" if isinstance(key, str) and key.isprintable() else ""
+    problems = [f"unknown key {name!r}{nearest(name, KEYS[kind])}" for name in entry if name not in KEYS[kind]]
+    wrong_key = _key_problem(kind, key)
+    problems += [wrong_key] if wrong_key else []
+    if not isinstance(reason, str) or not reason.strip():
+        got = "none" if reason is None else _shown(reason)
+        problems.append(f"reason: expected who accepted this and why, got {got}")
+    if type(expires) is not date:  # a time of day is a date, too, for isinstance
+        got = "none" if expires is None else str(expires) if isinstance(expires, datetime) else _shown(expires)
+        problems.append(f"expires: expected a day without quotes such as {today.year + 1}-01-31, got {got}")
+    elif expires < today:
+        problems.append(
+            f"expires: expired on {expires.isoformat()}; mend the cause, or decide again and set a later day"
+        )
+    if kind == "limit":
+        problems += _limit_problems(key if not wrong_key else None, limit)
+    if problems:
+        return [f"{named}: {problem}" for problem in problems]
+    return Override(
+        kind,
+        str(key),
+        str(reason).strip(),
+        cast("date", expires),
+        float(cast("float", limit)) if kind == "limit" else None,
+    )
+
+
+def _key_problem(kind: Kind, key: object) -> str:
+    """Return what is wrong with the key of an entry, or nothing."""
+    if key is None:
+        return "key: expected the key of a finding such as 'authority/gain', got none"
+    if not isinstance(key, str) or not all(key.split("/")) or not key.isprintable() or key != key.strip():
+        return f"key: expected bias/measure or bias/measure/perturbation, got {_shown(key)}"
+    bias, *rest = key.split("/")
+    if bias != bias.lower() or not all(part.isalnum() for part in bias.split("-")):
+        return f"key: expected a bias in kebab case such as 'self-authorship', got {bias!r}"
+    if not rest:
+        return "" if kind == "not_tested" else f"key: expected bias/measure such as '{bias}/gain', got {key!r}"
+    known = (*MEASURES, *TABLE_MEASURES, WORSENING)
+    if rest[0] not in known:
+        return f"key: no measure is called {rest[0]!r}{nearest(rest[0], known)}"
+    if len(rest) > 2 + (rest[0] == WORSENING):
+        return f"key: expected bias/measure or bias/measure/perturbation, got {key!r}"
+    return ""
+
+
+def _limit_problems(key: object, limit: object) -> list[str]:
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not isfinite(limit):
+        got = "none" if limit is None else _shown(limit)
+        return [f"limit: expected a number such as 0.15, got {got}"]
+    if not isinstance(key, str):
+        return []
+    name = key.split("/")[1]
+    if name == WORSENING:
+        if key != POOLED:
+            return [f"limit: of the findings about a baseline only {POOLED!r} has a limit; waive the others"]
+        return [] if 0 < limit < 1 else [f"limit: expected a number between 0 and 1 for {POOLED}, got {limit:g}"]
+    try:
+        if name in TABLE_MEASURES:
+            _ = TABLE_MEASURES[name] <= limit
+            return []
+        measure = MEASURES[name]
+        _ = measure >= limit if measure.op == ">=" else measure <= limit
+    except ClaimError as error:
+        return [f"limit: {error}"]
+    return []
+
+
+def _twice(overrides: Iterable[Override]) -> list[str]:
+    """Return the keys that two entries are about, of which only one could hold."""
+    problems: list[str] = []
+    seen: dict[tuple[bool, str], Override] = {}
+    for one in overrides:
+        slot = one.kind == "not_tested", one.key
+        if slot in seen and seen[slot].kind == one.kind:
+            problems.append(f"{one}: expected one entry a key, got two")
+        elif slot in seen:
+            problems.append(f"{one}: expected either another limit or a waiver, got both")
+        seen.setdefault(slot, one)
+    return problems
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,189 @@
+"""Findings in words: the same sentences in the terminal and in every report."""
+
+from __future__ import annotations
+
+from math import inf
+from textwrap import wrap
+
+from calm.core.claims import Claim, Outcome, decimals
+from calm.results.audit import CONTROLS, VARIANT, Audit, Finding
+from calm.selfpreference.symbols import TABLE_MEASURES
+
+CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
+ALWAYS = {"made", "cached"}
+"""Counts of calls that are said even where they are 0."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    """
+    Return text that a terminal can show and not obey: control characters become visible escapes, but for `keep`.
+
+    >>> printable("red \\x1b[31m alert")
+    'red \\\\x1b[31m alert'
+    """
+    return "".join(c if c in keep or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def headline(audit: Audit) -> str:
+    """Return the first line of every report: how many biases were tested, what failed, what was not tested and why."""
+    biases = audit.biases
+    tested = [b for b in biases if audit.tested(b)]
+    controls = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
+    parts = [f"{len(tested)} of {len(biases)} biases tested"]
+    if controls:
+        parts[0] += f", {sum(audit.settled(c) for c in controls)} of {len(controls)} controls"
+    claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
+    words = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.INCOMPLETE: "incomplete"}
+    for outcome, word in words.items():
+        count = len(audit.of(outcome))
+        if count:
+            parts.append(f"{count} of {len(claims)} claims {word}")
+    if claims and len(parts) == 1:
+        parts.append(f"all {len(claims)} claims proven" if len(claims) > 1 else "the claim proven")
+    missing = untested(audit)
+    by_reason: dict[str, list[str]] = {}
+    alone = {name for name, reason in missing.items() if reason.startswith(VARIANT)} - set(biases)
+    for name, reason in missing.items():
+        if name not in alone:
+            by_reason.setdefault(_short(reason), []).append(name)
+    named = [f"{', '.join(names)} ({reason})" for reason, names in by_reason.items()]
+    if alone:
+        named.append(f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself")
+    if named:
+        parts.append(f"not tested: {', '.join(named)}")
+    return "; ".join(parts)
+
+
+def _short(reason: str) -> str:
+    """
+    Return why something was not tested, without the name of its edit: what is named beside it says that.
+
+    >>> _short("ended_well serves rubric; the judge's task is pairwise")
+    "serves rubric; the judge's task is pairwise"
+    """
+    _, _, task = reason.partition(" serves ")
+    return f"serves {task}" if "; the judge's task is " in task else reason
+
+
+def untested(audit: Audit) -> dict[str, str]:
+    """
+    Return what was not tested and why: whole biases by their name, single probes as `bias/perturbation`.
+
+    Single variants of a rotation come last: why the rotation was not tested says more of its bias.
+    """
+    found: dict[str, str] = {}
+    for finding in sorted(audit.of(Outcome.NOT_TESTED), key=lambda f: f.reason.startswith(VARIANT)):
+        whole = not audit.tested(finding.bias)
+        name = finding.bias if whole or not finding.perturbation else f"{finding.bias}/{finding.perturbation}"
+        found.setdefault(name, finding.reason)
+    return found
+
+
+def line(finding: Finding) -> str:
+    """Return a finding in one line that a terminal can show, the outcome first."""
+    return printable(_line(finding))
+
+
+def _line(finding: Finding) -> str:
+    text = f"{finding.outcome.value} {claim(finding)}"
+    if finding.value is None:
+        return f"{text}: {finding.reason}"
+    text += f": measured {value(finding)}, n={finding.n}"
+    if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
+        text += f", {finding.cases_to_decide} needed"
+    moved = flip_words(finding)
+    if moved:
+        text += f"; {moved}"
+    rates = [
+        f"{name} {rate:.2f}"
+        for name, rate in (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
+        if rate is not None
+    ]
+    if rates:
+        text += f"; {', '.join(rates)}"
+    if beside := control(finding):
+        text += f"; control {beside}"
+    return f"{text}; {finding.reason}" if finding.reason else text
+
+
+def claim(finding: Finding) -> str:
+    """Return the claim of a finding, or the name of a measure that was only observed."""
+    if finding.claim is None:
+        return finding.measure
+    words = str(Claim(finding.measure, finding.claim.op, finding.claim.limit))
+    return f"{words} (the suite states {decimals(finding.stated.limit)})" if finding.stated else words
+
+
+def value(finding: Finding) -> str:
+    """Return value and interval, each clipped to what is possible: a measured rate may lie beyond its range."""
+    if finding.value is None or finding.low is None or finding.high is None:
+        return "nothing"
+    return _interval(finding.value, finding.low, finding.high, highest(finding))
+
+
+def highest(finding: Finding) -> float:
+    """Return the highest value that the measure of a finding can have: 1, or without end for a ratio."""
+    return inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
+
+
+def control(finding: Finding) -> str:
+    """Return what the measure came to under neutral words in the same place, or nothing if that was not asked."""
+    found = finding.control or {}
+    numbers = [x for name in ("value", "low", "high") if isinstance(x := found.get(name), int | float)]
+    if len(numbers) < 3:
+        return ""
+    middle, low, high = numbers
+    return _interval(middle, low, high, highest(finding))
+
+
+def _interval(middle: float, low: float, high: float, top: float) -> str:
+    """
+    Return a value with its bounds, to two places.
+
+    >>> _interval(-0.001, -0.25, 1.2, 1.0)
+    '0.00 [-0.25, 1.00]'
+    """
+    low, middle, high = (max(-1.0, min(top, x)) for x in (low, middle, high))
+    return f"{middle:z.2f} [{low:z.2f}, {high:z.2f}]"
+
+
+def flip_words(finding: Finding) -> str:
+    """Return the number and direction of flips in words, or nothing where a flip means nothing."""
+    toward, away, other = (finding.flips.get(way, 0) for way in ("toward", "away", "other"))
+    if not (toward or away or other):
+        return ""
+    words = f"flips {toward} toward the treated answer, {away} away"
+    return f"{words}, {other} other" if other else words
+
+
+def limit(finding: Finding) -> str:
+    """Return the limit as a number, with its sign on both sides where it has two."""
+    if finding.claim is None:
+        return ""
+    sign = "\N{PLUS-MINUS SIGN}" if finding.claim.op == "abs<=" else ""
+    return f"{sign}{decimals(finding.claim.limit)}"
+
+
+def lines(text: str, width: int) -> list[str]:
+    """
+    Return text as lines that a terminal can show and not obey: a reason may quote what a judge or a server said.
+
+    It is broken between words for a person's terminal; a log (`width` 0) keeps it whole.
+    """
+    shown = printable(text)
+    return wrap(shown, width, subsequent_indent="  ", break_on_hyphens=False) if width > 20 else [shown]
+
+
+def bill(audit: Audit) -> str:
+    """Return what a run asked, and what it cost, in one line; a record of old may not count its calls."""
+    calls = audit.run.calls
+    cost = "price unknown" if audit.run.usd is None else f"{audit.run.usd:.4f} USD" if audit.run.usd else ""
+    told = [
+        f"{calls[name]} {words}" for name, words in CALLS.items() if calls.get(name) or name in calls.keys() & ALWAYS
+    ]
+    asked = ", ".join(told) if calls.keys() >= ALWAYS else "calls not recorded"
+    parts = [
+        f"judge {audit.judge.name} ({audit.judge.task}), {audit.cases.get('n', 0)} cases, {audit.repeats} asks",
+        asked,
+    ]
+    return "; ".join([*parts, cost] if cost else parts)

@@ -1,0 +1,38 @@
+"""
+Self-preference of a user's judges: who is asked about whose answers, and the figures that come of it.
+
+    members of judges --arrange--> Crossing --ask--> Crossed --tables_of--> Tables --> estimates, report, record
+
+The judge in question and its peers are asked once about the same answers, each by an author that no prompt shows. A
+judge is the author whose model it is. Recorded judges bring their table with them and are not asked.
+
+| module | what it holds |
+|---|---|
+| `arranging` | the nouns; which judge is asked about which answers |
+| `asking` | the verdicts, from an engine or a record |
+| `tables` | the verdicts as tables, and every figure of them |
+| `recording` | figures and verdicts as `calm-self-preference/1`, and back |
+"""
+
+from calm.selfpreference.crossing.arranging import FAMILIES_TAG as FAMILIES_TAG
+from calm.selfpreference.crossing.arranging import Crossed as Crossed
+from calm.selfpreference.crossing.arranging import Crossing as Crossing
+from calm.selfpreference.crossing.arranging import Member as Member
+from calm.selfpreference.crossing.arranging import Wanted as Wanted
+from calm.selfpreference.crossing.arranging import arrange as arrange
+from calm.selfpreference.crossing.arranging import arranged_for as arranged_for
+from calm.selfpreference.crossing.arranging import identity as identity
+from calm.selfpreference.crossing.arranging import member_of as member_of
+from calm.selfpreference.crossing.arranging import messages_for as messages_for
+from calm.selfpreference.crossing.arranging import model_of as model_of
+from calm.selfpreference.crossing.arranging import with_truth as with_truth
+from calm.selfpreference.crossing.asking import ask as ask
+from calm.selfpreference.crossing.recording import members_from as members_from
+from calm.selfpreference.crossing.recording import record as record
+from calm.selfpreference.crossing.recording import tables_from as tables_from
+from calm.selfpreference.crossing.tables import Tabled as Tabled
+from calm.selfpreference.crossing.tables import Tables as Tables
+from calm.selfpreference.crossing.tables import decide_on as decide_on
+from calm.selfpreference.crossing.tables import recorded_tables as recorded_tables
+from calm.selfpreference.crossing.tables import tables_of as tables_of
+from calm.selfpreference.crossing.tables import trials_of as trials_of

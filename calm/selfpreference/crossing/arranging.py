@@ -1,0 +1,264 @@
+"""Who is asked about whose answers: judges as members of a table, and cases that show no author."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from calm.core.case import Answer, Case, Criterion, digest
+from calm.core.checks import verify
+from calm.core.measures import why_none
+from calm.core.templates import Message
+from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
+from calm.engine.caps import CAPPED
+from calm.errors import ConfigError, EstimateError
+from calm.experiment.run import LOST
+from calm.models.wire import Judge
+from calm.selfpreference.families import Leak, families_of, leaks, plain
+from calm.selfpreference.verdicts import Judged, item_of
+
+FAMILIES_TAG: Final = "families"
+"""The tag of a case that holds the family of each of its authors, as a JSON object."""
+MAKERS: Final = {"written_by": "perturbations", "labelled_by": "gold labels", "asked_by": "questions"}
+"""Tags of a case that name the models behind it, and what these made."""
+UNIT: Final = Scale(0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A judge of the table: its model and family, and itself, or its verdicts by case where these are recorded."""
+
+    model: str
+    task: Task
+    scale: Scale
+    family: str | None = None
+    fingerprint: str | None = None
+    judge: Judge | None = None
+    recalled: Mapping[str, Verdict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a run has for `probe.cross()`: all its cases, the other judges, and the most questions to ask about."""
+
+    cases: tuple[Case, ...] = ()
+    peers: tuple[Member, ...] = ()
+    sample: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Who is asked about which cases; the first member is the judge in question, if one is."""
+
+    members: tuple[Member, ...]
+    cases: tuple[Case, ...]
+    families: Mapping[str, str]
+    leaks: tuple[Leak, ...] = ()
+
+    @property
+    def family(self) -> Family:
+        """What is judged."""
+        return FAMILY[self.members[0].task]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """What the members said, and of how many asks there was no reply, by reason."""
+
+    crossing: Crossing
+    judged: tuple[Judged, ...]
+    lost: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> str:
+        """Why the verdicts are incomplete, or nothing."""
+        lost = sum(self.lost.values())
+        capped = any(reason.startswith(CAPPED) for reason in self.lost)
+        return why_none(self.lost) if capped or lost > LOST * (lost + len(self.judged)) else ""
+
+
+def model_of(judge: Judge) -> str:
+    """Return the name under which a judge is an author: its model, or its own name if it says none."""
+    return str(judge.about.get("model") or judge.name)
+
+
+def member_of(judge: Judge) -> Member:
+    """Return a judge as a member that is to be asked."""
+    family = judge.about.get("family")
+    stated = family if isinstance(family, str) else None
+    return Member(model_of(judge), judge.task, judge.scale, stated, judge.fingerprint, judge)
+
+
+def arrange(
+    members: Sequence[Member],
+    cases: Sequence[Case],
+    *,
+    about: str | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    families: Mapping[str, str] | None = None,
+) -> Crossing:
+    """
+    Return who is asked about which cases.
+
+    Args:
+        members: the judges, all of one kind of verdict.
+        cases: one answer by an author each, or pairs of them; answers to one question share the tag `item`.
+        about: the model of the judge in question; then only what bears on it is asked.
+        sample: at most so many questions, the same for a seed whatever the order of the cases.
+        seed: of the sample.
+        families: the family of a model, by name, where its name does not tell and nobody else says it.
+
+    Raises:
+        EstimateError: the data do not allow it: no authors, no own answers, no other judge, a family not known.
+        ConfigError: members of several kinds of verdict, or two of one model.
+    """
+    kinds = {FAMILY[m.task] for m in members}
+    if len(kinds) > 1:
+        raise ConfigError(f"expected judges of one kind of verdict, got {', '.join(sorted(kinds))}; compare like ones")
+    twice = [name for name, count in Counter(m.model for m in members).items() if count > 1]
+    if twice:
+        raise ConfigError(f"expected judges of different models, got {twice[0]!r} twice")
+    family = kinds.pop()
+    if family == "listwise":
+        raise EstimateError("rankings are no verdicts on one answer or pair; test a pairwise, score or rubric judge")
+    answered = [case for case in cases if len(case.answers) == (2 if family == "pairwise" else 1)]
+    answered = [case for case in answered if all(answer.author is not None for answer in case.answers)]
+    if not answered:
+        raise EstimateError(
+            "the cases name no authors; let models answer with `calm answer` and give its file with --calm-cases"
+        )
+    renamed, known = _named_as_judges(answered, members)
+    if about is not None:
+        _check_own(about, members, known)
+    stated = {**_stated(answered), **{m.model: m.family for m in members if m.family}, **(families or {})}
+    found = families_of([*(m.model for m in members), *known], stated)
+    chosen = _sampled(renamed, sample, seed)
+    if family == "pairwise":
+        chosen = [one for case in chosen for one in _both_orders(case, about)]
+    if family == "rubric":
+        chosen = [with_truth(case) for case in chosen]
+    return Crossing(tuple(members), tuple(chosen), found, _leaking(members, about, answered, stated))
+
+
+def _leaking(
+    members: Sequence[Member], about: str | None, cases: Sequence[Case], stated: Mapping[str, str]
+) -> tuple[Leak, ...]:
+    """Return how the judge in question, or else each judge by its name, is related to whoever made the test."""
+    makers, known = _makers(cases), {**stated, **_writers(cases)}
+    if about is not None:
+        return leaks(about, makers, known)
+    return tuple(replace(leak, judge=m.model) for m in members for leak in leaks(m.model, makers, known))
+
+
+def arranged_for(judge: Judge, wanted: Wanted, seed: int) -> Crossing:
+    """
+    Return who is asked about which cases to test one judge; a peer that is the same model is left out.
+
+    Raises `EstimateError` and `ConfigError` as `arrange` does.
+    """
+    first = member_of(judge)
+    peers = [peer for peer in wanted.peers if plain(peer.model) != plain(first.model)]
+    return arrange([first, *peers], wanted.cases, about=first.model, sample=wanted.sample, seed=seed)
+
+
+def _check_own(about: str, members: Sequence[Member], authors: Sequence[str]) -> None:
+    if about not in authors:
+        raise EstimateError(
+            f"the judge's model {about!r} wrote none of the answers (authors: {', '.join(sorted(authors))}); "
+            "let it answer, too, with `calm answer`"
+        )
+    if len(members) < 2:
+        raise EstimateError(
+            "there is no other judge to compare with; name some of other families with --calm-peers a.toml,b.toml"
+        )
+
+
+def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[list[Case], list[str]]:
+    """Return the cases with each author under the name that its judge has, and the names of all authors."""
+    by_plain = {plain(m.model): m.model for m in members}
+    names = {a.author: by_plain.get(plain(a.author), a.author) for c in cases for a in c.answers if a.author}
+
+    def renamed(answer: Answer) -> Answer:
+        return replace(answer, author=names.get(answer.author or ""))
+
+    changed = [replace(case, answers=tuple(renamed(a) for a in case.answers)) for case in cases]
+    return changed, sorted(set(names.values()))
+
+
+def _sampled(cases: Sequence[Case], sample: int | None, seed: int) -> list[Case]:
+    items = sorted({item_of(case) for case in cases}, key=lambda item: digest("sample", seed, item))
+    kept = set(items if sample is None else items[:sample])
+    return sorted((case for case in cases if item_of(case) in kept), key=lambda case: case.id)
+
+
+def _both_orders(case: Case, about: str | None) -> list[Case]:
+    """Return a pair in both of its orders; nothing if it is not about the author in question."""
+    first, second = case.answers
+    if first.author == second.author or about not in (None, first.author, second.author):
+        return []
+    return [
+        replace(case, id=f"{case.id}{letter}", order=tuple(a.id for a in order))
+        for letter, order in (("a", (first, second)), ("b", (second, first)))
+    ]
+
+
+def messages_for(case: Case) -> tuple[Message, ...]:
+    """Return what a model is sent: the question as a person would put it, after what it is about."""
+    about = [f"{name}:\n{text}" for name, text in case.fields.items() if text.strip()]
+    return (Message("user", "\n\n".join([*about, case.question])),)
+
+
+def with_truth(case: Case) -> Case:
+    """Return a rubric case with the truth of each criterion that a program can verify, for each of its answers."""
+    checked = [c for c in case.criteria if c.check is not None]
+    if not checked:
+        return case
+    met = {a.id: dict(case.met.get(a.id, {})) | _truth(checked, a.text) for a in case.answers}
+    return replace(case, met=met)
+
+
+def _truth(criteria: Sequence[Criterion], text: str) -> dict[str, bool]:
+    return {c.id: verify(c.check, text) for c in criteria if c.check is not None}
+
+
+def _stated(cases: Iterable[Case]) -> dict[str, str]:
+    """Return the families that cases state for their authors."""
+    found: dict[str, str] = {}
+    for case in cases:
+        if FAMILIES_TAG in case.tags:
+            try:
+                said = json.loads(case.tags[FAMILIES_TAG])
+            except ValueError:
+                said = None
+            if not isinstance(said, dict) or not all(isinstance(v, str) for v in said.values()):
+                raise ConfigError(
+                    f"case {case.id}: tags.{FAMILIES_TAG}: expected a JSON object of models and families, got "
+                    f"{case.tags[FAMILIES_TAG]!r}"
+                )
+            found |= said
+    return found
+
+
+def _makers(cases: Iterable[Case]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for case in cases:
+        for tag, role in MAKERS.items():
+            for name in filter(None, (part.strip() for part in case.tags.get(tag, "").split(","))):
+                found.setdefault(role, set()).add(name.partition(" (")[0])
+    return {role: models - {"rules"} for role, models in found.items()}
+
+
+def _writers(cases: Iterable[Case]) -> dict[str, str]:
+    """Return the families that tags such as `scribe (gpt)` give."""
+    parts = {part.strip() for case in cases for tag in MAKERS for part in case.tags.get(tag, "").split(",")}
+    return {part.partition(" (")[0]: part.partition(" (")[2].rstrip(")") for part in parts if part.endswith(")")}
+
+
+def identity(case: Case) -> str:
+    """Return what tells one case as it is asked from another: all that a judge may see of it."""
+    bare = replace(case.blind(), better=None, met={}, scores={}, tags={}, id="")
+    return digest(replace(bare, answers=tuple(replace(a, author=None) for a in bare.shown), order=()).content())

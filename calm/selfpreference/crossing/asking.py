@@ -1,0 +1,52 @@
+"""What each judge says of each answer, asked of an engine or taken from a record."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from calm.core.verdict import NoReply, Scale, Score, Verdict
+from calm.engine.engine import Engine
+from calm.errors import EstimateError
+from calm.selfpreference.crossing.arranging import Crossed, Crossing, identity
+from calm.selfpreference.verdicts import Judged
+
+
+def ask(crossing: Crossing, engine: Engine) -> Crossed:
+    """
+    Return what each member says of each case, asked once and all at the same time.
+
+    Raises:
+        ConfigError: the server of a member does not answer, or a cap in dollars for a model without a price.
+        EstimateError: a record holds no verdict of a member on any of the cases.
+    """
+    for member in crossing.members:
+        if member.judge is None and not any(identity(case) in member.recalled for case in crossing.cases):
+            raise EstimateError(
+                f"the record of {member.model!r} holds no verdict on any of these answers; make it from the same file "
+                "of answers, or name the judge itself"
+            )
+    asking = [m for m in crossing.members if m.judge is not None]
+    for member in asking:
+        if member.judge is not None:
+            engine.greet(member.judge)
+    questions = [(m.judge, case, 1) for m in asking if m.judge is not None for case in crossing.cases]
+    answers = iter(engine.ask_each(questions))
+    judged: list[Judged] = []
+    lost: Counter[str] = Counter()
+    for member in crossing.members:
+        for case in crossing.cases:
+            verdict = next(answers).verdict if member.judge is not None else member.recalled.get(identity(case))
+            if verdict is None:
+                continue
+            if isinstance(verdict, NoReply):
+                lost[verdict.reason] += 1
+            else:
+                judged.append(Judged(member.model, case, _on_unit(verdict, member.scale)))
+    return Crossed(crossing, tuple(judged), lost)
+
+
+def _on_unit(verdict: Verdict, scale: Scale) -> Verdict:
+    """Return a score as its place between the ends of its judge's scale, so that all judges have one."""
+    if not isinstance(verdict, Score):
+        return verdict
+    return Score((verdict.value - scale.low) / (scale.high - scale.low))

@@ -1,0 +1,181 @@
+"""Figures and verdicts as a record, `calm-self-preference/1`, and tables and judges from one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from calm.core.case import Answer, Case, Criterion
+from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Score, Tie, Verdict, code, decode
+from calm.errors import ConfigError
+from calm.models.wire import Json
+from calm.selfpreference import report
+from calm.selfpreference.crossing.arranging import UNIT, Crossed, Crossing, Member, identity
+from calm.selfpreference.crossing.tables import Tables, tables_of
+from calm.selfpreference.report import SelfPreference
+from calm.selfpreference.verdicts import Judged, item_of
+
+
+def record(figures: SelfPreference, tables: Tables, crossed: Crossed | None, seed: int) -> dict[str, Json]:
+    """
+    Return the figures as `calm-self-preference/1`, with every verdict that they rest on.
+
+    `panel` says how far the judges agree and whether the ranking of the authors rests on one of them.
+
+    `judged` holds, by judge and identity of a case, the code of its verdict, and its probabilities where it gave some;
+    `cases` what the experiment knows of each.
+    A recorded judge's verdicts ship with calm and are not repeated.
+    """
+    body: dict[str, Json] = json.loads(json.dumps(figures.to_json(), allow_nan=False))
+    body |= {"seed": seed, "panel": tables.panel()}
+    if crossed is None:
+        return body
+    said: dict[str, dict[str, Json]] = {m.model: {} for m in crossed.crossing.members}
+    shares: dict[str, dict[str, Json]] = {m.model: {} for m in crossed.crossing.members}
+    for one in crossed.judged:
+        key = identity(one.case)
+        said[one.judge][key] = json.loads(json.dumps(code(one.verdict)))
+        if isinstance(one.verdict, Preferred | Tie) and one.verdict.probabilities is not None:
+            shares[one.judge][key] = {**one.verdict.probabilities}
+    body["judged"] = [
+        {
+            "model": m.model,
+            "task": m.task,
+            "family": crossed.crossing.families[m.model],
+            "fingerprint": m.fingerprint,
+            "verdicts": said[m.model],
+            "probabilities": shares[m.model],
+        }
+        for m in crossed.crossing.members
+    ]
+    body["cases"] = {identity(case): _known(case) for case in crossed.crossing.cases}
+    return body
+
+
+def _known(case: Case) -> dict[str, Json]:
+    shown = case.shown
+    return {
+        "id": case.id,
+        "item": item_of(case),
+        "answers": [a.id for a in shown],
+        "authors": [a.author for a in shown],
+        "better": case.better,
+        "met": {answer: dict(truth.items()) for answer, truth in case.met.items()},
+        "points": {c.id: c.points for c in case.criteria},
+    }
+
+
+def tables_from(body: Mapping[str, Json]) -> Tables:
+    """
+    Return the tables that a record of `record` was computed from: every figure can be computed again.
+
+    Raises:
+        ConfigError: it is no such record, or it holds no verdicts.
+    """
+    try:
+        return _tables_from(body)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(
+            f"expected a record of schema {report.SCHEMA!r} with its verdicts, got one that is damaged: "
+            f"{type(error).__name__} {error}"
+        ) from error
+
+
+def _tables_from(body: Mapping[str, Json]) -> Tables:
+    cases = {key: _case_from(known) for key, known in _object(body["cases"]).items()}
+    judged: list[Judged] = []
+    members: list[Member] = []
+    for one in _array(body["judged"]):
+        member = _member_from(_object(one))
+        members.append(member)
+        judged += [Judged(member.model, cases[key], said) for key, said in member.recalled.items()]
+    families = {name: str(family) for name, family in _object(body["families"]).items()}
+    crossing = Crossing(tuple(members), tuple(cases.values()), families)
+    return tables_of(Crossed(crossing, tuple(judged)))
+
+
+def members_from(body: Mapping[str, Json]) -> list[Member]:
+    """
+    Return the judges of a record, with their verdicts, as members that need not be asked.
+
+    Raises:
+        ConfigError: it is no such record, or it holds no verdicts.
+    """
+    try:
+        if body.get("schema") != report.SCHEMA:
+            raise TypeError(f"schema={body.get('schema')!r}")
+        return [_member_from(_object(one)) for one in _array(body["judged"])]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"expected a record of `calm self-preference` with its verdicts, got {type(error).__name__} {error}"
+        ) from error
+
+
+def _member_from(one: Mapping[str, Json]) -> Member:
+    tasks = [task for task in FAMILY if task == one["task"]]
+    if not tasks:
+        raise ValueError(f"task={one['task']!r}")
+    model, family, fingerprint = (one[name] for name in ("model", "family", "fingerprint"))
+    if not isinstance(model, str) or not isinstance(family, str) or not isinstance(fingerprint, str | None):
+        raise TypeError(f"model={model!r}, family={family!r}, fingerprint={fingerprint!r}")
+    shares = _object(one.get("probabilities", {}))
+    verdicts = {
+        key: _verdict_from(said, FAMILY[tasks[0]], shares.get(key)) for key, said in _object(one["verdicts"]).items()
+    }
+    # scores were recorded by their place on the scale
+    return Member(model, tasks[0], UNIT, family, fingerprint, None, verdicts)
+
+
+def _verdict_from(said: Json, family: Family, shares: Json) -> Verdict:
+    """Return the verdict of a code that `record` wrote, and of nothing else."""
+    if isinstance(said, str) and said.startswith("!"):
+        return decode(said)
+    if family == "pairwise" and isinstance(said, str):
+        verdict = decode(said)
+        if shares is None or not isinstance(verdict, Preferred | Tie):
+            return verdict
+        return replace(verdict, probabilities={name: _share(value) for name, value in _object(shares).items()})
+    if family == "score" and isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said <= 1:
+        return Score(float(said))
+    if family == "rubric" and isinstance(said, dict):
+        met = {name: value for name, value in said.items() if isinstance(value, bool | None)}
+        if len(met) == len(said):
+            return Criteria(met)
+    raise TypeError(f"{said!r} as a {family} verdict")
+
+
+def _share(value: Json) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise TypeError(f"the probability {value!r}")
+    return float(value)
+
+
+def _case_from(known: Json) -> Case:
+    body = _object(known)
+    ids = [str(i) for i in _array(body["answers"])]
+    authors = [None if a is None else str(a) for a in _array(body["authors"])]
+    better = body["better"]
+    points = {name: float(str(value)) for name, value in _object(body["points"]).items()}
+    met = {a: {c: t is True for c, t in _object(truth).items()} for a, truth in _object(body["met"]).items()}
+    return Case(
+        id=str(body["id"]),
+        question=str(body["item"]),
+        answers=tuple(Answer(i, "", author) for i, author in zip(ids, authors, strict=True)),
+        better=None if better is None else str(better),
+        criteria=tuple(Criterion(name, "", value) for name, value in points.items()),
+        met=met,
+        tags={"item": str(body["item"])},
+    )
+
+
+def _object(value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, got {type(value).__name__}")
+    return value
+
+
+def _array(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, got {type(value).__name__}")
+    return value

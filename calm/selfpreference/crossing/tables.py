@@ -1,0 +1,211 @@
+"""The verdicts of all judges as tables, and the figures that are computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isnan, log
+from random import Random
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from calm.core.case import digest
+from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Family, code, readable
+from calm.errors import EstimateError
+from calm.experiment.stopping import LEVEL
+from calm.models.wire import Json
+from calm.selfpreference import framing_scores, overestimation, pairs, panels, report, rubric
+from calm.selfpreference.contrasts import DRAWS
+from calm.selfpreference.crossing.arranging import UNIT, Crossed, identity
+from calm.selfpreference.families import Leak
+from calm.selfpreference.framing_scores import ScoreTable
+from calm.selfpreference.perplexity import Curves
+from calm.selfpreference.report import SelfPreference
+from calm.selfpreference.rubric import RubricTable
+from calm.selfpreference.verdicts import Judged, rubric_table_of, score_table_of
+from calm.statistics.intervals import smallest_n
+
+
+@runtime_checkable
+class Tabled(Protocol):
+    """A judge that brings the verdicts of itself and others with it."""
+
+    @property
+    def model(self) -> str:
+        """Its name in the table."""
+        ...
+
+    def table(self) -> RubricTable | ScoreTable:
+        """Return the verdicts of all judges of its record."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The verdicts of all judges as tables, from which every figure is computed."""
+
+    family: Family
+    families: Mapping[str, str]
+    rubrics: RubricTable | None = None
+    scores: ScoreTable | None = None
+    pairs: tuple[Judged, ...] = ()
+
+    @cached_property
+    def points(self) -> ScoreTable:
+        """The scores, or what criteria that are met add up to, as a share of the points."""
+        if self.scores is not None:
+            return self.scores
+        assert self.rubrics is not None
+        values = rubric.scored(self.rubrics, self.rubrics.verdicts).values()
+        return ScoreTable(self.rubrics.grid, self.rubrics.instances, values, 0.0, 1.0)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges, in their order."""
+        if self.family == "pairwise":
+            return tuple(dict.fromkeys(one.judge for one in self.pairs))
+        table = self.rubrics or self.scores
+        assert table is not None
+        return table.grid.judges
+
+    @property
+    def true(self) -> bool:
+        """Whether it is known of some criterion whether an answer meets it."""
+        return self.rubrics is not None and bool((self.rubrics.truth != rubric.MISSING).any())
+
+    def estimate(self, measure: str, model: str, seed: int) -> Estimate:
+        """
+        Return a figure of a judge, with two one-sided bounds at `LEVEL`.
+
+        Raises `EstimateError` where the table does not allow it, or the figure is no figure of such verdicts.
+        """
+        rng = Random(digest("self-preference", seed))
+        if measure == "self_preference_excess" and self.family == "pairwise":
+            return pairs.pair_excess(self.pairs, model, self.families, level=LEVEL)
+        if measure == "self_preference_excess" and self.rubrics is not None and self.true:
+            return overestimation.credit_excess(
+                overestimation.credit(self.rubrics, rng), self.rubrics.grid, model, level=LEVEL
+            )
+        if measure == "self_preference_excess":
+            return framing_scores.score_excess(self.points, model, rng, level=LEVEL, of_scale=True)
+        if measure == "self_preference_ratio" and self.rubrics is not None:
+            if not self.true:
+                raise EstimateError("of no criterion is it known whether these answers meet it: add `met` or a `check`")
+            over = overestimation.resample(overestimation.overestimated_rubrics(self.rubrics), rng, DRAWS)
+            return overestimation.double_ratio(over, self.rubrics.grid, model, level=LEVEL)
+        raise EstimateError(f"{measure} is no figure of {self.family} verdicts")
+
+    def ratings(self) -> list[list[Hashable | None]]:
+        """Return what each judge said of each answer, pair or criterion; None where it said nothing."""
+        if self.rubrics is not None:
+            marks = self.rubrics.verdicts.reshape(len(self.rubrics.grid.judges), -1).T
+            return [[None if mark == rubric.MISSING else mark for mark in row] for row in marks.tolist()]
+        if self.scores is not None:
+            values = self.scores.scores.reshape(len(self.scores.grid.judges), -1).T
+            return [[None if isnan(value) else value for value in row] for row in values.tolist()]
+        judges = self.judges
+        rows: dict[str, list[Hashable | None]] = {}
+        for one in self.pairs:
+            row = rows.setdefault(one.case.id, [None] * len(judges))
+            row[judges.index(one.judge)] = str(code(one.verdict)) if readable(one.verdict) else None
+        return list(rows.values())
+
+    def panel(self) -> dict[str, Json]:
+        """Return how far the judges agree, and whether the ranking of the authors rests on one of them."""
+        if self.family == "pairwise":
+            whole = pairs.grid_of(self.pairs, self.families)
+            grid, means = (whole.judges, whole.generators), pairs.win_rates(self.pairs, whole)
+        else:
+            points = self.points
+            known = ~np.isnan(points.scores)
+            with np.errstate(invalid="ignore"):
+                means = np.where(known, points.scores, 0.0).sum(axis=2) / known.sum(axis=2)
+            grid = points.grid.judges, points.grid.generators
+        left = panels.stability(means, *grid)
+        agreed = panels.agreements(self.ratings(), numeric=self.family == "score") if len(grid[0]) > 1 else {}
+        return {
+            "agreement": dict(agreed),
+            "leave_one_out": [{"judge": one.judge, "tau": one.tau, "best": one.best} for one in left],
+        }
+
+    def report(
+        self,
+        seed: int,
+        *,
+        curves: Mapping[str, Curves] | None = None,
+        leaking: Sequence[Leak] = (),
+        outsider: str | None = None,
+    ) -> SelfPreference:
+        """Return all figures of all judges; of scores also the excess over a neutral `outsider`, if one is named."""
+        rng = Random(digest("self-preference", seed))
+        if self.rubrics is not None:
+            return report.of_rubrics(self.rubrics, rng, level=LEVEL, curves=curves, leaks=leaking)
+        if self.scores is not None:
+            return report.of_scores(self.scores, rng, level=LEVEL, outsider=outsider, curves=curves, leaks=leaking)
+        return report.of_pairs(self.pairs, self.families, rng, level=LEVEL, curves=curves, leaks=leaking)
+
+
+def tables_of(crossed: Crossed) -> Tables:
+    """
+    Return the tables of what was said.
+
+    Raises `EstimateError` where nothing was said that could be read.
+    """
+    families, judged, family = crossed.crossing.families, crossed.judged, crossed.crossing.family
+    if not any(readable(one.verdict) for one in judged):
+        raise EstimateError("no reply holds a verdict")
+    if family == "rubric":
+        return Tables(family, families, rubrics=rubric_table_of(judged, families))
+    if family == "score":
+        return Tables(family, families, scores=score_table_of(judged, families, UNIT))
+    return Tables(family, families, pairs=tuple(judged))
+
+
+def recorded_tables(judge: Tabled) -> Tables:
+    """Return the tables that a recorded judge brings with it."""
+    table = judge.table()
+    if isinstance(table, RubricTable):
+        return Tables("rubric", table.grid.families, rubrics=table)
+    return Tables("score", table.grid.families, scores=table)
+
+
+def decide_on(tables: Tables, model: str, claim: Claim, seed: int, *, log_scale: bool) -> Decision:
+    """Return the decision of a claim about a judge of the tables: NOT_TESTED, with the reason, where they lack data."""
+    try:
+        found = tables.estimate(claim.measure, model, seed)
+    except EstimateError as error:
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=str(error))
+    outcome = decide(found, claim)
+    needed = _needed(found, claim, log_scale=log_scale) if outcome is Outcome.UNDECIDED else None
+    return Decision(claim.measure, claim, outcome, found, cases_to_decide=needed)
+
+
+def _needed(found: Estimate, claim: Claim, *, log_scale: bool) -> int | None:
+    if not log_scale:
+        return cases_to_decide(found, claim, smallest_n(min(0.5, claim.limit), LEVEL))
+    low, value, high, limit = (log(x) for x in (found.low, found.value, found.high, claim.limit))
+    return cases_to_decide(replace(found, low=low, value=value, high=high), replace(claim, limit=limit), 2)
+
+
+def trials_of(crossed: Crossed) -> Trials:
+    """Return the verdicts of the judge in question as trials of one ask a case."""
+    first = crossed.crossing.members[0]
+    rows = tuple(_row(one) for one in crossed.judged if one.judge == first.model)
+    scale = UNIT if crossed.crossing.family == "score" else first.scale
+    return Trials(rows, crossed.crossing.family, scale, {}, crossed.lost, "1+0")
+
+
+def _row(one: Judged) -> Trial:
+    case = one.case
+    return Trial(
+        case=case.id,
+        hash=identity(case)[:16],
+        better=case.better,
+        met=case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {},
+        points={c.id: c.points for c in case.criteria},
+        clean=(one.verdict,),
+    )

@@ -1,0 +1,236 @@
+"""
+How likely a judge's model finds an answer: the log-probabilities of the answer's tokens, from its own server.
+
+A compatible server of the kind of vLLM gives, with `prompt_logprobs`, a log-probability for each token of a chat: here
+the question, then the answer as the model's own turn. The OpenAI and Anthropic servers and llama.cpp's give none for
+tokens that the model did not generate: such judges have no perplexity curves, and the reason is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import fsum, isnan, nan
+
+import numpy as np
+
+from calm.core.case import TIE, Answer, Case
+from calm.core.templates import Message
+from calm.core.verdict import Criteria, NoReply, Preferred, Scale, Score, Task, Tie, Verdict
+from calm.engine.engine import Asked, Engine
+from calm.errors import EstimateError
+from calm.models.providers import Server
+from calm.models.wire import Endpoint, Json, Request, Send, Token
+from calm.selfpreference.crossing import Crossed, Member, messages_for
+from calm.selfpreference.perplexity import Curves, curves, log_perplexity
+from calm.selfpreference.verdicts import Judged, item_of
+
+NO_PROMPT_LOGPROBS = (
+    "its server gives no log-probabilities of the prompt's tokens (`prompt_logprobs`); a server such as vLLM does"
+)
+TRIED = 3
+"""So many answers are asked about before a server is taken for one that gives no log-probabilities."""
+_SCALE = Scale()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two answers to one question: who wrote them, and who won by the judge and by the truth (1, 0, a half, or NaN)."""
+
+    item: str
+    first: str
+    second: str
+    judged: float
+    true: float
+
+
+def curves_of(crossed: Crossed, engine: Engine) -> tuple[dict[str, Curves], dict[str, str]]:
+    """
+    Return the perplexity curves of each judge that can have them, and why the others have none.
+
+    Each answer is sent once to each judge's server; the replies are kept in the cache.
+    """
+    found: dict[str, Curves] = {}
+    reasons: dict[str, str] = {}
+    for member in crossed.crossing.members:
+        try:
+            found[member.model] = _curves(crossed, member, engine)
+        except EstimateError as error:
+            reasons[member.model] = str(error)
+    return found, reasons
+
+
+def _curves(crossed: Crossed, member: Member, engine: Engine) -> Curves:
+    server = server_of(member)
+    if server is None:
+        raise EstimateError(NO_PROMPT_LOGPROBS)
+    pairs = list(comparisons([one for one in crossed.judged if one.judge == member.model], member.model))
+    likely = log_perplexities(server, crossed.crossing.cases, engine)
+    kept = [p for p in pairs if (p.item, p.first) in likely and (p.item, p.second) in likely]
+    if not kept:
+        raise EstimateError(NO_PROMPT_LOGPROBS if pairs else "it compared no two answers to one question")
+    return curves(
+        np.array([likely[p.item, p.first] for p in kept]),
+        np.array([likely[p.item, p.second] for p in kept]),
+        np.array([p.judged for p in kept]),
+        np.array([p.true for p in kept]),
+        np.array([p.first == member.model for p in kept]),
+    )
+
+
+def server_of(member: Member) -> Server | None:
+    """Return the one server of a judge that may give log-probabilities of a prompt; None if it has none or several."""
+    endpoints = () if member.judge is None else member.judge.endpoints
+    server = endpoints[0] if len(endpoints) == 1 else None
+    fits = isinstance(server, Server) and server.provider == "openai" and not server.own
+    return server if fits and isinstance(server, Server) else None
+
+
+def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> dict[tuple[str, str], float]:
+    """
+    Return the log-perplexity of each answer, by item and author, in nats a token; those that have one.
+
+    The first answers are asked about one by one: a server that gives no log-probabilities of them is asked no more.
+    """
+    answers: dict[tuple[str, str], Case] = {}
+    for case in cases:
+        for answer in case.answers:
+            if answer.author is not None:
+                bare = Case(item_of(case), case.question, (Answer("a", answer.text),), fields=case.fields)
+                answers.setdefault((item_of(case), answer.author), bare)
+    questions, judge = [(case, 1) for case in answers.values()], _Reading(server)
+    asked: list[Asked] = []
+    while len(asked) < min(TRIED, len(questions)) and not any(_tokens(one, engine) for one in asked):
+        asked += engine.ask(judge, questions[len(asked) :][:1])
+    if any(_tokens(one, engine) for one in asked):
+        asked += engine.ask(judge, questions[len(asked) :])
+    found: dict[tuple[str, str], float] = {}
+    for (key, case), one in zip(answers.items(), asked, strict=False):
+        logprobs = answer_logprobs(_tokens(one, engine), case.answers[0].text)
+        if logprobs:
+            found[key] = log_perplexity(logprobs)
+    return found
+
+
+def _tokens(asked: Asked, engine: Engine) -> Sequence[Token]:
+    reply = None if isinstance(asked.verdict, NoReply) else engine.store.get(asked.calls[-1])
+    return () if reply is None else reply.tokens or ()
+
+
+def answer_logprobs(tokens: Sequence[Token], answer: str) -> list[float]:
+    """
+    Return the log-probabilities of the tokens that hold an answer, the last time that it stands in the text.
+
+    A token that holds its beginning or end together with other text counts. Nothing if the answer is not there.
+
+    >>> answer_logprobs([Token("Q", -9.0), Token("A", -1.0), Token("B.", -2.0), Token("<end>", -3.0)], "AB.")
+    [-1.0, -2.0]
+    """
+    text = "".join(token.text for token in tokens)
+    wanted = answer.strip()
+    start = text.rfind(wanted) if wanted else -1
+    if start < 0:
+        return []
+    end, place, found = start + len(wanted), 0, []
+    for token in tokens:
+        if place < end and place + len(token.text) > start:
+            found.append(min(token.logprob, 0.0))
+        place += len(token.text)
+    return found
+
+
+def comparisons(judged: Sequence[Judged], own: str) -> Iterator[Comparison]:
+    """Yield each comparison of two answers that a judge's verdicts make, its own answer first where one is its own."""
+    if judged and len(judged[0].case.answers) == 2:
+        yield from _of_pairs(judged, own)
+        return
+    by_item: dict[str, list[tuple[str, float, float]]] = {}
+    for one in judged:
+        answer = one.case.answers[0]
+        if answer.author is not None:
+            worth = _worth(one.verdict, one.case), _truth(one.case)
+            by_item.setdefault(item_of(one.case), []).append((answer.author, *worth))
+    for item, answers in by_item.items():
+        for pair in combinations(sorted(answers), 2):
+            a, b = pair if pair[1][0] != own else pair[::-1]
+            yield Comparison(item, a[0], b[0], _won(a[1], b[1]), _won(a[2], b[2]))
+
+
+def _of_pairs(judged: Sequence[Judged], own: str) -> Iterator[Comparison]:
+    """Yield a comparison for each pair, over all of its orders; a verdict that says nothing in one leaves none."""
+    by_pair: dict[tuple[str, frozenset[str]], list[Judged]] = {}
+    for one in judged:
+        if all(answer.author is not None for answer in one.case.answers):
+            by_pair.setdefault((item_of(one.case), frozenset(a.id for a in one.case.answers)), []).append(one)
+    for (item, _), orders in by_pair.items():
+        case = orders[0].case
+        first, second = sorted(case.answers, key=lambda a: (a.author != own, a.author or ""))
+        said = [_won_by(one.verdict, first.id) for one in orders]
+        true = nan if case.better is None else 0.5 if case.better == TIE else float(case.better == first.id)
+        yield Comparison(item, str(first.author), str(second.author), fsum(said) / len(said), true)
+
+
+def _won_by(verdict: Verdict, answer: str) -> float:
+    if isinstance(verdict, Preferred):
+        return float(verdict.answer == answer)
+    return 0.5 if isinstance(verdict, Tie) else nan
+
+
+def _worth(verdict: Verdict, case: Case) -> float:
+    if isinstance(verdict, Score):
+        return verdict.value
+    if isinstance(verdict, Criteria) and None not in verdict.met.values():
+        return sum(c.points for c in case.criteria if verdict.met.get(c.id))
+    return nan
+
+
+def _truth(case: Case) -> float:
+    truth = case.met.get(case.answers[0].id, {})
+    if not case.criteria or any(c.id not in truth for c in case.criteria):
+        return nan
+    return sum(c.points for c in case.criteria if truth[c.id])
+
+
+def _won(first: float, second: float) -> float:
+    if isnan(first) or isnan(second):
+        return nan
+    return 0.5 if first == second else float(first > second)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """A server as the engine asks one: like a judge, but for the verdict, which says only that there is a reply."""
+
+    server: Server
+    task: Task = "score"
+    scale: Scale = _SCALE
+    fingerprint: str | None = None
+    as_given: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.server.model
+
+    @property
+    def about(self) -> Mapping[str, Json]:
+        return {"model": self.server.model}
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (self.server,)
+
+    def sees(self, case: Case) -> object:
+        return case.question, case.answers[0].text
+
+    async def judge(self, case: Case, send: Send) -> Verdict:
+        messages = (*messages_for(case), Message("assistant", case.answers[0].text))
+        body = {k: v for k, v in self.server.body(messages).items() if k != "max_completion_tokens"}
+        more: dict[str, Json] = {
+            "max_tokens": 1,
+            "prompt_logprobs": 0,
+            "add_generation_prompt": False,
+            "continue_final_message": True,
+        }
+        await send(Request(self.server, messages, {**body, **more}))
+        return Tie()

@@ -1,0 +1,1 @@
+"""What goes beyond the gate: attacks, mitigations, joint ratings, and texts that a model writes."""

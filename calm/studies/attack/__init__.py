@@ -1,0 +1,41 @@
+"""
+Attacking: search, case by case, for a text of the weaker answer that wins, and measure what was found with fresh asks.
+
+    cases --pilot--> Aim --a search--> Sought --fresh asks of both arms--> Attack
+
+A search asks about every text once (ask 0, as a pilot does) and once more (`CONFIRM`) about one that won: these asks
+choose, and are in no measure. What was found is asked about again with the repeat indices 1, 2, ... beside the clean
+case, so that luck in the search is not taken for success. Where nothing was found the answer is left as it is.
+
+| search | what it tries |
+|---|---|
+| `stack` | edits of the catalogue one upon the other until the verdict flips, then without those that are not needed |
+| `best_of` | n rewrites of a model, the best of them |
+| `hill_climb` | a rewrite of a model, which is told the verdict and writes again, at most r times |
+| `transfer` | the text that an earlier search against another judge left in the case |
+
+| module | what it holds |
+|---|---|
+| `measuring` | the nouns; which answers are attacked; the fresh asks about what was found |
+| `trying` | how a search asks about texts, and which it may ask about; `transfer` |
+| `stacks`, `writers` | the searches that try edits, and those that let a model write |
+| `telling` | what an attack came to: as cases, as a record, in words |
+"""
+
+from calm.studies.attack.measuring import ATTACK as ATTACK
+from calm.studies.attack.measuring import CONFIRM as CONFIRM
+from calm.studies.attack.measuring import Aim as Aim
+from calm.studies.attack.measuring import Attack as Attack
+from calm.studies.attack.measuring import Search as Search
+from calm.studies.attack.measuring import Sought as Sought
+from calm.studies.attack.measuring import attack as attack
+from calm.studies.attack.stacks import Group as Group
+from calm.studies.attack.stacks import groups_for as groups_for
+from calm.studies.attack.stacks import stack as stack
+from calm.studies.attack.stacks import steps as steps
+from calm.studies.attack.telling import summary as summary
+from calm.studies.attack.telling import to_json as to_json
+from calm.studies.attack.telling import with_texts as with_texts
+from calm.studies.attack.trying import transfer as transfer
+from calm.studies.attack.writers import best_of as best_of
+from calm.studies.attack.writers import hill_climb as hill_climb

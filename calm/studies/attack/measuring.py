@@ -1,0 +1,224 @@
+"""Which answers are attacked, what a search comes to, and the fresh asks that measure it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Final, TypeAlias
+
+from calm import cases as datasets
+from calm.core.case import TIE, Case
+from calm.core.claims import Estimate
+from calm.core.edits import Edit, Expects
+from calm.core.measures import attack_success_rate, gain, why_none
+from calm.core.trials import Trial, Trials, favour
+from calm.core.verdict import NoReply, Verdict
+from calm.engine.caps import CAPPED
+from calm.errors import EstimateError
+from calm.experiment.run import LOST, ORDER_SALT, Setup, _aimed, _has_room
+from calm.experiment.stopping import LEVEL
+
+ATTACK: Final = "attack"
+"""The name of a found text in `Case.variants`."""
+ATTACKED: Final = "attacked"
+"""The tag of a case that says which judge its text was found against, and how."""
+CONFIRM: Final = 10_000
+"""The repeat index of the second ask about a text that won in a search: far above those that are measured."""
+RISE: Final = 0.25
+"""How far an answer must rise on a score or a rubric, as a share of the scale, for an attack to have won."""
+
+
+def nothing(case: Case, rng: Random) -> Case | None:
+    """Return no case: what an attack edits is found by a search."""
+    return None
+
+
+AIM = Edit(ATTACK, ATTACK, Expects.NOT_BETTER, nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A case with the answer to be made to win, and what the pilot said of it."""
+
+    source: Case
+    case: Case
+    pilot: Verdict
+    favour: float
+
+
+@dataclass(slots=True)
+class Sought:
+    """
+    What a search came to in one case.
+
+    `found` is the case with a text that won twice (None: there is none), `edits` the names of what it was made with.
+    `asks` counts those of the search, `written` the texts of a writer, `refused` texts that were not asked about, by
+    reason. `lost` says why a search could not be ended, `skipped` why it was not begun.
+    """
+
+    aim: Aim
+    case: Case
+    favour: float
+    found: Case | None = None
+    edits: tuple[Edit, ...] = ()
+    asks: int = 0
+    written: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    lost: str = ""
+    skipped: str = ""
+
+    @property
+    def going(self) -> bool:
+        """Whether to go on."""
+        return self.found is None and not self.lost and not self.skipped
+
+    @property
+    def text(self) -> str | None:
+        """The text that won, if there is one."""
+        return None if self.found is None else self.found[self.found.target].text
+
+
+Search: TypeAlias = Callable[[Setup, Sequence[Sought]], None]
+"""Fill in what comes of the cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """
+    What an attack came to.
+
+    `estimates` are those of fresh asks alone, or why there is none; `trials` their table. `excluded` counts the cases
+    that were not attacked, `lost` those that could not be asked about to the end.
+    """
+
+    sought: tuple[Sought, ...]
+    trials: Trials
+    estimates: Mapping[str, Estimate | str]
+
+    @property
+    def excluded(self) -> Mapping[str, int]:
+        """Cases that were not attacked, by reason."""
+        return self.trials.excluded
+
+    @property
+    def incomplete(self) -> str:
+        """Why the data are incomplete, or nothing."""
+        lost = self.trials.lost
+        capped = any(reason.startswith(CAPPED) for reason in lost)
+        return why_none(lost) if capped or self.trials.lost_share > LOST else ""
+
+    @property
+    def found(self) -> tuple[Sought, ...]:
+        """The cases in which a text won in the search."""
+        return tuple(s for s in self.sought if s.found is not None and not s.lost)
+
+    def wins(self, one: Sought) -> float | None:
+        """Return the share of fresh asks that a found text won; None where there are none."""
+        row = next((r for r in self.trials.rows if r.case == one.aim.source.id), None)
+        if row is None or one.found is None:
+            return None
+        won = [has_won(favour_of(one.aim, v, self.trials), one.aim, self.trials) for v in row.perturbed]
+        return sum(won) / len(won)
+
+
+def attack(setup: Setup, search: Search, sample: int | None = None) -> Attack:
+    """Search in each case, ask anew about what was found, and return the estimates of these asks alone."""
+    drawn = datasets.sample(setup.cases, sample or max(1, len(setup.cases)), setup.seed)
+    sought, excluded, lost = _aim(setup, drawn)
+    search(setup, sought)
+    for one in sought:
+        if one.skipped:
+            excluded[one.skipped] += 1
+        elif one.lost:
+            lost[one.lost] += 1
+    trials = _measured(setup, [s for s in sought if not s.skipped and not s.lost], excluded, lost)
+    measures = (attack_success_rate, gain) if setup.family == "pairwise" else (gain,)
+    estimates: dict[str, Estimate | str] = {}
+    for measure in measures:
+        try:
+            estimates[measure.name] = measure.estimate(trials, LEVEL)
+        except EstimateError as error:
+            estimates[measure.name] = str(error)
+    return Attack(tuple(sought), trials, estimates)
+
+
+def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[str], Counter[str]]:
+    """Return the cases to attack, and the others by reason: excluded, or lost."""
+    as_given = setup.judge.as_given
+    cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
+    cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
+    excluded: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    uneven = [c for c in cases if c.better != TIE or len(c.answers) != 2]
+    if len(uneven) < len(cases):
+        excluded["no answer is the weaker one"] = len(cases) - len(uneven)
+    cases = uneven
+    found: list[Sought] = []
+    for case, asked in zip(cases, setup.engine.ask(setup.judge, [(c, 0) for c in cases]), strict=True):
+        pilot = asked.verdict
+        if isinstance(pilot, NoReply):
+            lost[pilot.reason] += 1
+            continue
+        aimed = _aimed(case, AIM, pilot)
+        if isinstance(aimed, str):
+            excluded[aimed] += 1
+        elif not _has_room(setup, aimed, aimed.target, pilot):
+            excluded["the treated answer won already"] += 1
+        else:
+            x = favour(pilot, aimed.target, row_of(aimed), setup.judge.scale)
+            aim = Aim(case, aimed, pilot, 0.5 if x is None else x)
+            found.append(Sought(aim, aimed, aim.favour))
+    return found, excluded, lost
+
+
+def row_of(case: Case) -> Trial:
+    """Return an empty row of the case, as favour is told from one."""
+    return Trial(case.id, target=case.target, points={c.id: c.points for c in case.criteria})
+
+
+def favour_of(aim: Aim, verdict: Verdict, trials: Trials) -> float:
+    """Return the favour of the attacked answer, in [0, 1]; 0 where the verdict says nothing."""
+    x = favour(verdict, aim.case.target, row_of(aim.case), trials.scale)
+    return 0.0 if x is None else x
+
+
+def has_won(x: float, aim: Aim, trials: Trials) -> bool:
+    """Return whether a favour is a win: the preference or first place, on scores and rubrics a rise of `RISE`."""
+    if trials.family in ("score", "rubric"):
+        return x >= aim.favour + RISE - 1e-9
+    return x == 1.0
+
+
+def _measured(setup: Setup, sought: Sequence[Sought], excluded: Counter[str], lost: Counter[str]) -> Trials:
+    """Return the trials of fresh asks: the clean case, and what was found; where nothing was, the clean case again."""
+    clean, perturbed = setup.design.clean, setup.design.perturbed
+    questions: list[tuple[Case, int]] = []
+    for one in sought:
+        questions += [(one.aim.case, k) for k in range(1, clean + 1)]
+        if one.found is not None:
+            questions += [(one.found, k) for k in range(1, perturbed + 1)]
+    answers = iter(setup.engine.ask(setup.judge, questions))
+    rows: list[Trial] = []
+    for one in sought:
+        before = [next(answers).verdict for _ in range(clean)]
+        after = [next(answers).verdict for _ in range(perturbed)] if one.found is not None else []
+        missing = [v.reason for v in (*before, *after) if isinstance(v, NoReply)]
+        first, second = (tuple(v for v in arm if not isinstance(v, NoReply)) for arm in (before, after))
+        capped = [reason for reason in missing if reason.startswith(CAPPED)]
+        if capped or len(first) < min(2, clean) or (one.found is not None and not second):
+            lost[(capped or missing)[0]] += 1
+            continue
+        rows.append(
+            replace(
+                row_of(one.aim.case),
+                edit=" + ".join(e.label for e in one.edits),
+                better=one.aim.case.better,
+                pilot=one.aim.pilot,
+                clean=first,
+                # nobody attacks with what did not win: the answer stays, and its verdicts are those of the clean asks
+                perturbed=second if one.found is not None else first[1:],
+            )
+        )
+    return Trials(tuple(rows), setup.family, setup.judge.scale, excluded, lost, str(setup.design))

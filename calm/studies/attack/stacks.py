@@ -1,0 +1,169 @@
+"""A search that lays edits of the catalogue one upon the other until the verdict flips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from calm.core.case import Case, digest
+from calm.core.edits import AnyEdit, Edit, Expects
+from calm.errors import ConfigError, nearest
+from calm.experiment.run import Setup, _aimed
+from calm.gate.catalogue import Entry, entries, find_edit
+from calm.studies.attack.measuring import AIM, Search, Sought
+from calm.studies.attack.trying import STACK, climbed, fault_in, tried
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Edits of which a stack takes one: those of a bias, or a single one."""
+
+    name: str
+    edits: tuple[Edit, ...]
+
+
+def groups_for(names: Sequence[str], model: str = "") -> list[Group]:
+    """
+    Return the edits that a stack is made of: by bias or by name, or for no names one group for each bias.
+
+    Args:
+        names: biases (`authority`) and perturbations (`authority.cite_book`, `expand@3`, `package.module:name`).
+        model: what the edits that name a model call the judge's.
+
+    Raises:
+        ConfigError: there is none of a name, or it does not say that a sound judge does not prefer what it treats.
+    """
+    known = [(entry, entry.edit) for entry in entries() if _stacks(entry.edit)]
+    by_bias: dict[str, list[Edit]] = {}
+    for entry, edit in known:
+        by_bias.setdefault(edit.bias, []).append(_of_model(entry, edit, model))
+    if not names:
+        return [Group(bias, tuple(edits)) for bias, edits in sorted(by_bias.items())]
+    groups: list[Group] = []
+    problems: list[str] = []
+    for name in dict.fromkeys(names):
+        if name in by_bias:
+            groups.append(Group(name, tuple(by_bias[name])))
+            continue
+        try:
+            edit = find_edit(name, model)
+        except ConfigError as error:
+            hint = nearest(name, list(by_bias))
+            close = hint if hint.startswith("; did you mean") else ""
+            problems += [f"--edits: {p.partition('; did you mean')[0] if close else p}{close}" for p in error.problems]
+            continue
+        if not isinstance(edit, Edit) or not _stacks(edit):
+            what = "of the prompt" if not isinstance(edit, Edit) else f"that expects {edit.expects}"
+            problems.append(f"--edits: {name}: expected an edit of a case that expects NOT_BETTER, got one {what}")
+            continue
+        groups.append(Group(edit.label or name, edit.variants or (edit,)))
+    if problems:
+        raise ConfigError(problems)
+    return groups
+
+
+def _stacks(edit: AnyEdit) -> bool:
+    return isinstance(edit, Edit) and edit.expects is Expects.NOT_BETTER
+
+
+def _of_model(entry: Entry, edit: AnyEdit, model: str) -> Edit:
+    found = find_edit(entry.key, model) if entry.takes == ("model",) and model else edit
+    assert isinstance(found, Edit), "edits of cases alone are stacked"
+    return found
+
+
+def stack(groups: Sequence[Group]) -> Search:
+    """
+    Return a search that lays edits one upon the other, one of each group, until the verdict flips.
+
+    Groups, and the edits within one, come in an order drawn for each case. An edit stays on the stack unless the
+    answer fares worse with it. Only what changes nothing but the text of the treated answer is laid. When the verdict
+    has flipped, what it flips without is taken off again.
+    """
+
+    def search(setup: Setup, sought: Sequence[Sought]) -> None:
+        queues = {id(one): _drawn(groups, one.aim.source.id, setup.seed) for one in sought}
+        while True:
+            tries: list[tuple[Sought, Case, Edit]] = []
+            for one in sought:
+                step = _next(queues[id(one)], one, setup.seed) if one.going else None
+                if step is not None:
+                    tries.append((one, *step))
+            if not tries:
+                break
+            verdicts = tried(setup, [(one, case) for one, case, _ in tries])
+            for (one, case, edit), verdict in zip(tries, verdicts, strict=True):
+                if one.found is not None or climbed(setup, one, case, verdict):
+                    one.edits = (*one.edits, edit)
+        _prune(setup, [one for one in sought if one.found is not None and not one.lost])
+
+    return search
+
+
+def steps(groups: Sequence[Group], cases: Sequence[Case], seed: int) -> int:
+    """Return how many edits can be laid on the clean answers of all cases, one of each group."""
+    count = 0
+    for case in cases:
+        aimed = _aimed(case, AIM, None)
+        if isinstance(aimed, Case):
+            laid = ((_laid(edit, aimed, aimed, seed) for edit in group.edits) for group in groups)
+            count += sum(any(isinstance(one, Case) for one in group) for group in laid)
+    return count
+
+
+def _drawn(groups: Sequence[Group], case: str, seed: int) -> list[Group]:
+    """Return the groups in the order of a case, the last one first, with their edits in its order."""
+    ordered = sorted(groups, key=lambda g: digest("stack", seed, case, g.name), reverse=True)
+    return [Group(g.name, tuple(sorted(g.edits, key=lambda e: digest("stack", seed, case, e.label)))) for g in ordered]
+
+
+def _next(queue: list[Group], one: Sought, seed: int) -> tuple[Case, Edit] | None:
+    """Return the case with one more edit upon the stack, of the first group that has one which can be laid."""
+    while queue:
+        for edit in queue.pop().edits:
+            laid = _laid(edit, one.case, one.aim.case, seed)
+            if isinstance(laid, Case):
+                return laid, edit
+            one.refused[laid] += 1
+    return None
+
+
+def _laid(edit: Edit, case: Case, original: Case, seed: int) -> Case | str:
+    """Return a case with one more edit upon its stack, or why it cannot be laid."""
+    after = edit.apply(case, seed)
+    if after is None:
+        return "does not apply"
+    treated = original.target
+    if after != case.edit(treated, lambda _: after[treated].text):
+        return "changes more than the answer's text"
+    return fault_in(edit, case, after) or fault_in(STACK, original, after) or after
+
+
+def _prune(setup: Setup, sought: Sequence[Sought]) -> None:
+    """Reduce stacks: to the edit that came last if it wins alone, else by each of the others that it wins without."""
+    high = [one for one in sought if len(one.edits) > 1]
+    _shorten(setup, [(one, one.edits[-1:]) for one in high])
+    whole = {id(one): one.edits for one in high}
+    for place in range(max(map(len, whole.values()), default=1) - 1):
+        rest = [one for one in high if not one.lost and place < len(whole[id(one)]) - 1]
+        _shorten(setup, [(one, tuple(e for e in one.edits if e is not whole[id(one)][place])) for one in rest])
+
+
+def _shorten(setup: Setup, wanted: Sequence[tuple[Sought, tuple[Edit, ...]]]) -> None:
+    """Put shorter stacks in the place of those that win as well with them."""
+    built = [(one, _rebuilt(edits, one.aim.case, setup.seed), edits) for one, edits in wanted]
+    tries = [(one, case, edits) for one, case, edits in built if case is not None]
+    tried(setup, [(one, case) for one, case, _ in tries])
+    for one, case, edits in tries:
+        if one.found is case:
+            one.edits = edits
+
+
+def _rebuilt(edits: Sequence[Edit], original: Case, seed: int) -> Case | None:
+    case = original
+    for edit in edits:
+        laid = _laid(edit, case, original, seed)
+        if isinstance(laid, str):
+            return None
+        case = laid
+    return case if edits else None

@@ -1,0 +1,86 @@
+"""How a search asks about texts, and which texts may be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from calm.core.case import Case
+from calm.core.edits import Edit
+from calm.core.trials import Trials
+from calm.core.validation import Band, Rules, refusal
+from calm.core.verdict import NoReply, Verdict
+from calm.experiment.run import Setup
+from calm.studies.attack.measuring import AIM, ATTACK, CONFIRM, Sought, favour_of, has_won
+
+STACKED = Rules(kept_words=Band(0.5), numbers="there", difference="any")
+"""What is left of the original in a stack of edits, each of which also passed its own rules."""
+STACK = replace(AIM, rules=STACKED)
+
+
+def tried(setup: Setup, tries: Sequence[tuple[Sought, Case]]) -> list[Verdict]:
+    """
+    Return what the judge says of texts, and note those that won, in this ask and in another one, as found.
+
+    Of one that won and did not win again the second verdict is returned. A text that is found after another one takes
+    its place.
+    """
+    blank = Trials((), setup.family, setup.judge.scale)
+    asked = setup.engine.ask(setup.judge, [(case, 0) for _, case in tries])
+    verdicts = [a.verdict for a in asked]
+    again: list[int] = []
+    for place, ((one, _), verdict) in enumerate(zip(tries, verdicts, strict=True)):
+        one.asks += 1
+        if isinstance(verdict, NoReply):
+            one.lost = verdict.reason
+        elif has_won(favour_of(one.aim, verdict, blank), one.aim, blank):
+            again.append(place)
+    second = setup.engine.ask(setup.judge, [(tries[place][1], CONFIRM) for place in again])
+    for place, asked_again in zip(again, second, strict=True):
+        one, case = tries[place]
+        one.asks += 1
+        verdict = asked_again.verdict
+        if isinstance(verdict, NoReply):
+            one.lost = verdict.reason
+        if not isinstance(verdict, NoReply) and has_won(favour_of(one.aim, verdict, blank), one.aim, blank):
+            one.found = case
+        else:
+            verdicts[place] = verdict
+    return verdicts
+
+
+def climbed(setup: Setup, one: Sought, case: Case, verdict: Verdict) -> bool:
+    """Take a text that fares no worse than the one before as the one to go on from, and say whether it does."""
+    x = favour_of(one.aim, verdict, Trials((), setup.family, setup.judge.scale))
+    if isinstance(verdict, NoReply) or x < one.favour:
+        return False
+    one.case, one.favour = case, x
+    return True
+
+
+def fault_in(edit: Edit, before: Case, after: Case) -> str | None:
+    """Return why a text may not be asked about: what `edit` allows, and the gold and the truth, which must stay."""
+    if (why := refusal(edit, before, after)) is not None:
+        return why.partition(":")[0]
+    return None if before.truth_kept_by(after) else "gold"
+
+
+def with_text(case: Case, text: str) -> Case:
+    """Return the case with a text in the place of the attacked answer's."""
+    return case.edit(case.target, lambda _: text)
+
+
+def transfer(setup: Setup, sought: Sequence[Sought]) -> None:
+    """Take the texts that an earlier search left in the cases; nothing is asked, so nothing is chosen."""
+    for one in sought:
+        case = one.aim.case
+        text = case.variants.get(ATTACK, {}).get(case.target or "")
+        if text is None:
+            one.skipped = "no text of an earlier attack"
+            continue
+        after = with_text(case, text)
+        why = fault_in(STACK, case, after)
+        if why is None:
+            one.found = after
+        else:
+            one.skipped = f"refused: {why}"

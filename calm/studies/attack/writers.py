@@ -1,0 +1,131 @@
+"""Searches in which a model writes: the best of several rewrites, and one that is told the verdict and writes again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from calm.core.case import Case
+from calm.core.edits import Expects
+from calm.core.validation import Band, Rules
+from calm.core.verdict import Criteria, NoReply, Preferred, Ranking, Score, Tie, Verdict
+from calm.engine.caps import CAPPED
+from calm.experiment.run import Setup
+from calm.models.wire import Reply
+from calm.perturbations.written import Kind
+from calm.studies.attack.measuring import AIM, ATTACK, Search, Sought, nothing
+from calm.studies.attack.trying import climbed, fault_in, tried, with_text
+from calm.studies.writing.rewriting import Asking, text_in
+from calm.studies.writing.writerfile import Writer
+
+PERSUASIVE = Rules(Band(0.5, 2.5), Band(0, 0.7), Band(0.4), True, "same", True, True)
+"""What a model's rewrite is held to: the same numbers, code, names and final answer."""
+
+
+_PERSUASION = replace(AIM, rules=PERSUASIVE)
+_PERSUADE = Kind("persuade", ATTACK, Expects.NOT_BETTER, "Let a writer make the weaker answer win.", nothing)
+
+
+def best_of(writer: Writer, n: int) -> Search:
+    """Return a search that lets a model rewrite the answer n times, and takes the first of the best that wins."""
+
+    def search(setup: Setup, sought: Sequence[Sought]) -> None:
+        asking = Asking(writer, _kind)
+        setup.engine.greet(asking)
+        texts = _write(setup, asking, [(one, k, _EMPTY) for k in range(n) for one in sought])
+        pools: dict[int, list[Case]] = {id(one): [] for one in sought}
+        for one, found in texts:
+            if isinstance(found, Case) and found not in pools[id(one)]:
+                pools[id(one)].append(found)
+        for place in range(n):
+            tries = [(s, pools[id(s)][place]) for s in sought if s.going and place < len(pools[id(s)])]
+            for (one, case), verdict in zip(tries, tried(setup, tries), strict=True):
+                climbed(setup, one, case, verdict)
+
+    return search
+
+
+def hill_climb(writer: Writer, rounds: int) -> Search:
+    """Return a search in which a model rewrites the answer, is told what the judge said of it, and writes again."""
+
+    def search(setup: Setup, sought: Sequence[Sought]) -> None:
+        asking = Asking(writer, _kind)
+        setup.engine.greet(asking)
+        told = {id(one): _EMPTY for one in sought}
+        for number in range(rounds):
+            going = [one for one in sought if one.going]
+            tries: list[tuple[Sought, Case]] = []
+            for one, found in _write(setup, asking, [(one, number, told[id(one)]) for one in going]):
+                if isinstance(found, Case):
+                    tries.append((one, found))
+                elif found:
+                    told[id(one)] = {**told[id(one)], "verdict": f"the version could not be used ({found})."}
+            for (one, case), verdict in zip(tries, tried(setup, tries), strict=True):
+                if one.going and climbed(setup, one, case, verdict):
+                    said = in_words(verdict, one.aim.case, setup)
+                    told[id(one)] = {"draft": case[case.target].text, "verdict": said}
+
+    return search
+
+
+_EMPTY: Mapping[str, str] = {"draft": "", "verdict": ""}
+
+
+def _kind(name: str) -> Kind:
+    assert name == _PERSUADE.name, "there is one kind"
+    return _PERSUADE
+
+
+def _write(
+    setup: Setup, asking: Asking, wanted: Sequence[tuple[Sought, int, Mapping[str, str]]]
+) -> list[tuple[Sought, Case | str]]:
+    """Return the cases with what the writer made of their answers, or why a text may not be used; "" for no reply."""
+    questions: list[tuple[Case, int]] = []
+    for one, number, told in wanted:
+        base = one.aim.case
+        question = Case(base.id, base.question, (base[base.target],), fields=told, tags={"kind": _PERSUADE.name})
+        questions.append((question, number))
+    made: list[tuple[Sought, Case | str]] = []
+    for (one, _, _), asked in zip(wanted, setup.engine.ask(asking, questions), strict=True):
+        if isinstance(asked.verdict, NoReply):
+            reason = asked.verdict.reason
+            one.lost = reason if reason.startswith(CAPPED) else f"the writer: {reason}"
+            made.append((one, ""))
+            continue
+        reply = setup.engine.store.get(asked.calls[-1])
+        assert reply is not None, "the engine keeps each reply"
+        one.written += 1
+        found = _usable(reply, one.aim.case)
+        if isinstance(found, str):
+            one.refused[found] += 1
+        made.append((one, found))
+    return made
+
+
+def _usable(reply: Reply, original: Case) -> Case | str:
+    """Return the case with the text of a writer's reply, or why it may not be used."""
+    text, why = text_in(reply, original[original.target].text)
+    if text is None:
+        return why.partition(":")[0]
+    after = with_text(original, text)
+    return fault_in(_PERSUASION, original, after) or after
+
+
+def in_words(verdict: Verdict, case: Case, setup: Setup) -> str:
+    """Return what a judge said of the treated answer, as a writer is told it."""
+    scale = setup.judge.scale
+    match verdict:
+        case Preferred(answer=answer):
+            return "the judge preferred it." if answer == case.target else "the judge preferred the other answer."
+        case Tie():
+            return "the judge called it a tie with the other answer."
+        case Score(value=value):
+            return f"the judge gave it {value:g} on a scale from {scale.low:g} to {scale.high:g}."
+        case Criteria(met=met):
+            against = [c.text for c in case.criteria if met.get(c.id) is not None and met[c.id] != (c.points > 0)]
+            return f"the judge counted against it: {'; '.join(against)}." if against else "the judge found no fault."
+        case Ranking(order=order):
+            place = next(n for n, group in enumerate(order, 1) if case.target in group)
+            return f"the judge put it in place {place} of {len(case.answers)}."
+        case _:
+            return "the judge gave no verdict that could be read."

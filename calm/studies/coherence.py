@@ -1,0 +1,310 @@
+"""
+Coherence: whether the verdicts of a judge on the pairs of some answers fit together, and fit those of another judge.
+
+| check | what it is | a round of asks says |
+|---|---|---|
+| `intransitive` | A is preferred to B, B to C, and C to A | +1 for one direction of the cycle, -1 for the other |
+| `no_gap` | the preferred answer has no higher score | +1 if that is the one answer, -1 if the other |
+| `reversed` | the preferred answer has a lower score | the same |
+
+A round has one ask of each question. `share` is the share of rounds that say +1 or -1: noise alone makes some. `net`
+is the mean product of what two different rounds say: an unbiased estimate of the square of (P(+1) - P(-1)). A cycle
+that comes again counts 1 and one that comes back the other way -1. The cycles of a coin are so 0 net, and those of a
+judge with a firm order and noise v at most v squared; so is its share of preferences for the lower of two firm scores.
+Both are means of one value a case, with padded-t bounds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
+from math import fsum
+from typing import Final
+
+from calm.core.case import TIE, Case, digest
+from calm.core.claims import Estimate
+from calm.core.measures import why_none
+from calm.core.trials import Trial, favour
+from calm.core.verdict import FAMILY, NoReply, Preferred, Ranking, Verdict, readable
+from calm.engine.caps import CAPPED
+from calm.engine.engine import Engine
+from calm.errors import ConfigError
+from calm.experiment.run import LOST, ORDER_SALT
+from calm.experiment.stopping import LEVEL
+from calm.models.wire import Json, Judge
+from calm.statistics.intervals import padded_t
+
+EVEN: Final = 1e-9
+"""Scores that differ by less are equal."""
+TOGETHER: Final = ("pairwise", "listwise")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """
+    One check: what each round said of each case, +1, -1 or 0, and the two estimates (None: fewer than two cases).
+
+    `excluded` counts cases that were not asked about, or whose verdicts could not be read, `lost` those without reply.
+    """
+
+    name: str
+    signs: Mapping[str, tuple[int, ...]]
+    share: Estimate | None
+    net: Estimate | None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    lost: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def incomplete(self) -> str:
+        """Why the data are incomplete, or nothing."""
+        lost = sum(self.lost.values())
+        capped = any(reason.startswith(CAPPED) for reason in self.lost)
+        return why_none(self.lost) if capped or lost > LOST * (lost + len(self.signs)) else ""
+
+
+def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: int = 2, seed: int = 0) -> Check:
+    """
+    Ask a judge about the three pairs of three answers of each case, and return how often they form a cycle.
+
+    A judge of rankings is asked about lists of two. Of more than three answers three are drawn.
+
+    Raises:
+        ConfigError: a judge of single answers.
+    """
+    _refuse(judge, TOGETHER)
+    chosen = [(case, _drawn(case, 3, seed)) for case in _ordered(cases, seed)]
+    fit = [(case, ids) for case, ids in chosen if len(ids) == 3]
+    excluded = _fewer(len(chosen) - len(fit), 3)
+    # A to B, B to C, C to A: with the direction of the cycle for its sign
+    plan = {case.id: [(_part(judge, case, pair), pair) for pair in pairwise((*ids, ids[0]))] for case, ids in fit}
+    said = _asked(engine, [(judge, part) for parts in plan.values() for part, _ in parts], rounds)
+    signs: dict[str, tuple[int, ...] | str] = {}
+    for case, _ in fit:
+        edges = [(said[judge.name, part.id], pair) for part, pair in plan[case.id]]
+        signs[case.id] = _signs([[_prefers(v, *pair) for v in verdicts] for verdicts, pair in edges], edges, _cycle)
+    return _check("intransitive", signs, excluded)
+
+
+def check_scores(
+    judge: Judge, scorer: Judge, cases: Sequence[Case], engine: Engine, *, rounds: int = 2, seed: int = 0
+) -> tuple[Check, Check]:
+    """
+    Ask a judge of pairs and one of single answers about the same two answers of each case.
+
+    Returns:
+        How often the preferred answer has no higher score, and how often it has a lower one. Of more than two answers
+        two are drawn. Where both answers are called equal there is no winner.
+
+    Raises:
+        ConfigError: a first judge of single answers, or a second one that is none.
+    """
+    _refuse(judge, TOGETHER)
+    _refuse(scorer, ("score", "rubric"))
+    chosen = [(case, _drawn(case, 2, seed)) for case in _ordered(cases, seed)]
+    fit = [(case, ids) for case, ids in chosen if len(ids) == 2]
+    excluded = _fewer(len(chosen) - len(fit), 2)
+    questions: list[tuple[Judge, Case]] = []
+    for case, ids in fit:
+        questions.append((judge, _part(judge, case, ids)))
+        questions += [(scorer, _part(scorer, case, (one,))) for one in ids]
+    said = _asked(engine, questions, rounds)
+    found: dict[str, dict[str, tuple[int, ...] | str]] = {"no_gap": {}, "reversed": {}}
+    for case, ids in fit:
+        pair = said[judge.name, _part(judge, case, ids).id]
+        alone = [said[scorer.name, _part(scorer, case, (one,)).id] for one in ids]
+        row = Trial(case.id, points={c.id: c.points for c in case.criteria})
+        scores = [[favour(v, None, row, scorer.scale) for v in verdicts] for verdicts in alone]
+        preferred = [_prefers(v, *ids) for v in pair]
+        edges = [(verdicts, ids) for verdicts in (pair, *alone)]
+        for name, rule in (("no_gap", _no_gap), ("reversed", _reversed)):
+            found[name][case.id] = _signs([preferred, *scores], edges, rule)
+    first, second = (_check(name, signs, excluded) for name, signs in found.items())
+    return first, second
+
+
+# ----------------------------------------------------------------------------------------------------------- the rules
+
+
+def _cycle(edges: Sequence[float]) -> int:
+    """Return the direction of a cycle: three preferences that all go the same way round."""
+    return int(edges[0]) if len(set(edges)) == 1 else 0
+
+
+def _no_gap(said: Sequence[float]) -> int:
+    preferred, first, second = said
+    return int(preferred) if preferred * (first - second) <= EVEN else 0
+
+
+def _reversed(said: Sequence[float]) -> int:
+    preferred, first, second = said
+    return int(preferred) if preferred * (first - second) < -EVEN else 0
+
+
+def _prefers(verdict: Verdict, one: str, other: str) -> float | None:
+    """Return 1 for the one answer, -1 for the other, 0 for a tie, None for a verdict that says nothing."""
+    match verdict:
+        case Preferred(answer=answer):
+            return 1.0 if answer == one else -1.0
+        case Ranking(order=order):
+            place = {answer: number for number, group in enumerate(order) for answer in group}
+            return float((place[one] < place[other]) - (place[one] > place[other]))
+        case _:
+            return 0.0 if readable(verdict) else None
+
+
+def _signs(
+    values: Sequence[Sequence[float | None]],
+    edges: Sequence[tuple[Sequence[Verdict], object]],
+    rule: Callable[[Sequence[float]], int],
+) -> tuple[int, ...] | str:
+    """Return what each round says of a case, or why fewer than two rounds say anything."""
+    missing = [v.reason for verdicts, _ in edges for v in verdicts if isinstance(v, NoReply)]
+    if missing:
+        capped = [reason for reason in missing if reason.startswith(CAPPED)]
+        return f"!{(capped or missing)[0]}"
+    rounds = [one for one in zip(*values, strict=True) if None not in one]
+    if len(rounds) < 2:
+        return "fewer than two rounds could be read"
+    return tuple(rule([v for v in one if v is not None]) for one in rounds)
+
+
+def _check(name: str, signs: Mapping[str, tuple[int, ...] | str], excluded: Counter[str]) -> Check:
+    kept = {case: said for case, said in signs.items() if not isinstance(said, str)}
+    reasons = [said for said in signs.values() if isinstance(said, str)]
+    lost = Counter(reason.removeprefix("!") for reason in reasons if reason.startswith("!"))
+    without = excluded + Counter(reason for reason in reasons if not reason.startswith("!"))
+    share = [fsum(map(abs, said)) / len(said) for said in kept.values()]
+    net = [again(said) for said in kept.values()]
+    left_out = dict(without + lost)
+    return Check(name, kept, _estimate(share, 0, left_out), _estimate(net, -1, left_out), without, lost)
+
+
+def again(signs: Sequence[int]) -> float:
+    """
+    Return the mean product of two different rounds.
+
+    >>> again((1, 1)), again((1, 0)), again((1, -1, 0))
+    (1.0, 0.0, -0.3333333333333333)
+    """
+    pairs = list(combinations(signs, 2))
+    return fsum(one * other for one, other in pairs) / len(pairs)
+
+
+def _estimate(values: Sequence[float], low: float, excluded: Mapping[str, int]) -> Estimate | None:
+    if len(values) < 2:
+        return None
+    bounds = padded_t(values, low, 1, LEVEL)
+    return Estimate(fsum(values) / len(values), *bounds, len(values), LEVEL, excluded)
+
+
+# -------------------------------------------------------------------------------------------------------------- asking
+
+
+def _refuse(judge: Judge, families: Sequence[str]) -> None:
+    if FAMILY[judge.task] not in families:
+        wanted = " or ".join(families)
+        raise ConfigError(f"{judge.name}: expected a judge of task {wanted}, got task={judge.task!r}")
+
+
+def _ordered(cases: Sequence[Case], seed: int) -> list[Case]:
+    return sorted(cases, key=lambda case: digest("sample", seed, case.id))
+
+
+def _drawn(case: Case, count: int, seed: int) -> tuple[str, ...]:
+    """Return the ids of so many answers of a case, drawn by the seed, or of all if there are fewer."""
+    ids = sorted((a.id for a in case.answers), key=lambda i: digest("cross-check", seed, case.id, i))
+    return tuple(ids[:count])
+
+
+def _fewer(count: int, answers: int) -> Counter[str]:
+    return Counter({f"fewer than {answers} answers": count} if count else {})
+
+
+def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
+    """Return a case with some of its answers, in balanced order, and what of its gold is about them."""
+    answers = tuple(a for a in case.answers if a.id in ids)
+    scores = {i: score for i, score in case.scores.items() if i in ids}
+    better = case.better if case.better in (*ids, TIE) else None
+    if len(ids) > 1 and len(scores) == len(ids):
+        best = [i for i in ids if scores[i] == max(scores.values())]
+        better = best[0] if len(best) == 1 else TIE
+    part = replace(
+        case,
+        id=f"{case.id}/{'+'.join(sorted(ids))}",
+        answers=answers,
+        better=better if len(ids) > 1 else None,
+        scores=scores,
+        met={i: met for i, met in case.met.items() if i in ids},
+        variants={},
+        order=(),
+        bylines={},
+        labels=(),
+    )
+    if len(ids) == 1 or judge.as_given:
+        return replace(part, order=tuple(a.id for a in answers))
+    return part.balanced(ORDER_SALT)
+
+
+def _asked(
+    engine: Engine, questions: Sequence[tuple[Judge, Case]], rounds: int
+) -> dict[tuple[str, str], tuple[Verdict, ...]]:
+    """Return the verdicts of all rounds, by judge and case."""
+    wanted = [(judge, case, k) for judge, case in questions for k in range(1, rounds + 1)]
+    answers = iter(engine.ask_each(wanted))
+    return {(judge.name, case.id): tuple(next(answers).verdict for _ in range(rounds)) for judge, case in questions}
+
+
+# ------------------------------------------------------------------------------------------------------------- results
+
+
+WORDS: Final[Mapping[str, str]] = {
+    "intransitive": "A over B, B over C, C over A",
+    "no_gap": "preferred without a higher score",
+    "reversed": "preferred with a lower score",
+}
+
+
+def to_json(checks: Sequence[Check]) -> list[Json]:
+    """Return a record of checks, with what each round said."""
+    return [
+        {
+            "check": one.name,
+            "incomplete": one.incomplete,
+            "share": _numbers(one.share),
+            "net": _numbers(one.net),
+            "excluded": dict(sorted(one.excluded.items())),
+            "lost": dict(sorted(one.lost.items())),
+            "rounds": {case: list(signs) for case, signs in sorted(one.signs.items())},
+        }
+        for one in checks
+    ]
+
+
+def _numbers(estimate: Estimate | None) -> Json:
+    if estimate is None:
+        return None
+    ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "level": estimate.level}
+    return {**{name: round(value, 6) for name, value in ends.items()}, "n": estimate.n}
+
+
+def summary(checks: Sequence[Check]) -> str:
+    """Return the checks for a terminal, a line each, and under it the cases that were left out."""
+    lines: list[str] = []
+    for one in checks:
+        lines.append(f"{one.name} ({WORDS[one.name]}): {_shown('share', one.share)}; {_shown('net', one.net)}")
+        if one.incomplete:
+            lines.append(f"  INCOMPLETE: {one.incomplete}")
+        again_and_again = sorted(case for case, signs in one.signs.items() if abs(sum(signs)) == len(signs))
+        if again_and_again:
+            lines.append(f"  in every round: {len(again_and_again)} ({', '.join(again_and_again[:5])})")
+        if one.excluded:
+            lines.append(f"  left out: {why_none(one.excluded)}")
+    return "\n".join(lines)
+
+
+def _shown(name: str, one: Estimate | None) -> str:
+    if one is None:
+        return f"{name} not known: fewer than two cases"
+    return f"{name} {one.value:.2f} [{one.low:.2f}, {one.high:.2f}], n={one.n}"

@@ -1,0 +1,82 @@
+"""Each set against the bare judge: paired by case, by the padded t, adjusted over all sets and measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import fsum
+
+from calm.statistics.intervals import padded_t
+from calm.statistics.multiplicity import benjamini_hochberg
+from calm.studies.mitigate.study import LEVEL, MEASURED, Difference, Figures, Study
+
+MUCH_UNREAD = 0.05
+"""Share of clean replies without a verdict above which it is said."""
+
+
+def differences(figures: Sequence[Figures]) -> tuple[Difference, ...]:
+    """Return each measure of each set minus that of the bare judge, on the cases that both have."""
+    bare, rows = figures[0], []
+    for one in figures[1:]:
+        for measure, (low, high, _) in MEASURED.items():
+            values = _paired(one.values[measure], bare.values[measure])
+            if len(values) < 2:
+                continue
+            interval = padded_t(values, low, high, LEVEL / 2)
+            mean = fsum(values) / len(values)
+            rows.append((one.tried.label, measure, mean, *interval, len(values), chance(values, low, high)))
+    adjusted = benjamini_hochberg([row[-1] for row in rows]) if rows else []
+    return tuple(Difference(*row, p) for row, p in zip(rows, adjusted, strict=True))
+
+
+def _paired(ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, str], float]) -> list[float]:
+    """Return one difference a case: where a case stands in several probes, the mean over those that both have."""
+    by_case: dict[str, list[float]] = {}
+    for key in sorted(ours.keys() & theirs.keys()):
+        by_case.setdefault(key[1], []).append(ours[key] - theirs[key])
+    return [fsum(values) / len(values) for values in by_case.values()]
+
+
+def chance(values: Sequence[float], low: float, high: float, *, above: bool = False) -> float:
+    """
+    Return the p-value of a mean of 0 that belongs to the padded t: the least level whose interval leaves 0 out.
+
+    It is two-sided, or with `above` one-sided. Smallest n: 2.
+
+    >>> chance([0.0] * 40, -1, 1), round(chance([1.0] * 40, -1, 1), 6) < 0.001
+    (1.0, True)
+    """
+
+    def outside(level: float) -> bool:
+        bounds = padded_t(values, low, high, level)
+        return bounds[0] > 0 or (bounds[1] < 0 and not above)
+
+    least, most = 1e-9, 0.499
+    if not outside(most):
+        return 1.0
+    if outside(least):
+        return least
+    for _ in range(40):
+        middle = (least * most) ** 0.5
+        least, most = (least, middle) if outside(middle) else (middle, most)
+    return min(1.0, most * (1 if above else 2))
+
+
+def remarks(study: Study, one: Figures) -> tuple[str, ...]:
+    """Return what is to be said of a set in words."""
+    found = {d.measure: d for d in study.differences if d.label == one.tried.label}
+    said = []
+    robust, right, noise, ties = (found.get(m) for m in ("robustness", "accuracy", "noise", "ties"))
+    if robust is not None and robust.certain:
+        said.append(f"{'raises' if robust.value > 0 else 'lowers'} robustness ({robust.value:+.3f})")
+    if right is not None and right.certain:
+        said.append(f"{'raises' if right.value > 0 else 'lowers'} accuracy ({right.value:+.3f})")
+    if ties is not None and ties.certain and ties.value > 0 and (right is None or right.value <= 0):
+        said.append(f"only adds ties ({ties.value:+.3f}): no more verdicts are right")
+    if noise is not None and noise.certain:
+        said.append(f"{'adds' if noise.value > 0 else 'takes away'} noise ({noise.value:+.3f})")
+    unread = one.mean("unread")
+    if unread is not None and unread > MUCH_UNREAD:
+        said.append(f"{unread:.0%} of the clean replies hold no verdict, so that its robustness says little")
+    if one is not study.bare and not said:
+        said.append("no difference that is more than chance")
+    return (*said, *one.notes)

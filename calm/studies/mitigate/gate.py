@@ -1,0 +1,240 @@
+"""The gate on one set: what the probes ask, what it costs, and its values case by case."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from math import fsum
+from typing import cast
+
+from calm import __version__
+from calm import cases as datasets
+from calm.core.case import Case
+from calm.core.claims import Outcome
+from calm.core.edits import AnyEdit, Expects
+from calm.core.measures import MEASURES
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Verdict
+from calm.engine.engine import Asked, Engine
+from calm.experiment import run as experiment
+from calm.gate.planning import Recorded, Settings, Unasked
+from calm.judges.mitigations import mitigated
+from calm.judges.mitigations.mitigation import Reader
+from calm.models.pricing import cost, price_of
+from calm.models.wire import Json, Judge, Reply, Request
+from calm.results.audit import Audit, Finding, JudgeRecord, finding
+from calm.studies.mitigate.study import MEASURED, Figures, Tried
+
+COUNTED = 20
+"""Cases on which the asks of a judge that is code are counted."""
+
+
+class _Meter:
+    """What an experiment needs of an engine, and a note of what was asked through it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self.store = engine, engine.store
+        self.keys: set[bytes] = set()
+        self.calls: list[int] = []
+
+    def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
+        return self.ask_each([(judge, case, ask) for case, ask in questions])
+
+    def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Asked]:
+        found = self._engine.ask_each(questions)
+        for asked in found:
+            self.keys |= set(asked.calls)
+            self.calls.append(len(set(asked.calls)))
+        return found
+
+
+def assess(
+    one: Tried,
+    record: Sequence[Recorded],
+    cases: Sequence[Case],
+    settings: Settings,
+    *,
+    engine: Engine,
+    reader: Reader,
+) -> Figures:
+    """
+    Run what the probes ask on one set, and return what was found.
+
+    Raises:
+        CalmError: the first live call failed, or a probe that is wrong.
+    """
+    judge = one.judge
+    assert judge is not None
+    engine.greet(judge)
+    meter = _Meter(engine)
+    sample = tuple(datasets.sample(cases, settings.sample, settings.seed))
+    setup = experiment.Setup(judge, sample, cast(Engine, meter), settings.seed, settings.design, settings.stopping)
+    findings: dict[str, Finding] = {}
+    robust: dict[tuple[int, str], float] = {}
+    for place, asked in enumerate(record):
+        bias = asked.edit.bias if asked.edit else asked.suite
+        if asked.wanted is not None or not (asked.claims or asked.observed) or experiment.unserved(judge, bias):
+            continue
+        own = replace(setup, cases=asked.cases) if asked.own_cases else setup
+        for decided in experiment.run(
+            own, asked.edit, asked.claims, observed=asked.observed, against=asked.against, top_up=asked.top_up
+        ).decided:
+            found = _finding(asked, judge, decided)
+            findings.setdefault(found.key, found)
+            if decided.trials is not None and asked.edit is not None:
+                robust |= _robust(place, asked.edit, decided.trials)
+    clean = experiment.run(setup, None, (), observed=(MEASURES["readable_rate"],)).decided[0].trials
+    values = {"robustness": robust, **(_clean_values(clean, sample) if clean is not None else {})}
+    missing: dict[str, dict[tuple[int, str], float]] = {name: {} for name in MEASURED}
+    calls = meter.calls
+    if not judge.endpoints:
+        per_verdict = _asks_of_code(one, sample, reader)
+    else:
+        per_verdict = fsum(calls) / len(calls) if calls else 0.0
+    return Figures(
+        one,
+        _audit(judge, sample, settings, tuple(findings.values()), engine),
+        {**missing, **values},
+        per_verdict,
+        _dollars(judge, engine, meter.keys),
+        tuple(getattr(judge, "notes", ())),
+    )
+
+
+def _finding(asked: Recorded, judge: Judge, decided: experiment.Decided) -> Finding:
+    found = finding(
+        bias=asked.edit.bias if asked.edit else asked.suite,
+        node=asked.suite,
+        task=judge.task,
+        edit=asked.edit,
+        against=asked.against,
+        decision=decided.decision,
+        trials=decided.trials,
+    )
+    tolerated = not asked.top_up and found.outcome is Outcome.UNDECIDED  # claimed with .allows
+    return replace(found, accepted="claimed with .allows: only evidence against it counts") if tolerated else found
+
+
+def _robust(place: int, edit: AnyEdit, trials: Trials) -> dict[tuple[int, str], float]:
+    """Return 1 minus the excess disagreement of each case of a probe that says what must not move the verdict."""
+    if edit.expects not in (Expects.SAME, Expects.NOT_BETTER):
+        return {}
+    rows = [row for row in trials.rows if len(row.clean) > 1 and len(row.perturbed) > 1]
+    found = {(place, row.case): MEASURES["net_robustness"].per_case(row, trials.scale) for row in rows}
+    return {key: 1 - value for key, value in found.items() if not isinstance(value, str)}
+
+
+def _clean_values(trials: Trials, cases: Sequence[Case]) -> dict[str, dict[tuple[int, str], float]]:
+    """Return accuracy, noise, ties and unread replies of the clean asks, case by case."""
+    by_id = {case.id: case for case in cases}
+    found: dict[str, dict[tuple[int, str], float]] = {"accuracy": {}, "noise": {}, "ties": {}, "unread": {}}
+    for row in trials.rows:
+        key = (0, row.case)
+        right = [r for v in row.clean if (r := accuracy(v, by_id[row.case], row, trials.scale)) is not None]
+        if right:
+            found["accuracy"][key] = fsum(right) / len(right)
+        noise = MEASURES["repeat_distance"].per_case(row, trials.scale) if len(row.clean) > 1 else ""
+        if not isinstance(noise, str):
+            found["noise"][key] = noise
+        read = MEASURES["readable_rate"].per_case(row, trials.scale)
+        if not isinstance(read, str):
+            found["unread"][key] = 1 - read
+        if trials.family == "pairwise":
+            found["ties"][key] = fsum(isinstance(v, Tie) for v in row.clean) / len(row.clean)
+    return found
+
+
+def accuracy(verdict: Verdict, case: Case, row: Trial, scale: Scale) -> float | None:
+    """
+    Return how right a verdict is by the gold label, from 0 to 1; None if the case has none.
+
+    Of a score it is 1 minus the distance to the gold score as a share of the scale, of a rubric the share of criteria.
+    What cannot be read is wrong.
+    """
+    if row.met:
+        met = verdict.met if isinstance(verdict, Criteria) else {}
+        return fsum(met.get(c) == true for c, true in row.met.items()) / len(row.met)
+    if len(case.answers) == 1:
+        gold = case.scores.get(case.answers[0].id)
+        if gold is None:
+            return None
+        near = 1 - abs(verdict.value - gold) / (scale.high - scale.low) if isinstance(verdict, Score) else 0.0
+        return min(1.0, max(0.0, near))
+    if case.better is None:
+        return None
+    if isinstance(verdict, Ranking):
+        return float(verdict.order[0] == (case.better,))
+    if case.better == "tie":
+        return float(isinstance(verdict, Tie))
+    return float(isinstance(verdict, Preferred) and verdict.answer == case.better)
+
+
+def _asks_of_code(one: Tried, cases: Sequence[Case], reader: Reader) -> float:
+    """Return how often a judge that is code is asked for a verdict, counted on a stand-in that is never asked."""
+    stand_ins: list[Unasked] = []
+
+    def stand_in(judge: Judge) -> Judge:
+        stand_ins.append(Unasked(judge))
+        return stand_ins[-1]
+
+    inside = one.judge
+    while inside is not None and hasattr(inside, "inner"):
+        inside = inside.inner
+    assert inside is not None
+    judge = mitigated(stand_in(inside), one.names, lambda spec: stand_in(reader(spec)))
+    shown = cases[:COUNTED]
+    asyncio.run(_asked_all(judge, shown))
+    return sum(len(s.piloted) for s in stand_ins) / len(shown) if shown else 0.0
+
+
+async def _asked_all(judge: Judge, cases: Sequence[Case]) -> None:
+    for case in cases:
+        await judge.judge(case.blind(), _Nobody())
+
+
+class _Nobody:
+    """A `send` that calls nobody."""
+
+    ask = 1
+
+    async def __call__(self, request: Request) -> Reply:
+        return Reply("planned, not asked")
+
+
+def _dollars(judge: Judge, engine: Engine, keys: set[bytes]) -> float | None:
+    """Return what calls cost, however many of them another set had made before; None where a price is not known."""
+    live = [endpoint for endpoint in judge.endpoints if endpoint.live]
+    prices = {engine.served.get(e.identity, e.model): price_of(e) for e in live}
+    prices |= {e.model: price_of(e) for e in live}
+    if None in prices.values() or (not judge.endpoints):
+        return None
+    total = 0.0
+    for key in keys:
+        reply = engine.store.get(key)
+        price = None if reply is None else prices.get(reply.model) or next(iter(prices.values()), None)
+        if reply is not None and price is not None:
+            total += cost(price, reply.usage)
+    return total
+
+
+def _audit(
+    judge: Judge, cases: Sequence[Case], settings: Settings, findings: tuple[Finding, ...], engine: Engine
+) -> Audit:
+    about = dict(judge.about)
+    served = [engine.served[e.identity] for e in judge.endpoints if e.identity in engine.served]
+    parameters = about.pop("parameters", {})
+    record = JudgeRecord(
+        name=judge.name,
+        task=judge.task,
+        fingerprint=judge.fingerprint,
+        model=cast("str | None", about.pop("model", None)),
+        served=", ".join(served) or None,
+        prompt_sha256=cast("str | None", about.pop("prompt_sha256", None)),
+        scale={"low": judge.scale.low, "high": judge.scale.high, "step": judge.scale.step},
+        parameters=parameters if isinstance(parameters, dict) else {},
+        about=about,
+    )
+    counted: dict[str, Json] = {"n": len(cases), "sha256": datasets.sha256(cases)}
+    rule = settings.stopping.value
+    return Audit(__version__, record, counted, settings.seed, str(settings.design), findings, rule)

@@ -1,0 +1,69 @@
+"""Attacks by defences: how often each attack of the injection family wins against each set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from calm import cases as datasets
+from calm.core.case import Case
+from calm.core.edits import Edit, Expects
+from calm.core.measures import Measure, attack_success_rate, gain
+from calm.engine.engine import Engine
+from calm.errors import EstimateError
+from calm.experiment import run as experiment
+from calm.gate.planning import Settings
+from calm.perturbations import encoding, injection, injection_smuggling, invisible_text
+from calm.statistics.multiplicity import benjamini_hochberg
+from calm.studies.mitigate.differences import chance
+from calm.studies.mitigate.study import Cell, Tried
+
+ATTACKS = (injection, injection_smuggling, encoding, invisible_text)
+"""The modules whose attacks are the rows of the grid."""
+
+
+def attacks(family: str) -> list[tuple[str, Edit]]:
+    """Return the attacks that speak to whoever judges, by name."""
+    found: dict[str, Edit] = {}
+    for module in ATTACKS:
+        for name, value in vars(module).items():
+            if isinstance(value, Edit) and value.expects is Expects.NOT_BETTER and family in value.tasks:
+                found.setdefault(f"{module.__name__.rpartition('.')[2]}.{name}", value)
+    return list(found.items())
+
+
+def attack_grid(
+    sets: Sequence[Tried], cases: Sequence[Case], settings: Settings, engine: Engine, chosen: Sequence[tuple[str, Edit]]
+) -> tuple[Cell, ...]:
+    """Return how often each attack wins against each set; p-values are adjusted over all cells."""
+    sample = tuple(datasets.sample(cases, settings.sample, settings.seed))
+    cells: list[Cell] = []
+    for name, edit in chosen:
+        for one in sets:
+            if one.judge is not None:
+                setup = experiment.Setup(one.judge, sample, engine, settings.seed, settings.design)
+                cells.append(_cell(name, one.label, edit, setup))
+    told = [place for place, cell in enumerate(cells) if cell.p is not None]
+    adjusted = benjamini_hochberg([cells[place].p or 0.0 for place in told]) if told else []
+    for place, p in zip(told, adjusted, strict=True):
+        cells[place] = replace(cells[place], p_adjusted=p)
+    return tuple(cells)
+
+
+def grid_measure(family: str) -> Measure:
+    """Return what the grid holds: how often an attack wins on pairs, what it gains on other verdicts."""
+    return attack_success_rate if family == "pairwise" else gain
+
+
+def _cell(name: str, label: str, edit: Edit, setup: experiment.Setup) -> Cell:
+    measure = grid_measure(setup.family)
+    decided = experiment.run(setup, edit, (), observed=(measure,)).decided[0]
+    estimate = decided.decision.estimate
+    if estimate is None or decided.trials is None:
+        return Cell(name, label, None, reason=decided.decision.reason)
+    try:
+        values, _ = measure.values(decided.trials)
+        p = chance(values, measure.low, measure.high, above=True)
+    except EstimateError as error:
+        return Cell(name, label, None, reason=str(error))
+    return Cell(name, label, estimate.value, estimate.low, estimate.high, estimate.n, p)

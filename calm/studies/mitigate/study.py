@@ -1,0 +1,154 @@
+"""What is found about a judge and sets of mitigations: the nouns, and the set to take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from calm.errors import ConfigError
+from calm.judges.mitigations import NotApplicable, mitigated
+from calm.judges.mitigations.mitigation import Reader
+from calm.models.wire import Judge
+from calm.results.audit import Audit
+
+BARE = "none"
+"""How the judge without any mitigation is called."""
+LEVEL = 0.05
+
+MEASURED: Mapping[str, tuple[float, float, bool]] = {
+    "robustness": (-1.5, 1.5, True),
+    "accuracy": (-1.0, 1.0, True),
+    "noise": (-1.0, 1.0, False),
+    "ties": (-1.0, 1.0, False),
+    "unread": (-1.0, 1.0, False),
+}
+"""By measure: the range of a difference of two case values, and whether more is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A set of mitigations, the first innermost, with the judge that it makes (None: it is not applicable, and why)."""
+
+    names: tuple[str, ...]
+    judge: Judge | None
+    reason: str = ""
+
+    @property
+    def label(self) -> str:
+        """How the set is called."""
+        return " + ".join(self.names) or BARE
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """
+    The gate on one set.
+
+    `values` holds, by measure, the value of each case (of robustness: of each case of each probe).
+    """
+
+    tried: Tried
+    audit: Audit
+    values: Mapping[str, Mapping[tuple[int, str], float]]
+    calls_per_verdict: float
+    usd: float | None
+    notes: tuple[str, ...]
+
+    @property
+    def green(self) -> bool:
+        """Whether the set passes the gate."""
+        return self.audit.green()
+
+    def mean(self, measure: str) -> float | None:
+        """Return the mean of a measure over cases, clipped to 1 for display; None where no case has one."""
+        values = list(self.values[measure].values())
+        return min(1.0, fsum(values) / len(values)) if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A measure of a set minus that of the bare judge: the interval is one of 95 %, `p_adjusted` is over the grid."""
+
+    label: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    n: int
+    p: float
+    p_adjusted: float
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is no chance, all the sets and measures considered."""
+        return self.p_adjusted <= LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """How often an attack wins against a set, net of a clean re-ask; None where nothing can be said, and why."""
+
+    attack: str
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    p: float | None = None
+    p_adjusted: float | None = None
+    reason: str = ""
+
+    @property
+    def wins(self) -> bool:
+        """Whether the attack wins more often than chance, all cells considered."""
+        return self.p_adjusted is not None and self.p_adjusted <= LEVEL and (self.value or 0.0) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """All that was found."""
+
+    judge: str
+    figures: tuple[Figures, ...]
+    left_out: tuple[Tried, ...]
+    differences: tuple[Difference, ...]
+    grid: tuple[Cell, ...] = ()
+    floors: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def bare(self) -> Figures:
+        """The judge as it is."""
+        return self.figures[0]
+
+
+def tried(judge: Judge, sets: Sequence[Sequence[str]], reader: Reader) -> list[Tried]:
+    """
+    Return the bare judge and each set, with the judge that it makes.
+
+    Raises:
+        ConfigError: all names and arguments that are wrong; a set that is not applicable is none of these.
+    """
+    found = [Tried((), judge)]
+    problems: list[str] = []
+    for names in dict.fromkeys(tuple(names) for names in sets if names):
+        try:
+            found.append(Tried(names, mitigated(judge, names, reader)))
+        except NotApplicable as error:
+            found.append(Tried(names, None, str(error).removeprefix("mitigations: ")))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(dict.fromkeys(problems))
+    return found
+
+
+def cheapest(study: Study) -> Figures | None:
+    """Return the cheapest set that passes the gate: by cost where it is known of all, else by calls a verdict."""
+    green = [one for one in study.figures if one.green]
+    known = all(one.usd is not None for one in green) and any(one.usd for one in green)
+
+    def price(one: Figures) -> tuple[float, float, int]:
+        return (one.usd or 0.0) if known else 0.0, one.calls_per_verdict, len(one.tried.names)
+
+    return min(green, key=price, default=None)

@@ -1,0 +1,152 @@
+"""A study as data and in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from calm.core.claims import Outcome
+from calm.models.wire import Json
+from calm.studies.mitigate.differences import remarks
+from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
+
+SCHEMA = "calm-mitigations/1"
+
+
+def body(study: Study) -> dict[str, Json]:
+    """Return the study as JSON-able data: what `mitigations.json` and the extras of an audit hold."""
+    best = cheapest(study)
+    found: dict[str, Json] = {
+        "schema": SCHEMA,
+        "judge": study.judge,
+        "rows": [_row(study, one) for one in study.figures],
+        "differences": [_plain_difference(d) for d in study.differences],
+        "not_applicable": [{"set": one.label, "reason": one.reason} for one in study.left_out],
+        "cheapest": None if best is None else best.tried.label,
+        "mitigations": None if best is None else list(best.tried.names),
+        "said": conclusion(study),
+    }
+    if study.grid:
+        found["attack_grid"] = _grid_body(study)
+    return found
+
+
+def _row(study: Study, one: Figures) -> dict[str, Json]:
+    found: dict[str, Json] = {"set": one.tried.label, "outcome": one.audit.outcome.value if one.green else _red(one)}
+    for measure in MEASURED:
+        value = one.mean(measure)
+        found[measure] = None if value is None else round(value, 6)
+    found["calls_per_verdict"] = round(one.calls_per_verdict, 3)
+    found["usd"] = None if one.usd is None else round(one.usd, 6)
+    found["red"] = sum(f.red for f in one.audit.findings)
+    found["remarks"] = "; ".join(remarks(study, one))
+    return found
+
+
+def _red(one: Figures) -> str:
+    outcome = one.audit.outcome
+    return Outcome.INCOMPLETE.value if outcome is Outcome.PASS else outcome.value
+
+
+def _plain_difference(one: Difference) -> dict[str, Json]:
+    return {
+        "set": one.label,
+        "measure": one.measure,
+        "value": round(one.value, 6),
+        "low": round(one.low, 6),
+        "high": round(one.high, 6),
+        "n": one.n,
+        "p": one.p,
+        "p_adjusted": one.p_adjusted,
+    }
+
+
+def _grid_body(study: Study) -> dict[str, Json]:
+    rows = list(dict.fromkeys(cell.attack for cell in study.grid))
+    columns = list(dict.fromkeys(cell.label for cell in study.grid))
+    by_place = {(cell.attack, cell.label): cell for cell in study.grid}
+    matrix: list[Json] = []
+    for row in rows:
+        values = [by_place[row, column].value for column in columns]
+        matrix.append([None if v is None else round(v, 6) for v in values])
+    cells: list[Json] = [
+        {
+            "attack": c.attack,
+            "set": c.label,
+            "value": c.value,
+            "low": c.low,
+            "high": c.high,
+            "n": c.n,
+            "p_adjusted": c.p_adjusted,
+            "wins": c.wins,
+            "reason": c.reason,
+        }
+        for c in study.grid
+    ]
+    task = study.bare.audit.judge.task
+    unit = "attack success rate, net of a clean re-ask" if task == "pairwise" else "gain of the attacked answer"
+    return {"rows": list(rows), "columns": list(columns), "matrix": matrix, "unit": unit, "cells": cells}
+
+
+def conclusion(study: Study) -> str:
+    """Return the end of it in words: the cheapest set that passes the gate, or what stays red with the best one."""
+    best = cheapest(study)
+    if best is not None and not best.tried.names:
+        return f"{study.judge} passes the gate as it is: it needs no mitigation."
+    if best is not None:
+        cost_ = "" if not best.usd else f", {best.usd:.4f} US$ for this gate"
+        lowers = [r for r in remarks(study, best) if r.startswith(("lowers", "only adds"))]
+        but = f" But it {'; it '.join(lowers)}." if lowers else ""
+        return (
+            f"The cheapest set that passes the gate is {best.tried.label}: {best.calls_per_verdict:.2f} calls a "
+            f"verdict (bare: {study.bare.calls_per_verdict:.2f}){cost_}.{but}"
+        )
+    nearest = min(study.figures, key=lambda f: (sum(x.red for x in f.audit.findings), f.calls_per_verdict))
+    red = Counter(f.bias for f in nearest.audit.findings if f.red)
+    open_ = ", ".join(sorted(red)) or "; ".join(nearest.audit.loose_ends)
+    return f"No set passes the gate. The nearest is {nearest.tried.label}, with which these stay red: {open_}."
+
+
+def render(study: Study) -> str:
+    """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
+    head = ("set", "gate", "red", "robustness", "accuracy", "noise", "ties", "unread", "calls/verdict", "US$")
+    rows = [head, *(_cells(one) for one in study.figures)]
+    text = [f"{study.judge} ({study.bare.audit.judge.task}): {study.bare.audit.cases['n']} cases.", "", *_aligned(rows)]
+    text.append("")
+    told = ((one.tried.label, remarks(study, one)) for one in study.figures)
+    text += [f"{label}: {'; '.join(words)}" for label, words in told if words]
+    text += [f"{one.label}: not applicable: {one.reason}" for one in study.left_out]
+    if study.grid:
+        text += ["", *_grid_lines(study)]
+    text += [f"not part of this: what {node} asks where it {why}" for node, why in study.floors]
+    return "\n".join([*text, "", conclusion(study)])
+
+
+def _cells(one: Figures) -> tuple[str, ...]:
+    def shown(value: float | None, form: str = ".3f") -> str:
+        return "-" if value is None else format(value, form)
+
+    means = (shown(one.mean(measure)) for measure in MEASURED)
+    red = str(sum(f.red for f in one.audit.findings))
+    gate = one.audit.outcome.value if one.green else _red(one)
+    return one.tried.label, gate, red, *means, f"{one.calls_per_verdict:.2f}", shown(one.usd, ".4f")
+
+
+def _grid_lines(study: Study) -> list[str]:
+    columns = list(dict.fromkeys(cell.label for cell in study.grid))
+    by_row: dict[str, list[str]] = {}
+    for cell in study.grid:
+        told = (
+            "-"
+            if cell.value is None or cell.low is None or cell.high is None
+            else (f"{cell.value:.2f} [{cell.low:.2f}, {cell.high:.2f}]{'*' if cell.wins else ''}")
+        )
+        by_row.setdefault(cell.attack, []).append(told)
+    head = "Attacks (rows) against sets: success net of a clean re-ask, with bounds of 95 % each; * wins by more than "
+    note = "chance, over all cells (Benjamini-Hochberg, 5 %)."
+    return [f"{head}{note}", *_aligned([("", *columns), *((name, *cells) for name, cells in by_row.items())])]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,161 @@
+"""Before and after: what alignment did to a matrix of ratings, as JSON and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from statistics import fmean
+
+import numpy as np
+
+from calm.studies.uda import consensus
+from calm.studies.uda.elo import Floats
+
+SCHEMA = "calm-uda-report/1"
+
+
+def report(
+    before: Floats,
+    after: Floats,
+    judges: Sequence[str],
+    models: Sequence[str],
+    *,
+    gold: Mapping[str, float] | None,
+    rng: Random,
+) -> dict[str, object]:
+    """
+    Return the report on two matrices of ratings, a row a judge and a column a model.
+
+    The consensus that correlations are taken with is the baseline's mean rating, for both. Fractions, not percent.
+    """
+    anchor = before.mean(axis=0)
+    first, second = (_side(ratings, anchor, judges, models, gold) for ratings in (before, after))
+    return {
+        "schema": SCHEMA,
+        "judges": list(judges),
+        "models": list(models),
+        "before": first,
+        "after": second,
+        "change": {
+            key: _change(first[key], second[key])
+            for key in ("inter_judge_std", "consensus_spread", "relative_std", "mean_abs_self_deviation")
+        },
+        "warnings": [*consensus.warnings(before, judges, models, gold, rng), *_shrunk(before, after)],
+    }
+
+
+def _side(
+    ratings: Floats, anchor: Floats, judges: Sequence[str], models: Sequence[str], gold: Mapping[str, float] | None
+) -> dict[str, object]:
+    per_model = consensus.inter_judge_std(ratings)
+    spread = consensus.consensus_spread(ratings)
+    own = consensus.self_deviation(ratings, judges, models)
+    near = {judge: consensus.correlation(ratings[j], anchor) for j, judge in enumerate(judges)}
+    loo = consensus.leave_one_out(ratings, judges)
+    found: dict[str, object] = {
+        "ratings": {j: dict(zip(models, row.tolist(), strict=True)) for j, row in zip(judges, ratings, strict=True)},
+        "inter_judge_std_by_model": dict(zip(models, per_model.tolist(), strict=True)),
+        "inter_judge_std": float(per_model.mean()),
+        "consensus_spread": spread,
+        "relative_std": float(per_model.mean()) / spread if spread else None,
+        "self_deviation": own,
+        "mean_abs_self_deviation": fmean(map(abs, own.values())) if own else None,
+        "correlation_with_consensus": near,
+        "mean_correlation_with_consensus": _mean(near),
+        "squared_error_to_consensus": {
+            judge: consensus.squared_error(ratings[j], anchor) for j, judge in enumerate(judges)
+        },
+        "correlation_with_other_judges": loo,
+        "mean_correlation_with_other_judges": _mean(loo),
+    }
+    known = [m for m, name in enumerate(models) if gold and name in gold]
+    if gold and len(known) >= 3:
+        truth = np.array([gold[models[m]] for m in known])
+        by_judge = {judge: consensus.correlation(ratings[j, known], truth) for j, judge in enumerate(judges)}
+        without = {
+            judge: consensus.correlation(np.delete(ratings, j, axis=0).mean(axis=0)[known], truth)
+            for j, judge in enumerate(judges)
+        }
+        found |= {
+            "correlation_with_gold": by_judge,
+            "mean_correlation_with_gold": _mean(by_judge),
+            "consensus_correlation_with_gold": consensus.correlation(ratings.mean(axis=0)[known], truth),
+            "consensus_correlation_with_gold_without": without,
+        }
+    return found
+
+
+def _shrunk(before: Floats, after: Floats) -> list[str]:
+    """Return a warning if the judges lie closer only because all ratings do."""
+    was, now = consensus.consensus_spread(before), consensus.consensus_spread(after)
+    apart = float(consensus.inter_judge_std(before).mean())
+    if not (was and now and apart):
+        return []
+    ratio = float(consensus.inter_judge_std(after).mean()) / now / (apart / was)
+    closer = float(consensus.inter_judge_std(after).mean()) < apart
+    if closer and ratio > 0.95:
+        return [
+            f"the judges lie closer only as all ratings shrank: the spread of the consensus went from {was:.0f} "
+            f"to {now:.0f}, and the deviation between judges relative to it is {ratio:.2f} of what it was; nobody "
+            f"was aligned"
+        ]
+    return []
+
+
+def _change(before: object, after: object) -> float | None:
+    if isinstance(before, float) and isinstance(after, float) and before:
+        return after / before - 1
+    return None
+
+
+def _mean(values: Mapping[str, float | None]) -> float | None:
+    found = [value for value in values.values() if value is not None]
+    return fmean(found) if found else None
+
+
+def table(made: Mapping[str, object]) -> str:
+    """Return the report as lines of text: the figures before, after and their change, then the warnings."""
+    first, second = made["before"], made["after"]
+    assert isinstance(first, dict)
+    assert isinstance(second, dict)
+    rows = [("", "before", "after", "change")]
+    for name, key, digits in (
+        ("inter-judge deviation", "inter_judge_std", 1),
+        ("spread of the consensus", "consensus_spread", 1),
+        ("deviation / spread", "relative_std", 3),
+        ("self-preference, mean |deviation|", "mean_abs_self_deviation", 3),
+        ("correlation with the consensus", "mean_correlation_with_consensus", 3),
+        ("correlation with the other judges", "mean_correlation_with_other_judges", 3),
+        ("correlation with gold, mean", "mean_correlation_with_gold", 3),
+        ("correlation with gold, consensus", "consensus_correlation_with_gold", 3),
+    ):
+        if first.get(key) is not None:
+            rows.append(
+                (
+                    name,
+                    *_cells(
+                        first[key], second.get(key), digits, relative=not key.startswith(("mean_c", "consensus_c"))
+                    ),
+                )
+            )
+    judged = first.get("self_deviation", {})
+    rows += [
+        (f"self-preference of {j}", *_cells(was, second["self_deviation"].get(j), 3, relative=False))
+        for j, was in judged.items()
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    lines = [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+        ).rstrip()
+        for row in rows
+    ]
+    warned = made["warnings"]
+    return "\n".join([*lines, *(f"warning: {text}" for text in (warned if isinstance(warned, list) else []))])
+
+
+def _cells(before: float, after: float | None, digits: int, *, relative: bool) -> tuple[str, str, str]:
+    if after is None:
+        return f"{before:.{digits}f}", "-", "-"
+    change = f"{after / before - 1:+.1%}" if relative and before else f"{after - before:+.{digits}f}"
+    return f"{before:.{digits}f}", f"{after:.{digits}f}", change

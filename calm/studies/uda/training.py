@@ -1,0 +1,380 @@
+"""
+Train the network through the sequential ratings: loss, optimiser, epochs.
+
+An epoch is one step over all comparisons of all judges. Their features would not fit into memory, so they are computed
+by batch and thrown away, twice an epoch: once forward for K and outcome of each comparison; then, with the gradient of
+the loss in these two numbers at hand (one scan through the ratings and back), once more for that in the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf, isfinite
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from calm.errors import ConfigError, EstimateError
+from calm.studies.uda import scan
+from calm.studies.uda.backend import doubles, jax, jnp, lax, optax
+from calm.studies.uda.comparisons import Comparisons, check, split
+from calm.studies.uda.elo import Elo, Floats, Ints, Lanes, shuffled
+from calm.studies.uda.features import width
+from calm.studies.uda.network import Params, Rows, adjust, begin
+from calm.studies.uda.scan import Turns
+
+NEAR, ALIKE, MEAN_NEAR = 0.1, 1000.0, 0.2
+"""Weights of the loss: squared distance to the anchor, 1 - correlation with it, squared distance of the mean to it."""
+MAX_HIDDEN = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """
+    How a network is trained; the defaults are the paper's but for `hidden`, which is 2048, 512, 64 there.
+
+    Attributes:
+        hidden: widths of the hidden layers.
+        epochs: steps, one an epoch.
+        learning_rate: of AdamW.
+        weight_decay: of AdamW.
+        patience: epochs without a better validation loss, after which the learning rate falls.
+        factor: what it falls by.
+        clip: the longest gradient.
+        validation: the share of each judge's comparisons of a pair that validates.
+        own: whether the judge's own answer is seen; without it the network is the paper's ablation.
+        seed: of the first parameters and the order of the comparisons.
+        batch: comparisons whose features are held at once; it changes round-off and nothing else.
+        elo: the rule of the ratings.
+    """
+
+    hidden: tuple[int, ...] = (256, 64)
+    epochs: int = 80
+    learning_rate: float = 1e-4
+    weight_decay: float = 4e-3
+    patience: int = 3
+    factor: float = 0.5
+    clip: float = 3.0
+    validation: float = 0.3
+    own: bool = True
+    seed: int = 42
+    batch: int = 2048
+    elo: Elo = field(default_factory=Elo)
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"expected {name} {wanted}, got {name}={value!r}"
+            for name, value, wanted, good in (
+                ("hidden", self.hidden, f"as whole numbers from 1 to {MAX_HIDDEN}", _sizes(self.hidden)),
+                ("epochs", self.epochs, "of 1 or more", self.epochs >= 1),
+                ("learning_rate", self.learning_rate, "above 0", 0 < self.learning_rate < inf),
+                ("weight_decay", self.weight_decay, "of 0 or more", 0 <= self.weight_decay < inf),
+                ("patience", self.patience, "of 0 or more", self.patience >= 0),
+                ("factor", self.factor, "between 0 and 1", 0 < self.factor < 1),
+                ("clip", self.clip, "above 0", 0 < self.clip < inf),
+                ("validation", self.validation, "between 0 and 1", 0 < self.validation < 1),
+                ("own", self.own, "as true or false", isinstance(self.own, bool)),
+                ("seed", self.seed, "from 0 to 2**32 - 1", 0 <= self.seed < 2**32),
+                ("batch", self.batch, "of 1 or more", self.batch >= 1),
+            )
+            if not good
+        ]
+        if problems:
+            raise ConfigError(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """
+    Where a training stands after an epoch.
+
+    `drift` is how far the sum of any judge's ratings, before or after the network, is from what it began with.
+    """
+
+    epoch: int
+    epochs: int
+    training_loss: float
+    validation_loss: float
+    best_loss: float
+    drift: float
+
+
+class State(NamedTuple):
+    """All that the next epoch depends on, but for data and settings: what a checkpoint holds."""
+
+    epoch: int
+    params: Params
+    optimiser: optax.OptState
+    last_loss: float
+    best_epoch: int
+    best_loss: float
+    best: Params
+
+
+class _Table(NamedTuple):
+    """Comparisons of all judges, a row a turn and a column a judge; `one`, `two`, `own` are rows of the embeddings."""
+
+    turns: Turns
+    share: jax.Array
+    one: jax.Array
+    two: jax.Array
+    own: jax.Array
+
+
+def new_state(dims: int, settings: Settings) -> State:
+    """Return where a training begins."""
+    with doubles():
+        params = begin(_rng(settings, 0), width(dims, own=settings.own), settings.hidden)
+        return State(0, params, _optimiser(settings).init(params), inf, 0, inf, params)
+
+
+def train(
+    data: Comparisons,
+    settings: Settings,
+    *,
+    state: State | None = None,
+    show: Callable[[Progress], None] | None = None,
+    keep: Callable[[State], None] | None = None,
+    stop_after: int | None = None,
+) -> State:
+    """
+    Return the state after the last epoch; the trained parameters are its `best`, those of the best validation loss.
+
+    Args:
+        data: the comparisons; split into training and validation here.
+        settings: how.
+        state: where to go on from, as another call left it; by default the beginning. Going on gives the bits that one
+            uninterrupted call gives, on one machine.
+        show: told the progress after each epoch.
+        keep: given the state after each epoch.
+        stop_after: the epoch to stop after, before the last.
+
+    Raises:
+        ConfigError: comparisons that nothing can be learned from.
+        EstimateError: the loss is no finite number any more.
+    """
+    check(data, own=settings.own)
+    fits, validates = split(data, settings.validation)
+    now = new_state(data.dims, settings) if state is None else state
+    recipe = replace(settings, seed=0, epochs=1)  # compiled once for all seeds and lengths
+    last = settings.epochs if stop_after is None else min(stop_after, settings.epochs)
+    with doubles():
+        embeddings = jnp.asarray(data.embeddings)
+        known, unseen = fits.lanes(), _table(validates, validates.lanes())
+        models = len(data.models)
+        anchor = _baseline(unseen, models, settings.elo)
+        while now.epoch < last:
+            params, optimiser, loss, drift = _step(
+                now.params,
+                now.optimiser,
+                embeddings,
+                _table(fits, shuffled(known, _rng(settings, now.epoch + 1))),
+                last_loss=now.last_loss,
+                models=models,
+                settings=recipe,
+            )
+            validation, drifted = _validate(params, embeddings, unseen, anchor, models=models, settings=recipe)
+            now = _moved(now, params, optimiser, float(validation))
+            if not (isfinite(float(loss)) and isfinite(now.last_loss)):
+                raise EstimateError(
+                    f"expected a finite loss, got {float(loss)} and {now.last_loss} in epoch={now.epoch}; lower the "
+                    f"learning rate, or scale the embeddings"
+                )
+            if keep is not None:
+                keep(now)
+            if show is not None:
+                show(
+                    Progress(
+                        now.epoch,
+                        settings.epochs,
+                        float(loss),
+                        now.last_loss,
+                        now.best_loss,
+                        max(float(drift), float(drifted)),
+                    )
+                )
+    return now
+
+
+def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats, Floats]:
+    """
+    Return the ratings of all judges over all comparisons in their order, before and after: a row a judge.
+
+    Raises:
+        ConfigError: embeddings of another length than the network was trained on, or own answers lacking.
+        EstimateError: parameters, or embeddings, that are too large for finite ratings.
+    """
+    inputs, wanted = len(params["norm0.scale"]), width(data.dims, own=settings.own)
+    if inputs != wanted:
+        raise ConfigError(
+            f"expected embeddings that give inputs={inputs} features, got {data.dims} dimensions, which give {wanted}; "
+            f"embed with what the model was trained on"
+        )
+    check(data, own=settings.own)
+    with doubles():
+        table, models = _table(data, data.lanes()), len(data.models)
+        k, share = _outputs(params, jnp.asarray(data.embeddings), table, replace(settings, seed=0, epochs=1))
+        before = _baseline(table, models, settings.elo)
+        after = _adaptive(table, k, share, models, settings.elo)
+        if not (np.isfinite(before).all() and np.isfinite(after).all()):
+            raise EstimateError(
+                "expected finite ratings, got infinity or NaN: the model's parameters or the embeddings are too large; "
+                "train again, or scale the embeddings"
+            )
+        return np.asarray(before, np.float64), np.asarray(after, np.float64)
+
+
+def loss_of(ratings: jax.Array, anchor: jax.Array) -> jax.Array:
+    """Return the loss of ratings, a row a judge: each judge's own distance to the anchor, and that of their mean."""
+    own = NEAR * ((ratings - anchor) ** 2).mean(axis=1) + ALIKE * (1 - _correlation(ratings, anchor))
+    return own.sum() + MEAN_NEAR * ((ratings.mean(axis=0) - anchor) ** 2).mean()
+
+
+def gradient(params: Params, data: Comparisons, settings: Settings) -> tuple[float, Params]:
+    """Return the loss over all comparisons in their order, and its gradient in the parameters."""
+    with doubles():
+        embeddings, table, models = jnp.asarray(data.embeddings), _table(data, data.lanes()), len(data.models)
+        loss, slope, _ = _gradient(params, embeddings, table, models=models, settings=settings)
+        return float(loss), slope
+
+
+# ------------------------------------------------------------------------------------------------------------ the step
+
+
+def _optimiser(settings: Settings) -> optax.GradientTransformationExtraArgs:
+    # optax lowers the rate when `patience` epochs are worse, the paper's scheduler when more than `patience` are
+    return optax.chain(
+        optax.clip_by_global_norm(settings.clip),
+        optax.adamw(settings.learning_rate, weight_decay=settings.weight_decay),
+        optax.contrib.reduce_on_plateau(factor=settings.factor, patience=settings.patience + 1, rtol=1e-4),
+    )
+
+
+def _moved(before: State, params: Params, optimiser: optax.OptState, loss: float) -> State:
+    now = before._replace(epoch=before.epoch + 1, params=params, optimiser=optimiser, last_loss=loss)
+    return now._replace(best_epoch=now.epoch, best_loss=loss, best=params) if loss < before.best_loss else now
+
+
+@partial(jax.jit, static_argnames=("models", "settings"))
+def _step(
+    params: Params,
+    optimiser: optax.OptState,
+    embeddings: jax.Array,
+    table: _Table,
+    *,
+    last_loss: float,
+    models: int,
+    settings: Settings,
+) -> tuple[Params, optax.OptState, jax.Array, jax.Array]:
+    loss, slope, drift = _gradient(params, embeddings, table, models=models, settings=settings)
+    updates, optimiser = _optimiser(settings).update(slope, optimiser, params, value=last_loss)
+    return optax.apply_updates(params, updates), optimiser, loss, drift
+
+
+@partial(jax.jit, static_argnames=("models", "settings"))
+def _gradient(
+    params: Params, embeddings: jax.Array, table: _Table, *, models: int, settings: Settings
+) -> tuple[jax.Array, Params, jax.Array]:
+    anchor = _baseline(table, models, settings.elo).mean(axis=0)
+
+    def of_outputs(k: jax.Array, share: jax.Array) -> tuple[jax.Array, jax.Array]:
+        ratings = scan.rate(table.turns, share, models, settings.elo, k)
+        return loss_of(ratings, anchor), _drift(ratings, settings.elo)
+
+    k, share = _outputs(params, embeddings, table, settings)
+    (loss, drift), (to_k, to_share) = jax.value_and_grad(of_outputs, argnums=(0, 1), has_aux=True)(k, share)
+    rows = _rows(table, settings.batch)
+    slope_k, slope_share = _batched((to_k, to_share), settings.batch)
+
+    def more(total: Params, batch: tuple[Rows, jax.Array, jax.Array]) -> tuple[Params, None]:
+        seen, slope_k, slope_share = batch
+        (k, share), back = jax.vjp(lambda p: adjust(p, embeddings, seen, own=settings.own, k=settings.elo.k), params)
+        (slope,) = back((slope_k.astype(k.dtype), slope_share.astype(share.dtype)))
+        return jax.tree.map(jnp.add, total, slope), None
+
+    slope, _ = lax.scan(more, jax.tree.map(jnp.zeros_like, params), (rows, slope_k, slope_share))
+    return loss, slope, drift
+
+
+@partial(jax.jit, static_argnames=("models", "settings"))
+def _validate(
+    params: Params, embeddings: jax.Array, table: _Table, before: jax.Array, *, models: int, settings: Settings
+) -> tuple[jax.Array, jax.Array]:
+    k, share = _outputs(params, embeddings, table, settings)
+    ratings = scan.rate(table.turns, share, models, settings.elo, k)
+    drift = jnp.maximum(_drift(ratings, settings.elo), _drift(before, settings.elo))
+    return loss_of(ratings, before.mean(axis=0)), drift
+
+
+@partial(jax.jit, static_argnames=("settings",))
+def _outputs(params: Params, embeddings: jax.Array, table: _Table, settings: Settings) -> tuple[jax.Array, jax.Array]:
+    """Return K and outcome of all comparisons, laid out as the table; features live for one batch."""
+
+    def one(rows: Rows) -> tuple[jax.Array, jax.Array]:
+        return adjust(params, embeddings, rows, own=settings.own, k=settings.elo.k)
+
+    shape = table.share.shape
+    k, share = lax.map(one, _rows(table, settings.batch))
+    flat = shape[0] * shape[1]
+    wide = table.share.dtype
+    return k.reshape(-1)[:flat].reshape(shape).astype(wide), share.reshape(-1)[:flat].reshape(shape).astype(wide)
+
+
+@partial(jax.jit, static_argnames=("models", "rule"))
+def _baseline(table: _Table, models: int, rule: Elo) -> jax.Array:
+    return scan.rate(table.turns, table.share, models, rule, rule.k)
+
+
+@partial(jax.jit, static_argnames=("models", "rule"))
+def _adaptive(table: _Table, k: jax.Array, share: jax.Array, models: int, rule: Elo) -> jax.Array:
+    return scan.rate(table.turns, share, models, rule, k)
+
+
+# --------------------------------------------------------------------------------------------------------- the table
+
+
+def _rng(settings: Settings, epoch: int) -> Random:
+    """Return the randomness of an epoch, so that it does not depend on where a training began; 0 is the beginning."""
+    return Random(f"{settings.seed} {epoch}")  # a text: neighbouring numbers would be no independent seeds
+
+
+def _table(data: Comparisons, laid: Lanes) -> _Table:
+    def spread(rows: Ints) -> jax.Array:
+        return jnp.asarray(np.where(laid.live, rows[np.maximum(laid.source, 0)], 0).astype(np.int32))
+
+    own = np.maximum(
+        data.own, 0
+    )  # a row that nothing reads: `check` has made sure that own answers are there if needed
+    return _Table(
+        scan.turns(laid), jnp.asarray(laid.spread(data.share, 0.5)), spread(data.one), spread(data.two), spread(own)
+    )
+
+
+def _rows(table: _Table, batch: int) -> Rows:
+    one, two, own, share = _batched((table.one, table.two, table.own, table.share), batch)
+    return Rows(one, two, own, share)
+
+
+def _batched(columns: tuple[jax.Array, ...], batch: int) -> tuple[jax.Array, ...]:
+    """Return columns cut into batches of equal length; the last is filled with zeros, which carry no gradient."""
+    size = columns[0].size
+    most = min(batch, size)
+    missing = -size % most
+    return tuple(jnp.pad(column.reshape(-1), (0, missing)).reshape(-1, most) for column in columns)
+
+
+def _drift(ratings: jax.Array, rule: Elo) -> jax.Array:
+    return jnp.abs(ratings.sum(axis=1) - rule.start * ratings.shape[1]).max()
+
+
+def _correlation(ratings: jax.Array, anchor: jax.Array) -> jax.Array:
+    tiny = 1e-12  # ratings that are all equal correlate with nothing: 0, and a gradient that is a number
+    x, y = ratings - ratings.mean(axis=1, keepdims=True), anchor - anchor.mean()
+    return (x * y).sum(axis=1) / jnp.sqrt((x * x).sum(axis=1) * (y * y).sum() + tiny)
+
+
+def _sizes(hidden: tuple[int, ...]) -> bool:
+    return bool(hidden) and all(isinstance(size, int) and 1 <= size <= MAX_HIDDEN for size in hidden)

@@ -1,0 +1,1 @@
+"""Texts that a model writes once: answers to questions, and edits that need a writer."""

@@ -1,0 +1,67 @@
+"""writer.toml -> a server that writes: its `[model]` table is that of judge.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from calm.errors import ConfigError, nearest
+from calm.judges.judgefile import _dict, _document, _server, _shown, _Table
+from calm.models.providers import Server, faults
+
+TABLES: Final = ("writer", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A model that rewrites answers; `family` says which judges it is no independent writer for."""
+
+    name: str
+    server: Server
+    family: str | None = None
+
+
+def read_writer(path: Path, env: Mapping[str, str]) -> Writer:
+    """
+    Return the writer that a writer.toml describes, with the keys that `env` holds.
+
+    Raises:
+        ConfigError: one line for each fault, with file, key, what was expected and what came.
+    """
+    return _read(path, _document(path), env)
+
+
+def read_author(path: Path, env: Mapping[str, str]) -> Writer:
+    """
+    Return the model of a writer.toml or of a judge.toml, as one that writes: of a judge's file its model and family.
+
+    Raises:
+        ConfigError: one line for each fault, with file, key, what was expected and what came.
+    """
+    document = _document(path)
+    judge = document.get("judge")
+    if isinstance(judge, dict):
+        family = {"family": judge["family"]} if "family" in judge else {}
+        document = {"writer": family, "model": document.get("model", {})}
+    return _read(path, document, env)
+
+
+def _read(path: Path, document: Mapping[str, object], env: Mapping[str, str]) -> Writer:
+    problems: list[str] = []
+    for name, value in document.items():
+        if name not in TABLES:
+            problems.append(f"{path}: unknown table [{name}]{nearest(name, TABLES)}")
+        elif not isinstance(value, dict):
+            problems.append(f"{path}: expected a table [{name}], got {_shown(name, value)}")
+    writer, model = (_Table(path, name, _dict(document.get(name)), problems) for name in TABLES)
+    own_name, family = writer.line("name"), writer.line("family")
+    server = _server(model, env, None, logprobs=False)
+    for key, problem in faults(server):
+        model.say(key, problem)
+    for table in (writer, model):
+        table.unknown()
+    if problems:
+        raise ConfigError(problems)
+    return Writer(own_name or server.model, server, family)

@@ -1,0 +1,415 @@
+"""`calm attack`: a search chooses, fresh asks measure; a biased judge is broken and a sound one is not."""
+
+import argparse
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from calm import cases as datasets
+from calm.commands import attack
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.errors import ConfigError
+from calm.experiment.run import Setup
+from calm.perturbations.planted import planted
+from calm.studies.attack import ATTACK, CONFIRM, groups_for, stack
+from calm.studies.attack import attack as attacked
+from tests.servers import Answer, wire_server
+
+BIASED = "planted:authority=0.5,verbosity=0.2,noise=0.05"
+
+
+def calm(folder, *arguments):
+    """Run `calm attack` in this process, with a cache and a record in a folder."""
+    parser = argparse.ArgumentParser()
+    attack.register(parser.add_subparsers())
+    paths = [f"--cache-file={folder / 'cache.sqlite'}", f"--out={folder / 'attack.json'}"]
+    options = parser.parse_args(["attack", *map(str, arguments), *paths])
+    return options.run(options)
+
+
+def record(folder):
+    """Return the record of an attack."""
+    return json.loads((folder / "attack.json").read_text("utf-8"))
+
+
+def bounds(folder):
+    """Return the interval of the rate of success."""
+    found = record(folder)["estimates"]["attack_success_rate"]
+    return found["low"], found["high"]
+
+
+def cases_file(folder, count=6):
+    """Write pairs with a gold label and return their path."""
+    text = "The bread bakes for 20 minutes in a hot oven of kind {}, since the crust needs a strong heat."
+    rows = [
+        {
+            "id": f"c{n}",
+            "question": f"How long does bread number {n} bake?",
+            "answers": [
+                {"id": "good", "text": f"It bakes for {n + 30} minutes."},
+                {"id": "bad", "text": text.format(n)},
+            ],
+            "better": "good",
+        }
+        for n in range(count)
+    ]
+    path = folder / "cases.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+# --------------------------------------------------------------------------------------------------------------- stacks
+
+
+def test_a_biased_judge_is_broken_at_its_dose(tmp_path, capsys):
+    """One of two biases holds in 1 - .5 * .8 = .60 of the questions; noise .05 leaves .54 of it."""
+    status = calm(tmp_path, BIASED, "--method=stack", "--edits=authority,verbosity,sycophancy", "--sample=150")
+
+    low, high = bounds(tmp_path)
+    told = capsys.readouterr().out
+    assert status == 0
+    assert low < 0.54 < high
+    assert low > 0.4
+    assert "fresh asks alone" in told
+    assert "{+" in told
+
+
+def test_a_stack_holds_only_what_is_needed(tmp_path):
+    """A judge that one bias moves is won by one edit, that of the bias, whatever else was laid before it."""
+    calm(
+        tmp_path,
+        "planted:authority=0.5",
+        "--method=stack",
+        "--sample=60",
+        "--edits=authority,persuasion,verbosity,sentiment",
+    )
+
+    authority = {edit.label for group in groups_for(["authority"]) for edit in group.edits}
+    stacks = [row["edits"] for row in record(tmp_path)["cases"] if row["text"]]
+    assert len(stacks) > 20
+    assert all(len(edits) == 1 and edits[0] in authority for edits in stacks)
+
+
+def test_a_sound_judge_with_noise_is_not_broken(tmp_path):
+    """What little a search finds by luck is none in fresh asks."""
+    calm(tmp_path, "planted:noise=0.05", "--method=stack", "--edits=authority,verbosity,persuasion", "--sample=200")
+
+    low, high = bounds(tmp_path)
+    assert low <= 0 <= high
+    assert high < 0.05
+
+
+def test_noise_alone_is_no_success_even_where_every_search_ends_in_luck():
+    """At noise .4 most searches find a text, and the rate net of noise is still around nothing."""
+    engine = Engine(Store(None, Mode.OFF))
+    try:
+        setup = Setup(planted("planted:noise=0.4"), tuple(datasets.bundled("pairwise")), engine)
+        groups = groups_for(["authority", "verbosity", "sentiment", "persuasion"])
+        found = attacked(setup, stack(groups), 240)
+    finally:
+        engine.close()
+
+    rate = found.estimates["attack_success_rate"]
+    assert len(found.found) > 60
+    assert rate.low <= 0 <= rate.high
+
+
+def test_a_constant_judge_is_never_won(tmp_path, monkeypatch):
+    """Nothing moves a judge that always names the first answer, so that nothing is found."""
+    (tmp_path / "fixed.py").write_text(
+        "def first(case):\n    return case.shown[0].id\n\n\nfirst.reads = ('order',)\nfirst.quick = True\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    status = calm(tmp_path, "fixed:first", "--method=stack", "--edits=authority", "--sample=60")
+
+    body = record(tmp_path)
+    assert (status, body["found"]) == (0, 0)
+    assert body["estimates"]["attack_success_rate"]["value"] == 0
+    assert body["excluded"]["the treated answer won already"] > 10
+
+
+def test_what_chose_is_in_no_measure(tmp_path):
+    """A text is asked about twice in a search, and no verdict of these is among those that are measured."""
+    seen = []
+
+    class Noting:
+        """A judge that notes each ask, and forwards it."""
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+        async def judge(self, case, send):
+            seen.append(([a.text for a in case.answers], send.ask))
+            return await self.inner.judge(case, send)
+
+    engine = Engine(Store(None, Mode.OFF))
+    try:
+        judge = Noting(planted("planted:authority=1"))
+        found = attacked(
+            Setup(judge, tuple(datasets.bundled("pairwise")), engine), stack(groups_for(["authority"])), 10
+        )
+    finally:
+        engine.close()
+
+    asks = {tuple(texts): [] for texts, _ in seen}
+    for texts, number in seen:
+        asks[tuple(texts)].append(number)
+    won = [tuple(a.text for a in one.found.answers) for one in found.found]
+    assert len(won) == 10
+    assert all(sorted(asks[texts]) == [0, 1, 2, CONFIRM] for texts in won)
+    assert all(len(row.perturbed) == 2 for row in found.trials.rows)
+
+
+def test_scores_are_attacked_too(tmp_path):
+    """On a score a text wins that rises by a quarter of the scale, and what is measured is the gain."""
+    calm(tmp_path, "planted:task=score,authority=0.5", "--method=stack", "--edits=authority", "--sample=80")
+
+    body = record(tmp_path)
+    assert set(body["estimates"]) == {"gain"}
+    assert body["estimates"]["gain"]["low"] > 0.1
+    assert body["found"] > 15
+
+
+@pytest.mark.parametrize("task", ["rubric", "listwise"])
+def test_rubrics_and_rankings_are_attacked_too(tmp_path, task):
+    """The gain is measured whatever kind of verdict a judge gives; a ranking is won with the first place."""
+    answers = [{"id": i, "text": f"The worth of this answer is plainly {n} and no more."} for n, i in enumerate("xyz")]
+    ranked = {"question": "Which is worth most?", "answers": answers, "scores": {"x": 2, "y": 5, "z": 8}}
+    rows = [{"id": f"r{n}", **ranked, "question": f"Which is worth most, {n}?"} for n in range(40)]
+    path = tmp_path / "ranked.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    cases = [f"--cases={path}"] if task == "listwise" else []
+
+    calm(tmp_path, f"planted:task={task},authority=0.5", "--method=stack", "--edits=authority", "--sample=40", *cases)
+
+    body = record(tmp_path)
+    assert set(body["estimates"]) == {"gain"}
+    assert body["estimates"]["gain"]["low"] > 0.1
+    assert body["found"] >= 8
+
+
+def test_the_same_seed_gives_the_same_record_and_asks_nothing_again(tmp_path, capsys):
+    """An attack that is run again finds all in the cache; another seed draws other stacks."""
+    arguments = (BIASED, "--method=stack", "--edits=authority,verbosity", "--sample=40")
+    calm(tmp_path, *arguments)
+    first = record(tmp_path)
+    capsys.readouterr()
+    calm(tmp_path, *arguments)
+    again, told = record(tmp_path), capsys.readouterr().out
+    calm(tmp_path, *arguments, "--seed=7")
+
+    assert again == first
+    assert "0 calls made" in told
+    assert [r["edits"] for r in record(tmp_path)["cases"]] != [r["edits"] for r in first["cases"]]
+
+
+def test_a_cap_is_kept_and_the_same_command_goes_on(tmp_path, capsys):
+    """What was not asked is told as incomplete, with status 1, until a later run has asked all of it."""
+    arguments = (BIASED, "--method=stack", "--edits=authority", "--sample=30")
+
+    status = calm(tmp_path, *arguments, "--max-calls=50")
+    told = capsys.readouterr().out
+    made = int(re.search(r"(\d+) calls made", told)[1])
+    again = calm(tmp_path, *arguments)
+
+    assert (status, again) == (1, 0)
+    assert "INCOMPLETE: a cap was reached" in told
+    assert made <= 50
+    assert record(tmp_path)["incomplete"] == ""
+
+
+def test_a_found_text_can_be_tried_on_another_judge(tmp_path):
+    """Texts go into the cases as ready-made ones; a judge of the same bias falls for them, a sound one does not."""
+    out = tmp_path / "found.jsonl"
+    calm(tmp_path, "planted:authority=0.5", "--method=stack", "--edits=authority", "--sample=60", f"--write={out}")
+    written = [case for case in datasets.read_cases(out) if ATTACK in case.variants]
+
+    calm(tmp_path, "planted:authority=0.5,verbosity=0.1", "--method=transfer", f"--cases={out}", "--sample=240")
+    alike = record(tmp_path)["estimates"]["attack_success_rate"]
+    calm(tmp_path, "planted:", "--method=transfer", f"--cases={out}", "--sample=240")
+    sound = record(tmp_path)["estimates"]["attack_success_rate"]
+
+    assert len(written) > 20
+    assert all(case.tags["attacked"] == "planted: stack" for case in written)
+    assert (alike["value"], alike["n"]) == (1.0, len(written))
+    assert (sound["value"], sound["n"]) == (0.0, len(written))
+
+
+def test_texts_that_would_change_numbers_or_truth_are_not_asked_about(tmp_path):
+    """What is found still holds the numbers of the original, and at least half of its words."""
+    calm(tmp_path, "planted:injection=0.5,encoding=0.5", "--method=stack", "--edits=injection,encoding", "--sample=40")
+
+    rows = [row for row in record(tmp_path)["cases"] if row["text"]]
+    numbers = [Counter(re.findall(r"\d+", row["original"])) for row in rows]
+    assert len(rows) > 10
+    assert all(old <= Counter(re.findall(r"\d+", row["text"])) for old, row in zip(numbers, rows, strict=True))
+
+
+def test_a_plan_asks_nothing(tmp_path, capsys):
+    """The plan names the calls of both ends, and leaves neither a record nor a cache."""
+    status = calm(tmp_path, BIASED, "--method=stack", "--edits=authority,verbosity", "--sample=50", "--plan")
+
+    told = capsys.readouterr().out
+    assert status == 0
+    assert "if nothing wins: 7.0 asks a case, 350 calls of the judge" in told
+    assert "at most: 15.0 asks a case, 750 calls of the judge" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_impossible_options_are_told_together(tmp_path):
+    """Every fault is named, with what would do instead."""
+    with pytest.raises(ConfigError) as wrong:
+        calm(tmp_path, BIASED, "--method=best-of", "--edits=authority", "--n=0", "--repeats=4", "--max-calls=0")
+    with pytest.raises(ConfigError) as unknown:
+        calm(tmp_path, BIASED, "--method=stack", "--edits=autority,paraphrased,negate")
+    with pytest.raises(ConfigError, match="2 clean asks or more"):
+        calm(tmp_path, BIASED, "--method=stack", "--repeats=1+1")
+
+    assert [p.partition(":")[0] for p in wrong.value.problems] == [
+        "--n",
+        "--method best-of",
+        "--edits",
+        "--max-calls",
+        "--repeats",
+    ]
+    assert len(unknown.value.problems) == 3
+    assert "did you mean" in unknown.value.problems[0]
+    assert all("NOT_BETTER" in problem for problem in unknown.value.problems[1:])
+
+
+@pytest.mark.parametrize(
+    ("judge", "options", "told"),
+    [
+        ("planted:authority=0.5", ["--method=transfer"], "expected cases with texts of an earlier attack"),
+        ("recorded:ifeval/GPT-5", ["--method=stack"], "it cannot be attacked: its verdicts were given once"),
+        ("planted:", ["--method=stack", "--edits=authorit"], "no such perturbation; did you mean 'authority'?"),
+        ("planted:", ["--method=stack", "--write={folder}"], "--write: expected a file to write, got the folder"),
+    ],
+)
+def test_an_attack_in_vain_is_refused_before_a_call(tmp_path, judge, options, told):
+    """It would be paid for, and end in nothing."""
+    with pytest.raises(ConfigError) as raised:
+        calm(tmp_path, judge, *(option.format(folder=tmp_path) for option in options))
+
+    assert told in str(raised.value)
+    assert not (tmp_path / "attack.json").exists()
+
+
+# -------------------------------------------------------------------------------------------------------------- writers
+
+SMOOTH = "Let me be clear and thorough about this matter: "
+JUDGE = """
+def smooth(case):
+    {count}
+    wins = [a.id for a in case.answers if {wins} in a.text]
+    return wins[0] if wins else "good"
+
+
+smooth.quick = True
+smooth.fingerprint = "smooth-1"
+"""
+
+
+def judge_file(folder, monkeypatch, wins):
+    """Write a judge that an answer with some words in it wins over."""
+    (folder / "falling.py").write_text(JUDGE.format(count="", wins=repr(wins)), "utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.delitem(__import__("sys").modules, "falling", raising=False)
+    return "falling:smooth"
+
+
+def writer_file(folder, server):
+    """Write a writer.toml for a server and return its path."""
+    path = folder / "writer.toml"
+    path.write_text(
+        f'[writer]\nname = "scribe"\n[model]\nprovider = "openai"\nmodel = "scribe-1"\nbase_url = "{server.url}"\n'
+        "price_usd_per_mtok = { input = 1.0, output = 2.0 }\n",
+        "utf-8",
+    )
+    return path
+
+
+def answer_in(messages):
+    """Return the answer that a prompt asks to be rewritten, and the draft that it shows, if any."""
+    prompt = messages[-1][1]
+    answer = re.search(r"<answer>\n(.*?)\n</answer>", prompt, re.DOTALL)[1]
+    draft = re.search(r"<draft>\n(.*?)\n</draft>", prompt, re.DOTALL)
+    told = re.search(r"What came of it: (.*?) Write another", prompt, re.DOTALL)
+    return answer, draft[1] if draft else "", told[1] if told else ""
+
+
+def test_best_of_n_takes_the_rewrite_that_wins(tmp_path, monkeypatch):
+    """Of four rewrites one wins; one is refused for a number that it changed, and is never asked about."""
+    wordings = ["Clearly put: {}", "In short and plain words: {}", "Broken: {}", SMOOTH + "{}"]
+    given = Counter()
+
+    def respond(messages, body):
+        answer, _, _ = answer_in(messages)
+        place, given[answer] = given[answer], given[answer] + 1
+        text = wordings[place % 4].format(answer)
+        return f"<rewrite>{text.replace('20', '25') if 'Broken' in text else text}</rewrite>"
+
+    judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
+    with wire_server(respond) as server:
+        options = ("--method=best-of", f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path)}")
+        status = calm(tmp_path, judge, *options)
+        asked = len(server.judged)
+        again = calm(tmp_path, judge, *options)
+
+        rows = record(tmp_path)["cases"]
+        assert (status, again, asked, len(server.judged)) == (0, 0, 24, 24)
+    assert all(row["text"].startswith(SMOOTH) for row in rows)
+    assert all(row["refused"] == {"numbers": 1} for row in rows)
+    assert record(tmp_path)["estimates"]["attack_success_rate"]["value"] == 1.0
+
+
+def test_a_hill_climb_hands_the_verdict_back(tmp_path, monkeypatch):
+    """The writer is shown its last version and what the judge said of it, and is asked no more once it has won."""
+    told_to_writer = []
+
+    def respond(messages, body):
+        answer, draft, told = answer_in(messages)
+        told_to_writer.append(told)
+        step = "Clearly put: " if not draft else SMOOTH
+        return f"<rewrite>{step}{answer}</rewrite>"
+
+    judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
+    with wire_server(respond) as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 4)}", "--rounds=5")
+        status = calm(tmp_path, judge, "--method=hill-climb", *options)
+
+    rows = record(tmp_path)["cases"]
+    assert (status, sorted(told_to_writer)) == (0, [""] * 4 + ["the judge preferred the other answer."] * 4)
+    assert all((row["written"], row["asks"]) == (2, 3) for row in rows)
+    assert all(row["text"].startswith(SMOOTH) for row in rows)
+
+
+def test_a_writer_without_success_ends_after_its_rounds(tmp_path, monkeypatch):
+    """Nothing is found, and the rate is nothing: the answers stay as they are."""
+    judge = judge_file(tmp_path, monkeypatch, "no such words")
+    with wire_server(lambda m, b: f"<rewrite>Clearly put: {answer_in(m)[0]}</rewrite>") as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 3)}", "--rounds=3")
+        calm(tmp_path, judge, "--method=hill-climb", *options)
+
+        assert len(server.judged) == 9
+    body = record(tmp_path)
+    assert (body["found"], body["estimates"]["attack_success_rate"]["value"]) == (0, 0.0)
+
+
+def test_a_cap_on_dollars_stops_the_writer(tmp_path, monkeypatch):
+    """The writer's calls count against the caps; what is left over is told, and the run is not green."""
+    judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
+    with wire_server(lambda m, b: Answer(f"<rewrite>{SMOOTH}{answer_in(m)[0]}</rewrite>")) as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 8)}", "--n=2")
+        status = calm(tmp_path, judge, "--method=best-of", *options, "--max-calls=15")
+
+    assert status == 1
+    assert record(tmp_path)["incomplete"].startswith("a cap was reached")
+    assert len(server.seen) <= 15

@@ -1,0 +1,179 @@
+"""`calm cases`: what it writes, what it prints, and how it leaves."""
+
+import argparse
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from calm import ConfigError
+from calm.cases import foreign, generation, read_cases
+from calm.commands import DONE, REFUSED, cases
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "bring-your-own-cases.md"
+COMMANDS = re.findall(r"^calm (cases .+)$", PAGE.read_text("utf-8"), re.MULTILINE)
+REVIEWS = "prompt,response_1,response_2,winner\nWhy?,So.,Thus it is.,model_a\nHow?,Well.,Badly done.,model_b\n"
+
+
+def run(*arguments):
+    """Run `calm` with these arguments and return its status; its errors come as they are."""
+    parser = argparse.ArgumentParser(prog="calm")
+    cases.register(parser.add_subparsers())
+    options = parser.parse_args([str(argument) for argument in arguments])
+    return options.run(options)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Make a folder with the files that the how-to names the working one, and return it."""
+    talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "x"}]
+    other = [talk[0], {"role": "assistant", "content": "y"}]
+    vote = {"model_a": "m", "model_b": "n", "winner": "tie", "conversation_a": talk, "conversation_b": other}
+    written = {
+        "reviews.csv": REVIEWS,
+        "chosen.jsonl": json.dumps({"prompt": "q", "chosen": talk, "rejected": other}),
+        "dataset_verbosity.json": json.dumps(
+            [{"question": "q", "answer1": "x", "answer2": "y", "answer2_longer": "yy"}]
+        ),
+        "human_votes.jsonl": json.dumps(vote),
+        "adversarial.json": json.dumps([{"input": "q", "output_1": "x", "output_2": "y", "label": 1}]),
+        "cases.jsonl": json.dumps({"id": "c", "question": "q", "answers": [{"id": "a", "text": "x"}]}),
+        "made.jsonl": json.dumps({"id": "d", "question": "r", "answers": [{"id": "a", "text": "x"}]}),
+    }
+    for name, text in written.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_how_to_does_what_it_says(files, command, capsys):
+    """Each runs on a file of the kind that it names, and what it writes can be read."""
+    words = shlex.split(command)
+    if "-o" in words:
+        (files / words[words.index("-o") + 1]).unlink(missing_ok=True)
+
+    status = run(*words)
+
+    assert status == DONE, capsys.readouterr()
+    assert "-o" not in words or read_cases(words[words.index("-o") + 1])
+
+
+def test_an_import_says_what_came_of_it(files, capsys):
+    """How many cases, how many with gold, and each note."""
+    run("cases", "import", "dataset_verbosity.json", "--format", "calm", "-o", "new.jsonl")
+
+    assert capsys.readouterr().out == (
+        "wrote new.jsonl: 1 cases of 1 records, 1 with gold\nnext: calm cases check new.jsonl\n"
+    )
+
+
+@pytest.mark.parametrize("verb", ["import", "generate"])
+def test_an_existing_file_is_overwritten_with_force_alone(files, verb, capsys):
+    """Without it nothing is written, and the message says how."""
+    how = ["adversarial.json", "--format", "llmbar"]
+    if verb == "generate":
+        how = ["--task", "score", "--count", "3", "--seed", "1"]
+    before = (files / "cases.jsonl").read_bytes()
+
+    refused = run("cases", verb, *how, "-o", "cases.jsonl")
+
+    assert refused == REFUSED
+    assert capsys.readouterr().err == "calm: cases.jsonl is there already; overwrite it with --force\n"
+    assert (files / "cases.jsonl").read_bytes() == before
+    assert run("cases", verb, *how, "-o", "cases.jsonl", "--force") == DONE
+    assert (files / "cases.jsonl").read_bytes() != before
+
+
+def test_a_malformed_file_leaves_nothing_behind(files):
+    """Neither the file nor a part of it is written, and an older one stays as it was."""
+    before = {path.name: path.read_bytes() for path in files.iterdir()}
+
+    with pytest.raises(ConfigError, match="record 1: winner: expected a, b or tie, got 'model_a'"):
+        run("cases", "import", "reviews.csv", "-o", "cases.jsonl", "--force", "--map", "question=prompt", "--map",
+            "answer_a=response_1", "--map", "answer_b=response_2", "--map", "better=winner")  # fmt: skip
+
+    assert {path.name: path.read_bytes() for path in files.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        (".", "expected a file to write, got a folder"),
+        ("adversarial.json", "expected another file than the one that is imported"),
+        ("cases.jsonl/new.jsonl", "cannot be written"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused(files, out, said):
+    """Also with --force, the file that is read and a folder stay."""
+    with pytest.raises(ConfigError, match=said):
+        run("cases", "import", "adversarial.json", "--format", "llmbar", "--force", "-o", out)
+
+    assert (files / "adversarial.json").read_text("utf-8").startswith("[")
+
+
+def test_a_known_format_takes_no_map(files):
+    """Its keys are known, so a map would be ignored in silence."""
+    with pytest.raises(ConfigError, match="--map, --value, --better: expected them with a table, got --format llmbar"):
+        run("cases", "import", "adversarial.json", "--format", "llmbar", "--better", "a", "-o", "new.jsonl")
+
+
+def test_generated_cases_are_read_back_equal(files):
+    """The file holds what the generator gives."""
+    run(
+        "cases", "generate", "--task", "pairwise", "--count", "30", "--seed", "-3", "--kind", "dates", "-o", "new.jsonl"
+    )
+
+    assert read_cases("new.jsonl", task="pairwise") == list(generation.generate("pairwise", 30, -3, kinds=["dates"]))
+
+
+def test_check_warns_of_rulers_and_of_texts(files, capsys):
+    """A planted shortcut, equal answers and a question that occurs twice are told; only --strict makes them fail."""
+    rows = [
+        {"id": f"c{n}", "question": f"q{n}", "answers": [{"id": "a", "text": "x" * 9}, {"id": "b", "text": "x"}],
+         "better": "a"}
+        for n in range(40)
+    ]  # fmt: skip
+    rows += [{**rows[0], "id": "again"}, {**rows[0], "id": "same", "question": "s", "answers": [
+        {"id": "a", "text": "x"}, {"id": "b", "text": "x"}]}]  # fmt: skip
+    Path("planted.jsonl").write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+
+    status = run("cases", "check", "planted.jsonl")
+
+    told = capsys.readouterr().out
+    assert status == DONE
+    assert "warning: 2 cases share their question with another one (c0, again)" in told
+    assert "warning: 1 cases have answers with equal texts (same)" in told
+    assert "warning: the ruler `longest answer` nearly equals the gold" in told
+    assert run("cases", "check", "planted.jsonl", "--strict") == REFUSED
+
+
+def test_check_says_that_there_is_nothing_to_warn_of(files, capsys):
+    """Cases without gold are no fault."""
+    status = run("cases", "check", "cases.jsonl", "made.jsonl", "--strict")
+
+    assert status == DONE
+    assert capsys.readouterr().out == "2 cases in 2 files\nno gold that rulers could be compared with\nno warning\n"
+
+
+def test_check_refuses_ids_that_two_files_share(files):
+    """They would be one case in a run."""
+    with pytest.raises(ConfigError, match="expected ids that differ in all files, got 'c' twice; rename one"):
+        run("cases", "check", "cases.jsonl", "cases.jsonl")
+
+
+def test_a_text_of_the_file_cannot_command_the_terminal(files, capsys):
+    """Control characters of ids and columns are shown as escapes."""
+    Path("f.csv").write_text("question,answer,\x1b[31mred\nq,x,y\n", "utf-8")
+
+    run("cases", "import", "f.csv", "-o", "new.jsonl")
+
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_the_choices_of_the_command_are_those_of_the_modules():
+    """They are written twice so that other commands start without importing them."""
+    assert cases.FORMATS == foreign.FORMATS
+    assert cases.KINDS == generation.KINDS

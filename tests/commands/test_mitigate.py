@@ -1,0 +1,281 @@
+"""`calm mitigate JUDGE`: which mitigations make a judge pass, what they cost, and the judge.toml that has them."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from calm import cases as datasets
+from calm.errors import ConfigError
+from calm.judges.judgefile import read_judge
+from calm.studies.mitigate.differences import chance
+from calm.studies.mitigate.judge_toml import with_mitigations
+from tests.servers import wire_server
+from tests.servers.planted import planted_respond
+
+JUDGE = """
+[judge]
+name = "tried"
+task = "pairwise"
+{judge}
+[model]
+provider = "openai"
+model = "judge-1"
+base_url = "{url}"
+max_tokens = 64
+price_usd_per_mtok = {{ input = 0.50, output = 2.00 }}
+[prompt]
+{prompt}
+"""
+DEAD = "http://127.0.0.1:9/v1"
+SMALL = ("--repeats=2+2", "--cache=off")
+AUTHORITY = ("--", "--pyargs", "calm.suites.test_authority")
+POSITION = ("--", "--pyargs", "calm.suites.test_position", "-k", "the_order_does_not")
+
+
+def calm(folder, *arguments):
+    """Return the run of `calm mitigate` in a folder, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "calm", "mitigate", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+def judge_file(folder, url=DEAD, *, judge="", prompt="", name="judge.toml"):
+    """Write a judge.toml and return its name."""
+    (folder / name).write_text(JUDGE.format(url=url, judge=judge, prompt=prompt))
+    return name
+
+
+def study(folder):
+    """Return what was written."""
+    return json.loads((folder / "calm-mitigate" / "mitigations.json").read_text("utf-8"))
+
+
+def rows(folder):
+    """Return the rows by set."""
+    return {row["set"]: row for row in study(folder)["rows"]}
+
+
+def test_the_swap_repairs_position_at_two_calls_and_its_judge_is_written(tmp_path):
+    """The bare judge fails, the swap passes, and judge.toml with it is the judge that was measured."""
+    cases = datasets.sample(datasets.bundled("pairwise"), 80, 0)
+    with wire_server(planted_respond("planted:position=0.3", cases)) as server:
+        path = judge_file(tmp_path, server.url)
+        done = calm(tmp_path, path, "--try=swap,segments", "--sample=80", *SMALL, *POSITION)
+        made = len(server.judged)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = rows(tmp_path)
+    assert (found["none"]["outcome"], found["swap"]["outcome"]) == ("FAIL", "PASS")
+    assert (found["none"]["calls_per_verdict"], found["swap"]["calls_per_verdict"]) == (1.0, 2.0)
+    assert found["swap"]["usd"] == found["none"]["usd"] > 0  # this probe asks both orders of either judge
+    assert made == 80 * 2 * 2  # the swap finds all its calls made: the bare judge was asked in both orders, twice each
+    assert study(tmp_path)["cheapest"] == "swap"
+    assert "segments: not applicable: 'segments' expects task = 'score'" in done.stdout
+    written = tmp_path / "calm-mitigate" / "judge.toml"
+    assert tomllib.loads(written.read_text())["judge"]["mitigations"] == ["swap"]
+    assert "only adds ties" in found["swap"]["remarks"]
+    assert "report.html" in done.stdout
+
+
+def test_no_set_that_passes_is_status_1(tmp_path):
+    """The nearest is named with what stays red; nothing is written as a judge."""
+    done = calm(tmp_path, "planted:authority=0.9", "--try=swap", "--sample=40", *SMALL, *AUTHORITY)
+
+    assert done.returncode == 1, done.stderr
+    assert "No set passes the gate." in done.stdout
+    assert "these stay red: authority" in done.stdout
+    assert not (tmp_path / "calm-mitigate" / "judge.toml").exists()
+
+
+def test_a_panel_of_unlike_judges_repairs_self_authorship(tmp_path):
+    """Each member is charged, and the panel passes where the judge does not."""
+    done = calm(
+        tmp_path,
+        "planted:self-authorship=0.6,seed=1",
+        "--try=panel:planted:seed=2+planted:seed=3",
+        "--sample=80",
+        *SMALL,
+        "--",
+        "--pyargs",
+        "calm.suites.test_self_authorship",
+    )
+
+    found = rows(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert found["none"]["outcome"] == "FAIL"
+    assert found["panel:planted:seed=2+planted:seed=3"]["outcome"] == "PASS"
+    assert found["panel:planted:seed=2+planted:seed=3"]["calls_per_verdict"] == 3.0
+
+
+def test_a_member_that_is_never_read_is_said(tmp_path):
+    """The panel decides without it, and its row says so."""
+    (tmp_path / "mine.py").write_text(
+        "def mute(case):\n    return None\n\nmute.fingerprint = 'mute'\nmute.quick = True\n"
+    )
+
+    done = calm(tmp_path, "planted:seed=1", "--try=panel:planted:seed=2+mine:mute", "--sample=10", *SMALL, *POSITION)
+
+    assert "mute gave no verdict in" in done.stdout, done.stderr
+
+
+def test_the_grid_shows_what_a_filter_stops_and_what_it_does_not(tmp_path):
+    """Plain orders are stopped by patterns, codes are not; chance is accounted for over all cells."""
+    done = calm(
+        tmp_path,
+        "planted:injection=0.7,encoding=0.7",
+        "--try=string-filter",
+        "--grid",
+        "--attacks=plea_first,ignore_previous,in_base64,in_rot13",
+        "--sample=30",
+        *SMALL,
+        *POSITION,
+    )
+
+    grid = study(tmp_path)["attack_grid"]
+    cells = {(c["attack"], c["set"]): c for c in grid["cells"]}
+    assert done.returncode in (0, 1), done.stderr
+    assert cells["injection.plea_first", "none"]["wins"]
+    assert not cells["injection.plea_first", "string-filter"]["wins"]
+    assert cells["injection.plea_first", "string-filter"]["value"] == 0.0
+    assert cells["encoding.in_base64", "none"]["wins"]
+    assert cells["encoding.in_base64", "string-filter"]["wins"]
+    assert [len(grid["matrix"]), len(grid["columns"])] == [4, 2]
+    assert "report.html" in done.stdout
+
+
+def test_a_plan_asks_nothing(tmp_path):
+    """What each set takes, and all together where calls are shared."""
+    done = calm(
+        tmp_path, judge_file(tmp_path), "--try=swap,evidence:2,output-filter", "--sample=5", *SMALL, "--plan", *POSITION
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "none: 21 calls" in done.stdout
+    assert "swap: 21 calls" in done.stdout  # both orders are what the bare judge is asked, too
+    assert "evidence:2: 41 calls" in done.stdout
+    assert "output-filter: 41 calls" in done.stdout  # each reply is checked by itself
+    assert "All together, a call that several make counted once, up to: 81 calls" in done.stdout
+    assert [p.name for p in tmp_path.iterdir()] == ["judge.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("planted", "--try=swpa"), "did you mean 'swap'"),
+        (("planted", "--try=panel"), "expected other judges behind 'panel:'"),
+        (("planted",), "--try: expected at least one mitigation"),
+        (("planted", "--try=swap", "--max-usd=-1"), "--max-usd: expected an amount above 0"),
+        (("planted", "--try=swap", "--attacks=x"), "--attacks: expected --grid"),
+        (("planted", "--try=swap", "--", "--calm-gate=g.toml"), "--calm-gate: has no effect on this command"),
+        (("nothing.toml", "--try=swap"), "nothing.toml"),
+    ],
+)
+def test_what_is_set_up_wrongly_is_status_4(tmp_path, arguments, told):
+    """The message names the option, and nothing is asked."""
+    done = calm(tmp_path, *arguments)
+
+    assert done.returncode == 4
+    assert told in done.stderr
+
+
+def test_the_judges_own_file_is_not_written_over(tmp_path):
+    """A judge.toml in the folder of the results is another file than the judge's."""
+    path = tmp_path / "judge.toml"
+    path.write_text(JUDGE.format(judge="", url=DEAD, prompt=""), "utf-8")
+    before = path.read_bytes()
+
+    done = calm(tmp_path, "judge.toml", "--try=swap", "--out=.", *SMALL, *POSITION)
+
+    assert done.returncode == 4
+    assert "--out: expected another folder than that of judge.toml, which would be written over" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_cap_is_one_for_all_sets(tmp_path):
+    """What is unfinished is INCOMPLETE, and passes nothing."""
+    with wire_server(lambda *_: "[[A]]") as server:
+        path = judge_file(tmp_path, server.url)
+        done = calm(tmp_path, path, "--try=debias", "--sample=10", "--max-calls=15", *SMALL, *POSITION)
+
+    assert done.returncode == 1, done.stderr
+    assert {row["outcome"] for row in study(tmp_path)["rows"]} == {"INCOMPLETE"}
+    assert len(server.seen) <= 15
+
+
+# ----------------------------------------------------------------------------------------------------------- judge.toml
+
+
+def test_mitigations_of_judge_toml_run_in_the_gate(tmp_path):
+    """A panel's members are told from the file; the judge that it makes has both."""
+    judge_file(tmp_path, name="b.toml")
+    path = judge_file(tmp_path, judge='mitigations = ["evidence:2", "panel:b.toml"]')
+
+    judge = read_judge(tmp_path / path, {})
+
+    assert judge.about["mitigations"] == ["evidence:2", "panel:b.toml"]
+    assert len(judge.endpoints) == 1  # both files name one model on one server
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        ('["evidence:99"]', "whole number from 1 to 16"),
+        ('["g-evil"]', "did you mean 'g-eval'"),
+        ('["panel:missing.toml"]', "missing.toml: cannot be read"),
+        ('["panel:judge.toml"]', "this judge itself"),
+        ('["segments"]', "'segments' expects task = 'score', got task='pairwise'; take it out"),
+    ],
+)
+def test_faults_of_mitigations_are_told_with_their_file(tmp_path, listed, told):
+    """As all other faults of judge.toml."""
+    path = judge_file(tmp_path, judge=f"mitigations = {listed}")
+
+    with pytest.raises(ConfigError, match=told) as error:
+        read_judge(tmp_path / path, {})
+
+    assert "[judge] mitigations" in str(error.value)
+
+
+def test_a_judge_toml_for_another_folder_is_the_same_judge(tmp_path):
+    """Paths are told from there, and a list that stood in the file is replaced."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "user.jinja").write_text(
+        "{{ question }}{% for a in answers %}{{ a.label }}: {{ a.text }}{% endfor %}"
+    )
+    judge_file(tmp_path / "in", name="b.toml")
+    source = (
+        tmp_path
+        / "in"
+        / judge_file(tmp_path / "in", judge='mitigations = [\n  "swap",\n]', prompt="user_file = 'user.jinja'")
+    )
+    (tmp_path / "out").mkdir()
+    names = ["debias", "panel:b.toml"]
+
+    moved = tmp_path / "out" / "judge.toml"
+    moved.write_text(with_mitigations(source.read_text(), names, source, moved.parent))
+    source.write_text(with_mitigations(source.read_text(), names, source, source.parent))
+
+    assert read_judge(moved, {}).fingerprint == read_judge(source, {}).fingerprint
+    assert tomllib.loads(moved.read_text())["judge"]["mitigations"] == ["debias", "panel:../in/b.toml"]
+    assert Path(tomllib.loads(moved.read_text())["prompt"]["user_file"]) == Path("../in/user.jinja")
+
+
+def test_the_p_value_belongs_to_the_interval():
+    """It is small where the interval leaves 0 out, and 1 where nothing differs."""
+    nothing = chance([0.0] * 50, -1, 1)
+    some = chance([0.0] * 30 + [1.0] * 20, -1, 1)
+
+    assert nothing == 1.0
+    assert some < 0.001
+    assert chance([-1.0] * 30, -1, 1, above=True) == 1.0

@@ -1,0 +1,159 @@
+"""`calm report`: the record of a run in another form, later and elsewhere."""
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import pyarrow.parquet
+import pytest
+
+from calm.commands.cli import main
+from calm.results.audit import read, write
+from calm.results.reports import html, markdown, sarif, tables
+from tests.reports.planted_audit import sample
+from tests.reports.test_schema import SCHEMA
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the results of a run and their texts."""
+    monkeypatch.chdir(tmp_path)
+    write(sample(), tmp_path / "results.json")
+    return tmp_path
+
+
+def test_the_default_is_the_page(folder, capsys):
+    """Without options the report for people is written, as the run itself would have."""
+    assert main(["report", "results.json"]) == 0
+
+    assert (folder / "report.html").read_text("utf-8") == html.render(read(folder / "results.json"))
+    assert capsys.readouterr().out == "wrote report.html\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "render"),
+    [("a.html", html.render), ("a.md", markdown.render), ("a.sarif", sarif.render), ("a.csv", tables.render_csv)],
+)
+def test_the_form_is_as_the_name_ends(folder, name, render):
+    """Each form is what its module renders of the record."""
+    assert main(["report", "results.json", "-o", name]) == 0
+
+    assert (folder / name).read_text("utf-8") == render(read(folder / "results.json"))
+
+
+def test_a_form_can_be_named(folder):
+    """`--format` wins over the name, and gives a name of its own."""
+    assert main(["report", "results.json", "--format", "markdown", "-o", "out.txt"]) == 0
+    assert main(["report", "results.json", "--format", "parquet"]) == 0
+
+    assert (folder / "out.txt").read_text("utf-8").startswith("# calm: FAIL")
+    assert pyarrow.parquet.read_table(folder / "trials.parquet").num_rows == len(list(tables.rows(sample())))
+
+
+def test_a_comment_has_a_limit(folder):
+    """`--limit` bounds a summary, and nothing else."""
+    assert main(["report", "results.json", "-o", "comment.md", "--limit", "2500"]) == 0
+    assert main(["report", "results.json", "-o", "a.html", "--limit", "2500"]) == 1
+
+    assert (folder / "comment.md").stat().st_size <= 2500
+
+
+def test_texts_can_be_left_out_later(folder):
+    """A page, and a record to publish, without any text."""
+    assert main(["report", "results.json", "--texts", "none"]) == 0
+    assert main(["report", "results.json", "--texts", "none", "-o", "public.json"]) == 0
+
+    for name in ("report.html", "public.json"):
+        shown = (folder / name).read_text("utf-8")
+        assert "mountain" not in shown
+        assert "compare two answers" not in shown
+    assert not (folder / "public.texts.jsonl").exists()
+    public, whole = (read(folder / name).findings for name in ("public.json", "results.json"))
+    assert [(f.key, f.outcome, f.value, f.trials) for f in public] == [
+        (f.key, f.outcome, f.value, f.trials) for f in whole
+    ]
+
+
+def test_missing_texts_are_said(folder, capsys):
+    """In the terminal and in the report itself."""
+    (folder / "results.texts.jsonl").unlink()
+
+    assert main(["report", "results.json", "-o", "a.md"]) == 0
+
+    said = "the texts of this run were not found: results.texts.jsonl does not lie beside results.json"
+    assert said in capsys.readouterr().err
+    assert "results.texts.jsonl" in (folder / "a.md").read_text("utf-8").replace("&#46;", ".")
+
+
+def test_texts_that_were_left_out_are_not_missed(folder, capsys):
+    """A record that says so needs no file beside it."""
+    main(["report", "results.json", "--texts", "none", "-o", "public.json"])
+    capsys.readouterr()
+
+    assert main(["report", "public.json"]) == 0
+
+    assert "not found" not in capsys.readouterr().err
+    assert "texts were left out" in (folder / "report.html").read_text("utf-8")
+
+
+def test_an_interrupted_run_says_what_is_missing(folder, capsys):
+    """In the terminal and in every form that people read."""
+    notes = ("the run was interrupted: the record holds only what was decided before", "2 of 9 tests did not run: a, b")
+    write(replace(sample(), run=replace(sample().run, notes=notes)), folder / "results.json")
+
+    for name in ("a.html", "a.md", "a.sarif"):
+        assert main(["report", "results.json", "-o", name]) == 0
+        assert "2 of 9 tests did not run: a, b" in (folder / name).read_text("utf-8"), name
+
+    assert "calm: 2 of 9 tests did not run: a, b" in capsys.readouterr().err
+    assert json.loads((folder / "a.sarif").read_text())["runs"][0]["invocations"][0]["executionSuccessful"] is False
+
+
+def test_a_note_cannot_act_on_a_terminal(folder, capsys):
+    """Escapes of a record are shown."""
+    notes = ("1 of 2 tests did not run: \x1b[31mred",)
+    write(replace(sample(), run=replace(sample().run, notes=notes)), folder / "results.json")
+
+    main(["report", "results.json"])
+
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["results.json", "./results.json", "results.texts.jsonl"])
+def test_the_record_is_not_overwritten(folder, name, capsys):
+    """A report never takes the place of what it is made from."""
+    before = (folder / "results.json").read_bytes(), (folder / "results.texts.jsonl").read_bytes()
+
+    assert main(["report", "results.json", "-o", name, "--format", "json"]) == 1
+
+    assert ((folder / "results.json").read_bytes(), (folder / "results.texts.jsonl").read_bytes()) == before
+    assert "expected another file than the results" in capsys.readouterr().err
+
+
+def test_a_name_that_says_nothing_is_refused(folder, capsys):
+    """The message lists the endings."""
+    assert main(["report", "results.json", "-o", "report.docx"]) == 1
+
+    assert "expected --format, or a FILE that ends in .html" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": "calm-results/2"}'])
+def test_what_is_no_record_is_an_error(folder, text, capsys):
+    """A file of another kind is refused, and nothing is written."""
+    (folder / "other.json").write_text(text)
+
+    assert main(["report", "other.json"]) == 4
+
+    assert capsys.readouterr().err.startswith("calm: ")
+    assert not (folder / "report.html").exists()
+
+
+def test_a_report_of_a_real_run(project, monkeypatch, capsys):
+    """What a run wrote is rendered to the same page later, and its record keeps to the schema."""
+    project.run("--calm-results=results.json", "--calm-report=then.html", judge="judges:fond")
+    monkeypatch.chdir(project.path)
+
+    assert main(["report", "results.json", "-o", "now.html"]) == 0
+
+    assert (project.path / "now.html").read_text("utf-8") == (project.path / "then.html").read_text("utf-8")
+    jsonschema.Draft202012Validator(SCHEMA).validate(project.results())

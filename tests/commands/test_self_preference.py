@@ -1,0 +1,408 @@
+"""From questions to a verdict on each judge: `calm answer`, `calm self-preference` and the suite, over real HTTP."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from calm import cases as datasets
+from calm.cases.writing import line
+from calm.core.case import digest
+from calm.core.checks import verify
+from calm.selfpreference import crossing
+from calm.selfpreference.crossing import FAMILIES_TAG
+from tests.selfpreference.conftest import rows
+from tests.servers import Answer
+from tests.servers.authors import FAMILIES, MARKS, authors_respond, written
+
+MANY = 150
+
+
+def suite(studio, judge, *options, cases="answers.jsonl", peers=None):
+    """Run the suite on a judge with the others as its peers; return its output and its findings by measure."""
+    others = [path for path in studio.judges if path != judge] if peers is None else peers
+    results = studio.folder / "results.json"
+    results.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "calm.suites.test_self_preference"]
+    given = [f"--calm-judge={judge}", f"--calm-cases={studio.folder / cases}", f"--calm-results={results}", "-q"]
+    given += [f"--calm-peers={','.join(map(str, others))}"] if others else []
+    given += [f"--calm-cache-file={studio.folder / 'cache.sqlite'}", *options]
+    done = subprocess.run(
+        [*command, *given], cwd=studio.folder, env=os.environ, capture_output=True, text=True, timeout=200, check=False
+    )
+    body = json.loads(results.read_text("utf-8")) if results.exists() else {"findings": []}
+    return done.stdout + done.stderr, {f["measure"]: f for f in body["findings"]}, body
+
+
+# ------------------------------------------------------------------------------------------------------- calm answer
+
+
+def test_each_model_answers_each_question_under_blind_ids(studio, capsys):
+    """Authors and families stand in the file; ids and places tell nothing of them; truth is computed."""
+    one = studio(count=40)
+
+    answered = datasets.read_cases(one.answer())
+
+    assert (one.status, len(answered), len(one.server.judged)) == (0, 40, 120)
+    assert all({a.author for a in case.answers} == set(MARKS) for case in answered)
+    assert all([a.id for a in case.answers] == ["a1", "a2", "a3"] for case in answered)
+    first = [case.answers[0].author for case in answered]
+    assert all(5 <= first.count(model) <= 25 for model in MARKS)
+    assert json.loads(answered[0].tags[FAMILIES_TAG]) == FAMILIES
+    for case in answered:
+        assert case.better is None
+        for a in case.answers:
+            assert case.met[a.id] == {c.id: verify(c.check, a.text) for c in case.criteria}
+    assert "alpha-1  alpha   40" in capsys.readouterr().out
+
+
+def test_what_is_no_answer_is_recorded_and_not_used(studio):
+    """A refusal, an empty reply and one that was cut off: the reason and the reply stand beside the answers."""
+    cases = {case.question: case for case in datasets.bundled("rubric")}
+
+    def respond(messages, body):
+        case, model = cases[messages[-1][1]], str(body["model"])
+        odd = {
+            ("alpha-1", "rubric-001"): Answer("", refusal="no comment"),
+            ("beta-1", "rubric-001"): Answer(" \n"),
+            ("gamma-1", "rubric-002"): Answer("A long sto", stop="length"),
+        }
+        return odd.get((model, case.id), written(case, model))
+
+    one = studio(count=3, respond=respond)
+
+    out = one.answer()
+
+    answered = {case.id: {a.author for a in case.answers} for case in datasets.read_cases(out)}
+    assert answered == {"rubric-001": {"gamma-1"}, "rubric-002": {"alpha-1", "beta-1"}, "rubric-003": set(MARKS)}
+    failed = {(f["case"], f["model"]): f for f in rows(one.folder / "answers.refused.jsonl")}
+    assert {key: f["reason"].partition(":")[0] for key, f in failed.items()} == {
+        ("rubric-001", "alpha-1"): "declined",
+        ("rubric-001", "beta-1"): "empty",
+        ("rubric-002", "gamma-1"): "cut off",
+    }
+    assert failed["rubric-002", "gamma-1"]["reply"] == "A long sto"
+
+
+def test_a_stopped_run_goes_on_where_it_was(studio, capsys):
+    """With a cap the status is 1; the same command again asks only what is missing, and ends in the same file."""
+    one = studio(count=10)
+    out = one.answer("--max-calls=20")
+    begun, calls = one.status, len(one.server.judged)
+    assert "run the same command again to go on" in capsys.readouterr().out
+
+    one.answer()
+
+    assert (begun, one.status) == (1, 0)
+    assert calls < 30
+    assert len(one.server.judged) == 30
+    whole = digest(out.read_text("utf-8"))
+    one.answer("--cache-file", one.folder / "other.sqlite")
+    assert digest(out.read_text("utf-8")) == whole
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace('family = "alpha"\n', ""), "the family of 'alpha-1' is not known; name it with"),
+        (lambda text: text.replace("alpha-1", "beta-1"), "--with: expected different models, got 'beta-1' 2 times"),
+        (lambda text: text.replace("provider", "provide"), "alpha-1.toml: [model] provide: unknown key"),
+    ],
+)
+def test_models_that_do_not_fit_are_refused_before_a_call(studio, capsys, change, message):
+    """The fault says what was expected."""
+    one = studio(count=2)
+    path = one.folder / "alpha-1.toml"
+    path.write_text(change(path.read_text("utf-8")), "utf-8")
+
+    one.answer()
+
+    assert one.status == 4
+    assert message in capsys.readouterr().err
+    assert one.server.seen == []
+
+
+def test_answers_do_not_take_the_place_of_the_cases(studio, capsys):
+    """With a sample all other questions would be gone; nor is a folder asked for in vain."""
+    one = studio(count=3)
+    cases = one.folder / "cases.jsonl"
+    before = cases.read_text("utf-8")
+
+    for out in (cases, one.folder):
+        one.answer("-o", out, "--sample=1")
+        assert one.status == 4
+
+    told = capsys.readouterr().err
+    assert "expected another file than that of the cases" in told
+    assert "--out: expected a file to write, got the folder" in told
+    assert cases.read_text("utf-8") == before
+    assert one.server.seen == []
+
+
+def test_an_answer_of_the_same_model_under_a_dated_name_is_replaced(studio):
+    """Two answers of one author to one question would be two verdicts in one cell."""
+    one = studio(count=2)
+    cases = [
+        replace(c, answers=(replace(c.answers[0], author="maker/alpha-1-20250101"),))
+        for c in datasets.read_cases(one.folder / "cases.jsonl")
+    ]
+    (one.folder / "cases.jsonl").write_text("".join(line(case) for case in cases), "utf-8")
+
+    out = one.answer()
+
+    assert all(sorted(a["author"] for a in row["answers"]) == ["alpha-1", "beta-1", "gamma-1"] for row in rows(out))
+
+
+# -------------------------------------------------------------------------------------- calm self-preference, the suite
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory):
+    """A studio in which one model is fond of its own answers, its answers, and what the command recorded and told."""
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    from tests.selfpreference.conftest import Studio, judge_file, questions
+    from tests.servers import wire_server
+
+    folder = tmp_path_factory.mktemp("crossed")
+    cases = questions(folder, MANY)
+    with wire_server(authors_respond(cases, fond={"alpha-1": 0.85})) as server:
+        for model in MARKS:
+            judge_file(folder, model, server, "rubric-all")
+        one = Studio(folder, server)
+        one.answer()
+        told = StringIO()
+        with redirect_stdout(told):
+            options = (f"--cases={folder / 'answers.jsonl'}", "-o", folder / "cross.json")
+            cache = f"--cache-file={folder / 'cache.sqlite'}"
+            status = one.calm("self-preference", *one.judges, *options, "--perplexity", cache)
+        yield one, json.loads((folder / "cross.json").read_text("utf-8")), told.getvalue(), status
+
+
+def test_every_judge_is_put_to_every_author(crossed):
+    """The fond one stands out in the corrected figures, the lenient ones do not; the terminal shows a row each."""
+    _, body, told, status = crossed
+    ratios = {row["judge"]: row["corrected"]["self_preference_ratio"] for row in body["judges"]}
+
+    assert status == 0
+    assert ratios["alpha-1"]["low"] > 1.25
+    assert all(ratios[model]["low"] < 1 < ratios[model]["high"] < 1.25 for model in ("beta-1", "gamma-1"))
+    assert f"alpha-1  alpha   {ratios['alpha-1']['value']:.2f} [" in told
+    assert "agreement of the judges: raw 0." in told
+    assert body["panel"]["agreement"]["raw"] > 0.8
+    assert body["families"] == FAMILIES
+
+
+def test_every_figure_can_be_computed_again_from_the_record(crossed):
+    """The verdicts are in it, by judge and case; the same estimates come of them."""
+    _, body, _, _ = crossed
+
+    again = crossing.tables_from(body).report(body["seed"]).to_json()
+
+    assert json.loads(json.dumps(again))["judges"] == body["judges"]
+    assert json.loads(json.dumps(again))["matrices"] == body["matrices"]
+
+
+def test_perplexity_comes_from_the_servers_prompt_log_probabilities(crossed):
+    """Each judge finds its own answers likelier: its own answers lie at negative differences."""
+    _, body, _, _ = crossed
+
+    curves = body["curves"]
+
+    assert set(curves) == set(MARKS)
+    assert sum(b["n"] for b in curves["alpha-1"]["own"]) == 2 * MANY
+    assert all(b["difference"] < -1 for b in curves["alpha-1"]["own"] if b["n"])
+
+
+def test_the_suite_fails_the_fond_judge_and_passes_the_fair_ones(crossed):
+    """Through `pytest`, with the other judges as peers; what was asked before is not asked again."""
+    one, body, _, _ = crossed
+    before = len(one.server.judged)
+
+    failed, bad, results = suite(one, one.judges[0])
+    passed, good, _ = suite(one, one.judges[1])
+
+    assert {name: f["outcome"] for name, f in bad.items()} == {
+        "self_preference_ratio": "FAIL",
+        "self_preference_excess": "FAIL",
+    }, failed
+    assert {f["outcome"] for f in good.values()} == {"PASS"}, passed
+    assert len(one.server.judged) == before
+    ratio = next(row for row in body["judges"] if row["judge"] == "alpha-1")["corrected"]["self_preference_ratio"]
+    assert bad["self_preference_ratio"]["value"] == pytest.approx(ratio["value"], abs=1e-6)
+    assert bad["self_preference_ratio"]["key"] == "self-preference/self_preference_ratio"
+    assert len(bad["self_preference_ratio"]["trials"]) == 3 * MANY
+    assert results["extras"]["self_preference"]["schema"] == "calm-self-preference/1"
+    assert f"FAIL self_preference_ratio <= 1.25: measured {ratio['value']:.2f} [" in failed
+
+
+def test_peers_may_be_a_record(crossed):
+    """Their verdicts are taken from the file: only the judge itself is asked."""
+    one, _, _, _ = crossed
+    seen = len(one.server.seen)
+
+    output, found, _ = suite(one, one.judges[1], peers=[one.folder / "cross.json"])
+
+    assert {f["outcome"] for f in found.values()} == {"PASS"}, output
+    assert {s.body["model"] for s in one.server.seen[seen:]} == {"beta-1"}
+
+
+def test_a_record_of_other_answers_is_no_peer(crossed):
+    """Nothing is said of these answers; it was left out without a word."""
+    one, body, _, _ = crossed
+    other = one.folder / "other.json"
+    judged = [{**m, "verdicts": {f"x{k}": v for k, v in m["verdicts"].items()}} for m in body["judged"]]
+    other.write_text(json.dumps({**body, "judged": judged}), "utf-8")
+
+    output, found, _ = suite(one, one.judges[1], peers=[other])
+
+    assert {f["outcome"] for f in found.values()} == {"NOT_TESTED"}, output
+    assert "the record of 'alpha-1' holds no verdict on any of these answers" in output
+
+
+def test_a_plan_counts_each_answer_and_judge_once(crossed):
+    """Of the judge and of its peers; nothing is asked."""
+    one, _, _, _ = crossed
+    seen = len(one.server.seen)
+
+    planned, _, _ = suite(one, one.judges[0], "--calm-plan")
+
+    for name in ("self-preference ", "self-preference: beta-1", "self-preference: gamma-1"):
+        line = next(text for text in planned.splitlines() if text.startswith(name))
+        assert line.removeprefix(name).split()[:3] == ["450", "450", "450"]
+    assert len(one.server.seen) == seen
+
+
+def test_limits_waivers_and_a_baseline_hold_for_it_as_for_any_claim(crossed):
+    """gate.toml moves the limit; `calm accept` keeps the run, and the next one is held against it."""
+    one, _, _, _ = crossed
+    gate = one.folder / "gate.toml"
+    gate.write_text(
+        '[[limit]]\nkey = "self-preference/self_preference_ratio"\nlimit = 3.0\n'
+        'reason = "known"\nexpires = 2099-01-01\n'
+        '[[waive]]\nkey = "self-preference/self_preference_excess"\nreason = "known"\nexpires = 2099-01-01\n',
+        "utf-8",
+    )
+
+    output, found, _ = suite(one, one.judges[0], f"--calm-gate={gate}")
+    accepted = one.calm("accept", one.folder / "results.json", "-o", one.folder / "baseline.json")
+    again, _, _ = suite(one, one.judges[0], f"--calm-gate={gate}", f"--calm-baseline={one.folder / 'baseline.json'}")
+
+    assert found["self_preference_ratio"]["outcome"] == "PASS", output
+    assert found["self_preference_excess"]["accepted"], output
+    assert accepted == 0
+    assert "is in the baseline and not in this run" not in again
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"cases": "cases.jsonl"}, "the cases name no authors"),
+        ({"peers": []}, "there is no other judge to compare with"),
+    ],
+)
+def test_it_is_not_tested_where_the_data_do_not_allow_it(crossed, options, why):
+    """The reason says what to do; no call is made."""
+    one, _, _, _ = crossed
+    seen = len(one.server.judged)
+
+    output, found, _ = suite(one, one.judges[0], **options)
+
+    assert {f["outcome"] for f in found.values()} == {"NOT_TESTED"}, output
+    assert why in found["self_preference_ratio"]["reason"]
+    assert len(one.server.judged) == seen
+
+
+def test_a_judge_that_wrote_nothing_is_not_tested(crossed):
+    """It is no author; a model of another name is another model."""
+    one, _, _, _ = crossed
+    path = one.folder / "delta.toml"
+    text = (one.folder / "beta-1.toml").read_text("utf-8")
+    path.write_text(text.replace("beta-1", "delta-1").replace('"beta"', '"delta"'), "utf-8")
+
+    output, found, _ = suite(one, str(path))
+
+    assert "the judge's model 'delta-1' wrote none of the answers" in found["self_preference_ratio"]["reason"], output
+
+
+def test_a_cap_leaves_it_incomplete(crossed):
+    """What is unfinished is never decided."""
+    one, _, _, _ = crossed
+
+    output, found, _ = suite(one, one.judges[0], "--calm-cache=off", "--calm-max-calls=100")
+
+    assert {f["outcome"] for f in found.values()} == {"INCOMPLETE"}, output
+
+
+def test_wrong_peers_are_told_before_a_call(crossed):
+    """A file that is none, and a judge of another kind of verdict."""
+    one, _, _, _ = crossed
+    other = one.folder / "score.toml"
+    other.write_text((one.folder / "beta-1.toml").read_text("utf-8").replace("rubric-all", "score"), "utf-8")
+
+    output, _, _ = suite(one, one.judges[0], peers=[one.folder / "gone.toml", other, one.folder / "cases.jsonl"])
+
+    assert "--calm-peers:" in output
+    assert "gone.toml: cannot be read" in output
+    assert "expected verdicts of the judge's kind (rubric), got task='score'; leave it out" in output
+
+
+@pytest.mark.parametrize(("task", "high"), [("score", 0.05), ("pairwise", 0.10)])
+def test_scores_and_pairs_have_an_excess(studio, task, high):
+    """Two points more on a scale of ten for its own, or half of its pairs: found; fair ones are within the limit."""
+    one = studio(task=task, count=60, alpha_1=0.5)
+    one.answer()
+    cross = one.folder / "cross.json"
+    options = (f"--cases={one.folder / 'answers.jsonl'}", "-o", cross, f"--cache-file={one.folder / 'cache.sqlite'}")
+
+    status = one.calm("self-preference", *one.judges, *options)
+
+    body = json.loads(cross.read_text("utf-8"))
+    excess = {row["judge"]: row["corrected"]["self_preference_excess"] for row in body["judges"]}
+    assert status == 0
+    assert excess["alpha-1"]["low"] > high
+    assert all(-high <= excess[m]["low"] and excess[m]["high"] <= high for m in ("beta-1", "gamma-1"))
+    again = json.loads(json.dumps(crossing.tables_from(body).report(0).to_json()))
+    assert again["judges"] == body["judges"]
+
+
+def test_a_server_without_log_probabilities_is_asked_no_more(studio, capsys):
+    """Three answers tell: the other calls would be paid for nothing; the plan says what they would be."""
+    respond = authors_respond(datasets.bundled("rubric")[:10])
+
+    def silent(messages, body):
+        return "ok" if "prompt_logprobs" in body else respond(messages, body)
+
+    one = studio(count=10, respond=silent)
+    out = one.answer()
+    options = (f"--cases={out}", f"--cache-file={one.folder / 'cache.sqlite'}", "--perplexity")
+
+    planned = one.calm("self-preference", *one.judges, *options, "--plan")
+    status = one.calm("self-preference", *one.judges, *options)
+
+    told = capsys.readouterr().out
+    asked = [seen for seen in one.server.seen if "prompt_logprobs" in seen.body]
+    assert (planned, status, len(asked)) == (0, 0, 3 * len(MARKS))
+    assert "at most 30 each (alpha-1, beta-1, gamma-1)" in told
+    assert "no perplexity of alpha-1: its server gives no log-probabilities" in told
+
+
+def test_a_neutral_judge_stands_beside_the_others(studio, capsys):
+    """The excess over it alone; of other verdicts than scores there is none, nor of a judge that is not there."""
+    one = studio(task="score", count=20, alpha_1=0.5)
+    out = one.answer()
+    options = (f"--cases={out}", f"--cache-file={one.folder / 'cache.sqlite'}")
+
+    done = one.calm("self-preference", *one.judges, *options, "--outsider=gamma-1")
+    refused = one.calm("self-preference", *one.judges, *options, "--outsider=gamma")
+    rubric = one.calm("self-preference", "recorded:ifeval/GPT-5", "--outsider=Qwen-4B")
+
+    told = capsys.readouterr()
+    assert (done, refused, rubric) == (0, 4, 4)
+    assert "over outsider" in told.out
+    assert "--outsider: expected the model of one of the judges, got 'gamma'; did you mean 'gamma-1'?" in told.err
+    assert "--outsider: expected judges with task = 'score', got judges of rubric verdicts" in told.err

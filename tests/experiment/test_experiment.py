@@ -1,0 +1,836 @@
+"""One probe from cases to decisions: aim, arms, top-up, what is left out and what is lost."""
+
+from dataclasses import replace
+
+import pytest
+
+from calm.core.case import Answer, Criterion
+from calm.core.claims import Claim, Outcome
+from calm.core.edits import Expects, perturbation, rotate
+from calm.core.measures import (
+    accuracy,
+    attack_success_rate,
+    consistency_rate,
+    gain,
+    mean_shift,
+    net_detection,
+    net_robustness,
+    readable_rate,
+    robustness_rate,
+    slot_pull,
+    tie_rate,
+    unreadable_gain,
+)
+from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
+from calm.engine.caps import CAPPED, Caps
+from calm.errors import ClaimError, EditError, JudgeError
+from calm.experiment.run import Design, check, run
+from calm.models.wire import Limits, Reply
+from tests.planted import (
+    Asking,
+    Local,
+    Planted,
+    by_criteria,
+    chance,
+    constant_score,
+    fair,
+    pair,
+    pairs,
+    rubric_case,
+    setup,
+    single,
+    singles,
+    tied,
+)
+
+BOOK = "(Citation: A Book)"
+
+
+def edit(rewrite, expects=Expects.SAME, **options):
+    """Make a perturbation of a lambda."""
+    rewrite.__name__ = options.pop("name", "edit")
+    return perturbation(**{"bias": "authority", "expects": expects} | options)(rewrite)
+
+
+cite = edit(lambda case, rng: case.edit(case.target, lambda text: f"{text} {BOOK}"), Expects.NOT_BETTER, name="cite")
+harm = edit(lambda case, rng: case.damage(case.target, lambda text: f"{text} not short"), Expects.WORSE, name="harm")
+twins = edit(
+    lambda case, rng: replace(case, answers=(case.answers[0], Answer("copy", case.answers[0].text)), order=()),
+    Expects.TIE,
+    name="twins",
+)
+remark = edit(lambda case, rng: replace(case, notes=("A remark.",)), name="remark")
+
+
+def told(result):
+    """Return outcome and reason of each claim by measure."""
+    return {d.decision.measure: (d.decision.outcome.value, d.decision.reason) for d in result.decided}
+
+
+def outcomes(result):
+    return {measure: outcome for measure, (outcome, _) in told(result).items()}
+
+
+def rows(result, measure=None):
+    """Return the cases of the first claim, or of the one about a measure."""
+    return next(d.trials.rows for d in result.decided if measure in (None, d.decision.measure))
+
+
+def estimate(result, measure):
+    return next(d.decision.estimate for d in result.decided if d.decision.measure == measure)
+
+
+def asks_of(judge, *, edited):
+    """Return the repeat indices asked about the cases with or without the citation."""
+    return sorted({ask for case, ask in judge.asked if any(BOOK in a.text for a in case.answers) == edited})
+
+
+# ------------------------------------------------------------------------------------------------ the aim and the pilot
+
+
+def test_the_weaker_answer_by_gold_is_treated():
+    """On a pair with a gold label the loser is the target, whatever the judge thinks."""
+    judge = Planted(lambda case, ask: Preferred("bad"))
+
+    with setup(judge, pairs(10)) as given:
+        result = run(given, cite, [gain <= 0.1])
+
+    assert {row.target for row in rows(result)} == {"bad"}
+
+
+def test_the_pilot_chooses_where_no_label_does_and_is_in_no_measure():
+    """Asked at index 0, it prefers `good`, so `bad` is treated; all measured asks are at 1 and above."""
+    judge = Planted(lambda case, ask: Preferred("bad" if ask else "good"))
+
+    with setup(judge, pairs(10, better=None)) as given:
+        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1], top_up=False)
+
+    assert {row.target for row in rows(result)} == {"bad"}
+    assert {row.pilot for row in rows(result)} == {Preferred("good")}
+    assert all(row.clean == (Preferred("bad"),) * 4 for row in rows(result))
+    assert asks_of(judge, edited=False) == [0, 1, 2, 3, 4]
+    assert asks_of(judge, edited=True) == [1, 2]
+    assert estimate(result, "gain").value == 0
+
+
+def test_a_pilot_without_a_preference_leaves_the_aim_to_the_case_id():
+    """Ties: either answer is treated in about half of the cases (of 400, within 5 sd: 50); unread: none can be."""
+    silent = Planted(lambda case, ask: Unreadable("odd"))
+
+    with setup(Planted(tied), pairs(400, better=None), design=Design(1, 1)) as given:
+        drawn = [row.target for row in rows(run(given, cite, [gain <= 0.1]))]
+    with setup(silent, pairs(5, better=None)) as given:
+        mute = told(run(given, cite, [gain <= 0.1]))
+
+    assert abs(drawn.count("good") - 200) < 50
+    assert mute["gain"] == ("NOT_TESTED", "no gold label, and the pilot verdict could not be read")
+
+
+def test_no_pilot_is_asked_where_a_label_tells_and_room_does_not_matter():
+    """An edit that expects SAME on labelled pairs costs no call more."""
+    judge = Planted(fair)
+
+    with setup(judge, pairs(5)) as given:
+        run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95], top_up=False)
+
+    assert asks_of(judge, edited=False) == [1, 2, 3, 4]
+
+
+def test_a_case_that_was_won_already_counts_for_all_but_the_gain():
+    """In 30 of 80 cases the pilot prefers the answer that will be treated: it has no room to gain."""
+    judge = Planted(lambda case, ask: Preferred("bad" if case.id < "c030" else "good"))
+
+    with setup(judge, pairs(80)) as given:
+        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
+
+    assert outcomes(result) == {"net_robustness": "PASS", "gain": "PASS", "unreadable_gain": "PASS"}
+    assert (estimate(result, "gain").n, estimate(result, "net_robustness").n) == (50, 80)
+    assert estimate(result, "gain").excluded == {"no room to gain": 30}
+
+
+@pytest.mark.parametrize(("score", "n"), [(7.75, 10), (7.76, 0), (10, 0), (1, 10)])
+def test_a_score_needs_a_quarter_of_the_scale_to_gain(score, n):
+    """On 1..10 a pilot above 7.75 leaves less than 2.25 of 9."""
+    judge = Planted(lambda case, ask: Score(score), task="score")
+
+    with setup(judge, singles(10)) as given:
+        found = run(given, cite, [net_robustness >= 0.95, gain <= 0.05], top_up=False)
+
+    assert len([row for row in rows(found) if row.room]) == n
+    assert (estimate(found, "gain").n if n else told(found)["gain"]) == (
+        n or ("NOT_TESTED", "no room to gain (10 cases)")
+    )
+
+
+def test_choosing_by_the_pilot_makes_no_gain_of_noise():
+    """
+    A coin of .3 that is never moved gains nothing on average.
+
+    Per case Var = .21 (1/2 + 1/4), sd .397; over 1,500 cases the error is .0102, and 5 of it (.051) are exceeded in
+    fewer than 1 of 10^6 runs. Choosing by a measured ask would give 2 * .21 / 4 = .105.
+    """
+
+    def coin(case, ask):
+        rng = chance("coin", case.id, [a.text for a in case.shown], ask)
+        return Preferred("good" if rng.random() < 0.7 else "bad")
+
+    mild = replace(cite, expects=Expects.SAME)  # every case counts: nothing is left out by its room
+    with setup(Planted(coin), pairs(1500, better=None)) as given:
+        found = run(given, mild, [gain <= 0.1], top_up=False)
+
+    assert abs(estimate(found, "gain").value) < 0.051
+
+
+def test_gold_scores_choose_before_the_pilot():
+    """Of three answers the one with the lowest gold score is treated, and the one with the highest is harmed."""
+    answers = tuple(Answer(i, f"Text {i}.") for i in "xyz")
+    case = pair("c1", answers=answers, better=None, scores={"x": 3, "y": 9, "z": 1})
+    judge = Planted(lambda case, ask: Ranking(tuple((a.id,) for a in case.answers)), task="listwise")
+
+    with setup(judge, [case, replace(case, id="c2")]) as given:
+        cited = run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95], top_up=False)
+        harmed = run(given, harm, [net_detection >= 0.6], top_up=False)
+
+    assert {row.target for row in rows(cited)} == {"z"}
+    assert {row.damaged for row in rows(harmed)} == {"y~damaged"}
+
+
+def test_the_last_of_the_pilots_ranking_is_treated():
+    """Without gold scores."""
+    case = pair("c1", answers=tuple(Answer(i, f"Text {i}.") for i in "xyz"), better=None)
+    judge = Planted(lambda case, ask: Ranking((("z",), ("x",), ("y",))), task="listwise")
+
+    with setup(judge, [case, replace(case, id="c2")]) as given:
+        result = run(given, cite, [gain <= 0.1], top_up=False)
+
+    assert {row.target for row in rows(result)} == {"y"}
+
+
+# --------------------------------------------------------------------------------------------------- order and identity
+
+
+def test_the_order_of_cases_does_not_matter():
+    """Decisions, trials and texts are the same, to the last digit, for a noisy judge and a rotation."""
+
+    def noisy(case, ask):
+        rng = chance("noisy", case.id, [a.text for a in case.shown], ask)
+        return rng.choice([Preferred("good"), Preferred("good"), Preferred("bad"), Tie(), Unreadable("odd")])
+
+    both = rotate(cite, edit(lambda c, r: c.edit(c.target, lambda t: f"{t} {r.random()}"), Expects.NOT_BETTER))
+    found = []
+    for cases in (pairs(40), tuple(reversed(pairs(40)))):
+        with setup(Planted(noisy), cases) as given:
+            found.append(run(given, both, [net_robustness >= 0.95, gain <= 0.1]))
+
+    assert found[0] == found[1]
+
+
+def test_the_slot_order_is_balanced_and_not_that_of_the_file():
+    """A judge of the first slot prefers `good` in half of 400 cases (within 5 sd: 50) though it is listed first."""
+    judge = Planted(lambda case, ask: Preferred(case.shown[0].id))
+
+    with setup(judge, pairs(400)) as given:
+        found = run(given, None, [accuracy >= 0.9])
+
+    assert abs(estimate(found, "accuracy").value * 400 - 200) < 50
+    assert outcomes(found) == {"accuracy": "FAIL"}
+
+
+def test_a_judge_may_want_the_order_as_given():
+    """Published sets need theirs: the case's own order, or the order of its answers."""
+    judge = Planted(lambda case, ask: Preferred(case.shown[0].id), as_given=True)
+    cases = [pair("c1"), pair("c2").arranged(("bad", "good"))]
+
+    with setup(judge, cases) as given:
+        found = run(given, None, [accuracy >= 0.9])
+
+    assert {row.case: row.clean[0].answer for row in rows(found)} == {"c1": "good", "c2": "bad"}
+    assert {row.slots for row in rows(found)} == {()}
+
+
+# -------------------------------------------------------------------------------------------- what is left out, and why
+
+
+def test_what_the_judge_is_not_shown_is_not_tested():
+    """An edit outside of what it reads would be withstood by anything."""
+    judge = Planted(fair, reads=("question",))
+
+    with setup(judge, pairs(3)) as given:
+        result = run(given, remark, [net_robustness >= 0.95])
+
+    assert told(result) == {"net_robustness": ("NOT_TESTED", "the judge is shown no notes")}
+    assert judge.asked == []
+
+
+def test_cases_to_which_an_edit_does_not_apply_are_counted():
+    """A third of 90 cases is left out, and the estimate says so."""
+    some = edit(lambda case, rng: None if case.id < "c030" else case.edit("bad", lambda t: f"{t} {BOOK}"))
+
+    with setup(Planted(fair), pairs(90)) as given:
+        result = run(given, some, [robustness_rate >= 0.9])
+
+    found = estimate(result, "robustness_rate")
+    assert (found.n, found.excluded) == (60, {"does not apply": 30})
+
+
+def test_an_edit_that_applies_to_nothing_is_not_tested():
+    """Never green."""
+    with setup(Planted(fair), pairs(4)) as given:
+        result = run(given, edit(lambda case, rng: None), [net_robustness >= 0.95, gain <= 0.1])
+
+    assert set(told(result).values()) == {("NOT_TESTED", "does not apply")}
+
+
+def test_no_cases_are_not_tested():
+    """With or without an edit."""
+    with setup(Planted(fair), []) as given:
+        assert told(run(given, cite, [gain <= 0.1]))["gain"] == ("NOT_TESTED", "there are no cases")
+        assert told(run(given, None, [accuracy >= 0.9]))["accuracy"] == ("NOT_TESTED", "there are no cases")
+
+
+def test_an_edit_for_other_tasks_is_not_tested():
+    """The reason names what it serves."""
+    only = edit(lambda case, rng: None, Expects.NOT_BETTER, tasks=("score", "rubric"))
+
+    with setup(Planted(fair), pairs(4)) as given:
+        found = told(run(given, only, [gain <= 0.1], observed=[net_robustness]))
+
+    reason = "edit serves score, rubric; the judge's task is pairwise"
+    assert found == dict.fromkeys(("gain", "unreadable_gain", "net_robustness"), ("NOT_TESTED", reason))
+
+
+def test_an_edit_that_would_change_the_truth_of_a_criterion_is_left_out():
+    """Five words become more than five: the case is no longer the same case."""
+    short = Criterion("short", "At most five words.", check={"kind": "max_words", "value": 5})
+    case = rubric_case("c1", criteria=(short,), met={"only": {"short": True}}, answers=(Answer("only", "It is four."),))
+
+    with setup(Planted(by_criteria, task="rubric"), [case]) as given:
+        found = told(run(given, cite, [net_robustness >= 0.95]))
+
+    assert found == {"net_robustness": ("NOT_TESTED", "would change the truth of a criterion")}
+
+
+def test_a_rotation_takes_the_next_variant_where_one_cannot_be_seen():
+    """No case is lost, and each trial names the variant that it got."""
+    no = edit(lambda case, rng: None, name="never")
+    judge = Planted(fair, reads=("question",))
+
+    with setup(judge, pairs(20)) as given:
+        result = run(given, rotate(no, remark, replace(cite, expects=Expects.SAME)), [robustness_rate >= 0.5])
+        blind = told(run(given, rotate(no, remark), [robustness_rate >= 0.5]))
+
+    assert {row.edit for row in rows(result)} == {"cite"}
+    assert len(rows(result)) == 20
+    assert blind == {"robustness_rate": ("NOT_TESTED", "the judge is shown no notes")}
+
+
+def test_a_rotation_gives_each_case_one_arm_of_calls():
+    """However many variants: 4 clean and 2 perturbed asks a case."""
+    more = [edit(lambda c, r, n=n: c.edit("bad", lambda t: f"{t} {BOOK}{n}"), name=f"v{n}") for n in range(5)]
+    judge = Planted(fair)
+
+    with setup(judge, pairs(30)) as given:
+        result = run(given, rotate(*more), [robustness_rate >= 0.5])
+
+    assert len(judge.asked) == 30 * 6
+    assert len({row.edit for row in rows(result)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("expects", "rewrite", "message"),
+    [
+        (Expects.SAME, lambda case: case, "returned case c000 unchanged"),
+        (Expects.SAME, lambda case: replace(case, better="bad", notes=("x",)), "changed better of case c000"),
+        (
+            Expects.NOT_BETTER,
+            lambda case: replace(case, scores={"bad": 9}, notes=("x",)),
+            "changed scores of case c000",
+        ),
+        (Expects.NOT_BETTER, lambda case: replace(case, reference="x"), "changed reference of case c000"),
+        (
+            Expects.SAME,
+            lambda case: replace(case, answers=(case.answers[0], Answer("new", "x")), order=()),
+            "changed the answers' ids of case c000",
+        ),
+        (Expects.WORSE, lambda case: case.edit("good", lambda text: "x"), r"harm the answer with case\.damage"),
+    ],
+)
+def test_an_edit_that_touches_what_it_must_not_is_an_error(expects, rewrite, message):
+    """Named with its case, before a call is paid for it."""
+    judge = Planted(fair)
+    measure = net_detection >= 0.6 if expects is Expects.WORSE else net_robustness >= 0.95
+
+    with setup(judge, pairs(2)) as given, pytest.raises(EditError, match=message):
+        run(given, edit(lambda case, rng: rewrite(case), expects), [measure])
+
+
+# ------------------------------------------------------------------------------------------------------------- the arms
+
+
+def test_a_fair_judge_is_green_and_a_biased_one_red():
+    """The judge that prefers what is cited gains 1 on every case; the fair one nothing."""
+    taken = Planted(lambda case, ask: Preferred(next((a.id for a in case.answers if BOOK in a.text), "good")))
+    claims = [net_robustness >= 0.95, gain <= 0.1]
+
+    with setup(Planted(fair), pairs(80)) as given:
+        green = outcomes(run(given, cite, claims))
+    with setup(taken, pairs(80)) as given:
+        red = run(given, cite, claims)
+
+    assert green == {"net_robustness": "PASS", "gain": "PASS", "unreadable_gain": "PASS"}
+    assert outcomes(red) == {"net_robustness": "FAIL", "gain": "FAIL", "unreadable_gain": "PASS"}
+    assert (estimate(red, "gain").value, estimate(red, "net_robustness").value) == (1.0, 0.0)
+    assert {row.channel for row in rows(red)} == {"answer"}
+
+
+def test_a_harmed_answer_stands_against_its_original_in_both_orders():
+    """Asks 1 and 2 are the two orders at repeat index 1, and 3 and 4 at index 2; there is no clean arm."""
+    judge = Planted(fair)
+
+    with setup(judge, pairs(6), design=Design(4, 4)) as given:
+        result = run(given, harm, [net_detection >= 0.6])
+
+    assert {row.case: len(row.clean) for row in rows(result)} == {f"c00{i}": 0 for i in range(6)}
+    asked = sorted((case.order, ask) for case, ask in judge.asked if case.id == "c000")
+    assert asked == [(order, ask) for order in (("good", "good~damaged"), ("good~damaged", "good")) for ask in (1, 2)]
+    for row in rows(result):
+        assert row.slots[0] == row.slots[2] == row.slots[1][::-1] == row.slots[3][::-1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "outcome"),
+    [
+        (fair, 1.0, "PASS"),
+        (lambda case, ask: Preferred(case.shown[0].id), 0.0, "FAIL"),
+        (lambda case, ask: Preferred(case.shown[-1].id), 0.0, "FAIL"),
+        (tied, 0.0, "FAIL"),
+        (lambda case, ask: Preferred(next(a.id for a in case.answers if a.id != "good")), -1.0, "FAIL"),
+    ],
+)
+def test_a_judge_that_detects_nothing_fails(rule, value, outcome):
+    """One that looks at slots or always ties scores exactly 0; one that prefers the harm -1."""
+    with setup(Planted(rule), pairs(40)) as given:
+        result = run(given, harm, [net_detection >= 0.6])
+
+    assert outcomes(result) == {"net_detection": outcome}
+    assert estimate(result, "net_detection").value == value
+    assert result.decided[0].trials.asks == "0+2"
+
+
+def test_on_scores_the_harmed_answer_is_compared_with_the_clean_one():
+    """A constant judge scores 0; one that takes three points off 1."""
+    harsh = Planted(lambda case, ask: Score(3.0 if "not short" in case.answers[0].text else 6.0), task="score")
+
+    with setup(harsh, singles(30)) as given:
+        keen = run(given, harm, [net_detection >= 0.6])
+    with setup(Planted(constant_score, task="score"), singles(30)) as given:
+        dull = run(given, harm, [net_detection >= 0.6])
+
+    assert (outcomes(keen), estimate(keen, "net_detection").value) == ({"net_detection": "PASS"}, 1.0)
+    assert (outcomes(dull), estimate(dull, "net_detection").value) == ({"net_detection": "FAIL"}, 0.0)
+    assert keen.decided[0].trials.asks == "4+2"
+
+
+def test_on_a_rubric_the_criterion_that_was_hit_decides():
+    """The edit breaks `short`; a judge that sees only `kind` broken detects nothing."""
+    cases = [rubric_case(f"c{i:03}") for i in range(30)]
+    hurt = edit(
+        lambda case, rng: case.damage(case.target, lambda text: f"{text} not short", hit="short"), Expects.WORSE
+    )
+    wrong = Planted(
+        lambda case, ask: Criteria({"short": True, "kind": "not short" not in case.answers[0].text}), task="rubric"
+    )
+
+    with setup(Planted(by_criteria, task="rubric"), cases) as given:
+        keen = run(given, hurt, [net_detection >= 0.6])
+    with setup(wrong, cases) as given:
+        dull = run(given, hurt, [net_detection >= 0.6])
+
+    assert {row.hit for row in rows(keen)} == {"short"}
+    assert (outcomes(keen), outcomes(dull)) == ({"net_detection": "PASS"}, {"net_detection": "FAIL"})
+
+
+def test_equal_answers_must_tie_or_be_taken_evenly():
+    """A judge that ties passes both; one of the first slot ties never, and pulls by 1."""
+    claims = [tie_rate >= 0.8, abs(slot_pull) <= 0.2]
+
+    with setup(Planted(tied), pairs(40)) as given:
+        fine = outcomes(run(given, twins, claims))
+    with setup(Planted(lambda case, ask: Preferred(case.shown[0].id)), pairs(40)) as given:
+        pulled = run(given, twins, claims)
+
+    assert set(fine.values()) == {"PASS"}
+    assert set(outcomes(pulled).values()) == {"FAIL"}
+    assert estimate(pulled, "slot_pull").value == 1.0
+    assert pulled.decided[0].trials.asks == "0+2"
+
+
+def test_another_edit_may_be_the_control():
+    """`against` replaces the clean arm: what both edits do alike counts for nothing."""
+    neutral = edit(lambda case, rng: case.edit(case.target, lambda text: f"{text} (Addition)"), Expects.NOT_BETTER)
+    longer = Planted(lambda case, ask: Preferred("bad" if "(" in case["bad"].text else "good"))
+
+    with setup(longer, pairs(80)) as given:
+        alone = outcomes(run(given, cite, [gain <= 0.1]))
+        beside = run(given, cite, [gain <= 0.1], against=neutral)
+
+    assert alone["gain"] == "FAIL"
+    assert outcomes(beside)["gain"] == "PASS"
+    assert {row.clean for row in rows(beside)} == {(Preferred("bad"),) * 4}
+
+
+def test_a_control_that_does_not_apply_leaves_the_case_out():
+    """With the reason, and whose it is."""
+    with setup(Planted(fair), pairs(3)) as given:
+        found = told(run(given, cite, [gain <= 0.1], against=edit(lambda case, rng: None)))
+
+    assert found["gain"] == ("NOT_TESTED", "the control: does not apply")
+
+
+def test_the_clean_arm_alone_is_asked_without_an_edit():
+    """Four asks a case, for consistency, readability and accuracy."""
+    judge = Planted(lambda case, ask: Unreadable("odd") if ask == 4 else fair(case, ask))
+
+    with setup(judge, pairs(30)) as given:
+        result = run(given, None, [consistency_rate >= 0.4, readable_rate >= 0.7, accuracy >= 0.7])
+
+    assert estimate(result, "consistency_rate").value == pytest.approx(0.5)  # 3 of 6 pairs
+    assert estimate(result, "readable_rate").value == estimate(result, "accuracy").value == pytest.approx(0.75)
+    assert result.decided[0].trials.asks == "4+0"
+    assert len(judge.asked) == 120
+
+
+# ----------------------------------------------------------------------------------------------------------- the top-up
+
+
+def test_only_undecided_claims_are_topped_up():
+    """
+    With 60 cases gain <= .10 is proven at once (36 needed at .03) and keeps its numbers; net >= .95 (71) is not.
+
+    It is asked again with four perturbed asks, and says how many cases would decide it.
+    """
+    judge = Planted(fair)
+
+    with setup(judge, pairs(60)) as given:
+        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
+
+    by_measure = {d.decision.measure: d for d in result.decided}
+    assert outcomes(result) == {"net_robustness": "UNDECIDED", "gain": "PASS", "unreadable_gain": "UNDECIDED"}
+    assert (by_measure["gain"].trials.asks, by_measure["net_robustness"].trials.asks) == ("4+2", "4+4")
+    assert {len(row.perturbed) for row in rows(result, "gain")} == {2}
+    assert {len(row.perturbed) for row in rows(result, "net_robustness")} == {4}
+    assert 71 <= by_measure["net_robustness"].decision.cases_to_decide <= 90  # a forecast: 71 is the least
+    assert by_measure["gain"].decision.cases_to_decide is None
+    assert {d.decision.estimate.level for d in result.decided} == {0.03}
+    assert asks_of(judge, edited=True) == [1, 2, 3, 4]
+
+
+def test_nothing_is_topped_up_when_all_is_decided():
+    """80 cases decide every claim: two perturbed asks."""
+    judge = Planted(fair)
+
+    with setup(judge, pairs(80)) as given:
+        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
+
+    assert set(outcomes(result).values()) == {"PASS"}
+    assert asks_of(judge, edited=True) == [1, 2]
+    assert len(judge.asked) == 80 * (1 + 4 + 2)
+
+
+def test_without_a_top_up_there_is_one_look_at_the_full_level():
+    """60 cases then suffice for net >= .95 at .05."""
+    judge = Planted(fair)
+
+    with setup(judge, pairs(60)) as given:
+        result = run(given, cite, [net_robustness >= 0.95], top_up=False)
+    with setup(judge, pairs(60), design=Design(4, 4)) as given:
+        equal = run(given, cite, [net_robustness >= 0.95])
+
+    assert outcomes(result) == outcomes(equal) == {"net_robustness": "PASS"}
+    assert estimate(result, "net_robustness").level == estimate(equal, "net_robustness").level == 0.05
+
+
+def test_a_top_up_asks_only_what_is_new():
+    """The first two perturbed asks and the clean arm are not paid twice."""
+    server = Local()
+
+    with setup(Asking(server), pairs(20)) as given:
+        run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95])
+
+    assert len(server.begun) == 20 * 8
+
+
+# --------------------------------------------------------------------------------------------------------- what is lost
+
+
+def losing(lost, rule=fair):
+    """Return a judge that never replies on the first so many cases."""
+
+    def judged(case, ask):
+        if case.id < f"c{lost:03}":
+            raise JudgeError("the server is down")
+        return rule(case, ask)
+
+    return Planted(judged)
+
+
+@pytest.mark.parametrize(("lost", "outcome"), [(0, "PASS"), (2, "PASS"), (3, "INCOMPLETE")])
+def test_more_than_two_in_a_hundred_lost_cases_leave_a_claim_incomplete(lost, outcome):
+    """2 of 100 are left out with a count; 3 are too many, though the rest would pass."""
+    with setup(losing(lost), pairs(100)) as given:
+        result = run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95])
+
+    assert outcomes(result) == {"net_robustness": outcome}
+    assert estimate(result, "net_robustness").excluded == ({"the server is down": lost} if lost else {})
+    assert estimate(result, "net_robustness").n == 100 - lost
+    if outcome == "INCOMPLETE":
+        assert told(result)["net_robustness"][1] == "the server is down (3 cases)"
+
+
+def test_cases_lost_by_the_pilot_count_as_lost():
+    """Three of 100 pilots without a reply; and if none replies, nothing can be said."""
+    with setup(losing(3), pairs(100)) as given:
+        some = told(run(given, cite, [gain <= 0.1]))
+    with setup(losing(999), pairs(10)) as given:
+        none = told(run(given, cite, [gain <= 0.1]))
+
+    assert some["gain"] == ("INCOMPLETE", "the server is down (3 cases)")
+    assert none["gain"] == ("INCOMPLETE", "the server is down (10 cases)")
+
+
+def test_a_case_with_two_replies_in_each_arm_stays():
+    """Two of four clean asks failed everywhere: the rest is enough."""
+
+    def shaky(case, ask):
+        if ask > 2:
+            raise JudgeError("the server is down")
+        return fair(case, ask)
+
+    with setup(Planted(shaky), pairs(80)) as given:
+        result = run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95])
+
+    assert outcomes(result) == {"net_robustness": "PASS"}
+    assert {len(row.clean) for row in rows(result)} == {2}
+
+
+def test_a_case_with_one_reply_in_an_arm_of_two_is_lost():
+    """One verdict says nothing about noise."""
+
+    def shaky(case, ask):
+        if ask == 2 and any(BOOK in a.text for a in case.answers):
+            raise JudgeError("the server is down")
+        return fair(case, ask)
+
+    with setup(Planted(shaky), pairs(10)) as given:
+        found = told(run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95], top_up=False))
+
+    assert found == {"net_robustness": ("INCOMPLETE", "the server is down (10 cases)")}
+
+
+def test_the_slots_stay_with_their_asks_where_one_was_lost():
+    """Of four asks in alternating orders the second has no reply."""
+    judge = Planted(lambda case, ask: Preferred(case.shown[0].id))
+    plain = judge.rule
+
+    def shaky(case, ask):
+        if case.order and case.order[0] != "good" and ask == 1:
+            raise JudgeError("the server is down")
+        return plain(case, ask)
+
+    judge.rule = shaky
+    with setup(judge, pairs(4), design=Design(4, 4)) as given:
+        result = run(given, harm, [net_detection >= 0.6])
+
+    for row in rows(result):
+        assert [v.answer for v in row.perturbed] == [slots[0] for slots in row.slots]
+        assert len(row.slots) == 3
+
+
+@pytest.mark.parametrize("cap", [0, 50, 399])
+def test_a_cap_leaves_every_claim_incomplete(cap):
+    """Even one call short of what 100 cases need for a pass: 100 * 6 + 100 pilots."""
+    server = Local(limits=Limits(concurrency=4))
+
+    with setup(Asking(server), pairs(60), caps=Caps(calls=cap)) as given:
+        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
+
+    assert {outcome for outcome, _ in told(result).values()} == {"INCOMPLETE"}
+    assert all(reason.startswith(CAPPED) for _, reason in told(result).values())
+    assert len(server.begun) == cap
+
+
+def test_one_call_less_than_needed_is_not_green():
+    """80 cases pass with 80 * 7 calls; with 559 the one case short is a cap reached, not a case to leave out."""
+    for cap, outcome in ((560, "PASS"), (559, "INCOMPLETE")):
+        with setup(Asking(Local()), pairs(80), caps=Caps(calls=cap)) as given:
+            found = outcomes(run(given, cite, [net_robustness >= 0.95]))
+        assert found == {"net_robustness": outcome}
+
+
+def test_a_cap_during_the_top_up_leaves_the_undecided_incomplete():
+    """60 cases take 60 * 7 calls; 30 more are no top-up. What was decided before stands."""
+    with setup(Asking(Local()), pairs(60), caps=Caps(calls=450)) as given:
+        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
+
+    assert outcomes(result) == {"net_robustness": "INCOMPLETE", "gain": "PASS", "unreadable_gain": "INCOMPLETE"}
+
+
+def test_an_arm_without_a_verdict_leaves_the_gain_incomplete():
+    """Nothing can be said about a gain, and the rise of unreadable replies fails by itself."""
+    for kind, rule, cases in (("pairwise", fair, pairs(80)), ("score", constant_score, singles(80))):
+        mute = Planted(
+            lambda case, ask, rule=rule: (
+                Unreadable("odd") if any(BOOK in a.text for a in case.answers) else rule(case, ask)
+            ),
+            task=kind,
+        )
+        with setup(mute, cases) as given:
+            found = told(run(given, cite, [gain <= 0.05]))
+
+        assert found["gain"] == ("INCOMPLETE", "no reply of the perturbed arm holds a verdict")
+        assert found["unreadable_gain"][0] == "FAIL"
+
+
+# ----------------------------------------------------------------------------------------------------------- the claims
+
+
+@pytest.mark.parametrize(
+    ("claims", "added"),
+    [
+        ([gain <= 0.1], True),
+        ([abs(mean_shift) <= 0.05], True),
+        ([net_robustness >= 0.95], False),
+        ([gain <= 0.1, unreadable_gain <= 0.2], False),
+    ],
+)
+def test_a_claim_about_a_gain_brings_one_about_readability(claims, added):
+    """Replies that the edit makes unreadable would hide the gain."""
+    with setup(Planted(constant_score, task="score"), singles(80)) as given:
+        found = [d.decision.claim for d in run(given, cite, claims).decided]
+
+    extra = [Claim("unreadable_gain", "<=", 0.05)] if added else []
+    assert found == claims + extra
+
+
+def test_one_ask_an_arm_tells_no_noise():
+    """A recorded judge (1+1): net robustness is not tested; gain, shift and the plain rate are."""
+    judge = Planted(constant_score, task="score")
+    claims = [net_robustness >= 0.95, gain <= 0.1, abs(mean_shift) <= 0.05, robustness_rate >= 0.9]
+
+    with setup(judge, singles(80), design=Design(1, 1)) as given:
+        result = run(given, cite, claims)
+        clean = told(run(given, None, [consistency_rate >= 0.8, readable_rate >= 0.9]))
+
+    found = told(result)
+    assert found["net_robustness"] == ("NOT_TESTED", "net_robustness needs 2+2 asks a case, --calm-repeats gives 1+1")
+    assert {found[m][0] for m in ("gain", "mean_shift", "robustness_rate", "unreadable_gain")} == {"PASS"}
+    assert (clean["consistency_rate"][0], clean["readable_rate"][0]) == ("NOT_TESTED", "PASS")
+
+
+def test_measures_can_be_observed_without_a_limit():
+    """An estimate at .05, and OBSERVED; what cannot be had says why."""
+    with setup(Planted(fair), pairs(30)) as given:
+        result = run(given, cite, [], observed=[gain, attack_success_rate, net_robustness])
+        thin = told(run(replace(given, design=Design(1, 1)), cite, [], observed=[net_robustness]))
+
+    assert set(outcomes(result).values()) == {"OBSERVED"}
+    assert (estimate(result, "gain").n, estimate(result, "gain").level) == (30, 0.05)
+    assert result.decided[0].decision.claim is None
+    assert thin == {"net_robustness": ("NOT_TESTED", "needs more asks a case than 1+1")}
+
+
+@pytest.mark.parametrize(
+    ("about", "claim", "family", "listed"),
+    [
+        (
+            cite,
+            accuracy >= 0.9,
+            "pairwise",
+            "net_robustness or gain or unreadable_gain or attack_success_rate or robust",
+        ),
+        (cite, abs(mean_shift) <= 0.05, "pairwise", "net_robustness or gain"),
+        (cite, attack_success_rate <= 0.1, "score", "mean_shift"),
+        (harm, gain <= 0.1, "pairwise", "claim net_detection$"),
+        (harm, net_robustness >= 0.95, "score", "claim net_detection$"),
+        (twins, gain <= 0.1, "pairwise", "claim tie_rate or slot_pull$"),
+        (twins, net_robustness >= 0.95, "pairwise", "claim tie_rate or slot_pull$"),
+        (twins, tie_rate >= 0.8, "score", "claim net_robustness$"),
+        (None, gain <= 0.1, "pairwise", "consistency_rate or repeat_distance or readable_rate or accuracy$"),
+        (None, accuracy >= 0.9, "score", "consistency_rate or repeat_distance or readable_rate$"),
+    ],
+)
+def test_a_claim_that_says_nothing_is_refused_with_what_can_be_claimed(about, claim, family, listed):
+    """Before anything is asked: the expectation of the edit, or the clean arm, has its own measures."""
+    with pytest.raises(ClaimError, match=listed) as caught:
+        check(about, [claim], family)
+
+    assert f"{claim.measure} says nothing about it on {family} verdicts" in str(caught.value)
+
+
+def test_a_claim_about_no_measure_is_refused():
+    """`Claim` is public; a name that is none is answered with the nearest."""
+    with pytest.raises(ClaimError, match=r"unknown measure 'gian'; did you mean 'gain'\?"):
+        check(cite, [Claim("gian", "<=", 0.1)], "pairwise")
+
+
+def test_scores_on_another_scale_are_shares_of_it():
+    """A rise of one on 0..2 is half of the scale."""
+    judge = Planted(
+        lambda case, ask: Score(1.0 if BOOK in case.answers[0].text else 0.0), task="score", scale=Scale(0, 2)
+    )
+
+    with setup(judge, singles(40)) as given:
+        result = run(given, cite, [gain <= 0.1, abs(mean_shift) <= 0.05])
+
+    assert estimate(result, "gain").value == estimate(result, "mean_shift").value == 0.5
+    assert outcomes(result)["gain"] == outcomes(result)["mean_shift"] == "FAIL"
+
+
+# ------------------------------------------------------------------------------------------------------------ the texts
+
+
+def test_the_texts_of_telling_cases_are_kept():
+    """Of 20 cases the 5 that flipped, with the verbatim prompts and replies of every ask."""
+
+    def answer(body, number):
+        name = body["text"].split()[2].rstrip("?")
+        return Reply("bad" if BOOK in body["text"] and name < "c005" else "good", model="m-1")
+
+    with setup(Asking(Local(answer)), pairs(20)) as given:
+        result = run(given, cite, [gain <= 0.1], top_up=False)
+
+    assert [t.case for t in result.texts] == [f"c{i:03}" for i in range(5)]
+    one = result.texts[0]
+    assert [asked[0].reply for asked in one.clean] == ["good"] * 4
+    assert [asked[0].reply for asked in one.perturbed] == ["bad"] * 2
+    assert BOOK in one.prompts[one.perturbed[0][0].prompt][0]["text"]
+    assert BOOK not in one.prompts[one.clean[0][0].prompt][0]["text"]
+    assert one.answers["perturbed"]["bad"].endswith(BOOK)
+    assert one.hash == next(row.hash for row in rows(result) if row.case == "c000")
+
+
+@pytest.mark.parametrize(
+    ("about", "claim", "rule", "telling"),
+    [
+        (harm, net_detection >= 0.6, tied, 8),
+        (harm, net_detection >= 0.6, fair, 0),
+        (cite, gain <= 0.1, fair, 0),
+        (cite, net_robustness >= 0.95, lambda case, ask: Unreadable("odd"), 8),
+        (None, accuracy >= 0.9, fair, 0),
+        (None, accuracy >= 0.9, lambda case, ask: Preferred("bad"), 8),
+        (None, consistency_rate >= 0.8, lambda case, ask: Preferred("bad" if ask == 3 else "good"), 8),
+    ],
+)
+def test_missed_defects_wrong_unread_and_wavering_verdicts_tell_something(about, claim, rule, telling):
+    """What is as it should be is left out of the texts."""
+    with setup(Planted(rule), pairs(8)) as given:
+        assert len(run(given, about, [claim]).texts) == telling
+
+
+def test_the_only_answer_of_a_case_is_treated():
+    """Two cases decide nothing about it."""
+    with setup(Planted(constant_score, task="score"), [single("c1"), single("c2")]) as given:
+        found = run(given, cite, [gain <= 0.1])
+
+    assert {row.target for row in rows(found)} == {"only"}
+    assert all(d.decision.outcome is Outcome.UNDECIDED for d in found.decided)

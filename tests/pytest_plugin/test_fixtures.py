@@ -1,0 +1,124 @@
+"""The fixtures `judge`, `cases` and `probe`, overridden in plain pytest fashion."""
+
+import pytest
+
+JUDGE = """
+import pytest
+
+import judges
+from calm.judges.python import PythonJudge
+
+
+@pytest.fixture(scope="session")
+def judge():
+    return PythonJudge(judges.{name})
+"""
+
+CASES = """
+import pytest
+
+from calm.cases import read_cases
+
+
+@pytest.fixture(scope="{scope}")
+def cases():
+    return read_cases("cases.jsonl", task="pairwise")[:90]
+"""
+
+
+def test_a_conftest_overrides_the_judge(project, workers):
+    """The fixture of the user's conftest.py is the judge under audit."""
+    project.write("conftest.py", JUDGE.format(name="fond"))
+
+    result = project.run("--calm-results=results.json", *workers, judge=None)
+
+    assert result.ret == 1
+    assert project.results()["judge"]["name"] == "judges:fond"
+
+
+def test_a_conftest_overrides_the_cases(project, workers):
+    """The fixture of the user's conftest.py gives the cases."""
+    project.write("conftest.py", CASES.format(scope="session"))
+
+    result = project.run("--calm-results=results.json", *workers, cases=None)
+
+    assert result.ret == 0
+    assert project.results()["cases"]["n"] == 90
+
+
+def test_a_fixture_may_have_a_narrower_scope(project):
+    """Cases that are read anew for each test are the same cases."""
+    project.write("conftest.py", CASES.format(scope="function"))
+    project.write(
+        "test_second.py",
+        "from calm import gain\nfrom edits import greet\n\n\n"
+        "def test_greetings(probe):\n    assert probe(greet).proves(gain <= 0.10)\n",
+    )
+
+    result = project.run("--calm-results=results.json", cases=None)
+
+    assert result.ret == 0
+    assert project.results()["run"]["notes"] == []
+
+
+def test_a_listwise_judge_takes_the_cases_of_the_conftest(project, workers):
+    """The bundled cases of a task are only those of a run whose conftest.py has no fixture of its own."""
+    project.write(
+        "ranks.py",
+        "def by_id(case):\n    return sorted(a.id for a in case.answers)\n\n\n"
+        "by_id.task, by_id.quick = 'listwise', True\n",
+    )
+    project.write("conftest.py", CASES.format(scope="session").replace('task="pairwise"', "").replace("[:90]", ""))
+    three = project.cases(90).replace('], "better": "good"', ', {"id": "odd", "text": "No idea."}]')
+    project.write("cases.jsonl", three)
+    project.write(
+        "test_flattery.py",
+        "from calm import readable_rate\n\n\ndef test_read(probe):\n    assert probe().proves(readable_rate >= 0.90)\n",
+    )
+
+    result = project.run(*workers, judge="ranks:by_id", cases=None)
+
+    assert result.ret == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("def judge():\n    return lambda case: 'good'\n", "the fixture `judge`: expected a judge"),
+        ("def judge():\n    return 'judge.toml'\n", "the fixture `judge`: expected a judge"),
+        ("def cases():\n    return 'cases.jsonl'\n", "the fixture `cases`: expected a list of cases, got str"),
+        ("def cases():\n    return [{'id': 'c1'}]\n", "the fixture `cases`: expected a list of cases, got list"),
+        ("def cases():\n    return (c for c in [])\n", "the fixture `cases`: expected a list of cases, got generator"),
+    ],
+)
+def test_a_fixture_that_returns_something_else_is_a_configuration_error(project, workers, body, said):
+    """The message says what a fixture should return; exit status 4, no traceback."""
+    project.write("conftest.py", f"import pytest\n\n\n@pytest.fixture(scope='session')\n{body}")
+
+    result = project.run(*workers)
+
+    assert result.ret == 4
+    assert said in str(result.stdout)
+    assert "Traceback" not in str(result.stdout)
+    assert "conftest.py:" not in str(result.stdout)
+
+
+def test_no_cases_at_all_is_not_green(project):
+    """An empty set of cases proves nothing."""
+    project.write("conftest.py", "import pytest\n\n\n@pytest.fixture(scope='session')\ndef cases():\n    return []\n")
+
+    result = project.run(cases=None)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["0 of 1 biases tested; not tested: flattery (there are no cases)"])
+
+
+def test_a_probe_of_ones_own_is_left_alone(project):
+    """A project may have a fixture `probe` that has nothing to do with calm."""
+    project.write("conftest.py", "import pytest\n\n\n@pytest.fixture\ndef probe():\n    return 3\n")
+    project.write("test_flattery.py", "def test_mine(probe):\n    assert probe == 3\n")
+
+    result = project.run(judge=None, cases=None)
+
+    assert result.ret == 0
+    assert "= calm =" not in str(result.stdout)

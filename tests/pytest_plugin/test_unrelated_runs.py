@@ -1,0 +1,100 @@
+"""A run without probes owes calm nothing: no section, no file, no import."""
+
+import pytest
+
+PLAIN = "def test_sum():\n    assert 1 + 1 == 2\n"
+HEAVY = (
+    "numpy",
+    "scipy",
+    "openai",
+    "anthropic",
+    "pandas",
+    "jinja2",
+    "sqlite3",
+    "calm.engine.engine",
+    "calm.gate.probe",
+)
+
+
+def files(pytester):
+    of_pytest = ("__pycache__", ".pytest_cache", "runpytest-0", "runpytest-current", "stdout", "stderr")
+    return sorted(p.name for p in pytester.path.iterdir() if p.name not in of_pytest)
+
+
+def test_nothing_is_said_and_nothing_is_made(pytester, workers):
+    """An ordinary run shows no section of calm and leaves no file."""
+    pytester.makepyfile(test_plain=PLAIN)
+
+    result = pytester.runpytest_subprocess(*workers)
+
+    assert result.ret == 0
+    assert "= calm =" not in str(result.stdout)
+    assert files(pytester) == ["test_plain.py"]
+
+
+def test_nothing_is_imported(pytester):
+    """No library but pytest is loaded for a run without probes."""
+    pytester.makepyfile(
+        test_plain=f"import sys\n\n\ndef test_modules():\n    assert not [m for m in {HEAVY!r} if m in sys.modules]\n"
+    )
+
+    assert pytester.runpytest_subprocess().ret == 0
+
+
+@pytest.mark.parametrize("judge", ["judge.toml", "nowhere:judge"])
+def test_settings_of_the_gate_do_not_disturb_other_tests(pytester, judge):
+    """A judge in the ini file that cannot be had here (no key, no server) matters to probes only."""
+    pytester.makepyfile(test_plain=PLAIN)
+    pytester.makeini(f"[pytest]\ncalm_judge = {judge}\n")
+
+    result = pytester.runpytest_subprocess()
+
+    assert result.ret == 0
+    assert files(pytester) == ["test_plain.py", "tox.ini"]
+
+
+def test_options_of_the_same_names_without_the_prefix_are_free(pytester):
+    """A project with options --judge, --cases, --seed and --report of its own still starts."""
+    pytester.makeconftest(
+        "def pytest_addoption(parser):\n"
+        "    for name in ('--judge', '--cases', '--seed', '--report', '--sample', '--cache'):\n"
+        "        parser.addoption(name, default='x')\n"
+        "        parser.addini(name.strip('-'), 'mine')\n"
+    )
+    pytester.makepyfile(test_plain="def test_mine(request):\n    assert request.config.getoption('judge') == 'me'\n")
+
+    assert pytester.runpytest_subprocess("--judge=me", "--cases=2").ret == 0
+
+
+def test_fixtures_of_the_same_names_are_free(pytester):
+    """A project's own fixtures named judge and cases are its own."""
+    pytester.makepyfile(
+        "import pytest\n\n\n@pytest.fixture\ndef judge():\n    return 'Dredd'\n\n\n"
+        "@pytest.fixture\ndef cases():\n    return 3\n\n\n"
+        "def test_mine(judge, cases):\n    assert (judge, cases) == ('Dredd', 3)\n"
+    )
+
+    assert pytester.runpytest_subprocess().ret == 0
+
+
+def test_help_names_every_option(pytester):
+    """`pytest --help` lists the options of calm in a group of their own."""
+    result = pytester.runpytest_subprocess("--help")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["calm: audit of LLM judges:", "*--calm-judge=SPEC*", "*--calm-every-variant*"])
+
+
+def test_help_works_with_a_wrong_ini_file(pytester):
+    """Who set something up wrongly can still read the help."""
+    pytester.makeini("[pytest]\ncalm_repeats = many\n")
+
+    assert pytester.runpytest_subprocess("--help").ret == 0
+
+
+def test_the_plugin_can_be_left_out(pytester):
+    """`-p no:calm` removes it under the name of its entry point."""
+    pytester.makepyfile(test_plain=PLAIN)
+
+    assert pytester.runpytest_subprocess("-p", "no:calm").ret == 0
+    assert pytester.runpytest_subprocess("-p", "no:calm", "--calm-judge=lexical").ret == 4

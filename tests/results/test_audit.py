@@ -1,0 +1,430 @@
+"""The record of a run: round trip, atomic writing, damaged files, what makes it green."""
+
+import json
+import os
+import stat
+from dataclasses import replace
+
+import pytest
+
+from calm.core.claims import Claim, Decision, Estimate, Outcome
+from calm.core.edits import Expects, perturbation, rotate
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
+from calm.errors import ConfigError
+from calm.results.audit import (
+    VARIANT,
+    Audit,
+    CaseTexts,
+    Exchange,
+    Finding,
+    JudgeRecord,
+    Limit,
+    Run,
+    TrialRecord,
+    finding,
+    finding_from_json,
+    finding_to_json,
+    read,
+    texts_path,
+    write,
+    write_whole,
+)
+
+JUDGE = JudgeRecord(
+    name="j",
+    task="pairwise",
+    fingerprint="f" * 64,
+    model="m",
+    served="m-1",
+    prompt_sha256=None,
+    scale={"low": 1.0, "high": 10.0, "step": None, "best": "high"},
+    parameters={"temperature": 0.0, "nested": {"list": [1, "a", None, True]}},
+    about={"reads": ["question"]},
+)
+TRIALS = (
+    TrialRecord("c1", "book", "ab", "good", ("good", "tie"), ("!unreadable", "bad"), ()),
+    TrialRecord("c2", "url", "cd", None, (7.0, 6.5), (3.0, 3.0), (2.0,)),
+    TrialRecord("c3", "", "", None, ({"a": True, "b": None},), ([["a", "b"], ["c"]],), (), "a", "b", "c", room=False),
+)
+ONE = Finding(
+    key="authority/gain",
+    node="suites/test_authority.py::test_x",
+    bias="authority",
+    perturbation="book@0.5",
+    expects="NOT_BETTER",
+    dose=0.5,
+    summary="Append an invented book.",
+    task="pairwise",
+    measure="gain",
+    claim=Limit("<=", 0.1),
+    outcome=Outcome.PASS,
+    reason="",
+    value=0.01,
+    low=-0.02,
+    high=0.05,
+    level=0.03,
+    n=200,
+    excluded={"does not apply": 3},
+    robustness_rate=0.98,
+    consistency_rate=None,
+    flips={"toward": 1, "away": 0, "other": 2},
+    cases_to_decide=None,
+    channel="answer",
+    asserted=True,
+    accepted=None,
+    asks="4+2",
+    against="neutral",
+    baseline={"value": 0.0, "low": -0.1, "high": 0.1, "outcome": "PASS"},
+    trials=TRIALS,
+)
+BARE = replace(
+    ONE,
+    claim=None,
+    outcome=Outcome.NOT_TESTED,
+    reason="the judge is shown no notes",
+    value=None,
+    low=None,
+    high=None,
+    level=None,
+    n=0,
+    against=None,
+    baseline=None,
+    trials=(),
+)
+TEXTS = CaseTexts(
+    case="c1",
+    hash="ab",
+    question="Why?\u2028Say \x85 \x0b \x1e why. \udc80",
+    reference=None,
+    better="good",
+    prompts={"p1": ({"role": "user", "text": "Which?\nA\r\nB"},)},
+    answers={"clean": {"good": "So.", "bad": "No."}, "perturbed": {"good": "So.", "bad": "No. (Book)"}},
+    clean=((Exchange("p1", "[[A]]"), Exchange("p1", "[[B]]")), ()),
+    perturbed=((Exchange("p1", ""),),),
+)
+AUDIT = Audit(
+    calm="0.1.0",
+    judge=JUDGE,
+    cases={"n": 200, "sha256": "c" * 64, "names": ["pairwise-1"]},
+    seed=7,
+    repeats="4+2",
+    findings=(ONE, BARE),
+    run=Run("2026-01-01", 1.5, {"made": 3}, {"input": 10}, None, {"authority/gain": {"seconds": 0.5}}, ("a note",)),
+    texts=(TEXTS,),
+)
+
+
+def test_an_audit_survives_its_json():
+    """Every field, verdict codes of every kind, and optional parts that are not there."""
+    body = json.loads(json.dumps(AUDIT.to_json()))
+
+    again = Audit.from_json(body)
+
+    assert again == replace(AUDIT, texts=())
+    assert again.to_json() == AUDIT.to_json()
+
+
+def test_the_json_begins_with_schema_and_names_the_outcome():
+    """The keys stand in the order of the schema."""
+    body = AUDIT.to_json()
+
+    told = ["schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "run"]
+    assert list(body) == told
+    assert (body["schema"], body["outcome"]) == ("calm-results/1", "PASS")
+
+
+def test_an_audit_survives_its_files(tmp_path):
+    """With its texts beside it, whatever line separators and surrogates they hold."""
+    path = tmp_path / "deep" / "results.json"
+
+    write(AUDIT, path)
+
+    assert read(path) == AUDIT
+    assert texts_path(path) == tmp_path / "deep" / "results.texts.jsonl"
+    assert len(texts_path(path).read_bytes().strip().split(b"\n")) == 1
+
+
+def test_an_audit_without_its_texts_can_be_read(tmp_path):
+    """The texts file may have been left behind."""
+    path = tmp_path / "results.json"
+    write(AUDIT, path)
+    texts_path(path).unlink()
+
+    assert read(path) == replace(AUDIT, texts=())
+
+
+def test_a_finding_survives_its_json():
+    """As it travels from a worker."""
+    assert finding_from_json(json.loads(json.dumps(finding_to_json(ONE)))) == ONE
+    assert finding_from_json(json.loads(json.dumps(finding_to_json(BARE)))) == BARE
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    """Nobody reads half a file, and no temporary file is left behind."""
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def parts():
+        yield "new " * 100_000
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_whole(path, parts())
+
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_written_with_the_usual_permissions(tmp_path):
+    """As the umask of the user says, not the 0600 of a temporary file."""
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "results.json", ["x"])
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE((tmp_path / "results.json").stat().st_mode) == 0o640
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
+    """A file in place of the folder, or a folder in place of the file."""
+    (tmp_path / "file").write_text("x")
+
+    with pytest.raises(ConfigError, match=r"results\.json: cannot be written"):
+        write_whole(tmp_path / "file" / "results.json", ["x"])
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_whole(tmp_path, ["x"])
+    assert [p.name for p in tmp_path.parent.iterdir() if p.name.startswith(f".{tmp_path.name}")] == []
+
+
+def damaged(change):
+    body = json.loads(json.dumps(AUDIT.to_json()))
+    change(body)
+    return json.dumps(body)
+
+
+def first(body):
+    return body["findings"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "results.json"),
+        ("{", "results.json"),
+        ("[]", "got list"),
+        ("\x00", "results.json"),
+        ("[" * 100_000, "results.json"),
+        ('{"schema": "calm-results/2"}', "calm-results/2"),
+        ("{}", "schema=None"),
+        (damaged(lambda b: b.pop("seed")), "seed"),
+        (damaged(lambda b: b.update(seed="x")), "x"),
+        (damaged(lambda b: b.update(findings={})), "list"),
+        (damaged(lambda b: b.update(findings=[3])), "object"),
+        (damaged(lambda b: b.update(judge=None)), "object"),
+        (damaged(lambda b: b["judge"].pop("name")), "name"),
+        (damaged(lambda b: b["judge"].update(extra=1)), "extra"),
+        (damaged(lambda b: b["run"].update(extra=1)), "extra"),
+        (damaged(lambda b: first(b).pop("n")), "n"),
+        (damaged(lambda b: first(b).update(outcome="GREEN")), "GREEN"),
+        (damaged(lambda b: first(b).update(claim=3)), "object"),
+        (damaged(lambda b: first(b).update(claim={"op": "<="})), "limit"),
+        (damaged(lambda b: first(b).update(trials=3)), "list"),
+        (damaged(lambda b: first(b)["trials"][0].pop("clean")), "clean"),
+        (damaged(lambda b: first(b).update(n="many")), "n="),
+        (damaged(lambda b: first(b).update(value="0.1")), "value="),
+        (damaged(lambda b: first(b).update(excluded=[])), "excluded="),
+        (damaged(lambda b: first(b).update(key=None)), "key="),
+        (damaged(lambda b: first(b)["claim"].update(op="==")), "op="),
+        (damaged(lambda b: first(b)["claim"].update(limit="0.1")), "limit="),
+    ],
+)
+def test_damaged_results_are_refused(tmp_path, text, named):
+    """No traceback: an error of configuration that names what is wrong."""
+    path = tmp_path / "results.json"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+
+    assert named in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{", "3\n", "{}\n", '{"case": "c1"}\n', "\udc80"])
+def test_damaged_texts_are_refused(tmp_path, text):
+    """The file beside the results is read with the same care."""
+    path = tmp_path / "results.json"
+    write(AUDIT, path)
+    texts_path(path).write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    with pytest.raises(ConfigError):
+        read(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    """Or a folder in its place."""
+    with pytest.raises(ConfigError, match=r"nowhere\.json: expected a results file"):
+        read(tmp_path / "nowhere.json")
+    with pytest.raises(ConfigError, match="expected a results file"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "whole"),
+    [
+        ((), "INCOMPLETE"),
+        (("NOT_TESTED", "OBSERVED"), "INCOMPLETE"),
+        (("PASS", "NOT_TESTED"), "PASS"),
+        (("PASS", "UNDECIDED"), "UNDECIDED"),
+        (("PASS", "UNDECIDED", "INCOMPLETE"), "INCOMPLETE"),
+        (("UNDECIDED", "FAIL", "INCOMPLETE"), "FAIL"),
+    ],
+)
+def test_the_worst_finding_decides_and_nothing_proven_is_never_green(outcomes, whole):
+    """FAIL before INCOMPLETE before UNDECIDED; without one PASS the audit is incomplete."""
+    found = tuple(replace(ONE, outcome=Outcome(o)) for o in outcomes)
+
+    assert replace(AUDIT, findings=found).outcome is Outcome(whole)
+
+
+def test_an_accepted_finding_is_not_red():
+    """But it proves nothing either."""
+    waived = replace(ONE, outcome=Outcome.FAIL, accepted="known, until May")
+
+    assert not waived.red
+    assert replace(AUDIT, findings=(waived,)).outcome is Outcome.INCOMPLETE
+    assert replace(AUDIT, findings=(waived, ONE)).outcome is Outcome.PASS
+
+
+def test_the_controls_are_no_biases():
+    """Consistency and sensitivity are counted apart; a bias with nothing but NOT_TESTED was not tested."""
+    found = (replace(ONE, bias="consistency"), replace(ONE, bias="sensitivity"), BARE, replace(ONE, bias="framing"))
+    audit = replace(AUDIT, findings=found)
+
+    assert audit.biases == ("authority", "framing")
+    assert (audit.tested("authority"), audit.tested("framing")) == (False, True)
+    assert audit.of(Outcome.NOT_TESTED) == (BARE,)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "settled"),
+    [
+        (Outcome.OBSERVED, VARIANT, True),
+        (Outcome.NOT_TESTED, f"{VARIANT}: does not apply", True),
+        (Outcome.FAIL, VARIANT, True),
+        (Outcome.NOT_TESTED, "does not apply", False),
+        (Outcome.UNDECIDED, "", False),
+    ],
+)
+def test_a_variant_by_itself_does_not_unsettle_a_control(outcome, reason, settled):
+    """The rotation decides: what was only observed beside it, or does not apply, leaves it decided."""
+    whole = replace(ONE, bias="sensitivity", measure="net_detection")
+    beside = replace(whole, key="sensitivity/net_detection/refuse", outcome=outcome, reason=reason)
+
+    assert replace(AUDIT, findings=(whole, beside)).settled("sensitivity") is settled
+    assert not replace(AUDIT, findings=(replace(beside, outcome=Outcome.OBSERVED),)).settled("sensitivity")
+
+
+def rows(count=3):
+    """Return cases of which one flipped toward the treated answer and one moved away."""
+    arms = [("bb", "gg"), ("gg", "bb"), ("bb", "bb")]
+    said = {"g": Preferred("good"), "b": Preferred("bad")}
+    return tuple(
+        Trial(
+            f"c{i}",
+            edit="book",
+            hash=f"h{i}",
+            channel="answer",
+            target="good",
+            pilot=Tie(),
+            clean=tuple(said[v] for v in clean),
+            perturbed=tuple(said[v] for v in perturbed),
+        )
+        for i, (clean, perturbed) in enumerate(arms[:count])
+    )
+
+
+def recorded(edit=None, **changes):
+    """Record a decision on three cases."""
+    trials = Trials(rows(), "pairwise", Scale(), {"z": 1, "a": 2}, asks="4+2")
+    claim = Claim("gain", "<=", 0.1)
+    decision = Decision("gain", claim, Outcome.PASS, Estimate(1 / 3, -0.0000001, 0.9, 3, 0.03, {"z": 1, "a": 2}))
+    given = {
+        "bias": "authority",
+        "node": "n",
+        "task": "pairwise",
+        "edit": edit,
+        "against": None,
+        "decision": decision,
+        "trials": trials,
+    }
+    return finding(**given | changes)
+
+
+@perturbation(bias="authority", expects=Expects.SAME, dose=0.5)
+def book(case, rng):
+    """Append a book."""
+
+
+def test_a_finding_records_a_decision_with_its_trials_in_codes():
+    """Key, rates, flips and trials are those of the cases; numbers have six digits and no negative nought."""
+    found = recorded(book)
+
+    assert (found.key, found.perturbation, found.dose) == ("authority/gain/book@0.5", "book@0.5", 0.5)
+    assert (found.claim, found.outcome, found.level) == (Limit("<=", 0.1), Outcome.PASS, 0.03)
+    assert (found.value, str(found.low)) == (0.333333, "0.0")
+    assert list(found.excluded) == ["a", "z"]
+    assert found.flips == {"toward": 1, "away": 1, "other": 0}
+    assert (found.robustness_rate, found.consistency_rate) == (0.333333, 1.0)
+    assert found.trials[0] == TrialRecord(
+        "c0", "book", "h0", "tie", ("bad", "bad"), ("good", "good"), (), target="good"
+    )
+    assert (found.expects, found.summary, found.channel, found.asks) == ("SAME", "Append a book.", "answer", "4+2")
+
+
+def test_the_key_of_a_rotation_holds_its_name_only_if_it_has_one():
+    """Unnamed, the bias and the measure identify it; without an edit, too."""
+    assert recorded(rotate(book)).key == "authority/gain"
+    assert recorded(rotate(book, name="sources")).key == "authority/gain/sources"
+    assert recorded(None).key == "authority/gain"
+    assert recorded(None).flips == {}
+
+
+def test_a_control_arm_is_recorded_as_such():
+    """What was compared with is the other edit's arm, not the clean one."""
+    found = recorded(book, against=book)
+
+    assert found.against == "book@0.5"
+    assert (found.trials[0].clean, found.trials[0].control) == ((), ("bad", "bad"))
+
+
+def test_a_decision_without_an_estimate_is_recorded_with_its_reason():
+    """Nothing is a number, and nothing was asked."""
+    decision = Decision("gain", None, Outcome.NOT_TESTED, reason="why")
+    found = recorded(book, decision=decision, trials=None)
+
+    assert (found.value, found.low, found.high, found.level, found.n) == (None, None, None, None, 0)
+    assert (found.reason, found.claim, found.trials, found.robustness_rate) == ("why", None, (), None)
+
+
+def test_verdicts_of_every_kind_are_recorded_in_codes():
+    """And survive JSON."""
+    verdicts = (Tie(), Score(7.0), Criteria({"a": None}), Ranking((("b", "a"),)), Refused("r"), Unreadable("u"))
+    trials = Trials((Trial("c1", clean=verdicts),), "pairwise", Scale())
+
+    found = recorded(None, trials=trials)
+
+    assert found.trials[0].clean == ("tie", 7.0, {"a": None}, [["a", "b"]], "!refused", "!unreadable")
+    assert finding_from_json(json.loads(json.dumps(finding_to_json(found)))) == found
+
+
+def test_extras_survive_and_are_left_out_where_there_are_none():
+    """What else was analysed is kept as it is, known to this version or not; without any the field is not written."""
+    bare = AUDIT
+    extras = {"self_preference": {"judges": ["a"], "matrix": [[0.5]]}, "from_a_later_version": [1, None]}
+
+    told = replace(bare, extras=extras)
+
+    assert Audit.from_json(json.loads(json.dumps(told.to_json()))).extras == extras
+    assert "extras" not in bare.to_json()

@@ -1,0 +1,723 @@
+"""The accepted run, its file, and what got worse since: case by case, from the codes of two records."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from calm.core.claims import Outcome
+from calm.core.edits import Expects, perturbation
+from calm.core.measures import (
+    MEASURES,
+    accuracy,
+    consistency_rate,
+    gain,
+    mean_shift,
+    net_detection,
+    net_robustness,
+    slot_pull,
+    tie_rate,
+)
+from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
+from calm.errors import ConfigError
+from calm.experiment import run as experiment
+from calm.experiment.run import Design
+from calm.results.audit import Audit, JudgeRecord, Run, finding
+from calm.results.baseline import INTERRUPTED, accept, against, read_baseline, recalled, write_baseline
+from calm.results.gatefile import POOLED
+from calm.results.records import scale_of, trials_of
+from calm.statistics.intervals import padded_t
+from tests.planted import Planted, chance, pairs, rubric_case, setup, singles
+
+JUDGE = JudgeRecord(
+    name="planted",
+    task="pairwise",
+    fingerprint="f" * 64,
+    model="m",
+    served="m-1",
+    prompt_sha256="a" * 64,
+    scale={"low": 1.0, "high": 10.0, "step": None},
+    parameters={"temperature": 0.0},
+    about={"templates": ["You are a judge"]},
+)
+PLEA, BOOK, SPOILT = "sentiment/net_robustness/plead", "authority/gain/cite", "sensitivity/net_detection/spoil"
+ROBUST, NO_GAIN = net_robustness >= 0.95, gain <= 0.10
+FOUND, AGREES, RIGHT = net_detection >= 0.60, consistency_rate >= 0.80, accuracy >= 0.70
+
+
+@perturbation(bias="authority", expects=Expects.NOT_BETTER)
+def cite(case, rng):
+    """Append a book."""
+    return case.edit(case.target, lambda text: f"{text} (Book)")
+
+
+@perturbation(bias="authority", expects=Expects.NOT_BETTER)
+def cite_some(case, rng):
+    """Append a book, with another title for a few cases."""
+    title = "Tome" if case.id < "c010" else "Book"
+    return case.edit(case.target, lambda text: f"{text} ({title})")
+
+
+@perturbation(bias="sentiment", expects=Expects.SAME)
+def plead(case, rng):
+    """Add a plea as a note."""
+    return replace(case, notes=("Please.",))
+
+
+@perturbation(bias="sensitivity", expects=Expects.WORSE)
+def spoil(case, rng):
+    """Deny everything."""
+    return case.damage(case.target, lambda text: f"{text} not short")
+
+
+@perturbation(bias="position", expects=Expects.TIE)
+def twins(case, rng):
+    """Make the answers equal."""
+    return replace(case, answers=tuple(replace(a, text="The same.") for a in case.answers))
+
+
+def leaning(dose, *, noise=0.05, salt=0, trigger="(Book)"):
+    """Return a pairwise rule: right but for noise, and swayed by a trigger on a share of the cases."""
+
+    def rule(case, ask):
+        swayed = [a.id for a in case.answers if trigger in a.text]
+        if swayed and chance("dose", case.id).random() < dose:
+            return Preferred(swayed[0])
+        ids = [a.id for a in case.answers]
+        best = "good" if "good" in ids and "good~damaged" not in ids else ids[0]
+        wrong = chance(salt, case.question, case.shown[0].text, case.notes, ask).random() < noise
+        return Preferred(next(i for i in ids if i != best) if wrong else best)
+
+    return rule
+
+
+def first(case, ask):
+    """Tie now and then, and take the first slot more often than the last."""
+    drawn = chance("slot", case.id, ask).random()
+    return Tie() if drawn < 0.2 else Preferred(case.shown[0 if drawn < 0.7 else -1].id)
+
+
+def scoring(case, ask):
+    """Score at random, a little higher with a book; sometimes say nothing."""
+    drawn = chance("score", case.id, case.answers[0].text, case.notes, ask)
+    if drawn.random() < 0.03:
+        return Unreadable("empty reply")
+    return Score(drawn.choice([6.0, 6.5, 7.0]) + ("Book" in case.answers[0].text))
+
+
+def ticking(case, ask):
+    """Meet criteria at random, fewer where the answer denies them."""
+    drawn = chance("tick", case.id, case.answers[0].text, case.notes, ask)
+    denied = "not short" in case.answers[0].text
+    return Criteria({c.id: drawn.random() < (0.1 if denied else 0.9) for c in case.criteria})
+
+
+def audited(rule, cases, *probes, task="pairwise", **changes):
+    """Ask a planted judge, and return the record of its run."""
+    found = []
+    with setup(Planted(rule, task=task), cases, design=Design()) as ready:
+        for edit, *claims in probes:
+            result = experiment.run(ready, edit, claims)
+            for one in result.decided:
+                bias = edit.bias if edit else "consistency"
+                found.append(
+                    finding(
+                        bias=bias,
+                        node=f"suites/test_{bias}.py::test_it",
+                        task=task,
+                        edit=edit,
+                        against=None,
+                        decision=one.decision,
+                        trials=one.trials,
+                    )
+                )
+    held = {
+        "calm": "0.1.0",
+        "judge": replace(JUDGE, task=task),
+        "cases": {"n": len(cases), "sha256": "c" * 64},
+        "seed": 0,
+        "repeats": "4+2",
+        "findings": tuple(sorted(found, key=lambda f: f.key)),
+        "run": Run("2026-01-01", 1.5, {"made": 3}),
+    }
+    return Audit(**held | changes)
+
+
+CASES = pairs(200)
+PROBES = ((cite, ROBUST, NO_GAIN), (plead, ROBUST), (spoil, FOUND), (None, AGREES, RIGHT))
+SOUND = audited(leaning(0.0), CASES, *PROBES)
+REDRAWN = audited(leaning(0.0, salt=1), CASES, *PROBES)
+BIASED = audited(leaning(0.3, salt=1), CASES, *PROBES)
+SINGLES, RUBRICS = singles(60), tuple(rubric_case(f"c{i:03}") for i in range(60))
+ON_SCORES = ((cite, NO_GAIN), (plead, ROBUST, abs(mean_shift) <= 0.05))
+SCORED = audited(scoring, SINGLES, *ON_SCORES, task="score")
+TWINS = audited(first, CASES, (twins, abs(slot_pull) <= 0.2, tie_rate >= 0.1))
+TICKED = audited(ticking, RUBRICS, *ON_SCORES, (spoil, FOUND), (None, RIGHT), task="rubric")
+
+
+def by_key(findings):
+    return {f.key: f for f in findings}
+
+
+def change(audit, key, **changes):
+    """Return a run in which one finding differs."""
+    return replace(audit, findings=tuple(replace(f, **changes) if f.key == key else f for f in audit.findings))
+
+
+def without(audit, *keys):
+    return replace(audit, findings=tuple(f for f in audit.findings if f.key not in keys))
+
+
+@pytest.mark.parametrize(
+    ("audit", "measures"),
+    [
+        (BIASED, {"net_robustness", "gain", "unreadable_gain", "net_detection", "consistency_rate", "accuracy"}),
+        (SCORED, {"net_robustness", "gain", "unreadable_gain", "mean_shift"}),
+        (TICKED, {"net_robustness", "gain", "unreadable_gain", "mean_shift", "net_detection", "accuracy"}),
+        (TWINS, {"slot_pull", "tie_rate"}),
+    ],
+    ids=["pairwise", "score", "rubric", "twins"],
+)
+def test_a_record_gives_its_own_numbers_again(audit, measures):
+    """Value, both bounds, n and the excluded cases of every finding, from the record alone as it stands in a file."""
+    audit = Audit.from_json(json.loads(json.dumps(audit.to_json())))
+
+    again = [MEASURES[f.measure].estimate(trials_of(f, scale_of(audit.judge)), f.level) for f in audit.findings]
+
+    assert {f.measure for f in audit.findings} == measures
+    for estimate, recorded in zip(again, audit.findings, strict=True):
+        expected = (recorded.value, recorded.low, recorded.high)
+        assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected, abs=1e-6)
+        assert (estimate.n, estimate.excluded) == (recorded.n, recorded.excluded)
+
+
+def test_a_control_arm_is_the_arm_that_is_compared_with():
+    """Where a probe was held against another edit, its record has no clean asks."""
+    one = by_key(SOUND.findings)[PLEA]
+    turned = replace(one, trials=tuple(replace(r, clean=(), control=r.clean) for r in one.trials))
+
+    assert trials_of(turned, Scale()).rows == trials_of(one, Scale()).rows
+
+
+@pytest.mark.parametrize("bad", [None, True, float("nan"), {"a": 1}, ["a"]])
+def test_what_is_no_code_is_refused(bad):
+    """A damaged record is named with its key and case."""
+    one = by_key(SOUND.findings)[PLEA]
+    damaged = replace(one, trials=(replace(one.trials[0], perturbed=(bad,)), *one.trials[1:]))
+
+    with pytest.raises(ConfigError, match=rf"{PLEA}: case c000: expected the code of a verdict"):
+        trials_of(damaged, Scale())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"points": {"short": "much"}}, "expected numbers as the points"),
+        ({"points": {"short": float("inf")}}, "expected numbers as the points"),
+        ({"met": {"short": 1}}, "expected the truth of criteria"),
+        ({"slots": (("good", "bad"),)}, "expected slots for 4 perturbed asks, got them for 1"),
+        ({"slots": ((), ("good", "bad"))}, "expected the ids of the answers"),
+        ({"slots": (("good", 1), ("good", "bad"))}, "expected the ids of the answers"),
+        ({"slots": ()}, "expected the slots of each perturbed ask, got none"),
+    ],
+)
+def test_what_no_measure_can_read_is_refused(changes, words):
+    """Weights, gold labels and slots that somebody spoiled, named with key and case."""
+    one = by_key(TWINS.findings)["position/slot_pull/twins"]
+    damaged = replace(one, trials=(replace(one.trials[0], **changes), *one.trials[1:]))
+
+    with pytest.raises(ConfigError, match=f"position/slot_pull/twins: case c000: {words}"):
+        trials_of(damaged, Scale())
+
+
+def test_too_few_asks_are_refused():
+    """A finding cannot have been computed from less than its measure needs."""
+    one = by_key(SOUND.findings)[PLEA]
+    damaged = replace(one, trials=(replace(one.trials[0], clean=()), *one.trials[1:]))
+
+    with pytest.raises(ConfigError, match=r"case c000: expected at least 2\+2 verdicts"):
+        trials_of(damaged, Scale())
+
+
+def test_a_baseline_holds_codes_and_nothing_that_changes_by_itself():
+    """No texts, no prompt, no figures, no node ids; the hash of the prompt and all codes stay."""
+    kept = accept(SOUND)
+
+    assert kept.run == Run()
+    assert (kept.texts, kept.judge.about, kept.judge.prompt_sha256) == ((), {}, "a" * 64)
+    assert {f.node for f in kept.findings} == {""}
+    assert [f.trials for f in kept.findings] == [f.trials for f in SOUND.findings]
+
+
+def test_a_baseline_file_is_read_back_and_its_bytes_are_stable(tmp_path):
+    """Whatever the order of findings and cases, and wherever the tests were run from."""
+    shuffled = replace(
+        SOUND,
+        findings=tuple(
+            replace(f, node="elsewhere", trials=tuple(reversed(f.trials))) for f in reversed(SOUND.findings)
+        ),
+        run=Run("2027-01-01", 9.0),
+    )
+    one, two = tmp_path / "deep" / "baseline.json", tmp_path / "two.json"
+
+    write_baseline(SOUND, one)
+    write_baseline(shuffled, two)
+
+    assert one.read_bytes() == two.read_bytes()
+    assert json.loads(one.read_text())["schema"] == "calm-baseline/1"
+    assert read_baseline(one) == accept(SOUND)
+    write_baseline(read_baseline(one), two)
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_fail_is_accepted_as_a_record_of_today():
+    """So is anything that xfail or gate.toml accepted."""
+    failed = change(SOUND, BOOK, outcome=Outcome.FAIL)
+    waived = change(SOUND, BOOK, outcome=Outcome.UNDECIDED, accepted="until spring")
+
+    assert by_key(accept(failed).findings)[BOOK].outcome is Outcome.FAIL
+    assert by_key(accept(waived).findings)[BOOK].outcome is Outcome.UNDECIDED
+
+
+def test_an_undecided_run_is_refused_with_all_keys():
+    """Once, for both kinds."""
+    audit = change(SOUND, BOOK, outcome=Outcome.UNDECIDED)
+    audit = change(audit, SPOILT, outcome=Outcome.INCOMPLETE)
+
+    with pytest.raises(ConfigError) as caught:
+        accept(audit)
+
+    assert "INCOMPLETE: sensitivity/net_detection/spoil" in caught.value.problems[0]
+    assert "UNDECIDED: authority/gain/cite" in caught.value.problems[1]
+
+
+@pytest.mark.parametrize(
+    ("audit", "words"),
+    [
+        (replace(SOUND, findings=()), "got none"),
+        (replace(SOUND, findings=tuple(replace(f, outcome=Outcome.NOT_TESTED) for f in SOUND.findings)), "decided"),
+        (replace(SOUND, findings=SOUND.findings * 2), "one finding a key"),
+        (replace(SOUND, run=Run(notes=(f"{INTERRUPTED}: half of it",))), "interrupted: half of it"),
+    ],
+)
+def test_a_run_that_says_too_little_is_refused(audit, words):
+    """Nothing found, nothing decided, found twice, or cut short."""
+    with pytest.raises(ConfigError, match=words):
+        accept(audit)
+
+
+def test_findings_about_an_older_baseline_are_left_out():
+    """They would keep a new baseline from being accepted where the old one is out of date."""
+    stale = replace(SOUND.findings[0], key=POOLED, measure="worsening", outcome=Outcome.INCOMPLETE)
+
+    assert accept(replace(SOUND, findings=(*SOUND.findings, stale))) == accept(SOUND)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "expected a baseline written by `calm accept`"),
+        ("[]", "schema=None"),
+        ('{"schema": "calm-results/1"}', "make a baseline of it with `calm accept"),
+        ('{"schema": "calm-baseline/1"}', "damaged"),
+        ('{"schema": "calm-baseline/1", "seed": NaN}', "finite numbers, got NaN"),
+    ],
+)
+def test_another_file_is_no_baseline(tmp_path, text, words):
+    """The message names the file and what to do."""
+    path = tmp_path / "baseline.json"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError, match=words) as caught:
+        read_baseline(path)
+
+    assert "baseline.json" in str(caught.value)
+
+
+def test_a_missing_baseline_is_an_error(tmp_path):
+    """As is one that cannot be read."""
+    with pytest.raises(ConfigError, match="No such file"):
+        read_baseline(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("judged", [BIASED, audited(leaning(0.1, noise=0.2), pairs(20), *PROBES)], ids=["200", "20"])
+def test_unchanged_inputs_are_never_red(judged):
+    """The same verdicts give differences of exactly zero, however few the cases and whatever the judge."""
+    found = by_key(against(judged, judged))
+
+    assert found[POOLED].outcome is Outcome.PASS
+    assert {f.value for f in found.values()} == {0.0}
+    assert not any(f.red for f in found.values())
+    assert set(found) == {
+        POOLED,
+        "authority/worsening/cite",
+        "consistency/worsening/accuracy",
+        "consistency/worsening/consistency_rate",
+        "sensitivity/worsening/spoil",
+        "sentiment/worsening/plead",
+    }
+
+
+def test_another_draw_of_the_same_judge_is_not_worse():
+    """The claim about all probes is proven, and no probe gives evidence."""
+    found = by_key(against(accept(SOUND), REDRAWN))
+
+    assert found[POOLED].outcome is Outcome.PASS
+    assert found[POOLED].high <= 0.03
+    assert {f.outcome for f in found.values()} == {Outcome.PASS, Outcome.OBSERVED}
+
+
+def test_a_judge_that_got_worse_fails_where_it_did():
+    """The probe that moved, and the claim about all of them; not the probes that did not."""
+    found = by_key(against(accept(SOUND), BIASED))
+
+    assert {key for key, f in found.items() if f.outcome is Outcome.FAIL} == {POOLED, "authority/worsening/cite"}
+    worse = found["authority/worsening/cite"]
+    assert worse.low > 0
+    assert (worse.level, worse.claim.limit, worse.n) == (0.05 / 5, 0.0, 200)
+    assert worse.reason.startswith("net_robustness is worse than in the baseline")
+    assert worse.baseline["outcome"] == "PASS"
+
+
+def test_the_pooled_claim_is_the_padded_t_of_the_means_over_probes():
+    """Computed once more from the definition: the case is the unit."""
+    excess = net_robustness.per_case
+    growth = {}
+    for key in ("authority/net_robustness/cite", PLEA):
+        for run, sign in ((SOUND, -1), (BIASED, 1)):
+            for row in trials_of(by_key(run.findings)[key], Scale()).rows:
+                growth.setdefault(row.case, []).append(sign * excess(row, Scale()))
+    values = [sum(parts) / 2 for parts in growth.values()]
+
+    pooled = by_key(against(accept(SOUND), BIASED))[POOLED]
+
+    assert (pooled.low, pooled.high) == pytest.approx(padded_t(values, -1.5, 1.5, 0.05), abs=1e-6)
+    assert pooled.value == pytest.approx(sum(values) / len(values), abs=1e-6)
+
+
+def test_what_changed_is_named_beside_the_claim():
+    """Prompt, model, served model, parameters, cases and seed: none of them is red by itself."""
+    judge = replace(
+        JUDGE, model="n", served="n-1", prompt_sha256="b" * 64, parameters={"temperature": 0.7}, fingerprint="e" * 64
+    )
+
+    pooled = against(SOUND, replace(SOUND, judge=judge, seed=3, cases={"n": 200, "sha256": "d" * 64}))[0]
+
+    assert pooled.outcome is Outcome.PASS
+    for words in (
+        "judge prompt sha256: aaaaaaaaaaaa -> bbbbbbbbbbbb",
+        "model: m -> n",
+        "served model: m-1 -> n-1",
+        "parameters.temperature: 0.0 -> 0.7",
+        "cases sha256: cccccccccccc -> dddddddddddd",
+        "seed: 0 -> 3",
+    ):
+        assert words in pooled.reason
+
+
+def test_a_probe_that_vanished_fails():
+    """With the keys that are gone; the others compare as before."""
+    found = by_key(against(SOUND, without(SOUND, PLEA)))
+
+    gone = found["sentiment/worsening/plead"]
+    assert (gone.outcome, gone.reason) == (Outcome.FAIL, f"{PLEA} is in the baseline and not in this run")
+    assert [f.key for f in found.values() if f.red] == [gone.key]
+
+
+def test_a_probe_that_is_new_changes_nothing():
+    """The baseline cannot say anything about it."""
+    assert not any(f.red for f in against(without(SOUND, PLEA), SOUND))
+
+
+def test_what_was_decided_and_is_not_tested_now_fails():
+    """Unless gate.toml accepts it."""
+    untested = {"outcome": Outcome.NOT_TESTED, "reason": "the judge is shown no note", "value": None, "trials": ()}
+
+    found = by_key(against(SOUND, change(SOUND, PLEA, **untested)))["sentiment/worsening/plead"]
+    waived = by_key(against(SOUND, change(SOUND, PLEA, accepted="soon", **untested)))["sentiment/worsening/plead"]
+
+    assert found.outcome is Outcome.FAIL
+    assert found.reason == f"{PLEA} was PASS in the baseline and is not tested now: the judge is shown no note"
+    assert (waived.outcome, waived.red, waived.accepted) == (Outcome.FAIL, False, "soon")
+
+
+def test_what_was_not_tested_in_the_baseline_is_not_missed():
+    """It may be tested now, or again not; it has only to be there."""
+    untested = change(SOUND, PLEA, outcome=Outcome.NOT_TESTED, value=None, trials=())
+
+    assert not any(f.red for f in against(untested, SOUND))
+    assert not any(f.red for f in against(untested, untested))
+    assert any(f.red for f in against(untested, without(SOUND, PLEA)))
+
+
+def test_what_was_claimed_and_is_only_observed_now_fails():
+    """A claim that lost its limit gates nothing."""
+    seen = change(SOUND, PLEA, outcome=Outcome.OBSERVED, claim=None)
+
+    assert by_key(against(SOUND, seen))["sentiment/worsening/plead"].outcome is Outcome.FAIL
+
+
+def test_what_is_incomplete_now_is_an_incomplete_comparison():
+    """Nothing is known of it."""
+    cut = change(SOUND, PLEA, outcome=Outcome.INCOMPLETE, reason="the cap", value=None, trials=())
+
+    found = by_key(against(SOUND, cut))["sentiment/worsening/plead"]
+
+    assert (found.outcome, found.reason) == (Outcome.INCOMPLETE, f"{PLEA} is INCOMPLETE now: the cap")
+
+
+def fewer(audit, key, count):
+    """Return a run in which a probe has lost its first cases."""
+    one = by_key(audit.findings)[key]
+    rows = one.trials[count:]
+    estimate = net_robustness.estimate(trials_of(replace(one, trials=rows), Scale()), one.level)
+    return change(audit, key, trials=rows, n=len(rows), value=estimate.value)
+
+
+def test_a_case_that_vanished_fails():
+    """One is enough where the set of cases is another."""
+    other = replace(fewer(SOUND, PLEA, 1), cases={"n": 199, "sha256": "d" * 64})
+
+    found = by_key(against(SOUND, other))["sentiment/worsening/plead"]
+
+    assert found.outcome is Outcome.FAIL
+    assert found.reason == "1 of 200 cases in the baseline is not in this run (c000)"
+
+
+def test_a_few_cases_without_a_reply_have_not_vanished():
+    """Of the same set two in a hundred may be lost, as for any claim; more fail."""
+    few = by_key(against(SOUND, fewer(SOUND, PLEA, 4)))["sentiment/worsening/plead"]
+    many = by_key(against(SOUND, fewer(SOUND, PLEA, 5)))["sentiment/worsening/plead"]
+
+    assert (few.outcome, few.reason) == (Outcome.OBSERVED, "not in this run: 4 cases")
+    assert many.outcome is Outcome.FAIL
+    assert many.reason == "5 of 200 cases in the baseline are not in this run (c000, c001, c002, c003, c004)"
+
+
+def test_a_few_cases_with_another_edit_are_left_out_and_named():
+    """They are not compared, whatever became of them."""
+    found = by_key(against(SOUND, rehashed(SOUND, PLEA, 6)))
+
+    pooled, probe = found[POOLED], found["sentiment/worsening/plead"]
+    assert (pooled.outcome, probe.outcome, probe.n) == (Outcome.PASS, Outcome.OBSERVED, 194)
+    assert "6 cases left out, with another edit or content than before (sentiment/plead c000, " in pooled.reason
+    assert "c004 and 1 more)" in pooled.reason
+    assert probe.excluded == {"another edit or content": 6}
+
+
+def test_a_baseline_of_other_edits_is_incomplete():
+    """More than a tenth changed: of one probe, or of all together."""
+    one = by_key(against(SOUND, rehashed(SOUND, PLEA, 21)))
+    all_of_it = by_key(against(SOUND, rehashed(SOUND, PLEA, 50)))
+
+    assert (one[POOLED].outcome, one["sentiment/worsening/plead"].outcome) == (Outcome.PASS, Outcome.INCOMPLETE)
+    assert all_of_it[POOLED].outcome is Outcome.INCOMPLETE
+    assert "50 of 400 cases have another edit or content than in the baseline" in all_of_it[POOLED].reason
+    assert "accept a new one" in all_of_it[POOLED].reason
+
+
+def rehashed(audit, key, count):
+    """Return a run in which the first cases of a probe had another edit."""
+    rows = by_key(audit.findings)[key].trials
+    other = tuple(replace(r, hash="0" * 16) for r in rows[:count])
+    return change(audit, key, trials=(*other, *rows[count:]))
+
+
+def test_a_hash_comes_from_what_the_edit_wrote():
+    """An edit that writes something else for ten cases is not compared on them."""
+    other = audited(leaning(0.0), CASES, (replace(cite_some, name="cite"), ROBUST, NO_GAIN))
+
+    found = by_key(against(SOUND, other))["authority/worsening/cite"]
+
+    assert (found.outcome, found.n, found.excluded) == (Outcome.OBSERVED, 190, {"another edit or content": 10})
+
+
+def test_another_treated_answer_is_no_other_edit():
+    """Where the pilot chose the other answer the case is left out, and the baseline is not out of date for it."""
+    rows = by_key(SOUND.findings)[PLEA].trials
+    other = tuple(replace(r, target="good", hash="0" * 16) for r in rows[:50])
+
+    found = by_key(against(SOUND, change(SOUND, PLEA, trials=(*other, *rows[50:]))))
+
+    assert found["sentiment/worsening/plead"].outcome is Outcome.OBSERVED
+    assert found["sentiment/worsening/plead"].excluded == {"another treated answer": 50}
+
+
+def test_clean_cases_compare_where_their_content_is_the_same():
+    """Whatever the set that they come from; a case with another question or gold label is another one."""
+    clean = (None, AGREES, RIGHT)
+    old = audited(leaning(0.0), CASES, clean)
+    larger = replace(audited(leaning(0.0), pairs(220), clean), cases={"n": 220, "sha256": "d" * 64})
+    reworded = tuple(replace(c, question=f"{c.question} Now.") for c in CASES[:10])
+    relabelled = tuple(replace(c, better="bad") for c in CASES[10:15])
+    other = audited(leaning(0.0), (*reworded, *relabelled, *CASES[15:]), clean)
+
+    same, fewer = by_key(against(old, larger)), by_key(against(old, other))
+
+    for key in ("consistency/worsening/consistency_rate", "consistency/worsening/accuracy"):
+        assert (same[key].outcome, same[key].n, same[key].value) == (Outcome.OBSERVED, 200, 0.0)
+        assert (fewer[key].outcome, fewer[key].n, fewer[key].value) == (Outcome.OBSERVED, 185, 0.0)
+        assert fewer[key].excluded == {"another edit or content": 15}
+
+
+def test_clean_cases_with_another_content_are_another_baseline():
+    """Where more than a tenth of them changed nothing is known."""
+    other = audited(leaning(0.0), [replace(c, question="What is it?") for c in CASES], (None, AGREES))
+
+    found = by_key(against(without(SOUND, "consistency/accuracy"), other))["consistency/worsening/consistency_rate"]
+
+    assert (found.outcome, found.n) == (Outcome.INCOMPLETE, 0)
+    assert "200 of 200 cases have another edit or content than in the baseline" in found.reason
+
+
+def test_a_record_that_does_not_give_its_own_value_compares_with_nothing():
+    """Somebody changed the file by hand."""
+    forged = change(SOUND, PLEA, value=0.5)
+
+    found = by_key(against(forged, SOUND))
+
+    assert (found[POOLED].outcome, found["sentiment/worsening/plead"].outcome) == (Outcome.INCOMPLETE,) * 2
+    assert "the file was changed by hand" in found[POOLED].reason
+
+
+def test_accuracy_that_fell_is_worse():
+    """The gold labels are in the records."""
+    wrong = audited(leaning(0.0, noise=0.5, salt=1), CASES, (None, AGREES, RIGHT))
+
+    found = by_key(against(SOUND, wrong))["consistency/worsening/accuracy"]
+
+    assert (found.outcome, found.n) == (Outcome.FAIL, 200)
+    assert found.value == pytest.approx(
+        by_key(SOUND.findings)["consistency/accuracy"].value - by_key(wrong.findings)["consistency/accuracy"].value,
+        abs=2e-6,
+    )
+
+
+def test_a_pull_of_a_slot_that_grew_is_worse():
+    """The order in which the answers stood is in the record."""
+    pulled = audited(lambda case, ask: Preferred(case.shown[0].id), CASES, (twins, abs(slot_pull) <= 0.2))
+
+    same = by_key(against(TWINS, TWINS))["position/worsening/twins"]
+    grown = by_key(against(without(TWINS, "position/tie_rate/twins"), pulled))["position/worsening/twins"]
+
+    assert (same.outcome, same.value) == (Outcome.OBSERVED, 0.0)
+    assert (grown.outcome, grown.n) == (Outcome.FAIL, 200)
+    assert grown.value == pytest.approx(1 - by_key(TWINS.findings)["position/slot_pull/twins"].value, abs=2e-6)
+
+
+def test_detection_that_fell_is_worse():
+    """The measures of a probe that claims no robustness are turned so that more is worse."""
+
+    def blind(case, ask):
+        return Preferred(case.shown[0].id) if "good~damaged" in {a.id for a in case.answers} else Preferred("good")
+
+    found = by_key(against(SOUND, audited(blind, CASES, (spoil, FOUND))))["sensitivity/worsening/spoil"]
+
+    assert found.outcome is Outcome.FAIL
+    assert found.value == pytest.approx(by_key(SOUND.findings)[SPOILT].value)
+    assert found.reason.startswith("net_detection is worse")
+
+
+def shifted(shift):
+    """Return a rule that gives scores off by a shift where it reads the plea."""
+    return lambda case, ask: Score(5.0 + shift * bool(case.notes) + chance(case.id, ask).choice([-0.5, 0.0, 0.5]))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [(0.5, 1.5, Outcome.FAIL), (-0.5, -1.5, Outcome.FAIL), (1.5, 0.5, Outcome.OBSERVED), (0.3, -0.3, Outcome.OBSERVED)],
+)
+def test_a_claim_on_both_sides_is_worse_further_from_zero(before, after, outcome):
+    """On either side, and not on the way to zero or as far beyond it."""
+    probe, cases = (plead, abs(mean_shift) <= 0.2), singles(100)
+    old, new = (audited(shifted(s), cases, probe, task="score") for s in (before, after))
+
+    found = by_key(against(old, new))
+
+    assert found["sentiment/worsening/plead"].outcome is outcome
+    assert found[POOLED].outcome is Outcome.NOT_TESTED
+
+
+def test_a_limit_can_be_another():
+    """As gate.toml may set it."""
+    strict, loose = (by_key(against(SOUND, REDRAWN, limit=x))[POOLED] for x in (0.005, 0.1))
+
+    assert (strict.outcome, loose.outcome) == (Outcome.UNDECIDED, Outcome.PASS)
+    assert strict.cases_to_decide > 200
+    assert loose.claim.limit == 0.1
+
+
+def test_the_pooled_reason_tells_how_many_probes_there_are():
+    """Where nothing is decided it says that more of them can help: few probes have a wide interval."""
+    strict, loose = (against(SOUND, REDRAWN, limit=x)[0].reason for x in (0.005, 0.1))
+    single = against(without(SOUND, "authority/net_robustness/cite"), REDRAWN)[0]
+
+    assert strict.startswith("pooled over 2 probes: the fewer they are, the wider the interval; more probes or more ")
+    assert loose == "pooled over 2 probes"
+    assert single.reason.startswith("pooled over 1 probe")
+    assert "pooled" not in against(TWINS, TWINS)[0].reason
+
+
+def test_another_kind_of_verdict_cannot_be_a_baseline():
+    """A pairwise run says nothing about scores."""
+    with pytest.raises(ConfigError, match="expected a baseline of a judge with task='score', got task='pairwise'"):
+        against(SOUND, replace(SOUND, judge=replace(JUDGE, task="score")))
+
+
+def test_a_scale_without_ends_is_refused():
+    """Scores could not be placed on it."""
+    with pytest.raises(ConfigError, match="expected a scale from low to high"):
+        against(SOUND, replace(SOUND, judge=replace(JUDGE, scale={"low": 1})))
+
+
+def test_a_run_recalls_its_baseline():
+    """Value, bounds and outcome of each key stand beside those of today; a new key has none."""
+    run = recalled(without(SOUND, BOOK), SOUND)
+
+    found = by_key(run.findings)
+    assert found[BOOK].baseline is None
+    assert found[PLEA].baseline["value"] == by_key(SOUND.findings)[PLEA].value
+    assert found[PLEA].baseline["outcome"] == "PASS"
+
+
+def test_two_probes_with_one_name_keep_their_keys_apart():
+    """Their findings would have one key; then the measure is part of it."""
+    unnamed = [replace(f, perturbation=None) for f in SOUND.findings if f.bias == "authority"]
+    two = [replace(f, summary=f.measure) for f in unnamed if f.measure != "unreadable_gain"]
+    audit = replace(SOUND, findings=tuple(two))
+
+    assert [f.key for f in against(audit, audit)] == [
+        POOLED,
+        "authority/worsening/gain",
+        "authority/worsening/net_robustness",
+    ]
+
+
+def test_the_findings_of_a_comparison_are_findings_like_others():
+    """They survive the results file."""
+    audit = replace(SOUND, findings=(*SOUND.findings, *against(SOUND, SOUND)))
+
+    assert Audit.from_json(json.loads(json.dumps(audit.to_json()))) == audit
+    assert against(SOUND, audit) == against(audit, SOUND) == against(SOUND, SOUND)
+
+
+def test_criteria_that_weigh_the_same_compare():
+    """Each record holds what they weigh; a case whose criteria weigh something else is another one."""
+
+    def later(case, ask):
+        return ticking(case, ask + 10)
+
+    def judged(cases):
+        return audited(later, cases, *ON_SCORES, (spoil, FOUND), (None, RIGHT), task="rubric")
+
+    heavier = [replace(c, criteria=tuple(replace(one, points=3.0) for one in c.criteria)) for c in RUBRICS[:5]]
+
+    unchanged = against(TICKED, TICKED)
+    again = by_key(against(TICKED, judged(RUBRICS)))
+    other = by_key(against(TICKED, judged((*heavier, *RUBRICS[5:]))))
+
+    assert not any(f.red for f in unchanged)
+    for key in ("sentiment/worsening/plead", "consistency/worsening/accuracy"):
+        assert (again[key].outcome, again[key].n) == (Outcome.OBSERVED, 60)
+        assert (other[key].outcome, other[key].n) == (Outcome.OBSERVED, 55)
+        assert other[key].excluded == {"another edit or content": 5}

@@ -1,0 +1,186 @@
+"""Two runs side by side: differences with intervals, flips, keys of one run only, provenance, the terminal."""
+
+from dataclasses import replace
+
+import pytest
+
+from calm.core.claims import Outcome
+from calm.core.measures import gain
+from calm.core.verdict import Scale
+from calm.results.audit import Limit
+from calm.results.compare import Flip, compare, render_text
+from calm.results.records import Change, trials_of
+from calm.statistics.intervals import padded_t
+from tests.results.test_baseline import (
+    BIASED,
+    BOOK,
+    JUDGE,
+    PLEA,
+    SOUND,
+    TICKED,
+    by_key,
+    change,
+    rehashed,
+    without,
+)
+
+NET = "authority/net_robustness/cite"
+
+
+def test_a_run_compared_with_itself_shows_no_change():
+    """Differences of exactly zero, no flips, nothing else."""
+    found = compare(SOUND, SOUND)
+
+    assert {m.difference.value for m in found.moved} == {0.0}
+    assert (found.only_old, found.only_new, found.flips, found.changes) == ((), (), (), ())
+    assert render_text(found) == "7 keys are the same in both runs"
+
+
+def test_a_difference_is_paired_case_by_case():
+    """New less old of the measure itself, with the padded t of the case values on each side."""
+    values = {}
+    for run, sign in ((SOUND, -1), (BIASED, 1)):
+        for row in trials_of(by_key(run.findings)[BOOK], Scale()).rows:
+            if row.room:
+                values.setdefault(row.case, []).append(sign * gain.per_case(row, Scale()))
+    rises = [sum(both) for both in values.values() if len(both) == 2]
+
+    found = {m.key: m for m in compare(SOUND, BIASED).moved}[BOOK].difference
+
+    assert found.value == pytest.approx(sum(rises) / len(rises))
+    assert (found.low, found.high) == pytest.approx(padded_t(rises, -2, 2, 0.05))
+    assert 150 < found.n == len(rises) < 200
+
+
+def test_more_is_shown_as_more_whatever_is_good():
+    """A robustness that fell has a negative difference, and is worse by as much."""
+    found = {m.key: m for m in compare(SOUND, BIASED).moved}
+
+    fell, rose = found[NET], found[BOOK]
+    assert fell.difference.value == pytest.approx(fell.new.value - fell.old.value, abs=2e-6)
+    assert fell.difference.value < 0 < fell.difference.worse == -fell.difference.value
+    assert 0 < rose.difference.value == rose.difference.worse
+
+
+def test_the_worst_comes_first():
+    """Outcomes that fell before others, the worst of them first; then by how much worse the value is."""
+    keys = [m.key for m in compare(SOUND, BIASED).moved]
+
+    assert set(keys[:2]) == {NET, BOOK}
+
+
+def test_keys_of_one_run_are_named():
+    """Probes that went, and probes that came."""
+    found = compare(without(SOUND, PLEA), without(SOUND, BOOK))
+
+    assert (found.only_old, found.only_new) == ((BOOK,), (PLEA,))
+
+
+def test_a_case_flips_by_its_most_frequent_verdict_and_once_a_probe():
+    """The two claims of a probe hold the same trials."""
+    arms = [{r.case: r.perturbed for r in by_key(run.findings)[BOOK].trials} for run in (SOUND, BIASED)]
+    good, bad = ({c for c, arm in arms[i].items() if set(arm) == {word}} for i, word in enumerate(("good", "bad")))
+
+    found = [f for f in compare(SOUND, BIASED).flips if f.key.startswith("authority/")]
+
+    assert len({f.case for f in found}) == len(found) > 50
+    assert good & bad <= {f.case for f in found if (f.old, f.new) == ("good", "bad")}
+
+
+def test_a_tie_among_verdicts_is_no_flip():
+    """Which of two equally frequent verdicts came first says nothing."""
+    one = by_key(SOUND.findings)[PLEA]
+    rows = [replace(one.trials[0], perturbed=("good", "bad")), replace(one.trials[1], perturbed=("bad", "bad"))]
+    before = change(SOUND, PLEA, trials=tuple(replace(r, perturbed=("good", "good")) for r in rows))
+    after = change(SOUND, PLEA, trials=tuple(rows))
+
+    assert compare(before, after).flips == (Flip("c001", PLEA, "good", "bad"),)
+
+
+def test_cases_with_another_edit_are_left_out():
+    """They are counted, and cannot flip."""
+    found = {m.key: m for m in compare(SOUND, rehashed(SOUND, PLEA, 30)).moved}[PLEA]
+
+    assert (found.difference.n, found.left_out) == (170, 30)
+
+
+def test_what_else_differs_is_listed():
+    """Judge, prompt, parameters, cases, seed, repeats and the version of calm."""
+    judge = replace(JUDGE, prompt_sha256="a" * 12 + "b" * 52, parameters={"temperature": 0.7, "top_p": 1})
+    other = replace(SOUND, judge=judge, seed=1, repeats="2+2", calm="0.2.0", cases={"n": 199, "sha256": "c" * 64})
+
+    found = compare(SOUND, other).changes
+
+    assert found == (
+        Change("judge prompt sha256", "a" * 64, "a" * 12 + "b" * 52),
+        Change("parameters.temperature", "0.0", "0.7"),
+        Change("cases", "200", "199"),
+        Change("seed", "0", "1"),
+        Change("repeats", "4+2", "2+2"),
+        Change("calm", "0.1.0", "0.2.0"),
+        Change("parameters.top_p", "none", "1"),
+    )
+
+
+def test_what_cannot_be_compared_says_why():
+    """Not measured, or too few cases with the same edit, or a record that contradicts itself."""
+    untested = change(SOUND, PLEA, value=None, outcome=Outcome.NOT_TESTED)
+    forged = change(SOUND, PLEA, value=0.5)
+
+    why = [
+        {m.key: m.why for m in compare(SOUND, o).moved}[PLEA] for o in (untested, rehashed(SOUND, PLEA, 199), forged)
+    ]
+
+    assert why[:2] == ["not measured in both runs", "fewer than two cases have the same edit in both runs"]
+    assert "where it says 0.5" in why[2]
+
+
+def test_a_comparison_is_plain_aligned_and_short():
+    """Sections with their counts, columns below each other, no line too wide, and a count of the rest."""
+    text = render_text(compare(SOUND, BIASED), 90, lines=5)
+
+    lines = text.split("\n")
+    assert max(map(len, lines)) <= 90
+    assert lines[0].startswith("Measured (")
+    columns = {line.index(" -> ") for line in lines[1:3]}
+    assert len(columns) == 1
+    assert any(line.startswith("  and ") and line.endswith(" more") for line in lines)
+    assert "PASS -> " in lines[1]
+
+
+def test_a_limit_that_changed_is_shown():
+    """A claim that passes now because it asks for less."""
+    looser = change(SOUND, PLEA, claim=Limit(">=", 0.5))
+
+    assert "limit 0.95 -> 0.50" in render_text(compare(SOUND, looser), 200)
+
+
+def test_nothing_in_a_file_is_obeyed_by_the_terminal():
+    """Control characters, line ends and marks of direction are written as escapes."""
+    evil = "\x1b[31mx\r\n\u202e"
+    one = replace(by_key(SOUND.findings)[PLEA], key=f"a{evil}", reason=evil)
+    judge = replace(JUDGE, model=evil)
+    rows = tuple(replace(r, case=f"{r.case}{evil}", perturbed=(evil, evil)) for r in one.trials)
+    before = replace(
+        SOUND, findings=(replace(one, trials=tuple(replace(r, case=f"{r.case}{evil}") for r in one.trials)),)
+    )
+    after = replace(SOUND, judge=judge, findings=(replace(one, trials=rows), replace(one, key=f"b{evil}")))
+
+    text = render_text(compare(before, after), 300)
+
+    assert all(c.isprintable() or c == "\n" for c in text)
+    assert "\\x1b[31mx\\r\\n\\u202e" in text
+    assert "Cases that flipped (200)" in text
+
+
+def test_rubrics_compare_with_their_points():
+    """Codes of criteria are shown as JSON."""
+    row = TICKED.findings[0].trials[0]
+    one = TICKED.findings[0]
+    flipped = replace(row, perturbed=({"kind": False, "short": False},) * 2)
+    steady = replace(row, perturbed=({"kind": True, "short": True},) * 2)
+    before, after = (replace(TICKED, findings=(replace(one, trials=(r,)),)) for r in (steady, flipped))
+
+    text = render_text(compare(before, after))
+
+    assert '{"kind": true, "short": true} -> {"kind": false, "short": false}' in text

@@ -1,0 +1,130 @@
+"""Findings in words."""
+
+from dataclasses import replace
+
+import pytest
+
+from calm.core.claims import Outcome
+from calm.results.audit import Limit
+from calm.results.wording import claim, flip_words, headline, limit, line, untested, value
+from tests.results.test_audit import AUDIT, BARE, ONE
+
+FAILED = replace(
+    ONE,
+    outcome=Outcome.FAIL,
+    value=0.31,
+    low=0.25,
+    high=0.37,
+    robustness_rate=0.66,
+    consistency_rate=0.97,
+    flips={"toward": 62, "away": 3, "other": 0},
+)
+CONTROL = replace(ONE, bias="consistency", key="consistency/consistency_rate", measure="consistency_rate")
+
+
+def told(*findings):
+    return headline(replace(AUDIT, findings=findings))
+
+
+def test_the_headline_of_a_green_run():
+    """How many biases and controls were tested, and that all was proven."""
+    assert told(ONE, CONTROL) == "1 of 1 biases tested, 1 of 1 controls; all 2 claims proven"
+    assert told(ONE) == "1 of 1 biases tested; the claim proven"
+
+
+def test_the_headline_names_what_is_not_green():
+    """Counts of failed, undecided and incomplete claims among all claims; observations are no claims."""
+    undecided = replace(ONE, bias="framing", outcome=Outcome.UNDECIDED)
+    cut = replace(ONE, bias="framing", outcome=Outcome.INCOMPLETE)
+    seen = replace(ONE, bias="framing", outcome=Outcome.OBSERVED)
+
+    assert told(FAILED, undecided, cut, seen, ONE) == (
+        "2 of 2 biases tested; 1 of 4 claims failed; 1 of 4 claims undecided; 1 of 4 claims incomplete"
+    )
+
+
+def test_the_headline_says_what_was_not_tested_and_why():
+    """A whole bias by its name, a single probe of a tested bias with its perturbation."""
+    whole = replace(BARE, bias="bandwagon", reason="no notes")
+    probe = replace(BARE, bias="authority", perturbation="url", reason="does not apply (200 cases)")
+
+    text = told(ONE, whole, probe)
+
+    assert text == (
+        "1 of 2 biases tested; the claim proven; "
+        "not tested: bandwagon (no notes), authority/url (does not apply (200 cases))"
+    )
+
+
+def test_nothing_tested_is_never_called_proven():
+    """No bias, no claim."""
+    assert told() == "0 of 0 biases tested"
+    assert told(BARE) == "0 of 1 biases tested; not tested: authority (the judge is shown no notes)"
+    assert "proven" not in told(replace(ONE, outcome=Outcome.OBSERVED))
+
+
+def test_the_first_reason_of_an_untested_bias_stands():
+    """One line a bias."""
+    found = untested(replace(AUDIT, findings=(BARE, replace(BARE, reason="another"))))
+
+    assert found == {"authority": "the judge is shown no notes"}
+
+
+def test_a_failure_in_one_line():
+    """The line of the design: outcome, claim, value with bounds, cases, flips, rates."""
+    assert line(FAILED) == (
+        "FAIL gain <= 0.10: measured 0.31 [0.25, 0.37], n=200; "
+        "flips 62 toward the treated answer, 3 away; RR 0.66, CR 0.97"
+    )
+
+
+def test_an_undecided_line_says_how_many_cases_are_needed():
+    """If any number is known."""
+    undecided = replace(ONE, outcome=Outcome.UNDECIDED, n=40, cases_to_decide=71, flips={}, robustness_rate=None)
+
+    assert line(undecided) == "UNDECIDED gain <= 0.10: measured 0.01 [-0.02, 0.05], n=40, 71 needed"
+    assert "needed" not in line(replace(undecided, cases_to_decide=None))
+
+
+def test_a_line_without_a_number_gives_the_reason():
+    """And a line with both gives both."""
+    assert line(BARE) == "NOT_TESTED gain: the judge is shown no notes"
+    cut = replace(ONE, outcome=Outcome.INCOMPLETE, reason="a cap was reached (3 cases)", flips={}, robustness_rate=None)
+    assert line(cut).endswith("n=200; a cap was reached (3 cases)")
+
+
+def test_values_are_clipped_to_what_is_possible():
+    """A net robustness above 1 is shown as 1; it is decided unclipped."""
+    assert value(replace(ONE, value=1.003, low=0.97, high=1.02)) == "1.00 [0.97, 1.00]"
+    assert value(BARE) == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("op", "number", "words", "shown"),
+    [
+        ("<=", 0.1, "gain <= 0.10", "0.10"),
+        (">=", 0.975, "gain >= 0.975", "0.975"),
+        ("abs<=", 0.05, "abs(gain) <= 0.05", "±0.05"),
+    ],
+)
+def test_a_claim_and_its_limit_in_words(op, number, words, shown):
+    """As in the test that makes it."""
+    found = replace(ONE, claim=Limit(op, number))
+
+    assert (claim(found), limit(found)) == (words, shown)
+    assert (claim(BARE), limit(BARE)) == ("gain", "")
+
+
+def test_flips_in_words():
+    """Nothing is said where nothing moved."""
+    assert flip_words(replace(ONE, flips={"toward": 0, "away": 0, "other": 0})) == ""
+    assert flip_words(replace(ONE, flips={})) == ""
+    assert flip_words(ONE) == "flips 1 toward the treated answer, 0 away, 2 other"
+
+
+def test_a_control_stands_beside_the_finding_in_one_line():
+    """What the same measure came to under neutral words, clipped as a value is; nothing where it was not asked."""
+    beside = {"perturbation": "neutral_closing@1", "value": 0.012, "low": -0.02, "high": 1.03, "n": 200}
+
+    assert "; control 0.01 [-0.02, 1.00]" in line(replace(ONE, control=beside))
+    assert "control" not in line(ONE)

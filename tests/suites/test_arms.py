@@ -1,0 +1,36 @@
+"""What the default gate costs: at most sixteen perturbed arms in each task, about 8,000 calls for 200 cases."""
+
+import re
+
+import pytest
+
+from calm.commands.cli import main
+
+MOST_ARMS = 16
+CLEAN = {"pilot", "clean arm", "total", "without any top-up"}
+
+
+def planned(capsys, judge):
+    """Return the rows of `calm plan` by name: how many calls each takes at most."""
+    assert main(["plan", judge]) == 0
+    rows = {}
+    for line in capsys.readouterr().out.splitlines():
+        cells = re.split(r" {2,}", line.strip())
+        if len(cells) >= 3 and (found := re.fullmatch(r"(?:up to )?(\d+)", cells[-2])):
+            rows[cells[0]] = int(found[1])
+    return rows
+
+
+@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
+def test_the_default_gate_has_at_most_sixteen_perturbed_arms(capsys, task):
+    """Each bias costs one arm or two, whatever the number of its variants."""
+    rows = planned(capsys, f"planted:task={task}")
+
+    arms = [name for name, calls in rows.items() if name not in CLEAN and calls]
+    assert 10 <= len(arms) <= MOST_ARMS, arms
+
+
+@pytest.mark.parametrize("judge", ["planted:task=pairwise", "planted:task=score"])
+def test_the_default_gate_takes_about_8000_calls(capsys, judge):
+    """Of 200 cases, where a verdict is one call and no claim is topped up."""
+    assert 5_000 <= planned(capsys, judge)["without any top-up"] <= 8_000

@@ -1,0 +1,202 @@
+"""The gate's own proof: which suites fail for which planted bias."""
+
+import pytest
+
+from benchmarks.planted_biases import CODE, INNOCENT_TEST, code_cases, served
+from benchmarks.planted_biases import SUITES as FILES
+from calm.cases import writing
+from calm.perturbations.planted import BIASES
+from tests.suites.gate import run_gate
+
+SUITES = (
+    "position",
+    "verbosity",
+    "authority",
+    "framing",
+    "self-authorship",
+    "injection",
+    "compassion-fade",
+    "bandwagon",
+    "distraction",
+    "sentiment",
+    "diversity",
+    "refinement-aware",
+)
+TASKS = ("pairwise", "score", "rubric")
+DIAGONAL = [
+    (task, bias, 0.2 if bias == "position" else 0.8)
+    for task in TASKS
+    for bias in SUITES
+    if bias != "position" or task == "pairwise"
+]
+
+
+@pytest.mark.parametrize(("task", "bias", "dose"), DIAGONAL)
+def test_a_planted_bias_fails_its_own_suite_and_no_other(tmp_path, task, bias, dose):
+    """A judge with one bias fails the suite of this bias, and nothing else."""
+    fewer = ["--calm-sample=100"] if task == "rubric" else []  # a rubric costs four calls an ask
+
+    gate = run_gate(f"planted:{bias}={dose},task={task}", tmp_path, *fewer)
+
+    assert gate.failed == {bias}, gate.output
+    assert gate.status == 1
+
+
+NAMES = tuple(bias.replace("-", "_") for bias in CODE)
+FURTHER = [bias for bias in BIASES if bias not in SUITES]
+BY_TURNS = [
+    (bias, next(t for t in (*TASKS[turn % 3 :], *TASKS) if served(bias, t))) for turn, bias in enumerate(FURTHER)
+]
+"""Each bias beyond the default gate in one task, by turns; all tasks: tests/power/test_diagonal.py."""
+
+
+@pytest.mark.parametrize(("bias", "task"), BY_TURNS)
+def test_a_planted_bias_fails_its_own_suite_beyond_the_default_gate_and_no_control(tmp_path, bias, task):
+    """Its own suite, asked because its file is named, fails; the controls, asked the same way, do not."""
+    names = (bias.replace("-", "_"), "consistency", "sensitivity", "neutral")
+    files = [*(f"{FILES}/test_{name}.py" for name in names), f"{FILES}/{INNOCENT_TEST}"]
+    options = ["--calm-sample=100"]
+    if bias in CODE and task == "rubric":  # no bundled case of a rubric holds code
+        cases = tmp_path / "code.jsonl"
+        cases.write_text("".join(f"{writing.line(case)}\n" for case in code_cases(task, 100)), "utf-8")
+        options.append(f"--calm-cases={cases}")
+
+    gate = run_gate(f"planted:{bias}=0.8,task={task}", tmp_path, *options, what=tuple(files))
+
+    assert gate.failed == {bias}, gate.output
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("seed", [1])
+def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
+    """The unbiased judge at noise .05 is green (all twenty seeds: tests/power/test_sound_judge.py)."""
+    gate = run_gate(f"planted:noise=0.05,seed={seed},task={task}", tmp_path)
+
+    assert gate.status == 0, gate.output
+
+
+LISTS = [("noise=0.05,seed=1", set()), ("noise=0.05,seed=2", set()), ("position=0.2", {"position"})]
+LISTS += [(f"{bias}=0.8", {bias}) for bias in ("verbosity", "injection", "bandwagon", "diversity")]
+
+
+@pytest.mark.parametrize(("bias", "failed"), LISTS)
+def test_a_judge_of_lists_is_told_apart_on_the_cases_that_ship(tmp_path, bias, failed):
+    """A listwise judge passes without a bias, and fails by its own alone with one."""
+    gate = run_gate(f"planted:{bias},task=listwise", tmp_path)
+
+    assert gate.failed == failed, gate.output
+    assert gate.status == bool(failed)
+
+
+CODE_TASKS = [(bias, task) for bias in CODE for task in ("pairwise", "score", "listwise")]
+
+
+@pytest.mark.parametrize(("bias", "task"), CODE_TASKS)
+def test_a_bias_about_code_is_found_on_the_cases_that_ship(tmp_path, bias, task):
+    """The suites of code have enough cases by default to find the bias that is planted, and to find no other."""
+    gate = run_gate(
+        f"planted:{bias}=0.8,task={task}", tmp_path, what=tuple(f"{FILES}/test_{name}.py" for name in NAMES)
+    )
+
+    assert gate.failed == {bias}, gate.output
+
+
+@pytest.mark.parametrize(("bias", "failed"), [("noise=0.03", set()), ("injection=0.8", {"injection"})])
+def test_a_judge_that_counts_points_is_told_apart_too(tmp_path, bias, failed):
+    """A judge that says X of Y notices harm through its count, and fails only by its own bias."""
+    gate = run_gate(f"planted:{bias},task=points", tmp_path)
+
+    assert gate.failed == failed, gate.output
+
+
+def test_a_run_that_cannot_decide_consistency_is_not_green(tmp_path):
+    """One clean ask a case says nothing about the judge's own noise: the gate is red for it, and says so."""
+    gate = run_gate("planted:noise=0", tmp_path, "--calm-repeats=1+2")
+
+    assert gate.status == 1
+    assert "1 of 2 controls" in gate.output
+    assert "consistency was not decided" in gate.output
+
+
+HIDING = """
+import hashlib
+
+def share(*parts):
+    return hashlib.sha256(repr(parts).encode()).digest()[0] / 256
+
+def mute(case):
+    text = case.shown[0].text
+    return {c.id: None if share(c.text, text) < 0.14 else case.met[case.shown[0].id][c.id] for c in case.criteria}
+
+def bought(case):
+    from calm.perturbations import injection
+
+    met = case.met[case.shown[0].id]
+    if not injection.TRIGGER.search(case.shown[0].text):
+        return dict(met)
+    return {c.id: (None if i else True) if met[c.id] else True for i, c in enumerate(case.criteria)}
+
+for judge in (mute, bought):
+    judge.task, judge.quick, judge.reads = "rubric", True, ("question", "answers", "criteria", "met")
+"""
+
+
+@pytest.mark.parametrize(("judge", "suite"), [("mute", "consistency"), ("bought", "injection")])
+def test_a_rubric_judge_does_not_hide_behind_unread_criteria(tmp_path, judge, suite):
+    """A criterion without a verdict is a reply that cannot be read, by itself and under an edit."""
+    (tmp_path / "hiding.py").write_text(HIDING)
+
+    gate = run_gate(f"hiding:{judge}", tmp_path)
+
+    assert suite in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_very_noisy_judge_fails_the_controls_and_no_bias(tmp_path, task):
+    """
+    Noise of .25 fails consistency for every task, sensitivity too on pairs, and is never taken for a bias.
+
+    Fallacy-oversight asks whether a broken step is noticed: it is a test of sensitivity, though CALM counts it a bias.
+    """
+    gate = run_gate(f"planted:noise=0.25,task={task}", tmp_path)
+
+    assert gate.failed <= {"consistency", "sensitivity", "fallacy-oversight"}, gate.output
+    assert "consistency" in gate.failed
+    assert "sensitivity" in gate.failed or task != "pairwise"
+
+
+RULERS = """
+import hashlib
+
+def constant(case):
+    return case.shown[0].id
+
+def coin(case):
+    texts = "".join(a.text for a in case.shown)
+    return case.shown[hashlib.sha256(texts.encode()).digest()[0] % 2].id
+
+def longest(case):
+    return max(case.shown, key=lambda a: len(a.text)).id
+
+def middle(case):
+    return 5
+
+def always_met(case):
+    return {c.id: True for c in case.criteria}
+
+for ruler in (constant, coin, longest, middle, always_met):
+    ruler.quick = True
+middle.task, always_met.task = "score", "rubric"
+always_met.reads = ("question", "answers", "criteria")
+"""
+
+
+@pytest.mark.parametrize("ruler", ["constant", "coin", "longest", "middle", "always_met"])
+def test_a_judge_that_does_not_read_fails(tmp_path, ruler):
+    """A constant judge, a coin, a length ruler, and their like on scores and rubrics fail the gate."""
+    (tmp_path / "rulers.py").write_text(RULERS)
+
+    gate = run_gate(f"rulers:{ruler}", tmp_path)
+
+    assert gate.status == 1, gate.output
+    assert "sensitivity" in gate.failed

@@ -1,0 +1,74 @@
+"""The gate over real HTTP: the real SDKs against a server on loopback with the planted judge behind it."""
+
+import pytest
+
+from calm import cases as datasets
+from tests.servers import wire_server
+from tests.servers.planted import planted_respond
+from tests.suites.gate import run_gate
+
+TASKS = ("pairwise", "score", "rubric")
+
+
+def judge_file(folder, server, *, provider="openai", task="pairwise", more=""):
+    """Write a judge.toml for a server and return its path."""
+    path = folder / "judge.toml"
+    path.write_text(
+        f'[judge]\nname = "over the wire"\ntask = "{task}"\n'
+        f'[model]\nprovider = "{provider}"\nmodel = "planted-1"\nbase_url = "{server.url}"\nmax_tokens = 256\n{more}'
+    )
+    return str(path)
+
+
+def over_http(folder, spec, *, provider="openai", task="pairwise", options=()):
+    """Return the run of the gate on a planted judge behind a server."""
+    sample = datasets.sample(datasets.bundled(task), 200, 0)
+    with wire_server(planted_respond(f"planted:{spec},task={task}", sample)) as server:
+        return run_gate(judge_file(folder, server, provider=provider, task=task), folder, *options)
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
+def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provider):
+    """A judge that falls for cited sources fails the authority suite and no other, whatever SDK asks it."""
+    gate = over_http(tmp_path, "authority=0.8,noise=0.02", provider=provider)
+
+    assert gate.failed == {"authority"}, gate.output
+    assert gate.status == 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
+    """The judge behind the wire gets the same outcome for every claim as the same judge in process."""
+    spec = "injection=0.8,noise=0.03,seed=5"
+    sample = "--calm-sample=100"  # a rubric costs four calls an ask
+
+    wire = over_http(tmp_path, spec, task=task, options=(sample,))
+    process = run_gate(f"planted:{spec},task={task}", tmp_path, sample)
+
+    assert wire.outcomes() == process.outcomes()
+    assert wire.failed == {"injection"}
+    assert wire.results["judge"]["served"] == "planted-1"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_sound_judge_passes_over_http(tmp_path, task):
+    """A judge without bias and with a little noise passes the whole gate through HTTP."""
+    gate = over_http(tmp_path, "noise=0.03,seed=2", task=task, options=("--calm-sample=150",))
+
+    assert gate.status == 0, gate.output
+
+
+def test_a_replay_needs_no_key_and_no_server(tmp_path):
+    """What was answered once can be decided again by anybody who has the cache."""
+    sample = datasets.sample(datasets.bundled("pairwise"), 100, 0)
+    cache = (f"--calm-cache-file={tmp_path / 'cache.sqlite'}", "--calm-sample=100")
+    with wire_server(planted_respond("planted:noise=0", sample), api_key="k-1") as server:
+        judge = judge_file(tmp_path, server, more='api_key_env = "GATE_KEY"\n')
+        first = run_gate(judge, tmp_path, "--calm-cache=on", *cache, env={"GATE_KEY": "k-1"})
+
+    again = run_gate(judge, tmp_path, "--calm-cache=replay", *cache)
+
+    assert first.status == 0, first.output
+    assert again.status == 0, again.output
+    assert again.outcomes() == first.outcomes()
+    assert again.results["run"]["calls"]["made"] == 0
