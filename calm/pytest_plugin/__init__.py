@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calm.pytest_plugin import options
-from calm.pytest_plugin.collector import Collector, Record
+from calm.pytest_plugin.collector import Collector
 from calm.pytest_plugin.options import (
     asked,
     case_files,
@@ -29,6 +29,7 @@ from calm.pytest_plugin.options import (
     option,
 )
 from calm.pytest_plugin.privacy import private, veil_assertion, veil_findings, veil_report
+from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.session import (
     CALLED,
     CASES,

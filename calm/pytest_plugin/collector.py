@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import get_terminal_size
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calm.pytest_plugin.options import OUTPUTS, design_of, flag, option, seed_of, stopping_of
+from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
 
 if TYPE_CHECKING:
@@ -24,38 +24,6 @@ EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
 POOLED = "baseline/worsening"
 MOST_NAMED = 20
 """How many tests that did not run are named; the others are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a test with a probe found, and what that took."""
-
-    node: str
-    subject: dict[str, Any] | None
-    findings: Sequence[Finding]
-    texts: Sequence[CaseTexts]
-    seconds: dict[str, float]
-    asks: list[int]
-    """Asks that were needed, and that all cases would have needed before any top-up."""
-    extras: dict[str, Any]
-
-    def to_json(self) -> str:
-        """Return it as ASCII: xdist cannot carry every text."""
-        from calm.results.audit import finding_to_json, texts_to_json
-
-        body = {name: getattr(self, name) for name in ("node", "subject", "seconds", "asks", "extras")}
-        body["findings"] = [finding_to_json(one) for one in self.findings]
-        body["texts"] = [texts_to_json(one) for one in self.texts]
-        return json.dumps(body)
-
-    @classmethod
-    def from_json(cls, text: str) -> Record:
-        """Return what `to_json` wrote."""
-        from calm.results.audit import finding_from_json, texts_from_json
-
-        body = json.loads(text)
-        findings = [finding_from_json(one) for one in body.pop("findings")]
-        return cls(findings=findings, texts=[texts_from_json(one) for one in body.pop("texts")], **body)
 
 
 class Collector:

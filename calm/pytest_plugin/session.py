@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from calm.experiment.run import Design, Drawn, Setup
     from calm.gate.probe import Probe  # noqa: F401 - named in a stash key below
     from calm.models.wire import Judge
-    from calm.pytest_plugin.collector import Record
+    from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
     from calm.selfpreference.crossing import Member, Wanted
