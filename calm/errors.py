@@ -1,5 +1,5 @@
 """
-What can go wrong, and whose turn it is to mend it.
+What can go wrong, and whose turn it is to fix it.
 
     CalmError
     ├── ConfigError    the wiring is wrong: an option, judge.toml, a case file (exit status 4)

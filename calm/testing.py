@@ -1,4 +1,4 @@
-"""The contract of a perturbation, for the tests of whoever writes one: `check_perturbation(edit)`."""
+"""`check_perturbation(edit)`: the contract of a perturbation, for the tests of whoever writes one."""
 
 from __future__ import annotations
 

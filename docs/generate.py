@@ -23,6 +23,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -300,6 +301,36 @@ def checks() -> str:
     return markdown(("kind", "takes", "holds if"), rows)
 
 
+def layers() -> list[list[str]]:
+    """Return the layers of the contract, highest first: the rooms of `calm/` that stand on each."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    contract = next(found for found in contracts if found["type"] == "layers")
+    return [re.split(r" [|:] ", layer) for layer in contract["layers"]]
+
+
+def rooms() -> str:
+    """Return the rooms of `calm/`, highest layer first: what each is, and the modules in it."""
+    rows = []
+    for number, names in zip(range(len(layers()), 0, -1), layers(), strict=True):
+        for name in names:
+            folder = ROOT / "calm" / name
+            file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+            does = first_line(ast.get_docstring(ast.parse(file.read_text("utf-8"))))
+            rows.append((number, f"`{file.name if file.parent != folder else f'{name}/'}`", does, modules_of(folder)))
+    return markdown(("layer", "room", "what it is", "its modules"), rows)
+
+
+def modules_of(folder: Path) -> str:
+    """Return the modules of a room; a room that is a link to a folder beside `calm/` names that folder."""
+    if folder.is_symlink():
+        return f"in [`{folder.name}/`]({folder.name}/)"
+    if not folder.is_dir():
+        return ""
+    found = sorted(path for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
+    return ", ".join(f"`{path.stem}{'/' * path.is_dir()}`" for path in found if path.stem != "__init__")
+
+
 def table_in(docstring: str | None) -> str:
     """Return the first table of a docstring."""
     lines = inspect.cleandoc(docstring or "").splitlines()
@@ -316,6 +347,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "catalogue": catalogue,
     "extra-suites": extra_suites,
     "checks": checks,
+    "rooms": rooms,
     "python-judge": lambda: table_in(PythonJudge.__doc__),
     "planted-triggers": lambda: table_in(planted.__doc__),
 }
@@ -494,7 +526,7 @@ RUNS: dict[str, Callable[[], str]] = {
 
 def pages() -> list[Path]:
     """Return all documents that may hold generated blocks."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def renewed(text: str, known: dict[str, Callable[[], str]], stale: list[str]) -> str:

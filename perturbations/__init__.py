@@ -1,1 +1,1 @@
-"""Perturbations: one module per bias, pure functions on cases."""
+"""Perturbations: one module for each bias, with pure functions from a case to an edited case."""

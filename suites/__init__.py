@@ -1,1 +1,1 @@
-"""The gate: one test file per bias, claims and limits."""
+"""The tests of the gate: one file for each bias; each gives a probe an edit and claims what must hold."""

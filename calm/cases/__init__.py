@@ -1,4 +1,4 @@
-"""Cases in: a file of the user's, the sets that ship with calm, and a sample of either."""
+"""Where cases come from: a user's file, a bundled set, a generator, and a sample of them."""
 
 from __future__ import annotations
 

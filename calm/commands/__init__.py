@@ -1,4 +1,8 @@
-"""The subcommands of `calm`, one module for each noun; each has `register`, which adds its parsers."""
+"""
+The subcommands of `calm`: a person starts a run here and reads what came of it.
+
+There is one module for each noun. Its `register` adds the parsers.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What everything speaks of: cases, verdicts, edits, claims and measures. Frozen data and pure functions."""
+"""The shared nouns, frozen: case, edit, verdict, trials, measure, estimate, claim and decision."""

@@ -1,1 +1,1 @@
-"""The only door to a model: it schedules, counts, caps, caches and records every call."""
+"""The only door to a model: it schedules, caps, caches and records every call."""

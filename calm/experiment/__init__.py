@@ -1,1 +1,1 @@
-"""Which cases are asked, in which arms and how often, and what follows for each claim."""
+"""The experiment of a probe: which cases, in which arms, how many asks, and when a claim is decided."""

@@ -1,1 +1,1 @@
-"""What a test holds, and what it will cost: probes, plans, and everything by its name."""
+"""What a test holds: a probe, which runs an experiment and returns its result; and what a run will cost."""

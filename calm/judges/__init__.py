@@ -1,1 +1,1 @@
-"""Judges: a model behind a prompt, a callable, the embedded one, and what wraps them."""
+"""Judges: each turns a case into a verdict, by a model and a prompt, by a function, or around a judge."""

@@ -1,1 +1,1 @@
-"""How a model server is called: requests, replies, providers, prices and limits."""
+"""How a model server is called: requests, replies, providers, prices and pacing."""

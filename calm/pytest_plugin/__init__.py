@@ -1,5 +1,5 @@
 """
-The pytest plugin: options, the fixtures `judge`, `cases` and `probe`, and what a run reports.
+The pytest plugin: it gives each test its `judge`, `cases` and `probe`, and reports the run.
 
 It is loaded in every pytest run of its environment, so nothing but pytest is imported before a probe is used.
 """

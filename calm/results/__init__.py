@@ -1,1 +1,1 @@
-"""The record of a run: written, read again, compared, and put into words."""
+"""The record of a run: each decision becomes a finding, all findings an audit; reports read the audit."""

@@ -1,5 +1,5 @@
 """
-Self-preference: does a judge favour its own answers, or those of its family, beyond what they are worth?
+Self-preference: does a judge favour its own answers, or those of its family, beyond their worth?
 
 | module | method | input |
 |---|---|---|

@@ -1,1 +1,1 @@
-"""Statistics of decisions: pure functions of numbers, ignorant of judges."""
+"""Statistics of decisions: pure functions of numbers that know nothing of judges."""

@@ -1,1 +1,1 @@
-"""What goes beyond the gate: attacks, mitigations, joint ratings, and texts that a model writes."""
+"""Studies beyond the gate: attacks, mitigations, joint ratings, and texts that a model writes."""

@@ -426,3 +426,26 @@ def test_the_case_that_the_tutorial_tries_flips_as_it_says(tmp_path):
     told = load_generator().run(tmp_path, *command.split())
 
     assert re.findall(r"^-- verdict: (\w+)", told, re.MULTILINE) == ["good", "bad"]
+
+
+def test_the_architecture_page_says_what_everything_in_calm_is():
+    """Each of the at most twenty names in `calm/` stands on the page: the rooms in the table, the others beside it."""
+    page = ROOT / "ARCHITECTURE.md"
+    there = {path.name for path in (ROOT / "calm").iterdir() if path.name != "__pycache__"}
+    rooms = re.findall(r"^\| \d+ \| `([\w.]+)/?` \| [^|]+ \|", page.read_text("utf-8"), re.MULTILINE)
+
+    assert len(there) <= 20
+    assert {*rooms, "__init__.py", "py.typed"} == there
+    assert all(f"`{found}`" in page.read_text("utf-8") for found in ("__init__.py", "py.typed"))
+
+
+def test_the_layers_of_the_contract_are_few_and_stand_in_its_order():
+    """At most fifteen layers, and the table on the page goes from the highest to the lowest."""
+    layers = load_generator().layers()
+
+    numbers = [
+        int(n) for n in re.findall(r"^\| (\d+) \| `", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.MULTILINE)
+    ]
+
+    assert len(layers) <= 15
+    assert numbers == [len(layers) - i for i, names in enumerate(layers) for _ in names]
