@@ -80,7 +80,7 @@ def _attack(options: argparse.Namespace) -> int:
         return DONE
     engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
     try:
-        engine.greet(judge)
+        engine.greet(*judge.endpoints)
         setup = Setup(judge, tuple(cases), engine, options.seed, design)
         found = attacking.attack(setup, _search(options, groups, writer), options.sample)
         bill = _bill(engine)

@@ -44,7 +44,7 @@ def _try(options: argparse.Namespace) -> int:
     edit = find_edit(options.edit, str(judge.about.get("model") or judge.name)) if options.edit else None
     engine = Engine(Store(None, Mode.OFF))
     try:
-        engine.greet(judge)
+        engine.greet(*judge.endpoints)
         setup = Setup(judge, (case,), engine, options.seed)
         pairs, excluded, lost = pair_up(setup, edit, None)
         if not pairs:

@@ -56,11 +56,11 @@ def _cross_check(options: argparse.Namespace) -> int:
     engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
     checks: list[coherence.Check] = []
     try:
-        engine.greet(judge)
+        engine.greet(*judge.endpoints)
         if any(len(case.answers) > 2 for case in cases) or scorer is None:
             checks.append(coherence.check_order(judge, cases, engine, rounds=options.rounds, seed=options.seed))
         if scorer is not None:
-            engine.greet(scorer)
+            engine.greet(*scorer.endpoints)
             given = {"rounds": options.rounds, "seed": options.seed}
             checks += coherence.check_scores(judge, scorer, cases, engine, **given)
         bill = _bill(engine)

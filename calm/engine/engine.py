@@ -12,13 +12,13 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from calm.core.case import Case, digest
 from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
@@ -75,6 +75,17 @@ class Asked:
 
     verdict: Verdict
     calls: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came of one request: its key in the cache, and the reply, or why there is none."""
+
+    key: bytes
+    reply: Reply | NoReply
+
+
+R = TypeVar("R", Asked, Response)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +146,15 @@ class Ledger:
 
 
 @dataclass(eq=False, slots=True)
-class _Batch:
-    """Questions that somebody waits for together."""
+class _Batch(Generic[R]):
+    """Results that somebody waits for together, by their places."""
 
-    asked: list[Asked | None]
+    results: list[R | None]
     left: int
     done: asyncio.Future[None]
 
-    def take(self, place: int, asked: Asked) -> None:
-        self.asked[place] = asked
+    def take(self, place: int, result: R) -> None:
+        self.results[place] = result
         self.left -= 1
         if self.left == 0 and not self.done.done():
             self.done.set_result(None)
@@ -161,16 +172,16 @@ class _Job:
     judge: Judge
     case: Case
     ask: int
-    waiting: list[tuple[_Batch, int]] = field(default_factory=list)
+    waiting: list[tuple[_Batch[Asked], int]] = field(default_factory=list)
     foreseen: int = 0
 
 
 @dataclass(eq=False, slots=True)
 class _Queue:
-    """The asks that go to the same endpoints, by priority; `width` of them are under way at once."""
+    """The work that goes to the same endpoints, by priority; `width` pieces of it are under way at once."""
 
     width: int
-    jobs: list[tuple[int, int, _Job]] = field(default_factory=list)
+    jobs: list[tuple[int, int, Callable[[], Awaitable[None]]]] = field(default_factory=list)
     working: int = 0
 
 
@@ -276,14 +287,14 @@ class Engine:
         self._thread.start()
         self._life = asyncio.run_coroutine_threadsafe(self._live(), self._loop)
 
-    def greet(self, judge: Judge) -> None:
+    def greet(self, *endpoints: Endpoint) -> None:
         """
-        Make one live call to each model of a judge and note which model serves it; in `replay`, read it up.
+        Make one live call to each endpoint and note which model serves it; in `replay`, look that up in the cache.
 
         Raises:
             ConfigError: no answer, the wrong model, nothing to replay, or a cap in dollars for a model without a price.
         """
-        for endpoint in judge.endpoints:
+        for endpoint in endpoints:
             if self.purse.caps.usd is not None and self._known(endpoint).price is None and endpoint.live:
                 raise ConfigError(
                     f"--calm-max-usd: no price is known for the model {endpoint.model!r}; "
@@ -333,6 +344,14 @@ class Engine:
     def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Asked]:
         """Return the same where each question names its judge, as where a judge's prompt is edited case by case."""
         return self._run(self._ask_all(questions))
+
+    def generate(self, requests: Sequence[tuple[Request, int]]) -> list[Response]:
+        """
+        Return the response to each (request, repeat index), in the order given. Blocks; Ctrl-C is honoured.
+
+        A request that fails has a `NoReply` in place of its reply, with the reason; it is no error of the others.
+        """
+        return self._run(self._generate_all(requests))
 
     @property
     def pending(self) -> int:
@@ -421,11 +440,34 @@ class Engine:
             raise
 
     async def _ask_all(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Asked]:
-        batch = _Batch([None] * len(questions), len(questions), self._loop.create_future())
+        batch = _Batch[Asked]([None] * len(questions), len(questions), self._loop.create_future())
         await self._line_up(questions, batch)
         if questions:
             await batch.done
-        return [asked for asked in batch.asked if asked is not None]
+        return [asked for asked in batch.results if asked is not None]
+
+    async def _generate_all(self, requests: Sequence[tuple[Request, int]]) -> list[Response]:
+        batch = _Batch[Response]([None] * len(requests), len(requests), self._loop.create_future())
+        for place, (request, ask) in enumerate(requests):
+            if place % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+            self._enqueue(self._queue(request.endpoint), partial(self._generate, request, ask, batch, place))
+        if requests:
+            await batch.done
+        return [response for response in batch.results if response is not None]
+
+    async def _generate(self, request: Request, ask: int, batch: _Batch[Response], place: int) -> None:
+        try:
+            response = Response(*await self.send(request, ask, patient=True))
+        except JudgeError as error:
+            self.ledger.calls["failed"] += 1
+            response = Response(self._key(request, ask), NoReply(str(error)))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            batch.fail(error)
+            return
+        batch.take(place, response)
 
     def _forgotten(self, foresight: Foresight) -> None:
         foresight.over = True
@@ -433,10 +475,9 @@ class Engine:
             job.foreseen -= 1
         foresight.jobs.clear()
 
-    async def _line_up(self, questions: Sequence[tuple[Judge, Case, int]], whose: _Batch | Foresight) -> None:
+    async def _line_up(self, questions: Sequence[tuple[Judge, Case, int]], whose: _Batch[Asked] | Foresight) -> None:
         """Put in line what was not asked yet; who asks for what is in line already waits for it with the others."""
         shown: dict[tuple[int, int], tuple[bytes, Case]] = {}
-        rank = PRIORITY.get()
         for place, (judge, case, ask) in enumerate(questions):
             if place % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
@@ -449,9 +490,7 @@ class Engine:
             job = self._asked.get(key)
             if job is None:
                 job = self._asked[key] = _Job(key, judge, blind, ask)
-                queue = self._queue(judge)
-                heappush(queue.jobs, (rank, next(self._came), job))
-                self._call_worker(queue)
+                self._enqueue(self._queue(*judge.endpoints, judge=judge), partial(self._do, job))
             if isinstance(whose, _Batch):
                 if isinstance(job, Asked):
                     whose.take(place, job)
@@ -470,14 +509,18 @@ class Engine:
             name = self._names[id(judge)] = judge.fingerprint or f"object {id(judge)}"
         return name
 
-    def _queue(self, judge: Judge) -> _Queue:
-        endpoints = judge.endpoints
+    def _queue(self, *endpoints: Endpoint, judge: Judge | None = None) -> _Queue:
+        """Return the queue of some endpoints, or of a judge that has none."""
         whose = tuple(id(e) for e in endpoints) or (id(judge),)
         queue = self._queues.get(whose)
         if queue is None:
             own = int(getattr(judge, "concurrency", CONCURRENCY))
             queue = self._queues[whose] = _Queue(sum(e.limits.concurrency for e in endpoints) or own)
         return queue
+
+    def _enqueue(self, queue: _Queue, work: Callable[[], Awaitable[None]]) -> None:
+        heappush(queue.jobs, (PRIORITY.get(), next(self._came), work))
+        self._call_worker(queue)
 
     def _call_worker(self, queue: _Queue) -> None:
         """Let one more ask be under way, if there is room; asks that only wait for their next attempt leave room."""
@@ -495,12 +538,9 @@ class Engine:
         began = monotonic()
         try:
             while queue.jobs and queue.working <= queue.width + min(self._idle, queue.width + SPARE):
-                rank, _, job = heappop(queue.jobs)
-                if not job.waiting and job.foreseen <= 0:  # taken back
-                    self._asked.pop(job.key, None)
-                    continue
+                rank, _, work = heappop(queue.jobs)
                 PRIORITY.set(rank)
-                await self._do(job)
+                await work()
                 if monotonic() - began > SLICE_S:
                     await asyncio.sleep(0)
                     began = monotonic()
@@ -509,6 +549,9 @@ class Engine:
 
     async def _do(self, job: _Job) -> None:
         """Ask, and tell all that wait; what got no reply may be asked again."""
+        if not job.waiting and job.foreseen <= 0:  # taken back
+            self._asked.pop(job.key, None)
+            return
         try:
             asked = await self._ask(job.judge, job.case, job.ask)
         except asyncio.CancelledError:

@@ -125,7 +125,7 @@ def _preflight(config: pytest.Config) -> None:
             if case_files(config):  # the bundled ones wait: a conftest.py may have other ones
                 cases_of(config, judge)
             if judge.endpoints and not config.option.collectonly and not flag(config, "plan"):
-                engine_of(config).greet(judge)
+                engine_of(config).greet(*judge.endpoints)
     except CalmError as error:
         raise pytest.UsageError(indented(str(error))) from error
 

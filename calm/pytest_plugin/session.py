@@ -253,7 +253,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
             f"the fixture `cases`: expected a list of cases, got {type(cases).__name__}; "
             "make one with calm.cases.read_cases(path)"
         )
-    engine_of(config).greet(judge)
+    engine_of(config).greet(*judge.endpoints)
     session = config.stash[SESSION]
     found = session.sampled.get(id(cases))
     if found is None:

@@ -3,12 +3,12 @@ How likely a judge's model finds an answer: the log-probabilities of the answer'
 
 A compatible server of the kind of vLLM gives, with `prompt_logprobs`, a log-probability for each token of a chat: here
 the question, then the answer as the model's own turn. The OpenAI and Anthropic servers and llama.cpp's give none for
-tokens that the model did not generate: such judges have no perplexity curves, and the reason is told.
+tokens that the model did not generate: such judges have no perplexity curves, and the reason is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import fsum, isnan, nan
@@ -17,11 +17,11 @@ import numpy as np
 
 from calm.core.case import TIE, Answer, Case
 from calm.core.templates import Message
-from calm.core.verdict import Criteria, NoReply, Preferred, Scale, Score, Task, Tie, Verdict
-from calm.engine.engine import Asked, Engine
+from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict
+from calm.engine.engine import Engine, Response
 from calm.errors import EstimateError
 from calm.models.providers import Server
-from calm.models.wire import Endpoint, Json, Request, Send, Token
+from calm.models.wire import Json, Request, Token
 from calm.selfpreference.crossing import Crossed, Member, messages_for
 from calm.selfpreference.perplexity import Curves, curves, log_perplexity
 from calm.selfpreference.verdicts import Judged, item_of
@@ -31,7 +31,6 @@ NO_PROMPT_LOGPROBS = (
 )
 TRIED = 3
 """So many answers are asked about before a server is taken for one that gives no log-probabilities."""
-_SCALE = Scale()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +98,22 @@ def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> d
             if answer.author is not None:
                 bare = Case(item_of(case), case.question, (Answer("a", answer.text),), fields=case.fields)
                 answers.setdefault((item_of(case), answer.author), bare)
-    questions, judge = [(case, 1) for case in answers.values()], _Reading(server)
-    asked: list[Asked] = []
-    while len(asked) < min(TRIED, len(questions)) and not any(_tokens(one, engine) for one in asked):
-        asked += engine.ask(judge, questions[len(asked) :][:1])
-    if any(_tokens(one, engine) for one in asked):
-        asked += engine.ask(judge, questions[len(asked) :])
+    requests = [(_request(server, case), 1) for case in answers.values()]
+    tokens: list[Sequence[Token]] = []
+    while len(tokens) < min(TRIED, len(requests)) and not any(tokens):
+        tokens += map(_tokens, engine.generate(requests[len(tokens) :][:1]))
+    if any(tokens):
+        tokens += map(_tokens, engine.generate(requests[len(tokens) :]))
     found: dict[tuple[str, str], float] = {}
-    for (key, case), one in zip(answers.items(), asked, strict=False):
-        logprobs = answer_logprobs(_tokens(one, engine), case.answers[0].text)
+    for (key, case), some in zip(answers.items(), tokens, strict=False):
+        logprobs = answer_logprobs(some, case.answers[0].text)
         if logprobs:
             found[key] = log_perplexity(logprobs)
     return found
 
 
-def _tokens(asked: Asked, engine: Engine) -> Sequence[Token]:
-    reply = None if isinstance(asked.verdict, NoReply) else engine.store.get(asked.calls[-1])
-    return () if reply is None else reply.tokens or ()
+def _tokens(response: Response) -> Sequence[Token]:
+    return () if isinstance(response.reply, NoReply) else response.reply.tokens or ()
 
 
 def answer_logprobs(tokens: Sequence[Token], answer: str) -> list[float]:
@@ -198,39 +196,14 @@ def _won(first: float, second: float) -> float:
     return 0.5 if first == second else float(first > second)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reading:
-    """A server as the engine asks one: like a judge, but for the verdict, which says only that there is a reply."""
-
-    server: Server
-    task: Task = "score"
-    scale: Scale = _SCALE
-    fingerprint: str | None = None
-    as_given: bool = True
-
-    @property
-    def name(self) -> str:
-        return self.server.model
-
-    @property
-    def about(self) -> Mapping[str, Json]:
-        return {"model": self.server.model}
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (self.server,)
-
-    def sees(self, case: Case) -> object:
-        return case.question, case.answers[0].text
-
-    async def judge(self, case: Case, send: Send) -> Verdict:
-        messages = (*messages_for(case), Message("assistant", case.answers[0].text))
-        body = {k: v for k, v in self.server.body(messages).items() if k != "max_completion_tokens"}
-        more: dict[str, Json] = {
-            "max_tokens": 1,
-            "prompt_logprobs": 0,
-            "add_generation_prompt": False,
-            "continue_final_message": True,
-        }
-        await send(Request(self.server, messages, {**body, **more}))
-        return Tie()
+def _request(server: Server, case: Case) -> Request:
+    """Return the request for the log-probabilities of a case's question and its only answer."""
+    messages = (*messages_for(case), Message("assistant", case.answers[0].text))
+    body = {k: v for k, v in server.body(messages).items() if k != "max_completion_tokens"}
+    more: dict[str, Json] = {
+        "max_tokens": 1,
+        "prompt_logprobs": 0,
+        "add_generation_prompt": False,
+        "continue_final_message": True,
+    }
+    return Request(server, messages, {**body, **more})

@@ -163,7 +163,7 @@ def test_no_key_of_a_server_is_in_what_is_shown_or_exported(tmp_path, monkeypatc
 
         judge = read_judge(tmp_path / "judge.toml", {"THE_KEY": secret})
         engine = Engine(Store(cache, Mode.ON))
-        engine.greet(judge)
+        engine.greet(*judge.endpoints)
         engine.ask(judge, [(read_cases(tmp_path / "cases.jsonl")[0], 1)])
         engine.close()
 

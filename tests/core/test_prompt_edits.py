@@ -183,7 +183,7 @@ def test_a_plan_counts_the_calls_of_an_edited_prompt(against, wrap):
         Recorder(ready.judge, ready.cases, "judge-prompt", record)(edit, against=against).proves(*ROBUST)
         found = survey(record, ready.judge, ready.cases, Settings(design=TWO))
         plan = plan_of(found, len(found.cases), TWO)
-        ready.engine.greet(ready.judge)
+        ready.engine.greet(*ready.judge.endpoints)
         run(ready, edit, ROBUST, against=against)
         made = ready.engine.ledger.calls["made"]
 

@@ -100,11 +100,11 @@ def test_a_second_run_on_the_same_file_calls_nothing(tmp_path):
     """The replies of the first are used, and the keys of the calls are the same."""
     server, path = Local(), tmp_path / "cache.sqlite"
     with engine(path, Mode.ON) as running:
-        running.greet(Asking(server))
+        running.greet(server)
         first = running.ask(Asking(server), once(pairs(5)))
 
     with engine(path, Mode.ON) as running:
-        running.greet(Asking(server))
+        running.greet(server)
         second = running.ask(Asking(server), once(pairs(5)))
 
     assert second == first
@@ -117,12 +117,12 @@ def test_another_served_model_is_another_question(tmp_path):
     path = tmp_path / "cache.sqlite"
     old = Local()
     with engine(path, Mode.ON) as running:
-        running.greet(Asking(old))
+        running.greet(old)
         running.ask(Asking(old), once(pairs(3)))
     new = Local(lambda body, number: Reply("bad", model="m-2"), hello=Reply("ready", model="m-2"))
 
     with engine(path, Mode.ON) as running:
-        running.greet(Asking(new))
+        running.greet(new)
         found = verdicts(running, Asking(new), once(pairs(3)))
 
     assert found == [Preferred("bad")] * 3
@@ -301,7 +301,7 @@ def test_a_model_that_changes_during_the_run_breaks_it():
     )
 
     with engine() as running:
-        running.greet(Asking(server))
+        running.greet(server)
         found = verdicts(running, Asking(server), once(pairs(30)))
 
     assert found[:10] == [Preferred("good")] * 10
@@ -329,13 +329,13 @@ def test_greeting_refuses_the_wrong_model():
     server = Local(served_as="m-9")
 
     with engine() as running, pytest.raises(ConfigError, match=r"'m' is served by 'm-1', but judge\.toml says"):
-        running.greet(Asking(server))
+        running.greet(server)
 
 
 def test_greeting_a_server_that_is_down_is_an_error_of_configuration():
     """Before anything is asked, with the server's own words."""
     with engine() as running, pytest.raises(ConfigError, match="nobody is there"):
-        running.greet(Asking(Local(hello=JudgeError("nobody is there"))))
+        running.greet(Local(hello=JudgeError("nobody is there")))
 
 
 def test_greeting_is_a_call():
@@ -343,10 +343,10 @@ def test_greeting_is_a_call():
     server = Local(hello=Reply("ready", model="m-1", usage=Usage(7, 1)))
 
     with engine(caps=Caps(calls=1)) as running:
-        running.greet(Asking(server))
-        running.greet(Asking(server))
+        running.greet(server)
+        running.greet(server)
     with engine(caps=Caps(calls=0)) as capped, pytest.raises(ConfigError, match="allow more"):
-        capped.greet(Asking(server))
+        capped.greet(server)
 
     assert running.ledger.calls["made"] == 1
     assert running.ledger.tokens == {"input": 7, "output": 1}
@@ -358,13 +358,13 @@ def test_a_cap_in_dollars_needs_a_price():
     server = Local(model="an-unknown-model-of-nobody")
 
     with engine(caps=Caps(usd=1.0)) as running, pytest.raises(ConfigError, match="no price is known for the model"):
-        running.greet(Asking(server))
+        running.greet(server)
 
 
 def test_an_endpoint_that_is_not_live_is_not_greeted():
     """Recorded judges need no server."""
     with engine() as running:
-        running.greet(Asking(Local(live=False, hello=JudgeError("not there"))))
+        running.greet(Local(live=False, hello=JudgeError("not there")))
 
     assert running.ledger.calls["made"] == 0
 
@@ -375,19 +375,19 @@ def test_replay_without_a_history_is_an_error_of_configuration(tmp_path):
     Store(path, Mode.ON).close()
 
     with engine(path, Mode.REPLAY) as running, pytest.raises(ConfigError, match="holds no run of the model 'm'"):
-        running.greet(Asking(Local()))
+        running.greet(Local())
 
 
 def test_replay_makes_no_call(tmp_path):
     """What is in the cache is answered; a miss has no reply and says why."""
     server, path = Local(), tmp_path / "cache.sqlite"
     with engine(path, Mode.ON) as running:
-        running.greet(Asking(server))
+        running.greet(server)
         running.ask(Asking(server), once(pairs(3)))
     silent = Local(lambda body, number: JudgeError("called"), hello=JudgeError("called"))
 
     with engine(path, Mode.REPLAY) as running:
-        running.greet(Asking(silent))
+        running.greet(silent)
         found = verdicts(running, Asking(silent), once(pairs(4)))
 
     assert found[:3] == [Preferred("good")] * 3
@@ -557,7 +557,7 @@ def test_greeting_is_tried_four_times():
     server = Local(hello=JudgeError("boom", again=True))
 
     with engine(first_wait_s=0.001) as running, pytest.raises(ConfigError, match="boom; tried 4 times"):
-        running.greet(Asking(server))
+        running.greet(server)
 
     assert running.ledger.calls == {"made": 4, "retried": 3}
 
@@ -753,7 +753,7 @@ def test_greeting_fits_the_cap_in_dollars():
     server = Local(price=Price(10.0, 20.0, "test"), hello=JudgeError("called"))
 
     with engine(caps=Caps(usd=0.001)) as running, pytest.raises(ConfigError, match="the first live call did not fit"):
-        running.greet(Asking(server))
+        running.greet(server)
 
 
 def test_a_model_without_a_price_is_said_to_have_none():

@@ -100,7 +100,7 @@ def test_a_plan_without_top_ups_is_exactly_what_the_experiment_does(name, design
     _, plan = planned(judge, pairs(12), lambda p: p(changed, against=control).proves(*claims), design=design)
 
     with setup(judge, pairs(12), design=design) as ready:
-        ready.engine.greet(judge)
+        ready.engine.greet(*judge.endpoints)
         run(ready, changed, claims, against=control)
         made = ready.engine.ledger.calls["made"]
 

@@ -136,7 +136,7 @@ def test_a_run_does_not_begin_with_log_probabilities_of_other_tokens(tmp_path, r
         judge = read_judge(judge_file(tmp_path, server, form="logprobs"), {})
         engine = Engine(Store(None, Mode.OFF))
         with pytest.raises(ConfigError, match="expected log-probabilities of the reply's own tokens"):
-            engine.greet(judge)
+            engine.greet(*judge.endpoints)
         engine.close()
 
     assert len(server.seen) == 1
@@ -168,7 +168,7 @@ def test_a_run_says_at_its_start_that_a_schema_is_not_kept_to(tmp_path, respond,
         judge = read_judge(judge_file(tmp_path, server, form="json"), {})
         engine = Engine(Store(None, Mode.OFF))
         try:
-            engine.greet(judge)
+            engine.greet(*judge.endpoints)
         finally:
             engine.close()
 

@@ -108,7 +108,7 @@ def asked(folder: Path, wire: Wire, chaos: Chaos, calls: int, caps: Caps | None 
     judge = read_judge(path, {})
     engine = Engine(Store(folder / "cache.sqlite", Mode.ON), caps=caps, first_wait_s=0.01)
     try:
-        engine.greet(judge)
+        engine.greet(*judge.endpoints)
         found = engine.ask(judge, [(cases[n % 100], 1 + n // 100) for n in range(calls)])
         kept = sum(engine.store.get(key) is not None for one in found for key in one.calls)
     finally:

@@ -28,7 +28,7 @@ def ask(crossing: Crossing, engine: Engine) -> Crossed:
     asking = [m for m in crossing.members if m.judge is not None]
     for member in asking:
         if member.judge is not None:
-            engine.greet(member.judge)
+            engine.greet(*member.judge.endpoints)
     questions = [(m.judge, case, 1) for m in asking if m.judge is not None for case in crossing.cases]
     answers = iter(engine.ask_each(questions))
     judged: list[Judged] = []

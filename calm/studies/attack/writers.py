@@ -11,11 +11,11 @@ from calm.core.validation import Band, Rules
 from calm.core.verdict import Criteria, NoReply, Preferred, Ranking, Score, Tie, Verdict
 from calm.engine.caps import CAPPED
 from calm.experiment.run import Setup
-from calm.models.wire import Reply
+from calm.models.wire import Reply, Request
 from calm.perturbations.written import Kind
 from calm.studies.attack.measuring import AIM, ATTACK, Search, Sought, nothing
 from calm.studies.attack.trying import climbed, fault_in, tried, with_text
-from calm.studies.writing.rewriting import Asking, text_in
+from calm.studies.writing.rewriting import messages_for, text_in
 from calm.studies.writing.writerfile import Writer
 
 PERSUASIVE = Rules(Band(0.5, 2.5), Band(0, 0.7), Band(0.4), True, "same", True, True)
@@ -30,9 +30,8 @@ def best_of(writer: Writer, n: int) -> Search:
     """Return a search that lets a model rewrite the answer n times, and takes the first of the best that wins."""
 
     def search(setup: Setup, sought: Sequence[Sought]) -> None:
-        asking = Asking(writer, _kind)
-        setup.engine.greet(asking)
-        texts = _write(setup, asking, [(one, k, _EMPTY) for k in range(n) for one in sought])
+        setup.engine.greet(writer.server)
+        texts = _write(setup, writer, [(one, k, _EMPTY) for k in range(n) for one in sought])
         pools: dict[int, list[Case]] = {id(one): [] for one in sought}
         for one, found in texts:
             if isinstance(found, Case) and found not in pools[id(one)]:
@@ -49,13 +48,12 @@ def hill_climb(writer: Writer, rounds: int) -> Search:
     """Return a search in which a model rewrites the answer, is told what the judge said of it, and writes again."""
 
     def search(setup: Setup, sought: Sequence[Sought]) -> None:
-        asking = Asking(writer, _kind)
-        setup.engine.greet(asking)
+        setup.engine.greet(writer.server)
         told = {id(one): _EMPTY for one in sought}
         for number in range(rounds):
             going = [one for one in sought if one.going]
             tries: list[tuple[Sought, Case]] = []
-            for one, found in _write(setup, asking, [(one, number, told[id(one)]) for one in going]):
+            for one, found in _write(setup, writer, [(one, number, told[id(one)]) for one in going]):
                 if isinstance(found, Case):
                     tries.append((one, found))
                 elif found:
@@ -71,31 +69,24 @@ def hill_climb(writer: Writer, rounds: int) -> Search:
 _EMPTY: Mapping[str, str] = {"draft": "", "verdict": ""}
 
 
-def _kind(name: str) -> Kind:
-    assert name == _PERSUADE.name, "there is one kind"
-    return _PERSUADE
-
-
 def _write(
-    setup: Setup, asking: Asking, wanted: Sequence[tuple[Sought, int, Mapping[str, str]]]
+    setup: Setup, writer: Writer, wanted: Sequence[tuple[Sought, int, Mapping[str, str]]]
 ) -> list[tuple[Sought, Case | str]]:
     """Return the cases with what the writer made of their answers, or why a text may not be used; "" for no reply."""
-    questions: list[tuple[Case, int]] = []
+    requests: list[tuple[Request, int]] = []
     for one, number, told in wanted:
         base = one.aim.case
-        question = Case(base.id, base.question, (base[base.target],), fields=told, tags={"kind": _PERSUADE.name})
-        questions.append((question, number))
+        question = Case(base.id, base.question, (base[base.target],), fields=told)
+        requests.append((writer.request(messages_for(_PERSUADE, question)), number))
     made: list[tuple[Sought, Case | str]] = []
-    for (one, _, _), asked in zip(wanted, setup.engine.ask(asking, questions), strict=True):
-        if isinstance(asked.verdict, NoReply):
-            reason = asked.verdict.reason
+    for (one, _, _), response in zip(wanted, setup.engine.generate(requests), strict=True):
+        if isinstance(response.reply, NoReply):
+            reason = response.reply.reason
             one.lost = reason if reason.startswith(CAPPED) else f"the writer: {reason}"
             made.append((one, ""))
             continue
-        reply = setup.engine.store.get(asked.calls[-1])
-        assert reply is not None, "the engine keeps each reply"
         one.written += 1
-        found = _usable(reply, one.aim.case)
+        found = _usable(response.reply, one.aim.case)
         if isinstance(found, str):
             one.refused[found] += 1
         made.append((one, found))

@@ -66,7 +66,7 @@ def assess(
     """
     judge = one.judge
     assert judge is not None
-    engine.greet(judge)
+    engine.greet(*judge.endpoints)
     meter = _Meter(engine)
     sample = tuple(datasets.sample(cases, settings.sample, settings.seed))
     setup = experiment.Setup(judge, sample, cast(Engine, meter), settings.seed, settings.design, settings.stopping)

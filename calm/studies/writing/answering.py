@@ -16,16 +16,16 @@ from pathlib import Path
 
 from calm.cases.writing import line
 from calm.core.case import Answer, Case, digest
-from calm.core.verdict import NoReply, Refused, Scale, Task, Tie, Verdict
+from calm.core.verdict import NoReply, Refused, Scale
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
 from calm.judges import reading
 from calm.judges.reading import Format, View
-from calm.models.wire import Endpoint, Json, Reply, Request, Send
+from calm.models.wire import Reply
 from calm.results.audit import write_whole
 from calm.selfpreference.crossing import FAMILIES_TAG, messages_for, with_truth
 from calm.selfpreference.families import family_of, plain
-from calm.studies.writing.writerfile import Writer
+from calm.studies.writing.writerfile import ASK, Writer
 
 _SCALE = Scale()
 _VIEW = View("score", ("A",), ("one",), _SCALE)
@@ -94,25 +94,20 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
         ConfigError: the models do not fit together, or a server does not answer.
     """
     families = families_of_writers(writers)
-    asking = [_Asking(writer) for writer in writers]
-    for one in asking:
-        engine.greet(one)
-    bare = [_question(case) for case in cases]
-    asked = iter(engine.ask_each([(one, case, 1) for case in bare for one in asking]))
+    engine.greet(*(writer.server for writer in writers))
+    questions = [messages_for(_question(case)) for case in cases]
+    responses = iter(engine.generate([(w.request(question), ASK) for question in questions for w in writers]))
     done: list[Case] = []
     failed: list[Failed] = []
     missing: Counter[str] = Counter()
     written: Counter[str] = Counter()
     for case in cases:
         texts: dict[str, str] = {}
-        for one in asking:
-            found, model = next(asked), one.writer.server.model
-            if isinstance(found.verdict, NoReply):
-                missing[found.verdict.reason] += 1
-                continue
-            reply = engine.store.get(found.calls[-1])
-            assert reply is not None, "the engine keeps each reply"
-            if reason := _fault(reply):
+        for writer in writers:
+            reply, model = next(responses).reply, writer.server.model
+            if isinstance(reply, NoReply):
+                missing[reply.reason] += 1
+            elif reason := _fault(reply):
                 failed.append(Failed(case.id, model, reason, reply.text or reply.refusal or ""))
             else:
                 texts[model] = reply.text
@@ -125,38 +120,6 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
 def _question(case: Case) -> Case:
     """Return what a model is shown of a case."""
     return Case(case.id, case.question, (Answer("question", ""),), fields=case.fields)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asking:
-    """A model as the engine asks one: like a judge, but for the verdict, which says only that there is a reply."""
-
-    writer: Writer
-    task: Task = "score"
-    scale: Scale = _SCALE
-    fingerprint: str | None = None
-    as_given: bool = True
-
-    @property
-    def name(self) -> str:
-        return self.writer.name
-
-    @property
-    def about(self) -> Mapping[str, Json]:
-        return {"model": self.writer.server.model}
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return (self.writer.server,)
-
-    def sees(self, case: Case) -> object:
-        return messages_for(case)
-
-    async def judge(self, case: Case, send: Send) -> Verdict:
-        server = self.writer.server
-        messages = messages_for(case)
-        await send(Request(server, messages, server.body(messages)))
-        return Tie()
 
 
 def _fault(reply: Reply) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -18,15 +18,15 @@ from calm.core.case import TIE, Answer, Case
 from calm.core.edits import Expects
 from calm.core.templates import Message, Prompt
 from calm.core.validation import UNKNOWN, problems, rules_for
-from calm.core.verdict import NoReply, Refused, Scale, Task, Tie, Verdict
+from calm.core.verdict import NoReply, Refused, Scale
 from calm.engine.engine import Engine
 from calm.judges import reading
 from calm.judges.prompts import neutral, render
 from calm.judges.reading import Format, View
-from calm.models.wire import Endpoint, Json, Reply, Request, Send
+from calm.models.wire import Reply
 from calm.perturbations.written import Kind, kind_of, task_of, written
 from calm.results.audit import write_whole
-from calm.studies.writing.writerfile import Writer
+from calm.studies.writing.writerfile import ASK, Writer
 
 _SCALE = Scale()
 
@@ -130,67 +130,21 @@ def rewrite(cases: Sequence[Case], names: Sequence[str], writer: Writer, engine:
     jobs, kept = jobs_for(cases, names)
     if not jobs:
         return Rewritten((), kept)
-    asking = Asking(writer)
-    engine.greet(asking)
-    asked = engine.ask(asking, [(_question(job), 1) for job in jobs])
+    engine.greet(writer.server)
+    requests = [writer.request(messages_for(job.kind, _question(job))) for job in jobs]
     done: list[Done] = []
     missing: Counter[str] = Counter()
-    for job, found in zip(jobs, asked, strict=True):
-        if isinstance(found.verdict, NoReply):
-            missing[found.verdict.reason] += 1
-            continue
-        reply = engine.store.get(found.calls[-1])
-        assert reply is not None, "the engine keeps each reply"
-        done.append(_judged(job, reply))
+    for job, response in zip(jobs, engine.generate([(request, ASK) for request in requests]), strict=True):
+        if isinstance(response.reply, NoReply):
+            missing[response.reply.reason] += 1
+        else:
+            done.append(_judged(job, response.reply))
     return Rewritten(tuple(done), kept, missing)
 
 
 def _question(job: Job) -> Case:
-    """Return what the writer is shown of a job, as a case of one answer; the tag tells the kinds apart."""
-    answer = Answer(job.answer, job.text)
-    return Case(job.case.id, job.case.question, (answer,), fields=job.kind.shown, tags={"kind": job.kind.name})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Asking:
-    """
-    A writer as the engine asks one: like a judge, but for the verdict, which says only that there is a reply.
-
-    The tag `kind` of a case names what is asked for, and `kinds` finds it by this name.
-    """
-
-    writer: Writer
-    kinds: Callable[[str], Kind] = kind_of
-    task: Task = "score"
-    scale: Scale = _SCALE
-    fingerprint: str | None = None
-    as_given: bool = True
-
-    @property
-    def name(self) -> str:
-        """The name of the writer."""
-        return self.writer.name
-
-    @property
-    def about(self) -> Mapping[str, Json]:
-        """Its model."""
-        return {"model": self.writer.server.model}
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """Its server."""
-        return (self.writer.server,)
-
-    def sees(self, case: Case) -> object:
-        """Return what it is sent."""
-        return messages_for(self.kinds(case.tags["kind"]), case)
-
-    async def judge(self, case: Case, send: Send) -> Verdict:
-        """Ask for a text, which the engine keeps."""
-        server = self.writer.server
-        messages = messages_for(self.kinds(case.tags["kind"]), case)
-        await send(Request(server, messages, server.body(messages)))
-        return Tie()
+    """Return what the writer is shown of a job, as a case of one answer."""
+    return Case(job.case.id, job.case.question, (Answer(job.answer, job.text),), fields=job.kind.shown)
 
 
 def messages_for(kind: Kind, case: Case) -> tuple[Message, ...]:

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from calm.core.templates import Message
 from calm.errors import ConfigError, nearest
 from calm.judges.judgefile import _dict, _document, _server, _shown, _Table
 from calm.models.providers import Server, faults
+from calm.models.wire import Request
 
 TABLES: Final = ("writer", "model")
+ASK: Final = 1
+"""The repeat index of a text that is written once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,10 @@ class Writer:
     name: str
     server: Server
     family: str | None = None
+
+    def request(self, messages: tuple[Message, ...]) -> Request:
+        """Return the request that sends some messages to the model."""
+        return Request(self.server, messages, self.server.body(messages))
 
 
 def read_writer(path: Path, env: Mapping[str, str]) -> Writer:
