@@ -1,0 +1,5 @@
+"""Fixtures of the commands' tests."""
+
+from tests.selfpreference.conftest import studio
+
+__all__ = ["studio"]
