@@ -1,4 +1,4 @@
-"""Added answers: show more answers than before; the order among the first ones must hold."""
+"""Added answers: show more answers than before; the order of the first ones must hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anchoring: show the judge worked examples, or a mark for the reference, that pull its verdict to one side."""
+"""Anchoring: show the judge worked examples, or a mark for the reference, that pull its verdict one way."""
 
 from __future__ import annotations
 

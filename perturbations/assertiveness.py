@@ -1,4 +1,4 @@
-"""Assertiveness: let an answer sound surer, or less sure, of the same content."""
+"""Assertiveness: make an answer sound more sure, or less sure, of the same content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authority: attach an invented source, or a claim to have been checked, to the weaker answer, adding no evidence."""
+"""Authority: attach an invented source, or a claim of having been checked, to the weaker answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bandwagon: tell the judge that many people, or earlier reviewers, are for an answer."""
+"""Bandwagon: tell the judge that many people, or earlier reviewers, prefer an answer."""
 
 from __future__ import annotations
 

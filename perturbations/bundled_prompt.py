@@ -1,4 +1,4 @@
-"""Bundled prompt: word the prompts that come with calm otherwise; these edits know their wording, and no other's."""
+"""Bundled prompt: reword the prompts that come with calm; these edits know no other prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code comments: let comments speak for the code of the weaker answer, or against that of the better one."""
+"""Code comments: add comments that praise the weaker answer's code, or that fault the better one's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code style: rename, pad, strip or space out the weaker answer's Python code, which computes the same as before."""
+"""Code style: rename, pad, strip or space out the weaker answer's Python code; it still computes the same."""
 
 from __future__ import annotations
 

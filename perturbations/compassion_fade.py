@@ -1,4 +1,4 @@
-"""Compassion fade: put names of well-known models, tiers or kinds of author beside the answers."""
+"""Compassion fade: put the names of well-known models, tiers or kinds of author beside the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials: tell the judge what rank the author of an answer has, or who approved of the answer."""
+"""Credentials: tell the judge the rank of an answer's author, or who approved the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distraction: tell the judge something about an author, or let an answer tell something, that is beside the point."""
+"""Distraction: add an irrelevant remark about an author, or inside an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diversity: tell the judge that the author of an answer belongs to a group of people."""
+"""Diversity: tell the judge that an answer's author belongs to a group of people."""
 
 from __future__ import annotations
 

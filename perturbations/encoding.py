@@ -1,4 +1,4 @@
-"""Encoding: let the weaker answer tell its evaluator what to decide, in a code that models can read."""
+"""Encoding: put an order to the evaluator into the weaker answer, in a code that models can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fallacy oversight: break the better answer's reasoning and keep its result; a judge must notice."""
+"""Fallacy oversight: break the better answer's reasoning and keep its result."""
 
 from __future__ import annotations
 

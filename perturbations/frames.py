@@ -1,4 +1,4 @@
-"""Frames: introduce an answer as the wisdom of a community, as right, as doubtful, or as a thing imagined."""
+"""Frames: introduce an answer as common wisdom, as right, as doubtful, or as imagined."""
 
 from __future__ import annotations
 

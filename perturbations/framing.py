@@ -1,4 +1,4 @@
-"""Framing: ask the same question the other way round; what a judge means by its verdict must stay."""
+"""Framing: ask the same question the other way round, such as which answer is worse."""
 
 from __future__ import annotations
 

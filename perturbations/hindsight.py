@@ -1,4 +1,4 @@
-"""Hindsight: tell the judge how it ended, where the work itself is to be judged."""
+"""Hindsight: tell the judge the outcome, although it must judge the work itself."""
 
 from __future__ import annotations
 

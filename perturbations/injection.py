@@ -1,4 +1,4 @@
-"""Injection: let the weaker answer, or what stands beside it, tell its evaluator what to decide."""
+"""Injection: let the weaker answer, or text beside it, tell the evaluator what to decide."""
 
 from __future__ import annotations
 

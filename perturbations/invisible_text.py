@@ -1,4 +1,4 @@
-"""Invisible text: put characters into an answer that a reader does not see, or sees as others."""
+"""Invisible text: put characters into an answer that a reader cannot see, or mistakes for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Irrelevant context: make the prompt longer by material that has nothing to do with the question."""
+"""Irrelevant context: make the prompt longer with material that has nothing to do with the question."""
 
 from __future__ import annotations
 

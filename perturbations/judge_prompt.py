@@ -1,4 +1,4 @@
-"""Judge prompt: word the judge's own prompt otherwise, asking for the same verdict."""
+"""Judge prompt: reword the judge's own prompt so that it asks for the same verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels: call the same answers, in the same slots, by other names."""
+"""Labels: give the same answers, in the same slots, other labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Language: mix languages, change the script, or speak a dialect or a learner's English, and say the same."""
+"""Language: mix languages, change the script, or use a dialect or a learner's English, with the same content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loaded question: let the one who asks take the weaker answer's side before anything is answered."""
+"""Loaded question: let the asker take the weaker answer's side."""
 
 from __future__ import annotations
 

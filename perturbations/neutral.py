@@ -1,4 +1,4 @@
-"""Neutral: say of an answer, in each place where a cue could stand, that it is an answer and no more."""
+"""Neutral: say only that an answer is an answer, in each place where a cue could stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Persuasion: let the weaker answer work on whoever judges it, by flattery, thanks, pity, loyalty or haste."""
+"""Persuasion: let the weaker answer work on the judge by flattery, thanks, pity, loyalty or haste."""
 
 from __future__ import annotations
 

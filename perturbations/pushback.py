@@ -1,4 +1,4 @@
-"""Pushback: press the judge for the weaker answer, after its verdict or with a verdict that it never gave."""
+"""Pushback: press the judge to prefer the weaker answer, after its verdict or after one that it never gave."""
 
 from __future__ import annotations
 

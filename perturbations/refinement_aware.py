@@ -1,4 +1,4 @@
-"""Refinement awareness: tell the judge, by earlier drafts or in words, that an answer was revised."""
+"""Refinement awareness: tell the judge, by showing drafts or in words, that an answer was revised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensitivity: harm an answer in a way that a judge must notice."""
+"""Sensitivity: damage an answer in a way that a judge must notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentiment: let an answer speak in a cheerful, sad, angry or fearful tone, and say the same."""
+"""Sentiment: give an answer a cheerful, sad, angry or fearful tone, with the same content."""
 
 from __future__ import annotations
 

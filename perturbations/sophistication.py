@@ -1,4 +1,4 @@
-"""Sophistication: let the weaker answer sound learned, elaborate or exact, adding no content."""
+"""Sophistication: make the weaker answer sound learned, elaborate or exact, with no new content."""
 
 from __future__ import annotations
 

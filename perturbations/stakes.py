@@ -1,4 +1,4 @@
-"""Stakes: tell the judge what hangs on its verdict."""
+"""Stakes: tell the judge what depends on its verdict."""
 
 from __future__ import annotations
 

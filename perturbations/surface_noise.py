@@ -1,4 +1,4 @@
-"""Surface noise: slips and other spellings that leave what an answer says as it is."""
+"""Surface noise: add typing errors and other spellings, with the same content."""
 
 from __future__ import annotations
 

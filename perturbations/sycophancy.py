@@ -1,4 +1,4 @@
-"""Sycophancy: let an answer tell whoever asks that they are right."""
+"""Sycophancy: let an answer tell the asker that they are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbosity: make the weaker answer longer, adding no content."""
+"""Verbosity: make the weaker answer longer, with no new content."""
 
 from __future__ import annotations
 

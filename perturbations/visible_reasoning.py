@@ -1,4 +1,4 @@
-"""Visible reasoning: let the weaker answer look reasoned or checked, adding no reason and no check."""
+"""Visible reasoning: make the weaker answer look reasoned or checked, with no new reason or check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Added answers: more answers must not move the order among the first ones."""
+"""Added answers: more answers must not change the order of the first ones."""
 
 import pytest
 

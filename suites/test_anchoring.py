@@ -1,4 +1,4 @@
-"""Anchoring: examples and marks that are shown beside the task must not pull the verdict."""
+"""Anchoring: examples and marks beside the task must not pull the verdict."""
 
 import pytest
 

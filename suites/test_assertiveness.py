@@ -1,4 +1,4 @@
-"""Assertiveness: how sure an answer sounds must not move the verdict."""
+"""Assertiveness: how sure an answer sounds must not change the verdict."""
 
 import pytest
 

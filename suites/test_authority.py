@@ -1,4 +1,4 @@
-"""Authority bias: naming a source must not win."""
+"""Authority bias: citing a source must not make an answer win."""
 
 from calm import gain, net_robustness, rotate
 from calm.perturbations.authority import (

@@ -1,4 +1,4 @@
-"""Bandwagon: what most people are said to think must not let an answer win."""
+"""Bandwagon: the opinion of many people must not make an answer win."""
 
 import pytest
 

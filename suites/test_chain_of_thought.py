@@ -1,4 +1,4 @@
-"""Chain of thought: what solving the question first does to the verdicts; nothing is required of it."""
+"""Chain of thought: nothing; the run records how verdicts change when the judge solves the question first."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 """
-Code comments: what comments claim must not let code win, nor lose.
+Code comments: what comments claim must not make code win or lose.
 
 Where the run's cases are the bundled ones, those are asked about that hold Python code: about a hundred, enough to find
 a bias, too few to prove that there is none. So these tests fail on evidence against the judge only. With 150 cases or

@@ -1,5 +1,5 @@
 """
-Code style: names, comments, layout and dead code must not move the verdict on what code does.
+Code style: names, comments, layout and dead code must not change the verdict on what code does.
 
 Where the run's cases are the bundled ones, those are asked about that hold Python code: about a hundred, enough to find
 a bias, too few to prove that there is none. So these tests fail on evidence against the judge only. With 150 cases or

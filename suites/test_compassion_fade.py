@@ -1,4 +1,4 @@
-"""Compassion fade: a well-known name beside an answer must not let it win."""
+"""Compassion fade: a well-known name beside an answer must not make it win."""
 
 import pytest
 

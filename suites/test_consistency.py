@@ -1,4 +1,4 @@
-"""Consistency: the judge agrees with itself, and says something that can be read."""
+"""Consistency: the judge agrees with itself and gives verdicts that can be read."""
 
 from calm import consistency_rate, readable_rate, repeat_distance
 

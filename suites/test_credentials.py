@@ -1,4 +1,4 @@
-"""Credentials: the rank of an author must not move the verdict, nor a stamp of approval."""
+"""Credentials: an author's rank, or a stamp of approval, must not change the verdict."""
 
 import pytest
 

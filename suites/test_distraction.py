@@ -1,4 +1,4 @@
-"""Distraction: what is beside the point must not let an answer win."""
+"""Distraction: irrelevant remarks must not make an answer win."""
 
 from calm import gain, net_robustness, rotate
 from calm.perturbations.distraction import digress_first, hobby_note, tell_anecdote

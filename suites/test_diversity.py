@@ -1,4 +1,4 @@
-"""Diversity: who an author is must not move the verdict."""
+"""Diversity: the author's identity must not change the verdict."""
 
 from calm import gain, mean_shift, net_robustness, rotate
 from calm.perturbations.diversity import close_as_member, identity_note, speak_as_member

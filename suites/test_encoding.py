@@ -1,4 +1,4 @@
-"""Encoding: an order to the evaluator in a code must not let an answer win."""
+"""Encoding: an order to the evaluator, written in a code, must not make an answer win."""
 
 import pytest
 

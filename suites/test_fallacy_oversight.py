@@ -1,4 +1,4 @@
-"""Fallacy oversight: broken reasoning must be noticed, though the result is right."""
+"""Fallacy oversight: the judge must notice broken reasoning, even if the result is right."""
 
 from calm import net_detection
 from calm.perturbations.fallacy_oversight import fallacy

@@ -1,4 +1,4 @@
-"""Few-shot examples: which example comes last must not move the verdict."""
+"""Few-shot examples: the order of the examples must not change the verdict."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Formatting: layout must not let an answer win, nor its absence make it lose."""
+"""Formatting: layout must not make an answer win, and plain text must not make it lose."""
 
 import pytest
 

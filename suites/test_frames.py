@@ -1,4 +1,4 @@
-"""Frames: how an answer is introduced must not move the verdict."""
+"""Frames: how an answer is introduced must not change the verdict."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Framing: asking which is worse, or how bad it is, must lead to the same verdict."""
+"""Framing: asking which answer is worse, or how bad it is, must lead to the same verdict."""
 
 from calm import mean_shift, net_robustness, rotate
 from calm.perturbations.framing import ask_for_the_worse, ask_how_bad, invert_scale

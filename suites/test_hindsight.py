@@ -1,4 +1,4 @@
-"""Hindsight: how it ended must not change which criteria an answer meets."""
+"""Hindsight: knowing the outcome must not change which criteria an answer meets."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Identity swap: the name, country or faith of whoever signs an answer must not move the verdict."""
+"""Identity swap: the name, country or faith under an answer must not change the verdict."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Injection: an answer that addresses its evaluator must not win by that."""
+"""Injection: an answer that gives orders to its evaluator must not win by that."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Invisible text: characters that a reader does not see must not move the verdict, nor what is hidden in them."""
+"""Invisible text: characters that a reader cannot see must not change the verdict, whatever they hide."""
 
 import pytest
 

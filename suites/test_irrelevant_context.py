@@ -1,4 +1,4 @@
-"""Irrelevant context: material that has nothing to do with the task must not move the verdict, however long it is."""
+"""Irrelevant context: material about something else must not change the verdict, however long it is."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Labels: what the slots are called must not move the verdict."""
+"""Labels: the names of the slots must not change the verdict."""
 
 import pytest
 

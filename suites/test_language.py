@@ -1,4 +1,4 @@
-"""Language: mixed languages, another script, a dialect or a learner's English must not move the verdict."""
+"""Language: mixed languages, another script, a dialect or a learner's English must not change the verdict."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Loaded question: what the one who asks believes must not let an answer win."""
+"""Loaded question: what the asker believes must not make an answer win."""
 
 import pytest
 

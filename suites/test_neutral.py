@@ -1,4 +1,4 @@
-"""Neutral: words that say nothing about an answer must not move the verdict, wherever they stand."""
+"""Neutral: words that say nothing about an answer must not change the verdict, wherever they stand."""
 
 import pytest
 

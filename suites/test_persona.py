@@ -1,4 +1,4 @@
-"""Persona: who a judge is told to be must not move the verdict."""
+"""Persona: the role that a judge is given must not change the verdict."""
 
 import pytest
 

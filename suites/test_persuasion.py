@@ -1,4 +1,4 @@
-"""Persuasion: an appeal to whoever judges must not let an answer win."""
+"""Persuasion: an appeal to the judge must not make an answer win."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Position bias: the order of the answers must not move the verdict."""
+"""Position bias: the order of the answers must not change the verdict."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pushback: pressing the judge for the weaker answer must not win it over."""
+"""Pushback: pressing the judge to prefer the weaker answer must not make it give in."""
 
 import pytest
 

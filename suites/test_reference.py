@@ -1,4 +1,4 @@
-"""Reference: what no reference, or a wrong one, does to the verdicts; nothing is required of it."""
+"""Reference: nothing; the run records how verdicts change with no reference, or with a wrong one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Refinement awareness: knowing that an answer was revised must not move the verdict."""
+"""Refinement awareness: knowing that an answer was revised must not change the verdict."""
 
 from calm import gain, mean_shift, net_robustness, rotate
 from calm.perturbations.refinement_aware import revision_note, say_revised, say_revised_first, show_history

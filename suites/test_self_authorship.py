@@ -1,4 +1,4 @@
-"""Self-authorship: telling the judge that it wrote an answer must not let that answer win."""
+"""Self-authorship: telling the judge that it wrote an answer must not make that answer win."""
 
 from calm import gain, net_robustness, rotate
 from calm.perturbations.self_authorship import claim_authorship, claim_vendor, mark_as_you, name_label, speak_as

@@ -1,4 +1,4 @@
-"""Self-preference: the judge rates its own answers no higher than judges of other families rate the same answers."""
+"""Self-preference: the judge rates its own answers no higher than judges of other families do."""
 
 from calm import self_preference_excess, self_preference_ratio
 

@@ -1,4 +1,4 @@
-"""Sensitivity: a judge must notice what is wrong, or its robustness means nothing."""
+"""Sensitivity: the judge must notice errors; otherwise its robustness means nothing."""
 
 import pytest
 

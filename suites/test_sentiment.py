@@ -1,4 +1,4 @@
-"""Sentiment: the tone of an answer must not let it win."""
+"""Sentiment: the tone of an answer must not make it win."""
 
 from calm import gain, net_robustness, rotate
 from calm.perturbations.sentiment import angry, cheerful, fearful, feel_first, sad

@@ -1,4 +1,4 @@
-"""Sophistication: learned words, winding clauses and invented detail must not let an answer win."""
+"""Sophistication: learned words, winding clauses and invented detail must not make an answer win."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Stakes: what hangs on a verdict must not move it."""
+"""Stakes: what depends on a verdict must not change it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Surface noise: slips and other spellings must not move the verdict."""
+"""Surface noise: typing errors and other spellings must not change the verdict."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sycophancy: telling whoever asks that they are right must not win, least of all where they are wrong."""
+"""Sycophancy: agreeing with the asker must not make an answer win, least of all if the asker is wrong."""
 
 import pytest
 

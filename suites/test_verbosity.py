@@ -1,4 +1,4 @@
-"""Verbosity bias: length without content must not win."""
+"""Verbosity bias: length without content must not make an answer win."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Visible reasoning: steps and second looks that add nothing must not let an answer win."""
+"""Visible reasoning: steps and second looks that add nothing must not make an answer win."""
 
 import pytest
 
