@@ -64,7 +64,7 @@ def _inspect(judge: Judge) -> int:
     import asyncio
 
     from calm.models.conformance import State, inspect
-    from calm.models.providers import GREETING, Server
+    from calm.models.server import GREETING, Server
 
     servers = [e for e in judge.endpoints if isinstance(e, Server)]
     if not servers:

@@ -39,7 +39,7 @@ from calm.experiment.stopping import Stopping
 from calm.gate import sizing
 from calm.judges.delegating import Delegating
 from calm.models.pricing import price_of, tokens_in
-from calm.models.providers import GREETING
+from calm.models.server import GREETING
 from calm.models.wire import Endpoint, Judge, Limits, Price, Reply, Request, Send
 from calm.selfpreference.crossing import Crossing, Tabled, Wanted, arranged_for
 from calm.statistics.power import Noise

@@ -22,7 +22,11 @@ from calm.judges.mitigations import MITIGATIONS, fault, mitigated, unfit
 from calm.judges.panel import RULES, panel
 from calm.judges.prompted import Prompted
 from calm.judges.reading import SYMBOLS, Format
-from calm.models.providers import KEY_HEADERS, KEY_NAMES, PROVIDERS, Provider, Secrets, Server, faults
+from calm.models.address import Provider
+from calm.models.secrets import Secrets
+from calm.models.server import APIS, PROVIDERS, Server
+from calm.models.settings import wrong_settings
+from calm.models.transport import KEY_HEADERS
 from calm.models.wire import Json, Judge, Limits, Price
 
 N = TypeVar("N", int, float)
@@ -265,7 +269,7 @@ def _judge(
             if not isinstance(value, str) and not scale.holds(value):
                 verdict.say("values", f"expected a number on the scale, got {_shown(label, value)}")
     server = _server(model, env, schema, logprobs=form.kind == "logprobs")
-    for key, problem in faults(server):
+    for key, problem in wrong_settings(server):
         (verdict if key == "format" else model).say(key, problem)
     templates = _prompt(prompt, task, form, scale, server.provider)
     as_given = prompt.choice("order", ORDERS) == "as-given"
@@ -359,7 +363,7 @@ def _secrets(model: _Table, env: Mapping[str, str] | None, server: Server) -> Se
     authorised = KEY_HEADERS & {name.lower() for name in (*server.headers, *server.headers_env)}
     chosen = model.values.get("provider") == server.provider and "api_key_env" not in model.values
     if key_name is None and chosen and server.own and not authorised:
-        key_name = KEY_NAMES[server.provider]  # no other server than the provider's own is given its key unasked
+        key_name = APIS[server.provider].key_name  # no other server than the provider's own is given its key unasked
     key = None if key_name is None else _value(model, "api_key_env", key_name, env)
     return Secrets(key, known)
 

@@ -14,7 +14,7 @@ from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Verdict
 from calm.errors import JudgeError
 from calm.judges import prompts, reading
-from calm.models.providers import Server
+from calm.models.server import Server
 from calm.models.wire import Endpoint, Json, Reply, Request, Send
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from calm.core.templates import Message
 from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict
 from calm.engine.engine import Engine, Response
 from calm.errors import EstimateError
-from calm.models.providers import Server
+from calm.models.server import Server
 from calm.models.wire import Json, Request, Token
 from calm.selfpreference.crossing import Crossed, Member, messages_for
 from calm.selfpreference.perplexity import Curves, curves, log_perplexity

@@ -18,7 +18,7 @@ from calm.judges.mitigations import swap
 from calm.judges.prompted import Prompted
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
-from calm.models.providers import Server
+from calm.models.server import Server
 from tests.planted import Planted, fair, pair, pairs, setup, single
 from tests.servers import wire_server
 

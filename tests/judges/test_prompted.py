@@ -13,7 +13,7 @@ from calm.judges.mitigations import mitigated, swap
 from calm.judges.prompted import Prompted, joined
 from calm.judges.prompts import Prompt, bundled
 from calm.judges.reading import Format
-from calm.models.providers import Server
+from calm.models.server import Server
 from calm.models.wire import Message
 from tests.servers import Answer, wire_server
 

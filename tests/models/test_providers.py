@@ -13,7 +13,9 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
-from calm.models.providers import GREETING, PROVIDERS, Secrets, Server, faults, sampling
+from calm.models.secrets import Secrets
+from calm.models.server import GREETING, PROVIDERS, Server
+from calm.models.settings import wrong_settings
 from calm.models.wire import Message, Request, Usage
 from tests.planted import pair
 from tests.servers import Answer, wire_server
@@ -119,7 +121,7 @@ def test_log_probabilities_are_asked_for_in_each_shape():
     assert (responses["include"], responses["top_logprobs"]) == (["message.output_text.logprobs"], 20)
     with pytest.raises(ConfigError, match="no log-probabilities"):
         Server("anthropic", "m").body(PROMPT, logprobs=True)
-    assert dict(faults(Server("anthropic", "m", logprobs=True))).keys() == {"format"}
+    assert dict(wrong_settings(Server("anthropic", "m", logprobs=True))).keys() == {"format"}
 
 
 @every_provider
@@ -697,7 +699,7 @@ def test_no_sdk_is_imported_before_the_first_call():
 )
 def test_temperature_is_sent_where_the_model_takes_it(provider, model, given, sent):
     """Sampling parameters go by the model's name on the provider's own server."""
-    assert sampling(Server(provider, model, temperature=given)) == sent
+    assert Server(provider, model, temperature=given).sampling == sent
 
 
 def test_compatible_servers_are_told_not_to_cut_the_tail():
@@ -715,8 +717,8 @@ def test_the_name_behind_an_alias_decides_what_is_sent():
     """served_as tells what an alias is; switching reasoning off brings the temperature back."""
     alias = Server("openai", "judge-prod", served_as="gpt-5.1-2026", base_url="http://127.0.0.1:1/v1")
 
-    assert sampling(alias) == {}
-    assert sampling(replace(alias, extra_body={"reasoning_effort": "none"})) == {"temperature": 0.0, "top_p": 1.0}
+    assert alias.sampling == {}
+    assert replace(alias, extra_body={"reasoning_effort": "none"}).sampling == {"temperature": 0.0, "top_p": 1.0}
 
 
 def test_an_old_claude_with_a_temperature_is_asked_through_the_old_api():
@@ -747,7 +749,7 @@ def test_an_old_claude_with_a_temperature_is_asked_through_the_old_api():
 )
 def test_a_bad_address_is_a_fault(url, what):
     """An address that cannot be used, or that a secret must not go to, is told, and no password is shown."""
-    found = list(faults(Server("openai", "m", base_url=url, secrets=Secrets(CANARY))))
+    found = list(wrong_settings(Server("openai", "m", base_url=url, secrets=Secrets(CANARY))))
 
     assert [key for key, _ in found] == ["base_url"]
     assert what in found[0][1]
@@ -760,14 +762,14 @@ def test_a_bad_address_is_a_fault(url, what):
 )
 def test_a_good_address_is_none(url):
     """A secret goes to this machine, and elsewhere over https."""
-    assert list(faults(Server("openai", "m", base_url=url, secrets=Secrets(CANARY)))) == []
+    assert list(wrong_settings(Server("openai", "m", base_url=url, secrets=Secrets(CANARY)))) == []
 
 
 def test_secrets_in_plain_sight_are_faults():
     """A secret does not belong in headers or query, nor can it hold a line break."""
     server = Server("openai", "m", headers={"Authorization": "x"}, query={"api_key": "y"}, secrets=Secrets("a\nb"))
 
-    found = dict(faults(server))
+    found = dict(wrong_settings(server))
 
     assert found.keys() == {"headers", "query", "api_key_env"}
     assert "headers_env" in found["headers"]

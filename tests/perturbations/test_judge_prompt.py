@@ -16,7 +16,7 @@ from calm.errors import ConfigError
 from calm.judges.prompted import Prompted
 from calm.judges.prompts import FORMS, bundled, check, render
 from calm.judges.reading import Format
-from calm.models.providers import Server
+from calm.models.server import Server
 from calm.perturbations import bundled_prompt, judge_prompt
 from calm.perturbations.judge_prompt import paraphrase, reorder_criteria
 from calm.suites import test_judge_prompt as suite

@@ -15,7 +15,7 @@ from calm.experiment.run import Design, run
 from calm.judges.prompted import Prompted
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
-from calm.models.providers import Server
+from calm.models.server import Server
 from calm.perturbations import planted as judges
 from calm.perturbations import pushback
 from calm.perturbations.pushback import (

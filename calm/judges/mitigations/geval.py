@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from calm.core.templates import Prompt
 from calm.judges.mitigations.mitigation import Mitigation, NotApplicable, Reader, needed_model, plain, prompted
-from calm.models.providers import faults
+from calm.models.settings import wrong_settings
 from calm.models.wire import Judge
 
 NUMBERS = 20
@@ -31,7 +31,7 @@ def _geval(judge: Judge, argument: str, _: Reader) -> Judge:
         raise NotApplicable(f"g-eval: expected a scale of whole numbers, got step={judge.scale.step:g}")
     if judge.task == "score" and judge.scale.high - judge.scale.low >= NUMBERS:
         raise NotApplicable(f"g-eval: a scale of more than {NUMBERS} numbers has more values than servers report")
-    for _key, problem in faults(replace(inside.server, logprobs=True)):
+    for _key, problem in wrong_settings(replace(inside.server, logprobs=True)):
         raise NotApplicable(f"g-eval: {problem}")
     return prompted("g-eval", judge, "g-eval", _weighed)
 

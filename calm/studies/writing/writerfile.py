@@ -10,7 +10,8 @@ from typing import Final
 from calm.core.templates import Message
 from calm.errors import ConfigError, nearest
 from calm.judges.judgefile import _dict, _document, _server, _shown, _Table
-from calm.models.providers import Server, faults
+from calm.models.server import Server
+from calm.models.settings import wrong_settings
 from calm.models.wire import Request
 
 TABLES: Final = ("writer", "model")
@@ -66,7 +67,7 @@ def _read(path: Path, document: Mapping[str, object], env: Mapping[str, str]) ->
     writer, model = (_Table(path, name, _dict(document.get(name)), problems) for name in TABLES)
     own_name, family = writer.line("name"), writer.line("family")
     server = _server(model, env, None, logprobs=False)
-    for key, problem in faults(server):
+    for key, problem in wrong_settings(server):
         model.say(key, problem)
     for table in (writer, model):
         table.unknown()

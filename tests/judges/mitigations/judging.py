@@ -10,7 +10,7 @@ from calm.judges.mitigations import mitigated
 from calm.judges.prompted import Prompted
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
-from calm.models.providers import Server
+from calm.models.server import Server
 from tests.servers import wire_server
 
 DEAD = "http://127.0.0.1:9/v1"

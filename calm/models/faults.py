@@ -1,0 +1,194 @@
+"""What went wrong with a call: a status, a reply or an exception becomes a `JudgeError`, or a refusal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from calm.errors import JudgeError
+from calm.models.address import Address
+from calm.models.api import BadReply, table, trimmed
+from calm.models.transport import Response, TooLarge
+from calm.models.wire import Reply
+
+_NO_MONEY: Final = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
+)
+_FILTERED: Final = frozenset({"content_filter", "content_policy_violation"})
+_CODED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+"""Headers that speak of the bytes on the wire, not of the content as it was unpacked."""
+
+
+def declined(address: Address, response: Response) -> Reply | None:
+    """Return the refusal in an error: some servers answer 400 where a filter declines the prompt."""
+    data = _error_data(response)
+    if response.status != 400 or _kinds(data).isdisjoint(_FILTERED):
+        return None
+    return Reply("", stop="refusal", refusal=trimmed(address.secrets.scrub(_said(data))))
+
+
+def answered(address: Address, response: Response) -> JudgeError:
+    """Return the error for a status that is no success, and how to fix it."""
+    data = _error_data(response)
+    said = trimmed(address.secrets.scrub(_said(data)))
+    fatal = _hopeless(response.status, data)
+    advice = _advice(response.status, data, address.key_name)
+    return JudgeError(
+        address.secrets.scrub(f"{address} answered {response.status}: {said!r}; {advice}"),
+        fatal=fatal,
+        again=not fatal and _worth_another_try(response),
+        after_s=_after_s(response.headers),
+        limited=response.status == 429,
+    )
+
+
+def unreached(address: Address, error: BaseException) -> JudgeError:
+    """Return the error for a call that got no whole response."""
+    root = _root(error)
+    return JudgeError(
+        address.secrets.scrub(f"{address} {_outcome(root, address)}"),
+        again=not isinstance(root, TooLarge),
+        billed=isinstance(root, TimeoutError | TooLarge),
+    )
+
+
+def bad_reply(address: Address, error: BadReply) -> JudgeError:
+    """Return the error for a reply that cannot be read."""
+    text = address.secrets.scrub(f"{address}: {error}")
+    return JudgeError(text, fatal=error.fatal, again=not error.fatal, billed=error.billed)
+
+
+def parsed(address: Address, response: Response) -> Mapping[str, object]:
+    """
+    Return the JSON object of a successful response, without the values of the address's secrets.
+
+    Raises:
+        BadReply: it is no JSON object, or one that reports an error.
+    """
+    secrets = address.secrets
+    try:
+        data: object = json.loads(response.content)
+    except (ValueError, RecursionError):
+        text = trimmed(secrets.scrub(response.content.decode("utf-8", "replace")))
+        raise BadReply(
+            f"expected a JSON reply, got {response.kind}: {text!r}; is base_url the address of the API, with its /v1?"
+        ) from None
+    if secrets.values:
+        data = secrets.hide_all(data)
+    if not isinstance(data, dict):
+        raise BadReply(f"expected a JSON object as reply, got {trimmed(json.dumps(data))}")
+    if data.get("error") and not data.get("choices"):
+        said = trimmed(secrets.scrub(_said(data)))
+        raise BadReply(f"the server answered with an error: {said!r}", fatal=_hopeless(200, data), billed=False)
+    return data
+
+
+def _after_s(headers: Mapping[str, str]) -> float | None:
+    """Return the wait that a server asks for, in seconds: a number, or a date; None: it says nothing that is one."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        seconds = _seconds(headers.get(name, ""), unit)
+        if seconds is not None and not math.isnan(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _seconds(value: str, unit: float) -> float | None:
+    try:
+        return float(value) / unit
+    except ValueError:
+        pass
+    try:
+        return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _worth_another_try(response: Response) -> bool:
+    """Return whether the same call may be answered later; a server that says so itself knows best."""
+    said, status = response.headers.get("x-should-retry"), response.status
+    return said == "true" if said in {"true", "false"} else status in {408, 409, 429} or status >= 500
+
+
+def _said(data: object) -> str:
+    """Return what a server says in the body of an error, whichever of the usual shapes it has."""
+    if isinstance(data, dict):
+        error = data.get("error", data)
+        if isinstance(error, dict):
+            said = error.get("message") or error.get("detail") or error.get("type")
+            return said if isinstance(said, str) else json.dumps(error)
+        return error if isinstance(error, str) else json.dumps(data)
+    return data if isinstance(data, str) else json.dumps(data)
+
+
+def _error_data(response: Response) -> object:
+    """Return what the body of an error holds: JSON if it is, else its text."""
+    try:
+        found: object = json.loads(response.content)
+    except (ValueError, RecursionError):
+        found = None
+    return _text(response) if found is None else found
+
+
+def _text(response: Response) -> str:
+    import httpx2
+
+    headers = {name: value for name, value in response.headers.items() if name not in _CODED}
+    return httpx2.Response(response.status, headers=headers, content=response.content).text
+
+
+def _kinds(data: object) -> frozenset[str]:
+    """Return the code and the type of the error that a server reports."""
+    error = table(table(data).get("error"))
+    return frozenset(kind for kind in (error.get("code"), error.get("type")) if isinstance(kind, str))
+
+
+def _broke(data: object) -> bool:
+    """Return whether the server says that there is no money or quota left, which no wait mends."""
+    return not _kinds(data).isdisjoint(_NO_MONEY) or "credit balance is too low" in _said(data).lower()
+
+
+def _hopeless(status: int, data: object) -> bool:
+    return status in {401, 402, 403, 404, 405} or 300 <= status < 400 or _broke(data)
+
+
+def _advice(status: int, data: object, key_name: str | None) -> str:
+    if _broke(data) or status == 402:
+        return "the account has no quota or credit left: see to its billing, or use another key"
+    if status == 401:
+        return (
+            f"check the key in the variable {key_name!r}"
+            if key_name
+            else ("the server wants a key: name the variable that holds it with api_key_env")
+        )
+    if status == 403:
+        return "the key may not use this model or server: ask for access, or use another key"
+    if status == 404:
+        return "check model and base_url (most servers want its /v1) in the [model] table of judge.toml"
+    if status == 429:
+        return "lower concurrency, rpm or tpm in the [model] table of judge.toml, or wait"
+    if 300 <= status < 400 or status == 405:
+        return "redirects are not followed: write the address that the server means as base_url"
+    if status in {400, 413, 422}:
+        return "what is sent is refused: check extra_body, max_tokens, schema_file and the length of the prompt"
+    return "the server failed: look at its log, or wait"
+
+
+def _root(error: BaseException) -> BaseException:
+    """Return what is at the bottom of an error: the SDKs wrap it twice and call much of it a timeout."""
+    while error.__cause__ is not None and not isinstance(error, TimeoutError):
+        error = error.__cause__
+    return error
+
+
+def _outcome(root: BaseException, address: Address) -> str:
+    """Return what happened to a call that got no status."""
+    why = trimmed(address.secrets.scrub(str(root))) or type(root).__name__
+    if isinstance(root, TooLarge):
+        return f"sent no usable reply: {why}; is base_url right?"
+    if isinstance(root, TimeoutError):
+        return f"did not answer within timeout_s={address.timeout_s:g}; raise timeout_s, or check the server"
+    return f"could not be reached: {why}; is it running, and is base_url right?"

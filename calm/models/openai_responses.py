@@ -1,0 +1,48 @@
+"""OpenAI responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from calm.core.templates import Message
+from calm.models.api import TOP_LOGPROBS, Api, Stop, items, missing, string, table, tokens, turns, usage
+from calm.models.wire import Json, Reply
+
+STOPS: Final[Mapping[str, Stop]] = {"max_output_tokens": "length", "content_filter": "refusal"}
+
+
+def _body(messages: Sequence[Message], max_tokens: int, _newer: bool) -> dict[str, Json]:
+    return {"input": turns(messages), "max_output_tokens": max_tokens, "store": False}
+
+
+def _schema(schema: Mapping[str, Json]) -> dict[str, Json]:
+    return {"text": {"format": {"type": "json_schema", "name": "verdict", "strict": True, "schema": dict(schema)}}}
+
+
+def _logprobs() -> dict[str, Json]:
+    return {"include": ["message.output_text.logprobs"], "top_logprobs": TOP_LOGPROBS}
+
+
+def _reply(data: Mapping[str, object]) -> Reply:
+    output = [table(item) for item in items(data.get("output"))]
+    parts = [table(p) for item in output if item.get("type") == "message" for p in items(item.get("content"))]
+    if "output" not in data:
+        raise missing("output", data)
+    refusal = "".join(string(p.get("refusal")) for p in parts if p.get("type") == "refusal") or None
+    cut = STOPS.get(string(table(data.get("incomplete_details")).get("reason")), "other")
+    written = [p for p in parts if p.get("type") == "output_text"]
+    text = "".join(string(p.get("text")) for p in written)
+    found = [tokens(p.get("logprobs")) for p in written]
+    used = table(data.get("usage"))
+    return Reply(
+        text=text,
+        model=string(data.get("model")),
+        stop="refusal" if refusal else "stop" if data.get("status") == "completed" else cut,
+        refusal=refusal,
+        tokens=tuple(t for group in found for t in group or ()) or None,
+        usage=usage(used.get("input_tokens"), used.get("output_tokens"), text),
+    )
+
+
+API: Final = Api("https://api.openai.com/v1", "/responses", "OPENAI_API_KEY", _body, _schema, _logprobs, _reply)

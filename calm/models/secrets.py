@@ -1,0 +1,79 @@
+"""Values that are never shown: keys, and headers that come from variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from calm.models.wire import Reply, Token
+
+LEAST_SECRET: Final = 6
+"""A shorter value than this is no secret worth the name, and stands in honest texts by chance."""
+HIDDEN: Final = "***"
+
+_LOOKS_SECRET = re.compile(r"(?i)\b(?:sk|pk|rk)-[\w*.-]{6,}|bearer\s+\S+")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secrets:
+    """The values behind names of variables: never shown, stored or compared."""
+
+    key: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "Secrets(...)"
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All values, the longest first, for scrubbing."""
+        found = [*self.headers.values(), *([self.key] if self.key else [])]
+        return tuple(sorted((v for v in found if v), key=len, reverse=True))
+
+    def scrub(self, text: str) -> str:
+        """Return the text without any of the values, and without what looks like a key."""
+        for value in self.values:
+            text = text.replace(value, "[secret]")
+        return _LOOKS_SECRET.sub("[secret]", text)
+
+    def hide(self, text: str) -> str:
+        """Return a text of the model's own with `***` for each of the values: nothing else in it is changed."""
+        for value in self.values:
+            if len(value) >= LEAST_SECRET:
+                text = text.replace(value, HIDDEN)
+        return text
+
+    def hide_all(self, data: object) -> object:
+        """Do the same to all texts in what a JSON reply holds."""
+        if isinstance(data, str):
+            return self.hide(data)
+        if isinstance(data, list):
+            return [self.hide_all(item) for item in data]
+        if isinstance(data, dict):
+            return {name: self.hide_all(item) for name, item in data.items()}
+        return data
+
+    def hide_in(self, reply: Reply) -> Reply:
+        """Return a reply without the values, which a server may repeat, also across parts and tokens."""
+        if not self.values:
+            return reply
+        refusal = None if reply.refusal is None else self.hide(reply.refusal)
+        tokens = None if reply.tokens is None else _hidden(reply.tokens, self.values)
+        return replace(reply, text=self.hide(reply.text), model=self.hide(reply.model), refusal=refusal, tokens=tokens)
+
+
+def _hidden(tokens: tuple[Token, ...], values: tuple[str, ...]) -> tuple[Token, ...]:
+    """Return tokens, each one that holds a piece of a value replaced."""
+    whole = "".join(t.text for t in tokens)
+    found = [
+        match.span() for value in values if len(value) >= LEAST_SECRET for match in re.finditer(re.escape(value), whole)
+    ]
+    kept: list[Token] = []
+    at = 0
+    for token in tokens:
+        start, at = at, at + len(token.text)
+        inside = any(start < end and at > begin for begin, end in found)
+        kept.append(Token(HIDDEN, token.logprob) if inside else token)
+    return tuple(kept)

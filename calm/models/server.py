@@ -1,0 +1,226 @@
+"""A model on a server: OpenAI chat completions, OpenAI responses or Anthropic messages, or what speaks like them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from calm.core.templates import Message
+from calm.errors import JudgeError
+from calm.models import anthropic, faults, openai_chat, openai_responses, transport
+from calm.models.address import Address, Provider, host_of
+from calm.models.api import Api, BadReply
+from calm.models.conformance import token_fault
+from calm.models.sampling import SAMPLING, reasons, sampling
+from calm.models.secrets import Secrets
+from calm.models.wire import Json, Limits, Price, Reply
+
+APIS: Final[Mapping[Provider, Api]] = {
+    "openai": openai_chat.API,
+    "openai-responses": openai_responses.API,
+    "anthropic": anthropic.API,
+}
+PROVIDERS: Final = tuple(APIS)
+GREETING: Final = "Answer with the one word: ready."
+RETRIES: Final = 6
+_LIMITS_OF_TOKENS: Final = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Server:
+    """
+    A model on a server: the `[model]` table of judge.toml, with the keys that its variables hold.
+
+    `base_url` is None for the provider's own server. `temperature` is None where the user did not say: 0 is sent then
+    to models that take it, except to a Claude model, which has to be asked through an older version of its API.
+    `schema` and `logprobs` are what its judge will ask for, so that `greet` finds out whether the server takes them.
+    `retries` is how often the engine tries a call again. A `keyless` server was read without its keys, for a replay:
+    it cannot be called.
+    """
+
+    provider: Provider
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    extra_body: Mapping[str, Json] = field(default_factory=dict)
+    max_tokens: int = 4096
+    temperature: float | None = None
+    timeout_s: float = 120.0
+    limits: Limits = field(default_factory=Limits)
+    price: Price | None = None
+    served_as: str | None = None
+    schema: Mapping[str, Json] | None = None
+    logprobs: bool = False
+    retries: int = RETRIES
+    keyless: bool = False
+    secrets: Secrets = field(default_factory=Secrets, repr=False)
+    _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False
+    )
+
+    @property
+    def live(self) -> bool:
+        """A run begins with a live call: models change behind their names."""
+        return True
+
+    @property
+    def url(self) -> str:
+        """The URL that paths are added to."""
+        url = (self.base_url or APIS[self.provider].home).rstrip("/")
+        return url.removesuffix("/v1") if self.provider == "anthropic" else url
+
+    @property
+    def own(self) -> bool:
+        """Whether this is the provider's own server, not a compatible one."""
+        home, host = (host_of(url) or "" for url in (APIS[self.provider].home, self.url))
+        return host == home or host.endswith(f".{home}")
+
+    @property
+    def identity(self) -> str:
+        """What decides the answer besides the request; no value of a variable is in it."""
+        parts = [self.provider, self.url, self.model, dict(self.query), {k.lower(): v for k, v in self.headers.items()}]
+        return json.dumps(parts, sort_keys=True)
+
+    @property
+    def address(self) -> Address:
+        """Where it is reached, and what is sent with every request."""
+        return Address(
+            provider=self.provider,
+            model=self.model,
+            url=self.url,
+            path=APIS[self.provider].path,
+            own=self.own,
+            query=self.query,
+            headers=self.headers,
+            secrets=self.secrets,
+            key_name=self.api_key_env,
+            timeout_s=self.timeout_s,
+        )
+
+    @property
+    def sampling(self) -> dict[str, Json]:
+        """The sampling parameters that its model takes."""
+        model = self.served_as or self.model
+        return sampling(self.provider, model, temperature=self.temperature, own=self.own, extra_body=self.extra_body)
+
+    def body(
+        self, messages: Sequence[Message], *, schema: Mapping[str, Json] | None = None, logprobs: bool = False
+    ) -> dict[str, Json]:
+        """Return the body of a request in the provider's shape; the user's `extra_body` wins over all of it."""
+        api, model = APIS[self.provider], self.served_as or self.model
+        body = {"model": self.model, **api.body(messages, self.max_tokens, self.own or reasons(model)), **self.sampling}
+        if schema is not None:
+            body |= api.schema(schema)
+        if logprobs:
+            body |= api.logprobs()
+        if not _LIMITS_OF_TOKENS.isdisjoint(self.extra_body):
+            body = {name: value for name, value in body.items() if name not in _LIMITS_OF_TOKENS}
+        return merged(body, self.extra_body)
+
+    async def call(self, body: Mapping[str, Json]) -> Reply:
+        """Send a body once and return the reply; a `JudgeError` if there is none."""
+        return await self._call(body)
+
+    async def greet(self) -> Reply:
+        """
+        Ask for one word, with the judge's own parameters, so that one which the model refuses is found at once.
+
+        Raises:
+            JudgeError: no answer, or none with log-probabilities of its own text where the judge needs them.
+        """
+        body = self.body([Message("user", GREETING)], schema=self.schema, logprobs=self.logprobs)
+        reply = await self._call(body)
+        if self.logprobs and not reply.tokens:
+            raise JudgeError(
+                f"{self.address}: expected log-probabilities, as [verdict] format = 'logprobs' needs them, and the "
+                "reply has none; choose a model and server that give them, or another format",
+                fatal=True,
+            )
+        if self.logprobs and (fault := token_fault(reply)):
+            raise JudgeError(
+                f"{self.address}: expected log-probabilities of the reply's own tokens, but {fault}; "
+                "choose another server, or another format",
+                fatal=True,
+            )
+        return reply
+
+    async def close(self) -> None:
+        """Close the connections that the running event loop holds; a loop that shuts down properly does so itself."""
+        held = self._clients.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await held.life.aclose()
+
+    async def _call(self, body: Mapping[str, Json]) -> Reply:
+        if self.keyless:
+            raise JudgeError(
+                f"{self.address} was read without its keys, to replay what the cache holds: no call can be made; "
+                "run without --calm-cache=replay",
+                fatal=True,
+            )
+        connections = await self._connections()
+        address = connections.address
+        try:
+            response = await connections.send(body, anthropic.OLD_VERSION if self._needs_old_version(body) else "")
+        except transport.errors(self.provider) as error:
+            raise faults.unreached(address, error) from None  # what the SDK raises may quote the key
+        if not 200 <= response.status < 300:
+            if (refusal := faults.declined(address, response)) is not None:
+                return refusal
+            raise faults.answered(address, response) from None
+        try:
+            return self.secrets.hide_in(APIS[self.provider].reply(faults.parsed(address, response)))
+        except BadReply as error:
+            raise faults.bad_reply(address, error) from None
+
+    def _needs_old_version(self, body: Mapping[str, Json]) -> bool:
+        if self.provider != "anthropic" or SAMPLING.isdisjoint(body):
+            return False
+        return all(name.lower() != "anthropic-version" for name in (*self.headers, *self.headers_env))
+
+    async def _connections(self) -> transport.Connections:
+        """Return the connections of the running event loop, opened at its first call and closed when it shuts down."""
+        loop = asyncio.get_running_loop()
+        held = self._clients.get(loop)
+        if held is None:
+            connections = transport.connect(self.address)
+            # An asynchronous generator is the one thing that a loop closes by itself at its end.
+            held = self._clients[loop] = _Held(connections, life := _lifetime(connections, self._clients))
+            await anext(life)
+        return held.connections
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    connections: transport.Connections
+    life: AsyncGenerator[None]
+
+
+def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json]:
+    """
+    Return a body with the user's entries over it; tables are merged key by key.
+
+    >>> merged({"a": 1, "t": {"x": 1, "y": 2}}, {"t": {"y": 3}, "b": 4})
+    {'a': 1, 't': {'x': 1, 'y': 3}, 'b': 4}
+    """
+    body = dict(base)
+    for name, value in over.items():
+        old = body.get(name)
+        body[name] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return body
+
+
+async def _lifetime(
+    connections: transport.Connections, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held]
+) -> AsyncGenerator[None]:
+    try:
+        yield
+    finally:
+        clients.pop(asyncio.get_running_loop(), None)
+        await connections.close()

@@ -1,0 +1,74 @@
+"""What can be wrong with the settings of a server before anything is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from calm.models.address import loopback
+from calm.models.sampling import effortless, reasons
+from calm.models.server import Server
+from calm.models.transport import KEY_HEADERS
+
+_SECRET_HEADERS: Final = KEY_HEADERS | {"proxy-authorization", "cookie"}
+_SECRET_QUERY: Final = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token", "sig", "signature"})
+
+
+def wrong_settings(server: Server) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with the settings of a server, as (key of judge.toml, problem)."""
+    yield from _url_faults(server)
+    for name in server.headers:
+        if name.lower() in _SECRET_HEADERS:
+            yield (
+                "headers",
+                f"{name!r} holds a secret, and a file is no place for it; "
+                f"write headers_env = {{ {json.dumps(name)} = 'NAME_OF_A_VARIABLE' }}",
+            )
+    for name in server.query:
+        if name.lower() in _SECRET_QUERY:
+            yield (
+                "query",
+                f"{name!r} looks like a secret, which an address must not hold; use api_key_env or headers_env",
+            )
+    for name, value in (*server.headers.items(), *server.secrets.headers.items(), ("api_key_env", server.secrets.key)):
+        if value and not (value.isascii() and value.isprintable()):
+            key = name if name == "api_key_env" else "headers" if name in server.headers else "headers_env"
+            yield key, f"the value of {name!r} has a line break or a character that no header may hold"
+    if server.logprobs:
+        model = server.served_as or server.model
+        if server.provider == "anthropic" or (reasons(model) and not effortless(server.extra_body)):
+            yield (
+                "format",
+                f"'logprobs' needs log-probabilities, and the model {model!r} of the provider "
+                f"{server.provider!r} gives none; choose another format",
+            )
+
+
+def _url_faults(server: Server) -> Iterator[tuple[str, str]]:
+    if server.base_url is None:
+        return
+    try:
+        url = urlsplit(server.base_url)
+        host, _ = url.hostname, url.port
+    except ValueError:
+        url, host = urlsplit(""), None
+    if url.scheme not in {"http", "https"} or not host or any(c.isspace() for c in server.base_url):
+        yield "base_url", "expected an address such as 'http://127.0.0.1:8000/v1', got " + _shown_url(server.base_url)
+        return
+    if url.username is not None or url.password is not None:
+        yield "base_url", "expected an address without a name and password in it; use api_key_env or headers_env"
+        return
+    if url.query or url.fragment:
+        yield "base_url", "expected an address without '?' and '#'; write its parameters as query = { name = 'value' }"
+    if url.scheme == "http" and not loopback(host) and server.secrets.values:
+        yield (
+            "base_url",
+            f"a key or header from a variable goes over plain http to this machine only, not to {host!r}; "
+            "use https, or reach the server through a tunnel to 127.0.0.1",
+        )
+
+
+def _shown_url(url: str) -> str:
+    return "one that cannot be shown, as it may hold a password" if "@" in url else repr(url)
