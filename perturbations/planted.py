@@ -44,14 +44,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from random import Random
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 from calm.core.case import LETTERS, TIE, Answer, Case, Criterion, Framing, digest
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Criteria, Family, Refused, Scale, Task, Unreadable, Verdict
 from calm.errors import ConfigError, JudgeError, nearest
 from calm.judges.reading import Format, read, view
-from calm.models.wire import Endpoint, Json, Limits, Price, Reply, Request, Send, Usage
+from calm.models.wire import Endpoint, Json, Limits, Price, Remarks, Reply, Request, Send, Traits, Usage
 from calm.perturbations import (
     added_answers,
     anchoring,
@@ -511,6 +511,8 @@ class Within:
     limits: Limits = field(default_factory=lambda: Limits(concurrency=64))
     price: Price | None = None
     max_tokens: int = 256
+    retries: int = 0
+    schema: Mapping[str, Json] | None = None
 
     async def call(self, body: Mapping[str, Json]) -> Reply:
         """Return the reply that the mind gives to what the body says it sees."""
@@ -528,6 +530,8 @@ class Planted:
     mind: Mind
     name: str = "planted"
     endpoint: Within = field(init=False)
+    traits: ClassVar[Traits] = Traits()
+    remarks: ClassVar[Remarks] = Remarks()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "endpoint", Within(self.mind, self.fingerprint))
@@ -548,11 +552,6 @@ class Planted:
         return (
             f"{VERSION}:{digest(asdict(self.mind))[:16]}:{','.join(f'{k}={v}' for k, v in self._parameters().items())}"
         )
-
-    @property
-    def as_given(self) -> bool:
-        """Whether it wants the answers in the case's own order."""
-        return False
 
     @property
     def about(self) -> Mapping[str, Json]:

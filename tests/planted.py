@@ -12,9 +12,10 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
 from calm.experiment.run import Design, Setup
-from calm.models.wire import Limits, Message, Reply, Request, Usage
+from calm.models.wire import Limits, Message, Remarks, Reply, Request, Traits, Usage
 
 SCALE, NO_HURRY, READY = Scale(), Limits(), Reply("ready", model="m-1")
+PLAIN, NOTHING = Traits(), Remarks()
 TEXT_FIELDS = ("question", "reference", "fields", "notes", "labels", "bylines", "examples", "framing", "follow_ups")
 
 
@@ -26,7 +27,8 @@ class Planted:
     task: str = "pairwise"
     scale: Scale = SCALE
     fingerprint: str | None = "planted-1"
-    as_given: bool = False
+    traits: Traits = PLAIN
+    remarks: Remarks = NOTHING
     name: str = "planted"
     reads: tuple = TEXT_FIELDS
     about: dict = field(default_factory=dict)
@@ -55,6 +57,8 @@ class Local:
     limits: Limits = NO_HURRY
     price: object = None
     max_tokens: int = 100
+    retries: int = 6
+    schema: object = None
     hello: object = READY
     begun: list = field(default_factory=list)
 
@@ -83,7 +87,8 @@ class Asking:
     task: str = "pairwise"
     scale: Scale = SCALE
     fingerprint: str | None = "asking-1"
-    as_given: bool = False
+    traits: Traits = PLAIN
+    remarks: Remarks = NOTHING
     name: str = "asking"
     about: dict = field(default_factory=dict)
 

@@ -36,12 +36,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RETRIES: Final = 6
-"""How often a call is tried again, unless its endpoint has `retries` of its own."""
 GREETING_RETRIES: Final = 3
 FIRST_WAIT_S: Final = 0.5
-CONCURRENCY: Final = 32
-"""How many asks of a judge without endpoints are under way at once, unless it has a `concurrency` of its own."""
 MOST_BACKOFF_S: Final = 8.0
 MOST_WAIT_S: Final = 120.0
 """A server that asks for a longer wait than this is not waited for."""
@@ -318,7 +314,7 @@ class Engine:
             self.store.serves(endpoint.identity, now)
 
     def _greeted(self, endpoint: Endpoint) -> str:
-        retries = min(_retries(endpoint), GREETING_RETRIES)
+        retries = min(endpoint.retries, GREETING_RETRIES)
         try:
             reply = self._run(self._tried(endpoint, endpoint.greet, 0, GREETING_TOKENS, retries))
         except JudgeError as error:
@@ -329,8 +325,7 @@ class Engine:
                 f"the model {endpoint.model!r} is served by {reply.model!r}, but judge.toml says "
                 f"served_as = {endpoint.served_as!r}; correct it, or find out who changed the model"
             )
-        schema = getattr(endpoint, "schema", None)
-        if schema is not None and schema_fault(reply, schema):
+        if endpoint.schema is not None and schema_fault(reply, endpoint.schema):
             self._say(
                 f"{endpoint.model!r} did not keep to the schema of its replies at the first call: they are read as "
                 "they stand; `calm try --server` tells what the server keeps to"
@@ -514,7 +509,7 @@ class Engine:
         whose = tuple(id(e) for e in endpoints) or (id(judge),)
         queue = self._queues.get(whose)
         if queue is None:
-            own = int(getattr(judge, "concurrency", CONCURRENCY))
+            own = 0 if judge is None else judge.traits.concurrency
             queue = self._queues[whose] = _Queue(sum(e.limits.concurrency for e in endpoints) or own)
         return queue
 
@@ -590,7 +585,7 @@ class Engine:
         self._asked = {key: asked for key, asked in self._asked.items() if isinstance(asked, Asked)}
 
     async def _ask(self, judge: Judge, case: Case, ask: int) -> Asked:
-        send = _Send(self, ask, patient=bool(getattr(judge, "patient", False)))
+        send = _Send(self, ask, patient=judge.traits.patient)
         try:
             if judge.endpoints:
                 return Asked(await judge.judge(case, send), tuple(send.keys))
@@ -622,7 +617,7 @@ class Engine:
             raise
 
     async def _ask_code(self, judge: Judge, case: Case, send: _Send, key: bytes | None) -> Asked:
-        sends = bool(getattr(judge, "send", ""))  # what it sends is counted and capped there, not here
+        sends = judge.traits.sends  # what it sends is counted and capped there, not here
         async with self._pace(judge).turn(0):
             if not sends:
                 self._begin(Amount(1))
@@ -753,7 +748,7 @@ class Engine:
             raise JudgeError("--calm-cache=replay: this call is not in the cache, and no call may be made")
         known = self._print(request)
         tokens = tokens_in(known.shown) // 2 + endpoint.max_tokens // 8
-        reply = await self._tried(endpoint, lambda: endpoint.call(known.sent), known.size, tokens, _retries(endpoint))
+        reply = await self._tried(endpoint, lambda: endpoint.call(known.sent), known.size, tokens, endpoint.retries)
         expected = self.served.get(self._known(endpoint).identity)
         if expected and reply.model and reply.model != expected:
             why = (
@@ -868,7 +863,7 @@ class Engine:
         """Return what keeps the asks of a judge without endpoints within its limit."""
         pace = self._paces.get(id(judge))
         if pace is None:
-            pace = self._paces[id(judge)] = Pace(Limits(concurrency=getattr(judge, "concurrency", CONCURRENCY)))
+            pace = self._paces[id(judge)] = Pace(Limits(concurrency=judge.traits.concurrency))
         return pace
 
     def _begin(self, worst: Amount) -> None:
@@ -910,10 +905,6 @@ def _worst(endpoint: Endpoint, server: _Known, size: int) -> Usage:
 
 def _pairs(used: Usage, worst: Usage) -> tuple[tuple[int | None, int | None], ...]:
     return (used.input, worst.input), (used.output, worst.output)
-
-
-def _retries(endpoint: Endpoint) -> int:
-    return int(getattr(endpoint, "retries", RETRIES))
 
 
 async def _place(pace: Pace, health: Health, tokens: int, *, again: bool) -> None:

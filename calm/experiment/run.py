@@ -150,7 +150,7 @@ def check(edit: AnyEdit | None, claims: Sequence[Claim], family: Family) -> None
 
 def unserved(judge: Judge, suite: str) -> str:
     """Return why a suite has nothing to test on a judge that says which suites it serves, or nothing."""
-    serves: frozenset[str] | None = getattr(judge, "serves", None)
+    serves = judge.traits.serves
     if serves is None or suite in serves:
         return ""
     return f"its verdicts were given once, beforehand: it serves {' and '.join(sorted(serves))} alone"
@@ -312,7 +312,7 @@ def _drawn(setup: Setup) -> list[Case]:
 
     It is the order of `datasets.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
-    as_given = setup.judge.as_given
+    as_given = setup.judge.traits.as_given
     key = id(setup.cases), setup.seed, as_given
     if key not in setup.drawn:
         drawn = sorted(setup.cases, key=lambda case: digest("sample", setup.seed, case.id))

@@ -377,7 +377,7 @@ class _Surveyor:
             self.assumed.append(_PILOTS)
         gated = with_readability(one.edit, one.claims) if one.top_up else ()
         staged = one.top_up and edit is not None and bool(one.claims)
-        unsure = unsure or one.conditional or bool(getattr(one.judge, "at_most", False))
+        unsure = unsure or one.conditional or one.judge.traits.at_most
         row = Row(one.name, tuple(units), staged, unsure, bool(one.claims), edit is not None, by_itself, gated)
         self.rows.append(row)
 
@@ -478,7 +478,7 @@ class _Renderer:
         if not judge.endpoints:
             self._code = len(sources)
             sources.append(_code(judge))
-        if getattr(judge, "send", ""):
+        if judge.traits.sends:
             assumed.append(f"{judge.name}: one call an ask, as what a Python judge sends is not known beforehand")
 
     def prompts(self, cases: Sequence[Case], judges: Sequence[Judge | None] = ()) -> list[tuple[Case, Prompt]]:
@@ -520,8 +520,8 @@ class _Renderer:
 
 def _code(judge: Judge) -> Source:
     """Return what answers where a judge has no endpoint: its own code."""
-    limits = Limits(concurrency=int(getattr(judge, "concurrency", 32)))
-    return Source(judge.name, limits, None, OUTPUT_TOKENS, live=False, free=bool(getattr(judge, "quick", False)))
+    limits = Limits(concurrency=judge.traits.concurrency)
+    return Source(judge.name, limits, None, OUTPUT_TOKENS, live=False, free=judge.traits.quick)
 
 
 class _Noting:

@@ -1,15 +1,15 @@
-"""A judge around a judge: what all of them pass on, so that each says only what it does differently."""
+"""Judges made of judges: what all of them pass on, so that each says only what it does differently."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 from calm.core.case import Case
 from calm.core.templates import Prompt
 from calm.core.verdict import Scale, Task, Verdict
-from calm.models.wire import Endpoint, Json, Judge, Rewordable, Send
+from calm.models.wire import Endpoint, Json, Judge, Remarks, Rewordable, Send, Traits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,9 +39,14 @@ class Delegating:
         return self.inner.fingerprint
 
     @property
-    def as_given(self) -> bool:
-        """Whether the judge inside wants the answers in the case's own order."""
-        return self.inner.as_given
+    def traits(self) -> Traits:
+        """The traits of the judge inside."""
+        return self.inner.traits
+
+    @property
+    def remarks(self) -> Remarks:
+        """What the judge inside has to say of a run."""
+        return self.inner.remarks
 
     @property
     def about(self) -> Mapping[str, Json]:
@@ -58,37 +63,6 @@ class Delegating:
         """The prompt of the judge inside, if it has one."""
         return self.inner.asks if isinstance(self.inner, Rewordable) else None
 
-    @property
-    def concurrency(self) -> int:
-        """How many asks at a time the judge inside takes, where it is code."""
-        return int(getattr(self.inner, "concurrency", 32))
-
-    @property
-    def quick(self) -> bool:
-        """Whether the judge inside is code that answers at once."""
-        return bool(getattr(self.inner, "quick", False))
-
-    @property
-    def send(self) -> str:
-        """How the judge inside takes `send`, where it is code that does."""
-        return str(getattr(self.inner, "send", ""))
-
-    @property
-    def serves(self) -> frozenset[str] | None:
-        """The suites that the judge inside serves, if it says so."""
-        found: frozenset[str] | None = getattr(self.inner, "serves", None)
-        return found
-
-    @property
-    def at_most(self) -> bool:
-        """Whether a verdict may take fewer calls than a plan finds."""
-        return bool(getattr(self.inner, "at_most", False))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a run should say of the judge inside."""
-        return tuple(getattr(self.inner, "notes", ()))
-
     def with_prompt(self, prompt: Prompt) -> Self:
         """Return the same around the judge with another prompt."""
         return replace(self, inner=self.inner.with_prompt(prompt)) if isinstance(self.inner, Rewordable) else self
@@ -100,3 +74,34 @@ class Delegating:
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict of the judge inside."""
         return await self.inner.judge(case, send)
+
+
+def joint_traits(judges: Sequence[Judge]) -> Traits:
+    """
+    Return the traits of several judges that are all asked for one verdict: what every one of them can do.
+
+    The order of answers is the first one's.
+    """
+    traits = [judge.traits for judge in judges]
+    served = [one.serves for one in traits if one.serves is not None]
+    return Traits(
+        as_given=traits[0].as_given,
+        concurrency=min(one.concurrency for one in traits),
+        quick=all(one.quick for one in traits),
+        sends=any(one.sends for one in traits),
+        patient=all(one.patient for one in traits),
+        serves=frozenset.intersection(*served) if served else None,
+        repeats=min((one.repeats for one in traits if one.repeats is not None), default=None),
+        at_most=any(one.at_most for one in traits),
+    )
+
+
+def joint_remarks(judges: Sequence[Judge]) -> Remarks:
+    """Return what several judges have to say, in their order."""
+    said = [judge.remarks for judge in judges]
+    return Remarks(tuple(n for one in said for n in one.notes), tuple(n for one in said for n in one.agreement))
+
+
+def joint_endpoints(judges: Sequence[Judge]) -> tuple[Endpoint, ...]:
+    """Return the models of several judges, each once."""
+    return tuple({endpoint.identity: endpoint for judge in judges for endpoint in judge.endpoints}.values())

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from calm.core.case import Answer, Case
 from calm.core.verdict import FAMILY, Criteria, Preferred, Ranking, Scale, Score, Task, Tie, Unreadable, Verdict
 from calm.errors import ConfigError, nearest
-from calm.models.wire import Endpoint, Json, Send
+from calm.models.wire import Endpoint, Json, Remarks, Send, Traits
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
@@ -50,8 +50,8 @@ class Lexical:
 
     task: Task = "pairwise"
     name: str = "lexical"
-    quick: ClassVar[bool] = True
-    as_given: ClassVar[bool] = False
+    traits: ClassVar[Traits] = Traits(quick=True)
+    remarks: ClassVar[Remarks] = Remarks()
     endpoints: ClassVar[tuple[Endpoint, ...]] = ()
 
     @property

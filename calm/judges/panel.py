@@ -15,7 +15,7 @@ that got no reply at all leaves the panel without one: that is no data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 from statistics import median
@@ -40,8 +40,9 @@ from calm.core.verdict import (
     readable,
 )
 from calm.errors import ConfigError
+from calm.judges.delegating import joint_endpoints, joint_remarks, joint_traits
 from calm.judges.prompted import together
-from calm.models.wire import Endpoint, Json, Judge, Rewordable, Send
+from calm.models.wire import Endpoint, Json, Judge, Remarks, Rewordable, Send, Traits
 
 Rule: TypeAlias = Literal["majority", "mean", "weighted"]
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)
@@ -90,9 +91,9 @@ class Panel:
         return None if None in members else digest("panel", self.rule, list(self.weights), members)
 
     @property
-    def as_given(self) -> bool:
-        """Whether its members want the case's own order."""
-        return self.members[0].as_given
+    def traits(self) -> Traits:
+        """What all of its members can do."""
+        return joint_traits(self.members)
 
     @property
     def about(self) -> Mapping[str, Json]:
@@ -109,22 +110,7 @@ class Panel:
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The models of all members, each once."""
-        return tuple({e.identity: e for member in self.members for e in member.endpoints}.values())
-
-    @property
-    def concurrency(self) -> int:
-        """How many may be asked at a time where no model is: as many as each member allows."""
-        return min(int(getattr(member, "concurrency", 32)) for member in self.members)
-
-    @property
-    def quick(self) -> bool:
-        """Whether all members answer at once."""
-        return all(bool(getattr(member, "quick", False)) for member in self.members)
-
-    @property
-    def send(self) -> str:
-        """How a member that is code takes `send`, if any does."""
-        return next((taken for member in self.members if (taken := str(getattr(member, "send", "")))), "")
+        return joint_endpoints(self.members)
 
     @property
     def asks(self) -> Prompt | None:
@@ -138,24 +124,28 @@ class Panel:
         return replace(self, members=tuple(reworded))
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a run should say of it: members that gave no verdict."""
-        return tuple(
-            f"panel {self.name}: {self.members[place].name} gave no verdict in {count} of {self.tally.asked} asks; the "
-            "panel went without it"
-            for place, count in sorted(self.tally.unread.items())
-        )
+    def remarks(self) -> Remarks:
+        """What its members have to say, which of them gave no verdict, and how far they agree."""
+        inside = joint_remarks(self.members)
+        return Remarks((*inside.notes, *self._silences()), (*inside.agreement, *self._agreement()))
 
-    @property
-    def agreement(self) -> tuple[str, ...]:
+    def _silences(self) -> Iterator[str]:
+        for place, count in sorted(self.tally.unread.items()):
+            yield (
+                f"panel {self.name}: {self.members[place].name} gave no verdict in {count} of {self.tally.asked} asks; "
+                "the panel went without it"
+            )
+
+    def _agreement(self) -> Iterator[str]:
         """How far its members agree in what they said so far; nothing before two of them said anything."""
         from calm.selfpreference.panels import agreements  # numpy: only a run of a panel pays for it
 
         ratings = [row for row, count in self.tally.said.items() for _ in range(count)]
         found = agreements(ratings, numeric=FAMILY[self.task] == "score") if ratings else {}
         names = {"raw": "of pairs of verdicts alike", "alpha": "Krippendorff's alpha"}
-        told = [f"{value:.2f} {names[name]}" for name, value in found.items() if name in names and value is not None]
-        return (f"panel {self.name}: its members agree: {', '.join(told)}",) if told else ()
+        said = [f"{value:.2f} {names[name]}" for name, value in found.items() if name in names and value is not None]
+        if said:
+            yield f"panel {self.name}: its members agree: {', '.join(said)}"
 
     def sees(self, case: Case) -> object:
         """Return what its members see."""
@@ -242,7 +232,7 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
     for what, values in (
         ("task", [m.task for m in members]),
         ("scale", [_range(m) for m in members]),
-        ("order of answers", ["as given" if m.as_given else "balanced" for m in members]),
+        ("order of answers", ["as given" if m.traits.as_given else "balanced" for m in members]),
     ):
         if len(set(values)) > 1:
             told = ", ".join(f"{m.name}: {v}" for m, v in zip(members, values, strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from calm.core.case import Case, Criterion, digest
 from calm.core.templates import Message, Messages, Prompt
@@ -15,12 +15,13 @@ from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Verdict
 from calm.errors import JudgeError
 from calm.judges import prompts, reading
 from calm.models.server import Server
-from calm.models.wire import Endpoint, Json, Reply, Request, Send
+from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
 T = TypeVar("T")
 
 REMEMBERED = 1024
 """How many prompts a judge remembers as they were rendered."""
+_BALANCED, _AS_GIVEN = Traits(patient=True), Traits(patient=True, as_given=True)
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 
 
@@ -55,6 +56,7 @@ class Prompted:
     as_given: bool = False
     family: str | None = None
     asked: Scale | None = None
+    remarks: ClassVar[Remarks] = Remarks()
     _known: dict[tuple[int, str | None], _Known] = field(default_factory=dict, init=False, repr=False)
     """What was rendered lately, by case and criterion: a case is asked about several times."""
 
@@ -64,9 +66,9 @@ class Prompted:
         return (self.server,)
 
     @property
-    def patient(self) -> bool:
+    def traits(self) -> Traits:
         """It waits for every reply that it asks for; nothing here calls one off."""
-        return True
+        return _AS_GIVEN if self.as_given else _BALANCED
 
     @property
     def parameters(self) -> dict[str, Json]:

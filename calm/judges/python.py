@@ -30,7 +30,7 @@ from calm.core.verdict import (
     Verdict,
 )
 from calm.errors import CalmError, ConfigError, JudgeError, nearest
-from calm.models.wire import Endpoint, Json, Reply, Request, Send
+from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
 READABLE = (
     "question",
@@ -98,12 +98,11 @@ class PythonJudge:
     reads: tuple[str, ...] = field(init=False)
     scale: Scale = field(init=False)
     fingerprint: str | None = field(init=False)
-    concurrency: int = field(init=False)
-    quick: bool = field(init=False)
-    send: Literal["", "second", "keyword"] = field(init=False)
+    traits: Traits = field(init=False)
+    takes_send: Literal["", "second", "keyword"] = field(init=False)
     """How the callable takes `send`, if it does."""
 
-    as_given: ClassVar[bool] = False
+    remarks: ClassVar[Remarks] = Remarks()
     endpoints: ClassVar[tuple[Endpoint, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -136,10 +135,10 @@ class PythonJudge:
             raise JudgeError(f"judge {self.name}: case {case.id}: {error}") from None
 
     async def _called(self, case: Case, send: Send) -> object:
-        threaded = not self.quick and not _is_async(self.function)
+        threaded = not self.traits.quick and not _is_async(self.function)
         door = _Door(send, asyncio.get_running_loop()) if threaded else send
-        more = (door,) if self.send == "second" else ()
-        named = {"send": door} if self.send == "keyword" else {}
+        more = (door,) if self.takes_send == "second" else ()
+        named = {"send": door} if self.takes_send == "keyword" else {}
 
         def run() -> object:
             return self.function(case, *more, **named)
@@ -221,15 +220,15 @@ def _declared(function: Function, name: str, fault: Callable[[str], None]) -> di
         return {}
     own = getattr(function, "name", None) or name or _qualified(function)
     task = _task(function, fault)
-    quick = _typed(function, "quick", bool, False, fault)
+    quick = cast(bool, _typed(function, "quick", bool, False, fault))
     send = _send(function, fault)
     if quick and send and not _is_async(function):
         fault(
             "quick=True: expected a callable without `send`, or an async one, got a sync one; it would wait for itself"
         )
     default = ASYNC_CONCURRENCY if _is_async(function) else SYNC_CONCURRENCY
-    concurrency = _typed(function, "concurrency", int, default, fault)
-    if isinstance(concurrency, int) and concurrency < 1:
+    concurrency = cast(int, _typed(function, "concurrency", int, default, fault))
+    if concurrency < 1:
         fault(f"expected a concurrency of 1 or more, got concurrency={concurrency}; leave it out to take the default")
     return {
         "name": str(own),
@@ -237,9 +236,8 @@ def _declared(function: Function, name: str, fault: Callable[[str], None]) -> di
         "reads": _reads(function, fault),
         "scale": _scale(getattr(function, "scale", None), task, fault),
         "fingerprint": _typed(function, "fingerprint", str, None, fault),
-        "concurrency": concurrency,
-        "quick": quick,
-        "send": send,
+        "traits": Traits(concurrency=concurrency, quick=quick, sends=bool(send)),
+        "takes_send": send,
     }
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from calm.core.case import Case, Framing
 from calm.core.verdict import Criteria, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import ConfigError, JudgeError, nearest
-from calm.models.wire import Endpoint, Json, Send
+from calm.models.wire import Endpoint, Json, Remarks, Send, Traits
 from calm.selfpreference.recorded import (
     MISSING,
     SETS,
@@ -40,19 +40,13 @@ SERVES = frozenset({"framing", "self-preference"})
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """
-    A judge that replays the verdicts of one model of a set.
-
-    `repeats` says that a second ask of the same question has no verdict, `serves` which suites have something to test.
-    """
+    """A judge that replays the verdicts of one model of a set."""
 
     recording: Recording
     model: str
-    quick: ClassVar[bool] = True
-    as_given: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(as_given=True, quick=True, serves=SERVES, repeats=REPEATS)
+    remarks: ClassVar[Remarks] = Remarks()
     endpoints: ClassVar[tuple[Endpoint, ...]] = ()
-    repeats: ClassVar[int] = REPEATS
-    serves: ClassVar[frozenset[str]] = SERVES
 
     @property
     def name(self) -> str:
@@ -77,7 +71,7 @@ class Recorded:
     @property
     def about(self) -> Mapping[str, Json]:
         """What a report says of it."""
-        return {"model": self.model, "parameters": {"recorded": self.recording.version, "repeats": self.repeats}}
+        return {"model": self.model, "parameters": {"recorded": self.recording.version, "repeats": REPEATS}}
 
     def sees(self, case: Case) -> object:
         """Return what of a case decides which verdict is replayed: its id, and the framing where both were asked."""
@@ -91,7 +85,7 @@ class Recorded:
         Raises:
             JudgeError: a case of another set, or a second ask of one question.
         """
-        if send.ask > self.repeats:
+        if send.ask > REPEATS:
             raise JudgeError(f"{self.name} holds one verdict a question; run it with --calm-repeats 1+1")
         places = _places(self.recording.name).get(case.id)
         if places is None:

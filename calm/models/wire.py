@@ -76,8 +76,9 @@ class Endpoint(Protocol):
 
     `identity` names all that decides what is answered but the request itself: provider, URL, model, query, headers;
     never a secret. `live` is true where a run must begin with a live call. `served_as` is the model that replies must
-    come from, if the user named one. `call` and `greet` make one attempt, and raise `calm.errors.JudgeError` if it has
-    no answer, which says whether the engine may make another.
+    come from, if the user named one. `retries` is how often a call that failed may be tried again. `schema` is the JSON
+    schema that the reply to `greet` should follow (None: any reply will do). `call` and `greet` make one attempt, and
+    raise `calm.errors.JudgeError` if it has no answer, which says whether the engine may make another.
     """
 
     @property
@@ -94,6 +95,10 @@ class Endpoint(Protocol):
     def price(self) -> Price | None: ...
     @property
     def max_tokens(self) -> int: ...
+    @property
+    def retries(self) -> int: ...
+    @property
+    def schema(self) -> Mapping[str, Json] | None: ...
     async def call(self, body: Mapping[str, Json]) -> Reply: ...
     async def greet(self) -> Reply: ...
 
@@ -130,14 +135,54 @@ class Send(Protocol):
     async def __call__(self, request: Request) -> Reply: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """
+    What is fixed about a judge before it is asked.
+
+    | trait | meaning |
+    |---|---|
+    | `as_given` | it wants the answers in the case's own order, not in a balanced one |
+    | `concurrency` | how many asks it takes at a time, 1 or more, where it has no endpoint |
+    | `quick` | it is code that answers at once, so a plan counts no time for it |
+    | `sends` | it is code that calls models through `send`: these calls are counted, not its asks |
+    | `patient` | it waits for every reply that it asks for, and never gives one up |
+    | `serves` | the names of the suites that have something to test on it; None: all |
+    | `repeats` | how many verdicts it has on one question; None: as many as are asked for |
+    | `at_most` | a verdict may take fewer calls than a plan finds, never more |
+    """
+
+    as_given: bool = False
+    concurrency: int = 32
+    quick: bool = False
+    sends: bool = False
+    patient: bool = False
+    serves: frozenset[str] | None = None
+    repeats: int | None = None
+    at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """
+    What a judge has to say about the asks of a run so far, one sentence each.
+
+    `notes` hold of any part of a run. `agreement` holds of all asks together, so a process that saw only some of them
+    leaves it out.
+    """
+
+    notes: tuple[str, ...] = ()
+    agreement: tuple[str, ...] = ()
+
+
 class Judge(Protocol):
     """
     Something that gives verdicts on cases.
 
-    `fingerprint` identifies everything that decides its verdicts (None: unknown, so nothing of it may be cached);
-    `about` what a report says of it (model, prompt_sha256, parameters). `sees` returns what of a case can reach its
-    verdict, so that an edit which the judge cannot see is not counted as withstood. `as_given` is true if it wants the
-    answers in the case's own order.
+    `fingerprint` identifies everything that decides its verdicts (None: unknown, so nothing of it may be cached).
+    `about` is what a report says of it (model, prompt_sha256, parameters). `traits` never change, `remarks` may grow
+    with each ask. `sees` returns what of a case can reach its verdict, so that an edit which the judge cannot see is
+    not counted as withstood.
     """
 
     @property
@@ -149,7 +194,9 @@ class Judge(Protocol):
     @property
     def fingerprint(self) -> str | None: ...
     @property
-    def as_given(self) -> bool: ...
+    def traits(self) -> Traits: ...
+    @property
+    def remarks(self) -> Remarks: ...
     @property
     def about(self) -> Mapping[str, Json]: ...
     @property

@@ -45,9 +45,9 @@ from calm.pytest_plugin.session import (
     figures_of,
     gate_of,
     handed_on,
+    judge_in,
     judge_of,
     peers_of,
-    refuse_other_than_a_judge,
     setup_of,
     speaker,
     subject_of,
@@ -194,8 +194,7 @@ def judge(pytestconfig: pytest.Config) -> Judge:
 @pytest.fixture(scope="session")
 def cases(pytestconfig: pytest.Config, judge: Judge) -> Sequence[Case]:
     """The cases it is asked about: `--calm-cases`, or the bundled ones, unless a conftest.py overrides this fixture."""
-    refuse_other_than_a_judge(judge)
-    return cases_of(pytestconfig, judge)
+    return cases_of(pytestconfig, judge_in(pytestconfig, judge))
 
 
 @pytest.fixture
@@ -204,6 +203,7 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
     from calm.gate.probe import Node, Probe
 
     config, item = request.config, request.node
+    judge = judge_in(config, judge)
     if any(cases is own for own in config.stash.get(CASES, {}).values()):
         cases = cases_of(config, judge)  # pytest keeps one value of a session fixture, though folders have other judges
     setup = setup_of(config, judge, cases, asks_of(item))

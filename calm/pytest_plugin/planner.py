@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calm.pytest_plugin.options import design_of, flag, indented, key, sample_of, seed_of, stopping_of
-from calm.pytest_plugin.session import JUDGE, check_options, judge_of, refuse_other_than_a_judge, wanted_of
+from calm.pytest_plugin.session import JUDGE, check_options, judge_in, judge_of, wanted_of
 from calm.pytest_plugin.trace import Tracer, probed, trace
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ class _Planned:
     @pytest.fixture
     def probe(self, request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> object:
         """Record what a test asks, and ask nothing."""
-        from calm.gate.planning import Recorder
+        from calm.gate.planning import Recorder, Unasked
 
-        refuse_other_than_a_judge(judge)
+        judge = judge_in(request.config, judge)
         self._planner.cases = cases if self._planner.cases is None else self._planner.cases
         suite = request.node.path.stem.removeprefix("test_").replace("_", "-")
-        asked = getattr(judge, "inner", judge)
+        asked = judge.inner if isinstance(judge, Unasked) else judge
         wanted = partial(wanted_of, request.config, asked, cases)
         return Recorder(judge, cases, suite, self._planner.record, wanted)

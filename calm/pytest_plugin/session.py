@@ -64,6 +64,8 @@ class Session:
     """Where workers share what a run without a cache asks."""
     tracing: bool = False
     said: set[str] = field(default_factory=set)
+    foreign: list[Judge] = field(default_factory=list)
+    """Judges made of objects that fixtures of users returned."""
     peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
     sampled: dict[int, tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=dict)
     drawn: Drawn = field(default_factory=dict)
@@ -247,7 +249,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     from calm.experiment.run import Setup
 
     check_options(config)
-    refuse_other_than_a_judge(judge)
+    judge = judge_in(config, judge)
     if not isinstance(cases, Sequence) or not all(isinstance(c, Case) for c in cases):
         raise ConfigError(
             f"the fixture `cases`: expected a list of cases, got {type(cases).__name__}; "
@@ -280,7 +282,7 @@ def design_for(config: pytest.Config, judge: Judge) -> Design:
     """Return the asks an arm: one each of a judge that has one verdict a question, unless the user says otherwise."""
     from calm.experiment.run import Design
 
-    if getattr(judge, "repeats", 2) == 1 and not given(config, "repeats"):
+    if judge.traits.repeats == 1 and not given(config, "repeats"):
         return Design(1, 1)
     return design_of(config)
 
@@ -308,15 +310,28 @@ def peers_of(config: pytest.Config, judge: Judge) -> tuple[Member, ...]:
     return session.peers[judge.task]
 
 
-def refuse_other_than_a_judge(judge: object) -> None:
-    """Refuse what a fixture `judge` returned if it is none."""
-    from calm.errors import ConfigError
+def judge_in(config: pytest.Config, given: object) -> Judge:
+    """
+    Return what a fixture `judge` returned as a judge, always the same one for the same object.
 
-    if not (hasattr(judge, "judge") and hasattr(judge, "task")):
-        raise ConfigError(
-            f"the fixture `judge`: expected a judge, got {judge!r}; make one with judge_from(SPEC) of "
-            "calm.gate.from_spec, or of a function with PythonJudge(f) of calm.judges.python"
-        )
+    Raises:
+        ConfigError: it is no judge.
+    """
+    from calm.errors import ConfigError
+    from calm.judges.foreign import Foreign
+    from calm.judges.foreign import judge_of as as_judge
+
+    known = config.stash[SESSION].foreign
+    found = next((one for one in known if isinstance(one, Foreign) and one.inner is given), None)
+    if found is not None:
+        return found
+    try:
+        made = as_judge(given)
+    except ConfigError as error:
+        raise ConfigError(f"the fixture `judge`: {error}") from None
+    if made is not given:
+        known.append(made)
+    return made
 
 
 def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design) -> dict[str, Any]:
@@ -390,7 +405,8 @@ def _notes_of(session: Session) -> list[str]:
     """
     Return what judges say of their own run: of a panel, which members gave no verdict, and how far they agree.
 
-    A worker of xdist has heard a part of the verdicts, and tells no figure of them.
+    A worker of xdist has seen only a part of the verdicts, so it says nothing of how far members agree.
     """
-    told = ("notes",) if is_worker(session.config) else ("notes", "agreement")
-    return [str(note) for judge, _, _ in session.subjects for name in told for note in getattr(judge, name, ())]
+    said = [judge.remarks for judge, _, _ in session.subjects]
+    whole = not is_worker(session.config)
+    return [note for one in said for note in (*one.notes, *(one.agreement if whole else ()))]

@@ -242,7 +242,7 @@ def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
         bylines={},
         labels=(),
     )
-    if len(ids) == 1 or judge.as_given:
+    if len(ids) == 1 or judge.traits.as_given:
         return replace(part, order=tuple(a.id for a in answers))
     return part.balanced(ORDER_SALT)
 

@@ -25,7 +25,7 @@ from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, U
 from calm.engine.caps import CAPPED, Caps
 from calm.errors import ClaimError, EditError, JudgeError
 from calm.experiment.run import Design, check, run
-from calm.models.wire import Limits, Reply
+from calm.models.wire import Limits, Reply, Traits
 from tests.planted import (
     Asking,
     Local,
@@ -238,7 +238,7 @@ def test_the_slot_order_is_balanced_and_not_that_of_the_file():
 
 def test_a_judge_may_want_the_order_as_given():
     """Published sets need theirs: the case's own order, or the order of its answers."""
-    judge = Planted(lambda case, ask: Preferred(case.shown[0].id), as_given=True)
+    judge = Planted(lambda case, ask: Preferred(case.shown[0].id), traits=Traits(as_given=True))
     cases = [pair("c1"), pair("c2").arranged(("bad", "good"))]
 
     with setup(judge, cases) as given:

@@ -119,7 +119,7 @@ def test_every_key_is_read(write):
     judge = read_judge(write(EVERYTHING, **FILES), KEYS)
 
     server = judge.server
-    assert (judge.name, judge.task, judge.family, judge.as_given) == ("support-judge", "score", "gpt", True)
+    assert (judge.name, judge.task, judge.family, judge.traits.as_given) == ("support-judge", "score", "gpt", True)
     assert judge.scale == Scale(1, 5, 1, "high")
     assert judge.schema == {"type": "object"}
     assert (judge.form.kind, judge.form.field, dict(judge.form.values)) == (
@@ -171,7 +171,8 @@ def test_defaults(write):
 
     server = judge.server
     assert (server.max_tokens, server.timeout_s, server.limits) == (4096, 120, Limits(32, None, None))
-    assert (judge.form.kind, judge.as_given, judge.prompt.bundled, judge.schema) == ("brackets", False, True, None)
+    assert (judge.form.kind, judge.prompt.bundled, judge.schema) == ("brackets", True, None)
+    assert not judge.traits.as_given
     assert server.secrets.values == ()
     assert read_judge(write(least("score")), {}).scale == Scale(1, 10)
     assert read_judge(write(least("points")), {}).scale == Scale(0, 1)

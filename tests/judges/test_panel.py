@@ -106,18 +106,18 @@ def test_an_unreadable_minority_is_left_out_counted_and_noted():
     found = [asyncio.run(one.judge(PAIR, Ask())) for _ in range(3)]
 
     assert found == [X, X, X]
-    assert one.notes == ("panel panel of a, b, c: c gave no verdict in 3 of 3 asks; the panel went without it",)
+    assert one.remarks.notes == ("panel panel of a, b, c: c gave no verdict in 3 of 3 asks; the panel went without it",)
 
 
 def test_a_panel_tells_how_far_its_members_agree():
     """Two who say the same and one who says otherwise: one of three pairs of verdicts is alike."""
     one = panel([says("x", name="a"), says("x", name="b", fingerprint="b"), says("y", name="c")])
-    assert one.agreement == ()
+    assert one.remarks.agreement == ()
 
     for ask in (1, 2, 3):
         asyncio.run(one.judge(PAIR, Ask(ask)))
 
-    (told,) = one.agreement
+    (told,) = one.remarks.agreement
     assert told.startswith("panel panel of a, b, c: its members agree: 0.33 of pairs of verdicts alike")
     assert _NOTES.fullmatch(told)
 

@@ -68,13 +68,13 @@ def test_the_defaults_are_those_of_a_pairwise_judge_that_may_not_be_cached():
     judge = PythonJudge(first)
     protocol: Judge = judge
 
-    assert (judge.task, judge.reads, judge.fingerprint, judge.concurrency) == (
+    assert (judge.task, judge.reads, judge.fingerprint, judge.traits.concurrency) == (
         "pairwise",
         ("question", "answers"),
         None,
         1,
     )
-    assert (protocol.endpoints, protocol.as_given, protocol.scale) == ((), False, Scale())
+    assert (protocol.endpoints, protocol.traits.as_given, protocol.scale) == ((), False, Scale())
     assert judge.name.endswith("first")
     assert judge.about == {"callable": judge.name, "reads": ["question", "answers"]}
 
@@ -95,7 +95,7 @@ def test_what_the_callable_declares_is_taken():
 
     judge = PythonJudge(Mine(), name="a specification")
 
-    assert (judge.name, judge.task, judge.fingerprint, judge.concurrency) == ("mine", "score", "v1", 7)
+    assert (judge.name, judge.task, judge.fingerprint, judge.traits.concurrency) == ("mine", "score", "v1", 7)
     assert judge.reads == ("question", "answers", "notes")
     assert judge.scale == Scale(0.0, 4.0, 1.0)
     assert ask(judge, ONE) == Score(3.0)
@@ -107,7 +107,7 @@ def test_an_async_callable_may_run_many_at_a_time():
     async def first(case):
         return case.answers[0].id
 
-    assert PythonJudge(first).concurrency == 32
+    assert PythonJudge(first).traits.concurrency == 32
 
 
 def test_points_are_scored_from_0_to_1():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from calm.core.case import Case, digest
@@ -11,11 +11,11 @@ from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import FAMILY, Criteria, Family, Scale, Verdict
 from calm.errors import ConfigError
 from calm.judges import reading
-from calm.judges.delegating import Delegating
+from calm.judges.delegating import Delegating, joint_endpoints, joint_remarks, joint_traits
 from calm.judges.panel import Panel
 from calm.judges.prompted import Prompted
 from calm.judges.prompts import neutral
-from calm.models.wire import Endpoint, Json, Judge, Reply, Request, Rewordable, Send
+from calm.models.wire import Endpoint, Json, Judge, Remarks, Reply, Request, Rewordable, Send, Traits
 
 Ask: TypeAlias = Callable[[Judge, Case, Send], Awaitable[Verdict]]
 """How a verdict is had from the judge inside."""
@@ -70,9 +70,15 @@ class Mitigated(Delegating):
     may_end: bool = False
 
     @property
-    def at_most(self) -> bool:
-        """Whether a verdict may take fewer calls than a plan finds."""
-        return self.may_end or any(bool(getattr(j, "at_most", False)) for j in (self.inner, *self.others))
+    def traits(self) -> Traits:
+        """What all judges inside can do."""
+        inside = joint_traits((self.inner, *self.others)) if self.others else self.inner.traits
+        return replace(inside, at_most=True) if self.may_end else inside
+
+    @property
+    def remarks(self) -> Remarks:
+        """What the judges inside have to say, and the panel that they form."""
+        return joint_remarks((self.inner, *self.others)) if self.panel is None else self.panel.remarks
 
     @property
     def fingerprint(self) -> str | None:
@@ -93,24 +99,7 @@ class Mitigated(Delegating):
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The models of all judges inside, each once."""
-        found = {e.identity: e for judge in (self.inner, *self.others) for e in judge.endpoints}
-        return tuple(found.values())
-
-    @property
-    def quick(self) -> bool:
-        """Whether all judges inside are code that answers at once."""
-        return all(bool(getattr(judge, "quick", False)) for judge in (self.inner, *self.others))
-
-    @property
-    def send(self) -> str:
-        """How a judge inside that is code takes `send`, if any does."""
-        return next((t for j in (self.inner, *self.others) if (t := str(getattr(j, "send", "")))), "")
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a run should say of it: members that gave no verdict."""
-        inside = (note for judge in (self.inner, *self.others) for note in getattr(judge, "notes", ()))
-        return (*inside, *(self.panel.notes if self.panel is not None else ()))
+        return joint_endpoints((self.inner, *self.others))
 
     def sees(self, case: Case) -> object:
         """Return what can reach the verdict."""

@@ -146,7 +146,7 @@ def attack(setup: Setup, search: Search, sample: int | None = None) -> Attack:
 
 def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[str], Counter[str]]:
     """Return the cases to attack, and the others by reason: excluded, or lost."""
-    as_given = setup.judge.as_given
+    as_given = setup.judge.traits.as_given
     cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
     cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
     excluded: Counter[str] = Counter()

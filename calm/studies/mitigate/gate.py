@@ -98,7 +98,7 @@ def assess(
         {**missing, **values},
         per_verdict,
         _dollars(judge, engine, meter.keys),
-        tuple(getattr(judge, "notes", ())),
+        judge.remarks.notes,
     )
 
 

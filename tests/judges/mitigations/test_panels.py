@@ -50,7 +50,7 @@ def test_a_silent_member_does_not_decide_and_is_named():
     found = [verdict(judge, PAIR, ask) for ask in range(5)]
 
     assert found == [Preferred("b")] * 5
-    assert any("mute" in note and "5 of 5" in note for note in judge.notes)
+    assert any("mute" in note and "5 of 5" in note for note in judge.remarks.notes)
 
 
 def test_a_panel_that_is_half_silent_has_no_verdict():

@@ -48,7 +48,7 @@ def test_a_mitigated_judge_is_a_judge_of_its_own(name, task):
     """Name, task and scale are those of the judge inside; fingerprint and record say that it is another one."""
     inner, outer = made(name, task)
 
-    assert (outer.name, outer.task, outer.as_given) == (inner.name, inner.task, inner.as_given)
+    assert (outer.name, outer.task, outer.traits.as_given) == (inner.name, inner.task, inner.traits.as_given)
     assert outer.fingerprint not in {None, inner.fingerprint}
     assert outer.about["mitigations"][-1].startswith(name)
     assert {e.identity for e in inner.endpoints} <= {e.identity for e in outer.endpoints}
