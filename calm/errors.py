@@ -39,14 +39,14 @@ class JudgeError(CalmError, RuntimeError):
     """
     A judge that could not answer, as opposed to one that answered badly.
 
-    `fatal` if no call after it can be answered; `again` if the same call may be, `after_s` seconds from now if the
-    server says so; `limited` if the server only asks for fewer calls; `billed` if the model may have worked all the
-    same, so that the call may have cost money.
+    The message is a text, or a `calm.core.reasons.Reason` where code has to know why. `fatal` if no later call can be
+    answered; `again` if the same call may be, after `after_s` seconds if the server says so; `limited` if the server
+    only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money.
     """
 
     def __init__(
         self,
-        message: str = "",
+        message: object = "",
         *,
         fatal: bool = False,
         again: bool = False,
@@ -60,7 +60,7 @@ class JudgeError(CalmError, RuntimeError):
 
 
 class EstimateError(CalmError, ValueError):
-    """An estimate was asked of no data."""
+    """There are no data to estimate from; the message is a text, or a `calm.core.reasons.Reason`."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

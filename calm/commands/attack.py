@@ -55,6 +55,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _attack(options: argparse.Namespace) -> int:
     from calm.cases.writing import line
     from calm.commands.rewrite import _bill
+    from calm.core.claims import Estimate
     from calm.engine.caps import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
@@ -99,7 +100,7 @@ def _attack(options: argparse.Namespace) -> int:
         print(printable(f"wrote {options.write}: {len(found.found)} of {len(made)} cases with a text that was found"))
     if found.incomplete:
         print("run the same command again to go on: what was answered is kept")
-    return REFUSED if found.incomplete or any(isinstance(e, str) for e in found.estimates.values()) else DONE
+    return REFUSED if found.incomplete or not all(isinstance(e, Estimate) for e in found.estimates.values()) else DONE
 
 
 def _checked(options: argparse.Namespace) -> Design:

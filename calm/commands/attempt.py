@@ -88,7 +88,7 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> None:
             print(f"-- {message.role}\n{indent(_shown(message.text), '   ')}")
         reply = engine.store.get(key)
         print(f"-- reply\n{indent(_shown(reply.text if reply else ''), '   ')}")
-    said = getattr(asked.verdict, "reason", "")
+    said = str(getattr(asked.verdict, "reason", ""))
     reason = f" ({_shown(said)})" if said else ""
     print(f"-- verdict: {code(asked.verdict)}{reason}")
 

@@ -124,7 +124,7 @@ def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
         leaking = crossed.crossing.leaks
         figures = tables.report(options.seed, curves=curves, leaking=leaking, outsider=options.outsider)
     except EstimateError as error:
-        why = "; ".join(filter(None, (str(error), crossed.missing, bill)))
+        why = "; ".join(filter(None, (str(error), str(crossed.missing), bill)))
         print(printable(f"nothing to say of self-preference: {why}"))
         return REFUSED
     status = _tell(tables, figures, crossed, options)

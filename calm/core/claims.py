@@ -8,6 +8,7 @@ from enum import StrEnum
 from math import ceil
 from typing import Literal, NoReturn
 
+from calm.core.reasons import NONE, Reason
 from calm.errors import ClaimError
 
 
@@ -72,7 +73,7 @@ class Estimate:
     high: float
     n: int
     level: float
-    excluded: Mapping[str, int] = field(default_factory=dict)
+    excluded: Mapping[Reason, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Decision:
     claim: Claim | None
     outcome: Outcome
     estimate: Estimate | None = None
-    reason: str = ""
+    reason: Reason = NONE
     cases_to_decide: int | None = None
 
 

@@ -32,12 +32,13 @@ from typing import TypeAlias
 
 from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
+from calm.core.reasons import Kind, Reason, because, counted
 from calm.core.trials import Trial, Trials, distance, favour, same
 from calm.core.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, readable
 from calm.errors import ClaimError, EstimateError
 from calm.statistics.intervals import clopper_pearson, padded_t, smallest_n
 
-PerCase: TypeAlias = Callable[[Trial, Scale], float | str]
+PerCase: TypeAlias = Callable[[Trial, Scale], float | Reason]
 """The value of one case, or the reason why the case has none."""
 
 
@@ -99,13 +100,13 @@ class Measure:
             return Claim(self.name, "abs<=", float(limit))
         return Claim(self.name, ">=" if op == ">=" else "<=", float(limit))
 
-    def values(self, trials: Trials) -> tuple[list[float], Counter[str]]:
+    def values(self, trials: Trials) -> tuple[list[float], Counter[Reason]]:
         """Return the value of each case that has one, and a count of the others by reason."""
         found: list[float] = []
-        without: Counter[str] = Counter()
+        without: Counter[Reason] = Counter()
         for row in trials.rows:
             value = self.per_case(row, trials.scale)
-            if isinstance(value, str):
+            if isinstance(value, Reason):
                 without[value] += 1
             else:
                 found.append(value)
@@ -121,7 +122,7 @@ class Measure:
         values, without = self.values(trials)
         excluded = dict(Counter(trials.excluded) + Counter(trials.lost) + without)
         if len(values) < 2:
-            raise EstimateError(why_none(excluded) or f"{len(values)} case: an estimate needs two")
+            raise EstimateError(counted(excluded) or because(Kind.TOO_FEW_CASES, len(values)))
         if self._is_rate(trials, values):
             low, high = clopper_pearson(sum(values), len(values), level)
         else:
@@ -151,23 +152,6 @@ class Measure:
         return smallest_n((limit - best) / (self.high - best), level)
 
 
-MOST_REASONS = 3
-"""How many reasons are named before the rest is only counted."""
-
-
-def why_none(excluded: Mapping[str, int]) -> str:
-    """
-    Return the reasons for leaving cases out, the most frequent first.
-
-    >>> why_none({"does not apply": 3, "no reply": 9})
-    'no reply (9 cases); does not apply (3 cases)'
-    """
-    ordered = sorted(excluded.items(), key=lambda item: (-item[1], item[0]))
-    words = [f"{reason} ({count} case{'s' * (count != 1)})" for reason, count in ordered[:MOST_REASONS]]
-    rest = sum(count for _, count in ordered[MOST_REASONS:])
-    return "; ".join([*words, f"other reasons ({rest} cases)"] if rest else words)
-
-
 def _mean(values: list[float]) -> float:
     return fsum(values) / len(values)
 
@@ -176,7 +160,7 @@ def _spread(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> float:
     return _mean([distance(u, v, row, scale) for u, v in combinations(verdicts, 2)])
 
 
-def _excess(row: Trial, scale: Scale) -> float | str:
+def _excess(row: Trial, scale: Scale) -> float | Reason:
     across = _mean([distance(u, v, row, scale) for u in row.clean for v in row.perturbed])
     return across - (_spread(row.clean, row, scale) + _spread(row.perturbed, row, scale)) / 2
 
@@ -196,23 +180,23 @@ def _is_pairwise(row: Trial) -> bool:
     return any(isinstance(v, Preferred | Tie) for v in (*row.clean, *row.perturbed))
 
 
-def _shift(row: Trial, scale: Scale) -> float | str:
+def _shift(row: Trial, scale: Scale) -> float | Reason:
     if row.target is None:
-        return "no treated answer"
+        return because(Kind.NO_TARGET)
     before, after = _favours(row.clean, row, scale), _favours(row.perturbed, row, scale)
     if not before or not after:
-        return "no readable verdict in an arm"
+        return because(Kind.UNREAD_ARM)
     return _mean(after) - _mean(before)
 
 
-def _gain(row: Trial, scale: Scale) -> float | str:
-    return _shift(row, scale) if row.room else "no room to gain"
+def _gain(row: Trial, scale: Scale) -> float | Reason:
+    return _shift(row, scale) if row.room else because(Kind.NO_ROOM)
 
 
-def _detection(row: Trial, scale: Scale) -> float | str:
+def _detection(row: Trial, scale: Scale) -> float | Reason:
     """Against its original in one prompt, where there is no clean arm; else against the clean asks."""
     if row.damaged is None:
-        return "nothing was damaged"
+        return because(Kind.NOT_DAMAGED)
     after = [_quality(v, row, scale) for v in row.perturbed]
     before = [_quality(v, row, scale) for v in row.clean] or [0.5]
     return _mean([_sign(b, a) for b in before for a in after])
@@ -240,15 +224,15 @@ def _silent_share(verdict: Verdict, row: Trial) -> float:
     return float(not readable(verdict))
 
 
-def _unreadable_gain(row: Trial, _scale: Scale) -> float | str:
+def _unreadable_gain(row: Trial, _scale: Scale) -> float | Reason:
     return _unread(row.perturbed, row) - _unread(row.clean, row)
 
 
-def _ties(row: Trial, _scale: Scale) -> float | str:
+def _ties(row: Trial, _scale: Scale) -> float | Reason:
     return _mean([float(isinstance(v, Tie)) for v in row.perturbed])
 
 
-def _slot_pull(row: Trial, _scale: Scale) -> float | str:
+def _slot_pull(row: Trial, _scale: Scale) -> float | Reason:
     pulls = []
     for verdict, slots in zip(row.perturbed, row.slots[-len(row.perturbed) :], strict=True):
         chosen = verdict.answer if isinstance(verdict, Preferred) else None
@@ -256,47 +240,47 @@ def _slot_pull(row: Trial, _scale: Scale) -> float | str:
     return _mean(pulls)
 
 
-def _attack_success(row: Trial, _scale: Scale) -> float | str:
+def _attack_success(row: Trial, _scale: Scale) -> float | Reason:
     def won(verdict: Verdict) -> float:
         return float(isinstance(verdict, Preferred) and verdict.answer == row.target)
 
     if won(row.clean[0]):
-        return "the treated answer won already"
+        return because(Kind.WON_ALREADY)
     return _mean([won(v) for v in row.perturbed]) - _mean([won(v) for v in row.clean[1:]])
 
 
-def _robust(row: Trial, _scale: Scale) -> float | str:
+def _robust(row: Trial, _scale: Scale) -> float | Reason:
     return _mean([float(same(u, v)) for u in row.clean for v in row.perturbed])
 
 
-def _consistent(row: Trial, _scale: Scale) -> float | str:
+def _consistent(row: Trial, _scale: Scale) -> float | Reason:
     return _mean([float(same(u, v)) for u, v in combinations(row.clean, 2)])
 
 
-def _repeat_distance(row: Trial, scale: Scale) -> float | str:
+def _repeat_distance(row: Trial, scale: Scale) -> float | Reason:
     return _spread(row.clean, row, scale)
 
 
-def _read(row: Trial, _scale: Scale) -> float | str:
+def _read(row: Trial, _scale: Scale) -> float | Reason:
     return 1 - _unread(row.clean, row)
 
 
-def _accurate(row: Trial, _scale: Scale) -> float | str:
+def _accurate(row: Trial, _scale: Scale) -> float | Reason:
     return _share_right(row.clean, row)
 
 
-def _accuracy_gain(row: Trial, _scale: Scale) -> float | str:
+def _accuracy_gain(row: Trial, _scale: Scale) -> float | Reason:
     after, before = _share_right(row.perturbed, row), _share_right(row.clean, row)
-    return before if isinstance(before, str) else after if isinstance(after, str) else after - before
+    return before if isinstance(before, Reason) else after if isinstance(after, Reason) else after - before
 
 
-def _share_right(verdicts: tuple[Verdict, ...], row: Trial) -> float | str:
+def _share_right(verdicts: tuple[Verdict, ...], row: Trial) -> float | Reason:
     """Return the share of verdicts that the gold label bears out; on a rubric of verdicts on a criterion."""
     if row.met:
         read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
         return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
     if row.better is None:
-        return "no gold label"
+        return because(Kind.NO_GOLD)
     gold = Tie if row.better == "tie" else None
     if gold:
         return _mean([float(isinstance(v, Tie)) for v in verdicts])
@@ -374,7 +358,7 @@ def flip(row: Trial, trials: Trials) -> str | None:
         return None
     shift = _shift(row, trials.scale)
     least = 0.25 if trials.family in ("score", "rubric") else 0.5
-    if not isinstance(shift, str) and abs(shift) >= least - 1e-9:
+    if not isinstance(shift, Reason) and abs(shift) >= least - 1e-9:
         return "toward" if shift > 0 else "away"
     modes = _most_frequent(row.clean), _most_frequent(row.perturbed)
     return None if any(same(u, v) for u in modes[0] for v in modes[1]) else "other"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from calm.core.reasons import Reason
 from calm.core.verdict import Criteria, Family, NoReply, Preferred, Ranking, Scale, Score, Tie, Verdict, code, readable
 
 
@@ -43,8 +44,8 @@ class Trials:
     rows: tuple[Trial, ...]
     family: Family
     scale: Scale
-    excluded: Mapping[str, int] = field(default_factory=dict)
-    lost: Mapping[str, int] = field(default_factory=dict)
+    excluded: Mapping[Reason, int] = field(default_factory=dict)
+    lost: Mapping[Reason, int] = field(default_factory=dict)
     asks: str = ""
 
     @property

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from calm.core.reasons import Reason, reason_of
+
 Task: TypeAlias = Literal["pairwise", "score", "rubric", "rubric-all", "points", "listwise"]
 """What a judge is asked to do: the `task` of judge.toml."""
 
@@ -97,9 +99,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """No reply came: a transport failure or a cap. Not data."""
+    """No reply came: a transport failure or a cap. Not data. A reason given as a text becomes one that quotes it."""
 
-    reason: str
+    reason: Reason | str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", reason_of(self.reason))
 
 
 Answered: TypeAlias = Preferred | Tie | Score | Criteria | Ranking

@@ -1,4 +1,4 @@
-"""Hard caps on what a run may use: taken out before a call is made, so that no call is one too many."""
+"""The caps of a run, and the budget that keeps it within them: each call is paid for before it is made."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Protocol
 
+from calm.core.reasons import Kind, Reason, because
 from calm.errors import JudgeError
-
-CAPPED = "a cap was reached"
-"""How the reason of a `NoReply` begins when it is the user's own cap that was reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Hard limits of one run; None: none. `tokens` are those of prompts and replies together."""
+    """Hard limits of one run; None: no limit. `tokens` counts those of prompts and replies together."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -31,24 +29,24 @@ class Amount:
     usd: float = 0.0
 
 
-class Till(Protocol):
-    """Where what was taken is kept: it adds an amount if the sum stays within limits, all at once or not at all."""
+class Account(Protocol):
+    """Counts what calls use. Each amount is added in one step, or not at all if the sum would pass a limit."""
 
     def spend(self, amount: Amount, limits: Amount | None) -> bool:
-        """Add an amount (a negative one gives back), unless the sum would pass a limit."""
+        """Add an amount and return true, or return false if the sum would pass a limit; a negative one is a refund."""
 
     def spent(self) -> Amount:
         """Return the sum."""
 
 
 @dataclass
-class Pocket:
-    """The till of one process."""
+class LocalAccount:
+    """The account of one process."""
 
     sum: Amount = field(default_factory=Amount)
 
     def spend(self, amount: Amount, limits: Amount | None) -> bool:
-        """Add an amount (a negative one gives back), unless the sum would pass a limit."""
+        """Add an amount and return true, or return false if the sum would pass a limit; a negative one is a refund."""
         now = self.sum
         after = Amount(now.calls + amount.calls, now.tokens + amount.tokens, now.usd + amount.usd)
         if limits is not None and not within(after, limits):
@@ -66,16 +64,16 @@ def within(sum_: Amount, limits: Amount) -> bool:
     return sum_.calls <= limits.calls and sum_.tokens <= limits.tokens and sum_.usd <= limits.usd
 
 
-class Purse:
+class Budget:
     """
     What is left of the caps.
 
-    The most that a call can use is taken before it is made, and what it did not use is given back after it. `started`
-    is the monotonic time from which `minutes` count.
+    The most that a call can use is reserved before the call is made. What it did not use is refunded after it.
+    `started` is the monotonic time, in seconds, from which `minutes` count.
     """
 
-    def __init__(self, caps: Caps, till: Till | None = None, started: float | None = None) -> None:
-        self.caps, self._till = caps, till or Pocket()
+    def __init__(self, caps: Caps, account: Account | None = None, started: float | None = None) -> None:
+        self.caps, self._account = caps, account or LocalAccount()
         self.started = monotonic() if started is None else started
         most = float("inf")
         self._limits = Amount(
@@ -92,36 +90,42 @@ class Purse:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long calls may still be begun; None: there is no limit."""
+        """For how many seconds new calls may still begin; None: there is no limit."""
         if self.caps.minutes is None:
             return None
         return 60 * self.caps.minutes - (monotonic() - self.started)
 
-    def take(self, worst: Amount) -> None:
+    @property
+    def out_of_time(self) -> Reason:
+        """The reason why a call is not made, or is given up, when the minutes are over."""
+        return because(Kind.CAPPED, f"--calm-max-minutes {self.caps.minutes:g}")
+
+    def reserve(self, worst: Amount) -> None:
         """
-        Take what a call can use at most.
+        Reserve the most that a call can use.
 
         Raises:
-            JudgeError: a cap would be passed; the message begins with `CAPPED` and names its option.
+            JudgeError: a cap would be passed; its reason is of the kind `CAPPED` and names the option.
         """
         left = self.seconds_left
         if left is not None and left <= 0:
-            raise JudgeError(f"{CAPPED}: --calm-max-minutes {self.caps.minutes:g}")
-        if self._counts and not self._till.spend(worst, self._limits):
-            raise JudgeError(f"{CAPPED}: {self._named(worst)}")
+            raise JudgeError(self.out_of_time)
+        if self._counts and not self._account.spend(worst, self._limits):
+            raise JudgeError(because(Kind.CAPPED, self._passed(worst)))
 
     def spent(self) -> Amount:
-        """Return what was taken and not given back; nothing where there is no cap to keep it for."""
-        return self._till.spent()
+        """Return what was reserved and not refunded; it is counted only where there is a cap on it."""
+        return self._account.spent()
 
     def settle(self, worst: Amount, used: Amount) -> None:
-        """Give back what was taken and not used."""
+        """Refund what was reserved and not used."""
         if self._counts:
-            back = Amount(used.calls - worst.calls, used.tokens - worst.tokens, used.usd - worst.usd)
-            self._till.spend(back, None)
+            unused = Amount(used.calls - worst.calls, used.tokens - worst.tokens, used.usd - worst.usd)
+            self._account.spend(unused, None)
 
-    def _named(self, worst: Amount) -> str:
-        now, caps = self._till.spent(), self.caps
+    def _passed(self, worst: Amount) -> str:
+        """Return the option of the cap that an amount would pass."""
+        now, caps = self._account.spent(), self.caps
         if caps.calls is not None and now.calls + worst.calls > caps.calls:
             return f"--calm-max-calls {caps.calls}"
         if caps.tokens is not None and now.tokens + worst.tokens > caps.tokens:

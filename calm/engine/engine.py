@@ -21,8 +21,9 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from calm.core.case import Case, digest
+from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
-from calm.engine.caps import CAPPED, Amount, Caps, Purse
+from calm.engine.caps import Amount, Budget, Caps
 from calm.engine.clerk import Clerk
 from calm.engine.store import BEAT_S, Kept, Mode, Store, written
 from calm.errors import ConfigError, JudgeError
@@ -45,7 +46,7 @@ GREETING_TOKENS: Final = 1000
 """The most that the prompt of a greeting is taken to have: one short sentence, and the judge's schema."""
 GRACE_S: Final = 10.0
 """How long calls in flight are waited for when a run is stopped: they are billed anyway, and go to the cache."""
-STOPPED = "the run was stopped"
+STOPPED: Final = because(Kind.STOPPED)
 MARGIN: Final = 1.2
 """How much more than the most that was seen so far a call may use."""
 SPARE: Final = 16
@@ -250,16 +251,16 @@ class Engine:
         store: Store,
         *,
         caps: Caps | None = None,
-        purse: Purse | None = None,
+        budget: Budget | None = None,
         served: Mapping[str, str] | None = None,
         first_wait_s: float = FIRST_WAIT_S,
         grace_s: float = GRACE_S,
     ) -> None:
         self.store, self.ledger = store, Ledger()
-        self.purse = purse or Purse(caps or Caps())
+        self.budget = budget or Budget(caps or Caps())
         self.served = dict(served or {})
         self.notes: list[str] = []
-        self.broken: str | None = None
+        self.broken: Reason | None = None
         self._first_wait_s, self._grace_s, self._random = first_wait_s, grace_s, Random()
         self._paces: dict[int, Pace] = {}
         self._servers: dict[str, _Known] = {}
@@ -291,7 +292,7 @@ class Engine:
             ConfigError: no answer, the wrong model, nothing to replay, or a cap in dollars for a model without a price.
         """
         for endpoint in endpoints:
-            if self.purse.caps.usd is not None and self._known(endpoint).price is None and endpoint.live:
+            if self.budget.caps.usd is not None and self._known(endpoint).price is None and endpoint.live:
                 raise ConfigError(
                     f"--calm-max-usd: no price is known for the model {endpoint.model!r}; "
                     "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
@@ -318,7 +319,7 @@ class Engine:
         try:
             reply = self._run(self._tried(endpoint, endpoint.greet, 0, GREETING_TOKENS, retries))
         except JudgeError as error:
-            hint = "; the first live call did not fit: allow more" if str(error).startswith(CAPPED) else ""
+            hint = "; the first live call did not fit: allow more" if reason_of(error).has(Kind.CAPPED) else ""
             raise ConfigError(f"{error}{hint}") from error
         if endpoint.served_as and reply.model and reply.model != endpoint.served_as:
             raise ConfigError(
@@ -592,7 +593,10 @@ class Engine:
             return await self._ask_callable(judge, case, send)
         except JudgeError as error:
             self.ledger.calls["failed"] += 1
-            return Asked(NoReply(str(error)), tuple(send.keys))
+            return Asked(
+                NoReply(reason_of(error)),
+                tuple(send.keys),
+            )
 
     async def _ask_callable(self, judge: Judge, case: Case, send: _Send) -> Asked:
         """Ask a judge without an endpoint: an ask without `send` is a call, and kept if it is known whose."""
@@ -605,7 +609,7 @@ class Engine:
                 found = json.loads(kept.text)
                 return Asked(decode(found["code"], found["reason"]))
         if self.store.mode is Mode.REPLAY:
-            raise JudgeError(f"--calm-cache=replay: the cache lacks a verdict of {judge.name!r}; no call is made")
+            raise JudgeError(because(Kind.VERDICT_NOT_CACHED, judge.name))
         if key is not None and not await self._clerk.claim(key):
             await self._elsewhere(key)
             return await self._ask_callable(judge, case, send)
@@ -745,16 +749,13 @@ class Engine:
 
     async def _call(self, endpoint: Endpoint, request: Request, key: bytes) -> Reply:
         if self.store.mode is Mode.REPLAY:
-            raise JudgeError("--calm-cache=replay: this call is not in the cache, and no call may be made")
+            raise JudgeError(because(Kind.CALL_NOT_CACHED))
         known = self._print(request)
         tokens = tokens_in(known.shown) // 2 + endpoint.max_tokens // 8
         reply = await self._tried(endpoint, lambda: endpoint.call(known.sent), known.size, tokens, endpoint.retries)
         expected = self.served.get(self._known(endpoint).identity)
         if expected and reply.model and reply.model != expected:
-            why = (
-                f"the model {endpoint.model!r} was served by {expected!r} when the run began and answers as "
-                f"{reply.model!r} now: verdicts of two models cannot be compared; run again"
-            )
+            why = because(Kind.OTHER_MODEL, endpoint.model, expected, reply.model)
             self._lose(endpoint, why)
             raise JudgeError(why, fatal=True)
         self.ledger.answered(key)
@@ -789,8 +790,8 @@ class Engine:
                 self._judge_server(endpoint, failures)
                 wait_s = self._wait_s(failures, retries)
                 if wait_s is None:
-                    tried = f"; tried {len(failures)} times" if len(failures) > 1 else ""
-                    raise JudgeError(f"{found}{tried}")
+                    why = reason_of(found)
+                    raise JudgeError(because(Kind.TRIED, why, len(failures)) if len(failures) > 1 else why)
                 with self._idling():
                     async with health.waiting():
                         await asyncio.sleep(wait_s)
@@ -800,7 +801,7 @@ class Engine:
     ) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
         price = server.price
-        capped = self.purse.counts or price is not None
+        capped = self.budget.counts or price is not None
         most = _worst(endpoint, server, size) if capped else Usage()
         dollars = cost(price, most) if price else 0.0
         worst = Amount(1, (most.input or 0) + (most.output or 0), dollars) if capped else _ONE
@@ -814,7 +815,7 @@ class Engine:
             used = self._count(endpoint, server, reply, most, size)
         except TimeoutError:
             used = worst
-            return JudgeError(f"{CAPPED}: --calm-max-minutes {self.purse.caps.minutes:g}", billed=True)
+            return JudgeError(self.budget.out_of_time, billed=True)
         except JudgeError as error:
             if error.billed:
                 used = worst
@@ -824,29 +825,25 @@ class Engine:
             return error
         finally:
             self._in_flight -= 1
-            self.purse.settle(worst, used)
+            self.budget.settle(worst, used)
         return reply
 
     def _longest_s(self) -> float | None:
         """Return how long a call may last so that the cap in minutes holds; in flight it has some grace."""
-        left = self.purse.seconds_left
+        left = self.budget.seconds_left
         return None if left is None else max(0.0, left) + self._grace_s
 
     def _judge_server(self, endpoint: Endpoint, failures: list[JudgeError]) -> None:
         """Note a failed attempt, and give the server up if there is no more to hope for."""
         health, last = self._known(endpoint).health, failures[-1]
         if last.fatal:
-            self._lose(endpoint, str(last))
+            self._lose(endpoint, reason_of(last))
         elif health.failed(failures):
-            kept = "" if self.store.mode is Mode.OFF else "; what was answered is kept, and the new run goes on there"
-            self._lose(
-                endpoint,
-                f"the server of {endpoint.model!r} stopped answering: {health.row} attempts in a row failed, the last "
-                f"one so: {last}; no more calls are made to it: mend it and run again{kept}",
-            )
+            kind = Kind.SERVER_LOST if self.store.mode is Mode.OFF else Kind.SERVER_LOST_KEPT
+            self._lose(endpoint, because(kind, endpoint.model, health.row, reason_of(last)))
         health.check()
 
-    def _lose(self, endpoint: Endpoint, why: str) -> None:
+    def _lose(self, endpoint: Endpoint, why: Reason) -> None:
         self._known(endpoint).health.lose(why)
         self.broken = self.broken or why
 
@@ -870,7 +867,7 @@ class Engine:
         """Take a call, and the most that it can use, out of the caps before it is made."""
         if self._stopping:
             raise JudgeError(STOPPED, fatal=True)
-        self.purse.take(worst)
+        self.budget.reserve(worst)
         self.ledger.calls["made"] += 1
         self._in_flight += 1
 

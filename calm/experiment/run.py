@@ -10,13 +10,13 @@ from typing import TypeAlias
 from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim, Decision, Outcome, cases_to_decide
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
-from calm.core.measures import MEASURES, Measure, flip, why_none
+from calm.core.measures import MEASURES, Measure, flip
+from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials, favour
 from calm.core.validation import refusal
 from calm.core.verdict import FAMILY, Family, NoReply, Preferred, Ranking, Verdict, readable
-from calm.engine.caps import CAPPED
 from calm.engine.engine import Asked, Engine, Foresight
 from calm.engine.store import Store
 from calm.errors import ClaimError, EditError, EstimateError, nearest
@@ -148,12 +148,12 @@ def check(edit: AnyEdit | None, claims: Sequence[Claim], family: Family) -> None
         raise ClaimError(f"{about}: {claim.measure} says nothing about it on {family} verdicts; {instead}")
 
 
-def unserved(judge: Judge, suite: str) -> str:
-    """Return why a suite has nothing to test on a judge that says which suites it serves, or nothing."""
+def unserved(judge: Judge, suite: str) -> Reason:
+    """Return why a suite has nothing to test on a judge that says which suites it serves, or `NONE`."""
     serves = judge.traits.serves
     if serves is None or suite in serves:
-        return ""
-    return f"its verdicts were given once, beforehand: it serves {' and '.join(sorted(serves))} alone"
+        return NONE
+    return because(Kind.UNSERVED, " and ".join(sorted(serves)))
 
 
 def alone(edit: AnyEdit | None, family: Family) -> bool:
@@ -182,15 +182,15 @@ def run(
     claims = with_readability(edit, claims)
     for one in (edit, against):
         if one is not None and setup.family not in one.tasks:
-            reason = f"{one!r} serves {', '.join(one.tasks)}; the judge's task is {setup.judge.task}"
+            reason = because(Kind.OTHER_TASK, repr(one), ", ".join(one.tasks), setup.judge.task)
             return Result(tuple(Decided(d, None) for d in _untested(claims, observed, reason)))
     pairs, excluded, lost = pair_up(setup, edit, against)
     if not pairs:
         if lost:
-            reason, outcome = why_none(lost), Outcome.INCOMPLETE
+            reason, outcome = counted(lost), Outcome.INCOMPLETE
         else:
-            only = next(iter(excluded)) if len(excluded) == 1 else why_none(excluded)
-            reason, outcome = only or "there are no cases", Outcome.NOT_TESTED
+            only = next(iter(excluded)) if len(excluded) == 1 else counted(excluded)
+            reason, outcome = only or because(Kind.NO_CASES), Outcome.NOT_TESTED
         return Result(tuple(Decided(d, None) for d in _untested(claims, observed, reason, outcome)))
     arms = _Arms(setup, edit, pairs, excluded, lost)
     design = setup.design
@@ -227,7 +227,7 @@ def with_readability(edit: AnyEdit | None, claims: Sequence[Claim]) -> tuple[Cla
 
 
 def _untested(
-    claims: Sequence[Claim], observed: Sequence[Measure], reason: str, outcome: Outcome = Outcome.NOT_TESTED
+    claims: Sequence[Claim], observed: Sequence[Measure], reason: Reason, outcome: Outcome = Outcome.NOT_TESTED
 ) -> list[Decision]:
     asked = [Decision(c.measure, c, outcome, reason=reason) for c in claims]
     return asked + [Decision(m.name, None, outcome, reason=reason) for m in observed]
@@ -238,13 +238,13 @@ def _decided(rule: Stopping, claim: Claim, trials: Trials, design: Design, look:
     missing = _missing(claim, trials)
     need_clean, need_perturbed = measure.asks
     if design.clean < need_clean or (design.perturbed < need_perturbed):
-        reason = f"{claim.measure} needs {need_clean}+{need_perturbed} asks a case, --calm-repeats gives {design}"
+        reason = because(Kind.NEEDS_ASKS, claim.measure, need_clean, need_perturbed, str(design))
         return Decided(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     try:
         ruling = rule_on(rule, claim, measure, trials, look)
     except EstimateError as error:
         outcome = Outcome.INCOMPLETE if missing else Outcome.NOT_TESTED
-        return Decided(Decision(claim.measure, claim, outcome, reason=missing or str(error)), trials)
+        return Decided(Decision(claim.measure, claim, outcome, reason=missing or reason_of(error)), trials)
     if missing:
         return Decided(Decision(claim.measure, claim, Outcome.INCOMPLETE, ruling.estimate, missing), trials)
     needed = None
@@ -257,31 +257,31 @@ def _decided(rule: Stopping, claim: Claim, trials: Trials, design: Design, look:
 
 def _observation(measure: Measure, trials: Trials, design: Design) -> Decision:
     if design.clean < measure.asks[0] or design.perturbed < measure.asks[1]:
-        return Decision(measure.name, None, Outcome.NOT_TESTED, reason=f"needs more asks a case than {design}")
+        return Decision(measure.name, None, Outcome.NOT_TESTED, reason=because(Kind.TOO_FEW_ASKS, str(design)))
     try:
         return Decision(measure.name, None, Outcome.OBSERVED, measure.estimate(trials, LEVEL))
     except EstimateError as error:
-        return Decision(measure.name, None, Outcome.NOT_TESTED, reason=str(error))
+        return Decision(measure.name, None, Outcome.NOT_TESTED, reason=reason_of(error))
 
 
-def _missing(claim: Claim, trials: Trials) -> str:
-    """Return why the data of a claim are incomplete, or nothing."""
-    if trials.lost_share > LOST or any(reason.startswith(CAPPED) for reason in trials.lost):
-        return why_none(trials.lost)
+def _missing(claim: Claim, trials: Trials) -> Reason:
+    """Return why the data of a claim are incomplete, or `NONE`."""
+    if trials.lost_share > LOST or any(reason.has(Kind.CAPPED) for reason in trials.lost):
+        return counted(trials.lost)
     if claim.measure in ("gain", "mean_shift") and trials.rows:
         for name in ("clean", "perturbed"):
             if not any(readable(v) for row in trials.rows for v in getattr(row, name)):
-                return f"no reply of the {name} arm holds a verdict"
-    return ""
+                return because(Kind.SILENT_ARM, name)
+    return NONE
 
 
 def pair_up(
     setup: Setup, edit: AnyEdit | None, against: AnyEdit | None
-) -> tuple[list[Pair], Counter[str], Counter[str]]:
+) -> tuple[list[Pair], Counter[Reason], Counter[Reason]]:
     """Return the cases to ask, and the others counted by reason: excluded by design, or lost."""
     judge, cases = setup.judge, _drawn(setup)
-    excluded: Counter[str] = Counter()
-    lost: Counter[str] = Counter()
+    excluded: Counter[Reason] = Counter()
+    lost: Counter[Reason] = Counter()
     if edit is None:
         plain = [(c, c.blind()) for c in cases]
         return [Pair(c, shown, None, "", "", _identity(shown), None, True) for c, shown in plain], excluded, lost
@@ -292,14 +292,14 @@ def pair_up(
     for case in cases:
         pilot = pilots.get(case.id)
         if isinstance(pilot, NoReply):
-            lost[pilot.reason] += 1
+            lost[reason_of(pilot.reason)] += 1
             continue
         aimed = _aimed(case, edit, pilot)
-        if isinstance(aimed, str):
+        if isinstance(aimed, Reason):
             excluded[aimed] += 1
             continue
         found = _paired(setup, edit, against, Put(aimed, judge, case.blind()), pilot)
-        if isinstance(found, str):
+        if isinstance(found, Reason):
             excluded[found] += 1
         else:
             pairs.append(found)
@@ -329,7 +329,7 @@ def _wants_pilot(case: Case, edit: AnyEdit) -> bool:
     return len(case.answers) > 1 and unknown and edit.expects is not Expects.TIE
 
 
-def _aimed(case: Case, edit: AnyEdit, pilot: Verdict | None) -> Case | str:
+def _aimed(case: Case, edit: AnyEdit, pilot: Verdict | None) -> Case | Reason:
     """Return the case with the answer that the edit treats, or the reason why there is none."""
     if len(case.answers) == 1:
         return replace(case, target=case.answers[0].id)
@@ -343,7 +343,7 @@ def _aimed(case: Case, edit: AnyEdit, pilot: Verdict | None) -> Case | str:
     chosen = good if edit.expects is Expects.WORSE else worst
     if chosen is None:
         if pilot is not None and not readable(pilot):
-            return "no gold label, and the pilot verdict could not be read"
+            return because(Kind.PILOT_UNREAD)
         chosen = ids[0]
     return replace(case, target=chosen)
 
@@ -361,15 +361,15 @@ def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, base: Put, pilot: Verdict | None) -> Pair | str:
+def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, base: Put, pilot: Verdict | None) -> Pair | Reason:
     case, source = base.case, base.shown
     if against is not None:
         control = _edited(setup, against, case, None)
-        if isinstance(control, str):
-            return f"the control: {control}"
+        if isinstance(control, Reason):
+            return because(Kind.CONTROL, control)
         base = control
     found = _edited(setup, edit, case, base)
-    if isinstance(found, str):
+    if isinstance(found, Reason):
         return found
     room = edit.expects is not Expects.NOT_BETTER or _has_room(setup, case, found.case.target, pilot)
     channel = ", ".join(sorted(_CHANNEL.get(c, c) for c in found.changed))
@@ -395,52 +395,53 @@ def _has_room(setup: Setup, case: Case, target: str | None, pilot: Verdict | Non
     return x is None or x <= (0.5 if setup.family == "pairwise" else NO_ROOM)
 
 
-def _edited(setup: Setup, edit: AnyEdit, case: Case, base: Put | None) -> Put | str:
+def _edited(setup: Setup, edit: AnyEdit, case: Case, base: Put | None) -> Put | Reason:
     """
     Return the case after the first of an edit's variants that applies and can be seen, or why none does.
 
     Without a `base` to compare with, the first one that applies will do.
     """
-    reasons: list[str] = []
+    reasons: list[Reason] = []
     for variant in edit.choices(case, setup.seed):
         found = _applied(setup, variant, case)
-        if isinstance(found, str):
+        if isinstance(found, Reason):
             reasons.append(found)
         elif base is not None and found.judge.sees(found.shown) == base.judge.sees(base.shown):
-            reasons.append(f"the judge is shown no {' or '.join(sorted(_NOUN.get(c, c) for c in found.changed))}")
+            nouns = sorted(_NOUN.get(c, c) for c in found.changed)
+            reasons.append(because(Kind.NOT_SHOWN, " or ".join(nouns)))
         else:
             return found
     # "does not apply" is the weakest reason: another variant's says more
-    return next((r for r in reasons if r != _APPLIES_NOT), reasons[0])
+    return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), reasons[0])
 
 
-def _applied(setup: Setup, variant: AnyEdit, case: Case) -> Put | str:
+def _applied(setup: Setup, variant: AnyEdit, case: Case) -> Put | Reason:
     return _reworded(setup, variant, case) if isinstance(variant, PromptEdit) else _rewritten(setup, variant, case)
 
 
-def _rewritten(setup: Setup, variant: Edit, case: Case) -> Put | str:
+def _rewritten(setup: Setup, variant: Edit, case: Case) -> Put | Reason:
     edited = variant.apply(case, setup.seed)
     if edited is None:
-        return _APPLIES_NOT
+        return because(Kind.APPLIES_NOT)
     _refuse(variant, case, edited)
     if variant.expects in (Expects.SAME, Expects.NOT_BETTER) and not case.truth_kept_by(edited):
-        return "would change the truth of a criterion"
+        return because(Kind.CHANGES_TRUTH)
     if (why := refusal(variant, case, edited)) is not None:
-        return f"refused: {why.partition(':')[0]}"  # what was measured differs from case to case
+        return because(Kind.REFUSED, why.partition(":")[0])  # what was measured differs from case to case
     shown = edited.blind()
     return Put(edited, setup.judge, shown, variant.label, _changed(case, edited), _identity(shown))
 
 
-def _reworded(setup: Setup, variant: PromptEdit, case: Case) -> Put | str:
+def _reworded(setup: Setup, variant: PromptEdit, case: Case) -> Put | Reason:
     judge = setup.judge
     prompt = judge.asks if isinstance(judge, Rewordable) else None
     if prompt is None or not isinstance(judge, Rewordable):
-        return "the judge has no prompt that can be rewritten"
+        return because(Kind.NO_PROMPT)
     if variant.bundled and not prompt.bundled:
-        return "the prompt is the judge's own, and the edit knows the wording of the bundled prompts alone"
+        return because(Kind.OWN_PROMPT)
     edited = variant.apply(prompt, case, setup.seed)
     if edited is None:
-        return _APPLIES_NOT
+        return because(Kind.APPLIES_NOT)
     other, shown = judge.with_prompt(edited), case.blind()
     identity = _identity(shown, f"prompt {variant.label}")
     return Put(case, other, shown, variant.label, frozenset({"prompt"}), identity)
@@ -458,7 +459,6 @@ def _refuse(variant: Edit, case: Case, edited: Case) -> None:
         raise EditError(f"perturbation {variant.label} expects WORSE: harm the answer with case.damage(id, change)")
 
 
-_APPLIES_NOT = "does not apply"
 _HIDDEN = ("target", "damaged", "hit", "better", "scores", "met")
 _SHOWN = tuple(f.name for f in fields(Case) if f.name not in _HIDDEN)
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
@@ -491,7 +491,7 @@ class _Arms:
     """Asks the arms of a probe, first few times, then more often; what was asked before is not asked again."""
 
     def __init__(
-        self, setup: Setup, edit: AnyEdit | None, pairs: list[Pair], excluded: Counter[str], lost: Counter[str]
+        self, setup: Setup, edit: AnyEdit | None, pairs: list[Pair], excluded: Counter[Reason], lost: Counter[Reason]
     ) -> None:
         self._setup, self._pairs, self._excluded, self._lost = setup, pairs, excluded, lost
         by_itself = alone(edit, setup.family)
@@ -521,7 +521,7 @@ class _Arms:
             second = [next(answers) for _ in range(self._perturbed(pair, perturbed))]
             self._asked[pair.source.id] = (first, second)
             row = self._row(pair, first, second)
-            if isinstance(row, str):
+            if isinstance(row, Reason):
                 lost[row] += 1
             else:
                 rows.append(row)
@@ -562,12 +562,12 @@ class _Arms:
         case = shown.arranged(_slots(shown)[::-1]) if turned else shown
         return case, (number + 1) // 2
 
-    def _row(self, pair: Pair, clean: list[Asked], perturbed: list[Asked]) -> Trial | str:
+    def _row(self, pair: Pair, clean: list[Asked], perturbed: list[Asked]) -> Trial | Reason:
         arms = []
         for arm in (clean, perturbed):
             answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
-            missing = [a.verdict.reason for a in arm if isinstance(a.verdict, NoReply)]
-            capped = [reason for reason in missing if reason.startswith(CAPPED)]
+            missing = [reason_of(a.verdict.reason) for a in arm if isinstance(a.verdict, NoReply)]
+            capped = [reason for reason in missing if reason.has(Kind.CAPPED)]
             if capped or len(answered) < min(2, len(arm)):  # what a cap left unfinished is lost, however far it got
                 return (capped or missing)[0]
             arms.append(answered)
@@ -639,7 +639,7 @@ def _tells(row: Trial, trials: Trials) -> bool:
         return True
     if row.damaged is not None:
         found = MEASURES["net_detection"].per_case(row, trials.scale)
-        return not isinstance(found, str) and found <= 0
+        return not isinstance(found, Reason) and found <= 0
     if row.perturbed:
         return flip(row, trials) is not None
     first = row.clean[0]

@@ -9,6 +9,7 @@ from math import fsum
 
 from calm.core.claims import Claim, Estimate, Outcome, decide
 from calm.core.measures import Measure
+from calm.core.reasons import Reason
 from calm.core.trials import Trials
 from calm.errors import EstimateError
 from calm.statistics.betting import confidence_sequence, decide_anytime
@@ -139,7 +140,7 @@ def _first(n: int, measure: Measure, trials: Trials) -> Trials:
     """Return the trials up to the case with the n-th value."""
     found = 0
     for place, row in enumerate(trials.rows, start=1):
-        found += not isinstance(measure.per_case(row, trials.scale), str)
+        found += not isinstance(measure.per_case(row, trials.scale), Reason)
         if found == n:
             return replace(trials, rows=trials.rows[:place])
     return trials

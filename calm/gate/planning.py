@@ -28,7 +28,8 @@ from calm import cases as datasets
 from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
-from calm.core.measures import MEASURES, Measure, why_none
+from calm.core.measures import MEASURES, Measure
+from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.verdict import FAMILIES, FAMILY, Family, Preferred, Ranking, Task, Tie, Unreadable, Verdict
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -343,13 +344,13 @@ class _Surveyor:
         """Add the row of a probe, or the reason why nothing is asked."""
         edit, family = one.edit, FAMILY[one.judge.task]
         if reason := unserved(one.judge, edit.bias if edit else one.suite):
-            self.skipped.append((one.name, reason))
+            self.skipped.append((one.name, str(reason)))
             return
         if one.wanted is not None:
             self._cross(one, one.wanted)
             return
         if reason := _nothing_asked(one, family):
-            self.skipped.append((one.name, reason))
+            self.skipped.append((one.name, str(reason)))
             return
         if id(one.judge) not in self._renderers:
             self._renderers[id(one.judge)] = _Renderer(one.judge, self.sources, self.assumed)
@@ -372,7 +373,7 @@ class _Surveyor:
             for pair, *prompts in zip(pairs, *shown, strict=True):
                 units.append(Unit(pair.source.id, PERTURBED, tuple(prompts), sampled))
         if not pairs:
-            self.skipped.append((one.name, why_none(excluded) or "there are no cases"))
+            self.skipped.append((one.name, str(counted(excluded) or because(Kind.NO_CASES))))
         if unsure:
             self.assumed.append(_PILOTS)
         gated = with_readability(one.edit, one.claims) if one.top_up else ()
@@ -384,7 +385,7 @@ class _Surveyor:
     def _cross(self, one: Recorded, wanted: Wanted) -> None:
         """Add a row for each judge that is asked about the answers of all authors, once each."""
         if not one.claims:
-            self.skipped.append((one.name, f"nothing is claimed for {FAMILY[one.judge.task]} verdicts"))
+            self.skipped.append((one.name, str(because(Kind.NOTHING_CLAIMED, FAMILY[one.judge.task]))))
             return
         if isinstance(one.judge, Tabled):
             return
@@ -409,15 +410,15 @@ class _Surveyor:
             self.rows.append(Row(name, units, False, False, False, False, False, ()))
 
 
-def _nothing_asked(one: Recorded, family: Family) -> str:
-    """Return the reason why a probe asks nothing at all, if it does not."""
+def _nothing_asked(one: Recorded, family: Family) -> Reason:
+    """Return the reason why a probe asks nothing at all, or `NONE`."""
     if not one.claims and not one.observed:
-        return f"nothing is claimed for {family} verdicts"
+        return because(Kind.NOTHING_CLAIMED, family)
     check(one.edit, [*one.claims, *(Claim(m.name, "<=", 0.0) for m in one.observed)], family)
     for each in (one.edit, one.against):
         if each is not None and family not in each.tasks:
-            return f"it serves {', '.join(each.tasks)}; the judge's task is {one.judge.task}"
-    return ""
+            return because(Kind.OWN_TASKS, ", ".join(each.tasks), one.judge.task)
+    return NONE
 
 
 def _turned(case: Case) -> Case:
@@ -427,7 +428,7 @@ def _turned(case: Case) -> Case:
 
 def _paired(
     setup: Setup, edit: AnyEdit | None, against: AnyEdit | None
-) -> tuple[list[Pair], Counter[str], list[Case], bool]:
+) -> tuple[list[Pair], Counter[Reason], list[Case], bool]:
     """
     Return the pairs to ask, the cases left out by reason, the piloted cases, and whether a pilot can change any of it.
 
@@ -437,7 +438,7 @@ def _paired(
     if edit is not None and any(_open_to_pilot(case) for case in setup.cases):
         choices = max(len(case.answers) for case in setup.cases)
     best: dict[str, Pair] = {}
-    stand_in, excluded = Unasked(setup.judge), Counter[str]()
+    stand_in, excluded = Unasked(setup.judge), Counter[Reason]()
     for choice in reversed(range(choices)):
         stand_in = Unasked(setup.judge, {case.id: _pilot(case, choice) for case in setup.cases})
         pairs, excluded, _ = pair_up(replace(setup, judge=stand_in), edit, against)

@@ -14,6 +14,7 @@ from calm.core.case import Case
 from calm.core.claims import Claim, Decision, Estimate, Outcome, decide
 from calm.core.edits import AnyEdit, Edit, PromptEdit
 from calm.core.measures import MEASURES, Measure
+from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.texts import CaseTexts
 from calm.core.verdict import FAMILIES
 from calm.errors import ClaimError, ConfigError, EstimateError
@@ -22,7 +23,7 @@ from calm.experiment.lookahead import Ahead, Foreseen, Order
 from calm.experiment.run import Decided, Setup, unserved
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
-from calm.results.audit import VARIANT, Finding, Limit, control_of, finding
+from calm.results.audit import Finding, Limit, control_of, finding
 from calm.results.gatefile import Gate
 from calm.results.wording import line
 from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
@@ -164,7 +165,9 @@ class Question:
         findings = self._run((), chosen, top_up=False)
         self._probe.record(findings)
         estimates = {
-            f.measure: Estimate(f.value, f.low, f.high, f.n, f.level, f.excluded)
+            f.measure: Estimate(
+                f.value, f.low, f.high, f.n, f.level, {reason_of(why): n for why, n in f.excluded.items()}
+            )
             for f in findings
             if f.value is not None and f.low is not None and f.high is not None and f.level is not None
         }
@@ -252,7 +255,7 @@ class Question:
             if edit is not None and d.decision.estimate is not None
         }
 
-    def _unserved(self) -> str:
+    def _unserved(self) -> Reason:
         return unserved(self._probe.setup.judge, self._edit.bias if self._edit else self._probe.node.suite)
 
     def _say_too_few(self, setup: Setup, claims: Sequence[Claim]) -> None:
@@ -324,9 +327,9 @@ class Question:
             decision = decided.decision
             if decision.outcome in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED):
                 outcome = Outcome.FAIL if position in failing else Outcome.OBSERVED
-                decision = replace(decision, outcome=outcome, cases_to_decide=None, reason=VARIANT)
+                decision = replace(decision, outcome=outcome, cases_to_decide=None, reason=because(Kind.VARIANT))
             elif decision.outcome is Outcome.NOT_TESTED:
-                decision = replace(decision, reason=f"{VARIANT}: {decision.reason}")
+                decision = replace(decision, reason=because(Kind.VARIANT_OPEN, decision.reason))
             findings.append(self._finding(variant, replace(decided, decision=decision)))
             self._probe.seconds[findings[-1].key] = seconds
         return findings
@@ -420,7 +423,7 @@ class Cross:
         served = [m for m in chosen if family in m.families]
         unlimited = [Claim(m.name, "<=", m.fair + 1) for m in served]  # a claim carries the name; no limit is kept
         decided = self._decided(unlimited) if served else []
-        others = [Decision(m.name, None, Outcome.NOT_TESTED, reason=f"{family} verdicts have none") for m in chosen]
+        others = [Decision(m.name, None, Outcome.NOT_TESTED, reason=because(Kind.NO_FIGURE, family)) for m in chosen]
         findings = [self._finding(replace(d, decision=_without_limit(d.decision))) for d in decided]
         findings += [self._finding(Decided(d, None)) for m, d in zip(chosen, others, strict=True) if m not in served]
         self._probe.seconds |= {f.key: perf_counter() - began for f in findings}
@@ -447,7 +450,7 @@ class Cross:
                     return _not_tested(claims, (), crossed.missing, Outcome.INCOMPLETE)
                 tables = crossing.tables_of(crossed)
         except EstimateError as error:
-            return _not_tested(claims, (), str(error))
+            return _not_tested(claims, (), because(Kind.FIGURE, str(error)))
         model = crossing.model_of(setup.judge)
         found = [
             Decided(crossing.decide_on(tables, model, c, setup.seed, log_scale=TABLE_MEASURES[c.measure].log), trials)
@@ -471,7 +474,7 @@ def _without_limit(decision: Decision) -> Decision:
 
 
 def _not_tested(
-    claims: Sequence[Claim], observed: Sequence[Measure], reason: str, outcome: Outcome = Outcome.NOT_TESTED
+    claims: Sequence[Claim], observed: Sequence[Measure], reason: Reason, outcome: Outcome = Outcome.NOT_TESTED
 ) -> list[Decided]:
     found = [Decision(c.measure, c, outcome, reason=reason) for c in claims]
     return [Decided(d, None) for d in (*found, *(Decision(m.name, None, outcome, reason=reason) for m in observed))]

@@ -12,6 +12,7 @@ from typing import Final
 
 from aiolimiter import AsyncLimiter
 
+from calm.core.reasons import Reason
 from calm.errors import JudgeError
 from calm.models.wire import Limits
 
@@ -128,7 +129,7 @@ class Health:
     def __init__(self, limits: Limits) -> None:
         self.enough = min(max(LEAST_ROW, limits.concurrency // 2), MOST_ROW)
         self.row = self.refused = 0
-        self.lost: str | None = None
+        self.lost: Reason | None = None
         self.trusted = asyncio.Event()
         self.trusted.set()
         self._retrying = 0
@@ -157,7 +158,7 @@ class Health:
         strain = sum(2 if f.billed else 1 for f in failures if not f.limited)
         return (self.row >= self.enough and strain >= PATIENCE) or self.refused >= 3 * self.enough
 
-    def lose(self, why: str) -> None:
+    def lose(self, why: Reason) -> None:
         """Give the server up: all that wait are told why, and so is whoever comes later."""
         if self.lost is None:
             self.lost = why

@@ -160,7 +160,7 @@ def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
 
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
-    from calm.engine.caps import Purse
+    from calm.engine.caps import Budget
     from calm.engine.engine import Engine, Keys
     from calm.engine.store import Mode, Store
 
@@ -174,8 +174,8 @@ def engine_of(config: pytest.Config) -> Engine:
         oldest = 0.0 if days is None else session.started - 86_400 * days
         store = Store(path, mode, run=given.get("calm_run", ""), oldest=given.get("calm_oldest", oldest))
         shared = store if given or distributed(config) else None
-        purse = Purse(caps_of(config), shared, given.get("calm_started"))
-        session.engine = Engine(store, purse=purse, served=given.get("calm_served"))
+        budget = Budget(caps_of(config), shared, given.get("calm_started"))
+        session.engine = Engine(store, budget=budget, served=given.get("calm_served"))
         if given:
             session.engine.ledger.keys = Keys()
     return session.engine
@@ -194,7 +194,7 @@ def handed_on(engine: Engine, config: pytest.Config) -> dict[str, Any]:
         "calm_served": dict(engine.served),
         "calm_run": engine.store.run,
         "calm_oldest": engine.store.oldest,
-        "calm_started": engine.purse.started,
+        "calm_started": engine.budget.started,
         "calm_scratch": scratch.name if scratch is not None else "",
     }
 
@@ -397,7 +397,7 @@ def figures_of(config: pytest.Config) -> dict[str, Any]:
         "usd": ledger.usd,
         "priced": ledger.priced,
         "keys": ledger.keys.packed() if ledger.keys is not None else None,
-        "notes": [*engine.notes, *([engine.broken] if engine.broken else []), *_notes_of(session)],
+        "notes": [*engine.notes, *([str(engine.broken)] if engine.broken else []), *_notes_of(session)],
     }
 
 

@@ -20,6 +20,7 @@ from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hi
 from calm.core.claims import Decision, Estimate, Outcome
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import Measure, consistency_rate, flips, rate, robustness_rate
+from calm.core.reasons import in_words
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Code, code
@@ -289,13 +290,13 @@ def finding(
         measure=decision.measure,
         claim=Limit(claim.op, claim.limit) if claim is not None else None,
         outcome=decision.outcome,
-        reason=decision.reason,
+        reason=str(decision.reason),
         value=_rounded(estimate.value if estimate else None),
         low=_rounded(estimate.low if estimate else None),
         high=_rounded(estimate.high if estimate else None),
         level=estimate.level if estimate else None,
         n=estimate.n if estimate else 0,
-        excluded=dict(sorted((estimate.excluded if estimate else trials.excluded if trials else {}).items())),
+        excluded=in_words(estimate.excluded if estimate else trials.excluded if trials else {}),
         robustness_rate=_shown_rate(robustness_rate, trials),
         consistency_rate=_shown_rate(consistency_rate, trials),
         flips={"toward": moved.toward, "away": moved.away, "other": moved.other} if moved else {},

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, net_robustness
+from calm.core.reasons import Reason, in_words
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.experiment.run import LOST
@@ -372,7 +373,7 @@ def _probe_finding(compared: Compared, *, worse: bool, level: float) -> Finding 
         high=_rounded(estimate.high if estimate else None),
         level=estimate.level if estimate else None,
         n=estimate.n if estimate else 0,
-        excluded=dict(sorted(paired.excluded.items())) if paired else {},
+        excluded=in_words(paired.excluded) if paired else {},
         robustness_rate=None,
         consistency_rate=None,
         flips={},
@@ -396,7 +397,7 @@ def _pooled(before: Audit, after: Audit, compared: Sequence[Compared], limit: fl
     notes = [str(change) for change in changes(before, after)]
     reasons = [f"since the baseline {'; '.join(notes)}"] if notes else []
     growth: dict[str, list[float]] = defaultdict(list)
-    excluded: Counter[str] = Counter()
+    excluded: Counter[Reason] = Counter()
     for one in robust:
         assert one.paired is not None
         excluded.update(one.paired.excluded)
@@ -440,7 +441,7 @@ def _pooled(before: Audit, after: Audit, compared: Sequence[Compared], limit: fl
         high=_rounded(estimate.high if estimate else None),
         level=estimate.level if estimate else None,
         n=estimate.n if estimate else 0,
-        excluded=dict(sorted(excluded.items())),
+        excluded=in_words(excluded),
         robustness_rate=None,
         consistency_rate=None,
         flips={},
@@ -455,7 +456,7 @@ def _pooled(before: Audit, after: Audit, compared: Sequence[Compared], limit: fl
 _WIDTH = net_robustness.high - net_robustness.low
 
 
-def _pool(values: Sequence[float], excluded: Mapping[str, int]) -> Estimate:
+def _pool(values: Sequence[float], excluded: Mapping[Reason, int]) -> Estimate:
     low, high = padded_t(values, -_WIDTH, _WIDTH, LEVEL)
     return Estimate(fsum(values) / len(values), low, high, len(values), LEVEL, dict(excluded))
 

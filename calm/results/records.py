@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 
 from calm.core.measures import MEASURES, Measure, slot_pull
+from calm.core.reasons import Kind, Reason, because, in_words, reason_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import FAMILY, Code, Family, Scale, Verdict, decode
 from calm.errors import ConfigError
@@ -55,14 +56,18 @@ def trials_of(finding: Finding, scale: Scale) -> Trials:
     if family is None:
         raise ConfigError(f"{finding.key}: expected a task that calm knows, got task={finding.task!r}")
     rows = tuple(_trial(finding.key, record) for record in finding.trials)
-    trials = Trials(rows, family, scale, finding.excluded, asks=finding.asks)
+    trials = Trials(rows, family, scale, _reasons(finding.excluded), asks=finding.asks)
     measure = MEASURES.get(finding.measure)
     if finding.value is None or measure is None:
         return trials
     _refuse_short_arms(finding, measure)
-    without = Counter(v for v in (measure.per_case(row, scale) for row in rows) if isinstance(v, str))
-    by_design = Counter(finding.excluded) - without  # the measure will leave these out once more
-    return Trials(rows, family, scale, dict(by_design), asks=finding.asks)
+    without = Counter(v for v in (measure.per_case(row, scale) for row in rows) if isinstance(v, Reason))
+    by_design = Counter(finding.excluded) - Counter(in_words(without))  # the measure will leave these out once more
+    return Trials(rows, family, scale, _reasons(by_design), asks=finding.asks)
+
+
+def _reasons(counts: Mapping[str, int]) -> dict[Reason, int]:
+    return {reason_of(why): count for why, count in counts.items()}
 
 
 def _refuse_short_arms(finding: Finding, measure: Measure) -> None:
@@ -168,13 +173,13 @@ class Paired:
         return {case: self.worse * (new - old) for case, (old, new) in self.values.items()}
 
     @property
-    def excluded(self) -> dict[str, int]:
+    def excluded(self) -> dict[Reason, int]:
         """Cases that do not compare, counted by reason."""
         counts = {
-            "not in this run": len(self.missing),
-            "another edit or content": len(self.changed),
-            "another treated answer": len(self.turned),
-            "no value in both runs": len(self.without),
+            because(Kind.NOT_IN_RUN): len(self.missing),
+            because(Kind.OTHER_EDIT): len(self.changed),
+            because(Kind.OTHER_TARGET): len(self.turned),
+            because(Kind.NO_PAIR): len(self.without),
         }
         return {reason: count for reason, count in counts.items() if count}
 
@@ -220,7 +225,7 @@ def _codes(record: TrialRecord) -> tuple[object, ...]:
 def _values(finding: Finding, measure: Measure, scale: Scale) -> dict[str, float] | str:
     """Return the value of each case that has one, or why the record cannot give them."""
     found = {r.case: measure.per_case(r, scale) for r in trials_of(finding, scale).rows}
-    values = {case: value for case, value in found.items() if not isinstance(value, str)}
+    values = {case: value for case, value in found.items() if not isinstance(value, Reason)}
     again = fsum(values.values()) / len(values) if values else None
     if again is not None and measure.flipped:
         again = 1 - again

@@ -15,8 +15,6 @@ from dataclasses import replace
 from hashlib import sha256
 
 from calm.core.claims import Outcome
-from calm.engine.caps import CAPPED
-from calm.engine.engine import STOPPED
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding
 from calm.results.gatefile import WORSENING
@@ -44,8 +42,8 @@ _DIGEST = re.compile(r"[0-9a-f]{16}")
 _WORD = r"[\w.@+=()-]{1,60}"
 _EDIT = rf"(?:rotate\({_WORD}(?:, {_WORD}){{0,60}}(?:, name='{_WORD}')?\)|{_WORD})"
 _SENTENCES = (
-    rf"{re.escape(CAPPED)}: --calm-max-(?:calls|tokens|usd|minutes) [\d.e+]+",
-    re.escape(STOPPED),
+    r"a cap was reached: --calm-max-(?:calls|tokens|usd|minutes) [\d.e+]+",
+    r"the run was stopped",
     r"does not apply",
     r"would change the truth of a criterion",
     r"refused: (?:blank|unchanged|length|names|gold|numbers|new words|kept words|code|final answer|[\w-]{1,20})",

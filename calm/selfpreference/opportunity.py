@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calm.core.claims import Estimate
+from calm.core.reasons import Kind, because
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import DRAWS, Bools, Floats, binomial_error, estimate_difference, resampled
 from calm.statistics.intervals import newcombe, wilson
@@ -124,9 +125,9 @@ def equal_opportunity(
             raise EstimateError(f"expected pairs in which people preferred {who}, got none: the gap is not defined")
     recalls = counts.self_as_self / n_self, counts.other_as_other / n_other
     low, high = newcombe(counts.self_as_self, n_self, counts.other_as_other, n_other, level)
-    reasons = {"people did not decide": counts.gold_none}
+    reasons = {because(Kind.PEOPLE_UNDECIDED): counts.gold_none}
     if leave_out:
-        reasons["the judge did not decide"] = counts.self_as_none + counts.other_as_none
+        reasons[because(Kind.JUDGE_UNDECIDED)] = counts.self_as_none + counts.other_as_none
     excluded = {reason: n for reason, n in reasons.items() if n}
     gap = Estimate(recalls[0] - recalls[1], low, high, n_self + n_other, level, excluded)
     return Opportunity(recalls[0], n_self, recalls[1], n_other, gap)

@@ -25,10 +25,9 @@ from typing import Final
 
 from calm.core.case import TIE, Case, digest
 from calm.core.claims import Estimate
-from calm.core.measures import why_none
+from calm.core.reasons import NONE, Kind, Reason, because, counted, in_words, reason_of
 from calm.core.trials import Trial, favour
 from calm.core.verdict import FAMILY, NoReply, Preferred, Ranking, Verdict, readable
-from calm.engine.caps import CAPPED
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
 from calm.experiment.run import LOST, ORDER_SALT
@@ -39,6 +38,14 @@ from calm.statistics.intervals import padded_t
 EVEN: Final = 1e-9
 """Scores that differ by less are equal."""
 TOGETHER: Final = ("pairwise", "listwise")
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Why a case has no rounds; `lost` if replies are missing."""
+
+    reason: Reason
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +60,15 @@ class Check:
     signs: Mapping[str, tuple[int, ...]]
     share: Estimate | None
     net: Estimate | None
-    excluded: Mapping[str, int] = field(default_factory=dict)
-    lost: Mapping[str, int] = field(default_factory=dict)
+    excluded: Mapping[Reason, int] = field(default_factory=dict)
+    lost: Mapping[Reason, int] = field(default_factory=dict)
 
     @property
-    def incomplete(self) -> str:
-        """Why the data are incomplete, or nothing."""
+    def incomplete(self) -> Reason:
+        """Why the data are incomplete, or `NONE`."""
         lost = sum(self.lost.values())
-        capped = any(reason.startswith(CAPPED) for reason in self.lost)
-        return why_none(self.lost) if capped or lost > LOST * (lost + len(self.signs)) else ""
+        capped = any(reason.has(Kind.CAPPED) for reason in self.lost)
+        return counted(self.lost) if capped or lost > LOST * (lost + len(self.signs)) else NONE
 
 
 def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: int = 2, seed: int = 0) -> Check:
@@ -80,7 +87,7 @@ def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: 
     # A to B, B to C, C to A: with the direction of the cycle for its sign
     plan = {case.id: [(_part(judge, case, pair), pair) for pair in pairwise((*ids, ids[0]))] for case, ids in fit}
     said = _asked(engine, [(judge, part) for parts in plan.values() for part, _ in parts], rounds)
-    signs: dict[str, tuple[int, ...] | str] = {}
+    signs: dict[str, tuple[int, ...] | Omission] = {}
     for case, _ in fit:
         edges = [(said[judge.name, part.id], pair) for part, pair in plan[case.id]]
         signs[case.id] = _signs([[_prefers(v, *pair) for v in verdicts] for verdicts, pair in edges], edges, _cycle)
@@ -110,7 +117,7 @@ def check_scores(
         questions.append((judge, _part(judge, case, ids)))
         questions += [(scorer, _part(scorer, case, (one,))) for one in ids]
     said = _asked(engine, questions, rounds)
-    found: dict[str, dict[str, tuple[int, ...] | str]] = {"no_gap": {}, "reversed": {}}
+    found: dict[str, dict[str, tuple[int, ...] | Omission]] = {"no_gap": {}, "reversed": {}}
     for case, ids in fit:
         pair = said[judge.name, _part(judge, case, ids).id]
         alone = [said[scorer.name, _part(scorer, case, (one,)).id] for one in ids]
@@ -158,23 +165,23 @@ def _signs(
     values: Sequence[Sequence[float | None]],
     edges: Sequence[tuple[Sequence[Verdict], object]],
     rule: Callable[[Sequence[float]], int],
-) -> tuple[int, ...] | str:
+) -> tuple[int, ...] | Omission:
     """Return what each round says of a case, or why fewer than two rounds say anything."""
-    missing = [v.reason for verdicts, _ in edges for v in verdicts if isinstance(v, NoReply)]
+    missing = [reason_of(v.reason) for verdicts, _ in edges for v in verdicts if isinstance(v, NoReply)]
     if missing:
-        capped = [reason for reason in missing if reason.startswith(CAPPED)]
-        return f"!{(capped or missing)[0]}"
+        capped = [reason for reason in missing if reason.has(Kind.CAPPED)]
+        return Omission((capped or missing)[0], lost=True)
     rounds = [one for one in zip(*values, strict=True) if None not in one]
     if len(rounds) < 2:
-        return "fewer than two rounds could be read"
+        return Omission(because(Kind.FEW_ROUNDS))
     return tuple(rule([v for v in one if v is not None]) for one in rounds)
 
 
-def _check(name: str, signs: Mapping[str, tuple[int, ...] | str], excluded: Counter[str]) -> Check:
-    kept = {case: said for case, said in signs.items() if not isinstance(said, str)}
-    reasons = [said for said in signs.values() if isinstance(said, str)]
-    lost = Counter(reason.removeprefix("!") for reason in reasons if reason.startswith("!"))
-    without = excluded + Counter(reason for reason in reasons if not reason.startswith("!"))
+def _check(name: str, signs: Mapping[str, tuple[int, ...] | Omission], excluded: Counter[Reason]) -> Check:
+    kept = {case: said for case, said in signs.items() if not isinstance(said, Omission)}
+    left = [said for said in signs.values() if isinstance(said, Omission)]
+    lost = Counter(one.reason for one in left if one.lost)
+    without = excluded + Counter(one.reason for one in left if not one.lost)
     share = [fsum(map(abs, said)) / len(said) for said in kept.values()]
     net = [again(said) for said in kept.values()]
     left_out = dict(without + lost)
@@ -192,7 +199,7 @@ def again(signs: Sequence[int]) -> float:
     return fsum(one * other for one, other in pairs) / len(pairs)
 
 
-def _estimate(values: Sequence[float], low: float, excluded: Mapping[str, int]) -> Estimate | None:
+def _estimate(values: Sequence[float], low: float, excluded: Mapping[Reason, int]) -> Estimate | None:
     if len(values) < 2:
         return None
     bounds = padded_t(values, low, 1, LEVEL)
@@ -218,8 +225,8 @@ def _drawn(case: Case, count: int, seed: int) -> tuple[str, ...]:
     return tuple(ids[:count])
 
 
-def _fewer(count: int, answers: int) -> Counter[str]:
-    return Counter({f"fewer than {answers} answers": count} if count else {})
+def _fewer(count: int, answers: int) -> Counter[Reason]:
+    return Counter({because(Kind.FEW_ANSWERS, answers): count} if count else {})
 
 
 def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
@@ -271,11 +278,11 @@ def to_json(checks: Sequence[Check]) -> list[Json]:
     return [
         {
             "check": one.name,
-            "incomplete": one.incomplete,
+            "incomplete": str(one.incomplete),
             "share": _numbers(one.share),
             "net": _numbers(one.net),
-            "excluded": dict(sorted(one.excluded.items())),
-            "lost": dict(sorted(one.lost.items())),
+            "excluded": {**in_words(one.excluded)},
+            "lost": {**in_words(one.lost)},
             "rounds": {case: list(signs) for case, signs in sorted(one.signs.items())},
         }
         for one in checks
@@ -300,7 +307,7 @@ def summary(checks: Sequence[Check]) -> str:
         if again_and_again:
             lines.append(f"  in every round: {len(again_and_again)} ({', '.join(again_and_again[:5])})")
         if one.excluded:
-            lines.append(f"  left out: {why_none(one.excluded)}")
+            lines.append(f"  left out: {counted(one.excluded)}")
     return "\n".join(lines)
 
 

@@ -29,6 +29,7 @@ from calm.core.measures import (
     tie_rate,
     unreadable_gain,
 )
+from calm.core.reasons import Kind, Reason, because, in_words, reason_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ClaimError, EstimateError
@@ -56,7 +57,8 @@ def scores(clean, perturbed, **changes):
 
 
 def value(measure, trial, scale=TEN):
-    return measure.per_case(trial, scale)
+    found = measure.per_case(trial, scale)
+    return str(found) if isinstance(found, Reason) else found
 
 
 def trials(rows, family="pairwise", scale=TEN, **changes):
@@ -418,11 +420,11 @@ def test_an_estimate_is_a_mean_with_bounds_and_a_count_of_the_rest():
     """Two cases gain 1 and 0; cases are counted out by reason, with those that the probe left out and lost."""
     rows = [row("oo", "tt"), row("oo", "oo"), row("tt", "tt", room=False)]
 
-    found = gain.estimate(trials(rows, excluded={"does not apply": 4}, lost={"down": 1}), 0.05)
+    found = gain.estimate(trials(rows, excluded={because(Kind.APPLIES_NOT): 4}, lost={reason_of("down"): 1}), 0.05)
 
     assert (found.value, found.n, found.level) == (0.5, 2, 0.05)
     assert found.low < 0.5 < found.high
-    assert found.excluded == {"does not apply": 4, "down": 1, "no room to gain": 1}
+    assert in_words(found.excluded) == {"does not apply": 4, "down": 1, "no room to gain": 1}
 
 
 def test_net_robustness_is_one_less_the_excess():
@@ -438,7 +440,7 @@ def test_net_robustness_is_one_less_the_excess():
 def test_fewer_than_two_cases_are_no_estimate(rows):
     """The error says what became of the others."""
     with pytest.raises(EstimateError, match=r"does not apply \(3 cases\)"):
-        gain.estimate(trials(rows, excluded={"does not apply": 3}), 0.05)
+        gain.estimate(trials(rows, excluded={because(Kind.APPLIES_NOT): 3}), 0.05)
 
 
 def test_one_case_without_a_reason_is_no_estimate_either():

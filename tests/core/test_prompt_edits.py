@@ -67,7 +67,7 @@ def swayed(messages, body=None):
 
 def decided(result):
     """Return outcome and reason of the first claim."""
-    return result.decided[0].decision.outcome, result.decided[0].decision.reason
+    return result.decided[0].decision.outcome, str(result.decided[0].decision.reason)
 
 
 def test_the_perturbed_arm_is_asked_with_the_edited_prompt():

@@ -11,8 +11,9 @@ from random import Random
 
 import pytest
 
+from calm.core.reasons import Kind, Said, because, reason_of
 from calm.core.verdict import NoReply, Preferred, Score, Tie, Unreadable
-from calm.engine.caps import CAPPED, Caps
+from calm.engine.caps import Caps
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
@@ -141,7 +142,7 @@ def test_the_cap_on_calls_is_exact(cap):
     capped = [v for v in found if isinstance(v, NoReply)]
     assert len(server.begun) == running.ledger.calls["made"] == cap
     assert len(capped) == 100 - cap
-    assert all(v.reason == f"{CAPPED}: --calm-max-calls {cap}" for v in capped)
+    assert all(v.reason == because(Kind.CAPPED, f"--calm-max-calls {cap}") for v in capped)
 
 
 @pytest.mark.parametrize("cap", [0, 7])
@@ -223,9 +224,9 @@ def test_the_cap_in_dollars_is_never_exceeded(seed, cap):
     capped = sum(isinstance(v, NoReply) for v in found)
     assert sum(costs) <= cap
     assert running.ledger.usd == pytest.approx(sum(costs))
-    assert running.purse.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
     assert capped == 100 - len(server.begun)
-    assert all(f"--calm-max-usd {cap:g}" in v.reason for v in found if isinstance(v, NoReply))
+    assert all(f"--calm-max-usd {cap:g}" in str(v.reason) for v in found if isinstance(v, NoReply))
 
 
 def test_money_that_was_not_used_is_given_back():
@@ -251,7 +252,7 @@ def test_a_failed_call_gives_its_reserve_back():
     with engine(caps=Caps(usd=1.0)) as running:
         running.ask(Asking(server), once(pairs(10)))
 
-    assert running.purse.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
 
 
 def test_a_fatal_error_stops_the_storm():
@@ -264,7 +265,7 @@ def test_a_fatal_error_stops_the_storm():
 
     assert 1 <= len(server.begun) <= 4
     assert set(found + later) == {NoReply("the key was refused")}
-    assert running.broken == "the key was refused"
+    assert running.broken == reason_of("the key was refused")
 
 
 def test_an_error_that_is_not_fatal_loses_one_call():
@@ -307,7 +308,7 @@ def test_a_model_that_changes_during_the_run_breaks_it():
     assert found[:10] == [Preferred("good")] * 10
     assert all(isinstance(v, NoReply) for v in found[10:])
     assert len(server.begun) == 11
-    assert "was served by 'm-1' when the run began and answers as 'm-2' now" in running.broken
+    assert "was served by 'm-1' when the run began and answers as 'm-2' now" in str(running.broken)
 
 
 def test_what_was_answered_stands_when_the_run_is_broken(tmp_path):
@@ -391,7 +392,7 @@ def test_replay_makes_no_call(tmp_path):
         found = verdicts(running, Asking(silent), once(pairs(4)))
 
     assert found[:3] == [Preferred("good")] * 3
-    assert found[3].reason == "--calm-cache=replay: this call is not in the cache, and no call may be made"
+    assert found[3].reason == because(Kind.CALL_NOT_CACHED)
     assert silent.begun == []
     assert running.ledger.calls["made"] == 0
 
@@ -446,7 +447,7 @@ def test_a_callable_without_a_fingerprint_cannot_be_replayed(tmp_path):
     with engine(path, Mode.REPLAY) as running:
         found = verdicts(running, judge, once(pairs(1)))
 
-    assert found == [NoReply("--calm-cache=replay: the cache lacks a verdict of 'planted'; no call is made")]
+    assert found == [NoReply(because(Kind.VERDICT_NOT_CACHED, "planted"))]
     assert judge.asked == []
 
 
@@ -537,7 +538,7 @@ def test_the_cap_counts_every_attempt(cap):
         found = verdicts(running, Asking(server), once(pairs(30)))
 
     assert len(server.begun) == running.ledger.calls["made"] == cap
-    assert all(v.reason.startswith(CAPPED) for v in found)
+    assert all(v.reason.kind is Kind.CAPPED for v in found)
 
 
 def test_a_call_is_tried_seven_times_and_all_are_counted():
@@ -547,7 +548,7 @@ def test_a_call_is_tried_seven_times_and_all_are_counted():
     with engine(first_wait_s=0.001) as running:
         found = verdicts(running, Asking(server), once(pairs(2)))
 
-    assert found == [NoReply("boom; tried 7 times")] * 2
+    assert found == [NoReply(because(Kind.TRIED, because(Kind.SAID, Said("boom")), 7))] * 2
     assert running.ledger.calls == {"made": 14, "retried": 12, "failed": 2}
     assert running.broken is None
 
@@ -634,8 +635,8 @@ def test_a_server_that_is_lost_is_given_up(kind):
 
     assert found.count(Preferred("good")) == 50
     assert begun == len(server.begun) <= 50 + 8 * 32
-    assert running.broken.startswith("the server of 'm' stopped answering: ")
-    assert f"failed, the last one so: {DOWN[kind]}; no more calls are made to it" in running.broken
+    assert str(running.broken).startswith("the server of 'm' stopped answering: ")
+    assert f"failed, the last one so: {DOWN[kind]}; no more calls are made to it" in str(running.broken)
     assert set(later) == {NoReply(running.broken)}
 
 
@@ -650,7 +651,9 @@ def test_what_was_answered_is_kept_when_the_server_is_lost(tmp_path):
     with engine(path, Mode.ON) as again:
         found = verdicts(again, Asking(well), once(pairs(100)))
 
-    assert running.broken.endswith("mend it and run again; what was answered is kept, and the new run goes on there")
+    assert str(running.broken).endswith(
+        "fix it and run again; what was answered is kept, and the new run goes on there"
+    )
     assert found == [Preferred("good")] * 100
     assert len(well.begun) == 80 + (20 - again.ledger.calls["cached"])
 
@@ -675,7 +678,7 @@ def test_a_limit_of_rate_alone_is_no_outage():
         found = verdicts(running, Asking(server), once(pairs(60)))
 
     assert running.broken is None
-    assert set(found) == {NoReply("slow down; tried 7 times")}
+    assert set(found) == {NoReply(because(Kind.TRIED, because(Kind.SAID, Said("slow down")), 7))}
 
 
 def test_one_lost_server_does_not_stop_another():
@@ -716,7 +719,7 @@ def test_the_cap_in_dollars_holds_without_usage(told):
     answered = found.count(Preferred("good"))
     assert 0 < answered == len(server.begun) < 20
     assert 0 < running.ledger.usd <= 0.01
-    assert running.purse.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
     assert running.notes == ["the server of 'm' reports no usage: its cost is an upper estimate"]
 
 
@@ -744,7 +747,7 @@ def test_a_call_that_timed_out_may_have_been_billed(billed, kept):
 
     assert (running.ledger.usd > 3 * 100 * 20 / 1e6) == kept
     assert (running.ledger.usd == 0) != kept
-    assert running.purse.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
     assert running.notes == ["calls to 'm' that failed may be billed: its cost is an upper estimate"] * kept
 
 

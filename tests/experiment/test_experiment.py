@@ -21,8 +21,9 @@ from calm.core.measures import (
     tie_rate,
     unreadable_gain,
 )
+from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
-from calm.engine.caps import CAPPED, Caps
+from calm.engine.caps import Caps
 from calm.errors import ClaimError, EditError, JudgeError
 from calm.experiment.run import Design, check, run
 from calm.models.wire import Limits, Reply, Traits
@@ -64,7 +65,7 @@ remark = edit(lambda case, rng: replace(case, notes=("A remark.",)), name="remar
 
 def told(result):
     """Return outcome and reason of each claim by measure."""
-    return {d.decision.measure: (d.decision.outcome.value, d.decision.reason) for d in result.decided}
+    return {d.decision.measure: (d.decision.outcome.value, str(d.decision.reason)) for d in result.decided}
 
 
 def outcomes(result):
@@ -145,7 +146,7 @@ def test_a_case_that_was_won_already_counts_for_all_but_the_gain():
 
     assert outcomes(result) == {"net_robustness": "PASS", "gain": "PASS", "unreadable_gain": "PASS"}
     assert (estimate(result, "gain").n, estimate(result, "net_robustness").n) == (50, 80)
-    assert estimate(result, "gain").excluded == {"no room to gain": 30}
+    assert estimate(result, "gain").excluded == {because(Kind.NO_ROOM): 30}
 
 
 @pytest.mark.parametrize(("score", "n"), [(7.75, 10), (7.76, 0), (10, 0), (1, 10)])
@@ -270,7 +271,7 @@ def test_cases_to_which_an_edit_does_not_apply_are_counted():
         result = run(given, some, [robustness_rate >= 0.9])
 
     found = estimate(result, "robustness_rate")
-    assert (found.n, found.excluded) == (60, {"does not apply": 30})
+    assert (found.n, found.excluded) == (60, {because(Kind.APPLIES_NOT): 30})
 
 
 def test_an_edit_that_applies_to_nothing_is_not_tested():
@@ -581,7 +582,7 @@ def test_more_than_two_in_a_hundred_lost_cases_leave_a_claim_incomplete(lost, ou
         result = run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95])
 
     assert outcomes(result) == {"net_robustness": outcome}
-    assert estimate(result, "net_robustness").excluded == ({"the server is down": lost} if lost else {})
+    assert estimate(result, "net_robustness").excluded == ({reason_of("the server is down"): lost} if lost else {})
     assert estimate(result, "net_robustness").n == 100 - lost
     if outcome == "INCOMPLETE":
         assert told(result)["net_robustness"][1] == "the server is down (3 cases)"
@@ -655,7 +656,7 @@ def test_a_cap_leaves_every_claim_incomplete(cap):
         result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
 
     assert {outcome for outcome, _ in told(result).values()} == {"INCOMPLETE"}
-    assert all(reason.startswith(CAPPED) for _, reason in told(result).values())
+    assert all(d.decision.reason.has(Kind.CAPPED) for d in result.decided)
     assert len(server.begun) == cap
 
 

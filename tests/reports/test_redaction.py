@@ -1,18 +1,13 @@
 """A record without texts: the numbers stay, and nothing that may quote a text does."""
 
-import ast
 import json
 from dataclasses import fields, replace
-from itertools import product
-from pathlib import Path
 
 import pytest
 
-import calm
 from calm.core.claims import Outcome
 from calm.results.audit import Run
 from calm.results.redaction import ANOTHER, NOTE, OTHER, WHY, digested, without_texts
-from calm.selfpreference.symbols import TABLE_MEASURES
 from tests.reports.planted_audit import empty, finding, judge, sample
 
 CANARY = "canary-4711"
@@ -87,117 +82,6 @@ def test_a_reason_of_our_own_stays(reason):
     found = without_texts(empty(findings=(finding(outcome=Outcome.INCOMPLETE, reason=reason),)))
 
     assert found.findings[0].reason == reason
-
-
-REASONING = ("experiment", "measures", "probe", "stopping", "crossing", "records")
-"""The modules, and folders of them, whose words become the reason of a finding, or of a case that is left out."""
-WORDS = (
-    "gain",
-    "'m-1'",
-    "4+2",
-    "7",
-    "pairwise, score",
-    "rotate(a, b@2, name='c')",
-    "numbers",
-    "follow-up turns",
-    "clean",
-)
-"""What may stand in the places of a reason."""
-QUOTES = ("{}; {}", "{}", "the control: {}", "{}: {}", "refused: {}")
-"""Reasons that repeat another one, each of which is looked at by itself."""
-NO_REASONS = {
-    "probe": ("the test takes", "{} was never decided", "the test passed although", "a claim was decided and never"),
-    "records": ("the record of {} gives",),
-    "measures": ("other", "toward", "away"),
-}
-"""Words of those modules that go elsewhere: what is said of a test, of a damaged record, or of a flip."""
-
-
-def sources_of(name):
-    """Return the source of a module, or of each module of a folder."""
-    root = Path(calm.__file__).parent
-    return [path.read_text("utf-8") for path in (*root.glob(f"{name}.py"), *sorted(root.glob(f"{name}/*.py")))]
-
-
-def reasons_in(source):
-    """Return every text that a module gives as a reason, with `{}` for each of its places."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Call(func=ast.Name(id="EstimateError"), args=[first]):
-                found += templates(first)
-            case ast.keyword(arg="reason", value=value):
-                found += templates(value)
-            case ast.Assign(targets=[target], value=value) if "reason" in ast.unparse(target):
-                found += templates(value)
-            case ast.FunctionDef(returns=ast.expr() as kind) if "str" in ast.unparse(kind) and says_why(node):
-                found += [
-                    t for r in ast.walk(node) if isinstance(r, ast.Return) and r.value for t in templates(r.value)
-                ]
-    return list(dict.fromkeys(text for text in found if text))
-
-
-def says_why(function):
-    """Return whether a function returns a reason: in place of what it is for, or as its docstring says."""
-    told = (ast.get_docstring(function) or "").lower()
-    return "|" in ast.unparse(function.returns) or "why" in told or "reason" in told
-
-
-def templates(node):
-    """Return the texts that an expression can be; a place is `{}`, and what is no text of its own is nothing."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return [text]
-        case ast.JoinedStr(values=values):
-            return ["".join(v.value if isinstance(v, ast.Constant) else "{}" for v in values)]
-        case ast.BoolOp(values=values):
-            return [text for value in values for text in templates(value)]
-        case ast.IfExp(body=one, orelse=other):
-            return [*templates(one), *templates(other)]
-    return []
-
-
-def known(text, *, measure):
-    """Return whether a reason stays, with some words in its places."""
-    for words in product(WORDS, repeat=text.count("{}")):
-        told = text.format(*words)
-        audit = empty(findings=(finding(outcome=Outcome.NOT_TESTED, reason=told, measure=measure),))
-        if without_texts(audit).findings[0].reason == told:
-            return True
-    return False
-
-
-@pytest.mark.parametrize("name", REASONING)
-def test_every_reason_of_our_own_is_known(name):
-    """A reason that is added to calm is either known to quote nobody, or named here as one that may."""
-    sources = sources_of(name)
-    figures = name == "crossing"  # what it says is said of figures of a table
-    measure = next(iter(TABLE_MEASURES)) if figures else "gain"
-    others = tuple(NO_REASONS.get(name, ()))
-
-    said = [text for source in sources for text in reasons_in(source)]
-    found = [t for t in said if t not in QUOTES and not (others and t.startswith(others))]
-
-    assert sources
-    assert [text for text in found if not known(text, measure=measure)] == []
-
-
-def test_a_new_reason_would_be_found():
-    """The search sees a text wherever calm gives one as a reason, and a stranger is not known."""
-    source = """
-def a(x) -> str | None:
-    if x:
-        raise EstimateError(f"one {x!r} of it")
-    reason = "two" if x else "three"
-    return Decision(reason=x or f"four of {x}")
-
-def b(x) -> str:
-    'Return why not.'
-    return "five"
-"""
-    assert set(reasons_in(source)) == {"one {} of it", "two", "three", "four of {}", "five"}
-    assert not known("a reason that nobody knows", measure="gain")
-    assert len([text for source in sources_of("experiment") for text in reasons_in(source)]) > 10
 
 
 @pytest.mark.parametrize("outcome", [Outcome.INCOMPLETE, Outcome.FAIL])

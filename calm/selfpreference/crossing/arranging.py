@@ -10,10 +10,9 @@ from typing import Final
 
 from calm.core.case import Answer, Case, Criterion, digest
 from calm.core.checks import verify
-from calm.core.measures import why_none
+from calm.core.reasons import NONE, Kind, Reason, counted
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
-from calm.engine.caps import CAPPED
 from calm.errors import ConfigError, EstimateError
 from calm.experiment.run import LOST
 from calm.models.wire import Judge
@@ -70,14 +69,14 @@ class Crossed:
 
     crossing: Crossing
     judged: tuple[Judged, ...]
-    lost: Mapping[str, int] = field(default_factory=dict)
+    lost: Mapping[Reason, int] = field(default_factory=dict)
 
     @property
-    def missing(self) -> str:
-        """Why the verdicts are incomplete, or nothing."""
+    def missing(self) -> Reason:
+        """Why the verdicts are incomplete, or `NONE`."""
         lost = sum(self.lost.values())
-        capped = any(reason.startswith(CAPPED) for reason in self.lost)
-        return why_none(self.lost) if capped or lost > LOST * (lost + len(self.judged)) else ""
+        capped = any(reason.has(Kind.CAPPED) for reason in self.lost)
+        return counted(self.lost) if capped or lost > LOST * (lost + len(self.judged)) else NONE
 
 
 def model_of(judge: Judge) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from calm.core.reasons import Reason, reason_of
 from calm.core.verdict import NoReply, Scale, Score, Verdict
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
@@ -32,14 +33,14 @@ def ask(crossing: Crossing, engine: Engine) -> Crossed:
     questions = [(m.judge, case, 1) for m in asking if m.judge is not None for case in crossing.cases]
     answers = iter(engine.ask_each(questions))
     judged: list[Judged] = []
-    lost: Counter[str] = Counter()
+    lost: Counter[Reason] = Counter()
     for member in crossing.members:
         for case in crossing.cases:
             verdict = next(answers).verdict if member.judge is not None else member.recalled.get(identity(case))
             if verdict is None:
                 continue
             if isinstance(verdict, NoReply):
-                lost[verdict.reason] += 1
+                lost[reason_of(verdict.reason)] += 1
             else:
                 judged.append(Judged(member.model, case, _on_unit(verdict, member.scale)))
     return Crossed(crossing, tuple(judged), lost)

@@ -13,6 +13,7 @@ import numpy as np
 
 from calm.core.case import digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
+from calm.core.reasons import Kind, because
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Family, code, readable
 from calm.errors import EstimateError
@@ -178,7 +179,7 @@ def decide_on(tables: Tables, model: str, claim: Claim, seed: int, *, log_scale:
     try:
         found = tables.estimate(claim.measure, model, seed)
     except EstimateError as error:
-        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=str(error))
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=because(Kind.FIGURE, str(error)))
     outcome = decide(found, claim)
     needed = _needed(found, claim, log_scale=log_scale) if outcome is Outcome.UNDECIDED else None
     return Decision(claim.measure, claim, outcome, found, cases_to_decide=needed)

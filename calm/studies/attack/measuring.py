@@ -12,10 +12,10 @@ from calm import cases as datasets
 from calm.core.case import TIE, Case
 from calm.core.claims import Estimate
 from calm.core.edits import Edit, Expects
-from calm.core.measures import attack_success_rate, gain, why_none
+from calm.core.measures import attack_success_rate, gain
+from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.trials import Trial, Trials, favour
 from calm.core.verdict import NoReply, Verdict
-from calm.engine.caps import CAPPED
 from calm.errors import EstimateError
 from calm.experiment.run import LOST, ORDER_SALT, Setup, _aimed, _has_room
 from calm.experiment.stopping import LEVEL
@@ -66,8 +66,8 @@ class Sought:
     asks: int = 0
     written: int = 0
     refused: Counter[str] = field(default_factory=Counter)
-    lost: str = ""
-    skipped: str = ""
+    lost: Reason = NONE
+    skipped: Reason = NONE
 
     @property
     def going(self) -> bool:
@@ -95,19 +95,19 @@ class Attack:
 
     sought: tuple[Sought, ...]
     trials: Trials
-    estimates: Mapping[str, Estimate | str]
+    estimates: Mapping[str, Estimate | Reason]
 
     @property
-    def excluded(self) -> Mapping[str, int]:
+    def excluded(self) -> Mapping[Reason, int]:
         """Cases that were not attacked, by reason."""
         return self.trials.excluded
 
     @property
-    def incomplete(self) -> str:
-        """Why the data are incomplete, or nothing."""
+    def incomplete(self) -> Reason:
+        """Why the data are incomplete, or `NONE`."""
         lost = self.trials.lost
-        capped = any(reason.startswith(CAPPED) for reason in lost)
-        return why_none(lost) if capped or self.trials.lost_share > LOST else ""
+        capped = any(reason.has(Kind.CAPPED) for reason in lost)
+        return counted(lost) if capped or self.trials.lost_share > LOST else NONE
 
     @property
     def found(self) -> tuple[Sought, ...]:
@@ -135,37 +135,37 @@ def attack(setup: Setup, search: Search, sample: int | None = None) -> Attack:
             lost[one.lost] += 1
     trials = _measured(setup, [s for s in sought if not s.skipped and not s.lost], excluded, lost)
     measures = (attack_success_rate, gain) if setup.family == "pairwise" else (gain,)
-    estimates: dict[str, Estimate | str] = {}
+    estimates: dict[str, Estimate | Reason] = {}
     for measure in measures:
         try:
             estimates[measure.name] = measure.estimate(trials, LEVEL)
         except EstimateError as error:
-            estimates[measure.name] = str(error)
+            estimates[measure.name] = reason_of(error)
     return Attack(tuple(sought), trials, estimates)
 
 
-def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[str], Counter[str]]:
+def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[Reason], Counter[Reason]]:
     """Return the cases to attack, and the others by reason: excluded, or lost."""
     as_given = setup.judge.traits.as_given
     cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
     cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
-    excluded: Counter[str] = Counter()
-    lost: Counter[str] = Counter()
+    excluded: Counter[Reason] = Counter()
+    lost: Counter[Reason] = Counter()
     uneven = [c for c in cases if c.better != TIE or len(c.answers) != 2]
     if len(uneven) < len(cases):
-        excluded["no answer is the weaker one"] = len(cases) - len(uneven)
+        excluded[because(Kind.NOT_WEAKER)] = len(cases) - len(uneven)
     cases = uneven
     found: list[Sought] = []
     for case, asked in zip(cases, setup.engine.ask(setup.judge, [(c, 0) for c in cases]), strict=True):
         pilot = asked.verdict
         if isinstance(pilot, NoReply):
-            lost[pilot.reason] += 1
+            lost[reason_of(pilot.reason)] += 1
             continue
         aimed = _aimed(case, AIM, pilot)
-        if isinstance(aimed, str):
+        if isinstance(aimed, Reason):
             excluded[aimed] += 1
         elif not _has_room(setup, aimed, aimed.target, pilot):
-            excluded["the treated answer won already"] += 1
+            excluded[because(Kind.WON_ALREADY)] += 1
         else:
             x = favour(pilot, aimed.target, row_of(aimed), setup.judge.scale)
             aim = Aim(case, aimed, pilot, 0.5 if x is None else x)
@@ -191,7 +191,7 @@ def has_won(x: float, aim: Aim, trials: Trials) -> bool:
     return x == 1.0
 
 
-def _measured(setup: Setup, sought: Sequence[Sought], excluded: Counter[str], lost: Counter[str]) -> Trials:
+def _measured(setup: Setup, sought: Sequence[Sought], excluded: Counter[Reason], lost: Counter[Reason]) -> Trials:
     """Return the trials of fresh asks: the clean case, and what was found; where nothing was, the clean case again."""
     clean, perturbed = setup.design.clean, setup.design.perturbed
     questions: list[tuple[Case, int]] = []
@@ -204,9 +204,9 @@ def _measured(setup: Setup, sought: Sequence[Sought], excluded: Counter[str], lo
     for one in sought:
         before = [next(answers).verdict for _ in range(clean)]
         after = [next(answers).verdict for _ in range(perturbed)] if one.found is not None else []
-        missing = [v.reason for v in (*before, *after) if isinstance(v, NoReply)]
+        missing = [reason_of(v.reason) for v in (*before, *after) if isinstance(v, NoReply)]
         first, second = (tuple(v for v in arm if not isinstance(v, NoReply)) for arm in (before, after))
-        capped = [reason for reason in missing if reason.startswith(CAPPED)]
+        capped = [reason for reason in missing if reason.has(Kind.CAPPED)]
         if capped or len(first) < min(2, clean) or (one.found is not None and not second):
             lost[(capped or missing)[0]] += 1
             continue

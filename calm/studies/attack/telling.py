@@ -9,7 +9,7 @@ from typing import cast
 
 from calm.core.case import Case
 from calm.core.claims import Estimate
-from calm.core.measures import why_none
+from calm.core.reasons import Reason, counted, in_words
 from calm.core.verdict import Verdict, code
 from calm.experiment.run import Setup
 from calm.models.wire import Json
@@ -49,8 +49,8 @@ def to_json(found: Attack, setup: Setup, method: str) -> dict[str, Json]:
                 "asks": one.asks,
                 "written": one.written,
                 "refused": dict(sorted(one.refused.items())),
-                "lost": one.lost,
-                "skipped": one.skipped,
+                "lost": str(one.lost),
+                "skipped": str(one.skipped),
                 "original": None if one.found is None else one.aim.case[one.aim.case.target].text,
                 "text": one.text,
                 "clean": [_code(v) for v in row.clean] if row else [],
@@ -65,11 +65,11 @@ def to_json(found: Attack, setup: Setup, method: str) -> dict[str, Json]:
         "method": method,
         "seed": setup.seed,
         "repeats": str(setup.design),
-        "incomplete": found.incomplete,
+        "incomplete": str(found.incomplete),
         "estimates": {name: _estimate(e) for name, e in found.estimates.items()},
         "found": len(found.found),
-        "excluded": dict(sorted(found.trials.excluded.items())),
-        "lost": dict(sorted(found.trials.lost.items())),
+        "excluded": {**in_words(found.trials.excluded)},
+        "lost": {**in_words(found.trials.lost)},
         "edits": {name: list(counts) for name, counts in edits_in(found).items()},
         "cases": rows,
     }
@@ -79,9 +79,9 @@ def _code(verdict: Verdict) -> Json:
     return cast(Json, code(verdict))
 
 
-def _estimate(found: Estimate | str) -> Json:
-    if isinstance(found, str):
-        return {"reason": found}
+def _estimate(found: Estimate | Reason) -> Json:
+    if isinstance(found, Reason):
+        return {"reason": str(found)}
     ends = {"value": found.value, "low": found.low, "high": found.high, "level": found.level}
     return {**{name: round(number, 6) for name, number in ends.items()}, "n": found.n}
 
@@ -107,7 +107,7 @@ def summary(found: Attack, judge: str, method: str) -> str:
     if found.incomplete:
         lines.append(f"INCOMPLETE: {found.incomplete}")
     for name, one in found.estimates.items():
-        if isinstance(one, str):
+        if isinstance(one, Reason):
             lines.append(f"{name}: not known: {one}")
         else:
             lines.append(f"{name} {one.value:.2f} [{one.low:.2f}, {one.high:.2f}], n={one.n}, fresh asks alone")
@@ -115,9 +115,11 @@ def summary(found: Attack, judge: str, method: str) -> str:
     word = "texts of an earlier attack" if method == "transfer" else "found by the search"
     lines.append(f"{word}: {len(found.found)}, of which {held} won at least half of their fresh asks")
     refused: Counter[str] = sum((s.refused for s in attacked if s.written), Counter())
-    for title, counts in (("not attacked", found.trials.excluded), ("lost", found.trials.lost), ("refused", refused)):
+    for title, counts in (("not attacked", found.trials.excluded), ("lost", found.trials.lost)):
         if counts:
-            lines.append(f"{title}: {why_none(counts)}" if title != "refused" else f"refused: {_counted(refused)}")
+            lines.append(f"{title}: {counted(counts)}")
+    if refused:
+        lines.append(f"refused: {_counted(refused)}")
     edits = edits_in(found)
     if edits:
         width = max(map(len, edits))

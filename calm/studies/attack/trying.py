@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from calm.core.case import Case
 from calm.core.edits import Edit
+from calm.core.reasons import Kind, because, reason_of
 from calm.core.trials import Trials
 from calm.core.validation import Band, Rules, refusal
 from calm.core.verdict import NoReply, Verdict
@@ -32,7 +33,7 @@ def tried(setup: Setup, tries: Sequence[tuple[Sought, Case]]) -> list[Verdict]:
     for place, ((one, _), verdict) in enumerate(zip(tries, verdicts, strict=True)):
         one.asks += 1
         if isinstance(verdict, NoReply):
-            one.lost = verdict.reason
+            one.lost = reason_of(verdict.reason)
         elif has_won(favour_of(one.aim, verdict, blank), one.aim, blank):
             again.append(place)
     second = setup.engine.ask(setup.judge, [(tries[place][1], CONFIRM) for place in again])
@@ -41,7 +42,7 @@ def tried(setup: Setup, tries: Sequence[tuple[Sought, Case]]) -> list[Verdict]:
         one.asks += 1
         verdict = asked_again.verdict
         if isinstance(verdict, NoReply):
-            one.lost = verdict.reason
+            one.lost = reason_of(verdict.reason)
         if not isinstance(verdict, NoReply) and has_won(favour_of(one.aim, verdict, blank), one.aim, blank):
             one.found = case
         else:
@@ -76,11 +77,11 @@ def transfer(setup: Setup, sought: Sequence[Sought]) -> None:
         case = one.aim.case
         text = case.variants.get(ATTACK, {}).get(case.target or "")
         if text is None:
-            one.skipped = "no text of an earlier attack"
+            one.skipped = because(Kind.NO_EARLIER_TEXT)
             continue
         after = with_text(case, text)
         why = fault_in(STACK, case, after)
         if why is None:
             one.found = after
         else:
-            one.skipped = f"refused: {why}"
+            one.skipped = because(Kind.REFUSED, why)

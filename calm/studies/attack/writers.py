@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from calm.core.case import Case
 from calm.core.edits import Expects
+from calm.core.reasons import Kind as Why
+from calm.core.reasons import because, reason_of
 from calm.core.validation import Band, Rules
 from calm.core.verdict import Criteria, NoReply, Preferred, Ranking, Score, Tie, Verdict
-from calm.engine.caps import CAPPED
 from calm.experiment.run import Setup
 from calm.models.wire import Reply, Request
 from calm.perturbations.written import Kind
@@ -81,8 +82,8 @@ def _write(
     made: list[tuple[Sought, Case | str]] = []
     for (one, _, _), response in zip(wanted, setup.engine.generate(requests), strict=True):
         if isinstance(response.reply, NoReply):
-            reason = response.reply.reason
-            one.lost = reason if reason.startswith(CAPPED) else f"the writer: {reason}"
+            reason = reason_of(response.reply.reason)
+            one.lost = reason if reason.has(Why.CAPPED) else because(Why.WRITER, reason)
             made.append((one, ""))
             continue
         one.written += 1

@@ -14,6 +14,7 @@ from calm.core.case import Case
 from calm.core.claims import Outcome
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES
+from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Verdict
 from calm.engine.engine import Asked, Engine
@@ -122,7 +123,7 @@ def _robust(place: int, edit: AnyEdit, trials: Trials) -> dict[tuple[int, str], 
         return {}
     rows = [row for row in trials.rows if len(row.clean) > 1 and len(row.perturbed) > 1]
     found = {(place, row.case): MEASURES["net_robustness"].per_case(row, trials.scale) for row in rows}
-    return {key: 1 - value for key, value in found.items() if not isinstance(value, str)}
+    return {key: 1 - value for key, value in found.items() if not isinstance(value, Reason)}
 
 
 def _clean_values(trials: Trials, cases: Sequence[Case]) -> dict[str, dict[tuple[int, str], float]]:
@@ -134,11 +135,11 @@ def _clean_values(trials: Trials, cases: Sequence[Case]) -> dict[str, dict[tuple
         right = [r for v in row.clean if (r := accuracy(v, by_id[row.case], row, trials.scale)) is not None]
         if right:
             found["accuracy"][key] = fsum(right) / len(right)
-        noise = MEASURES["repeat_distance"].per_case(row, trials.scale) if len(row.clean) > 1 else ""
-        if not isinstance(noise, str):
+        noise = MEASURES["repeat_distance"].per_case(row, trials.scale) if len(row.clean) > 1 else None
+        if isinstance(noise, float):
             found["noise"][key] = noise
         read = MEASURES["readable_rate"].per_case(row, trials.scale)
-        if not isinstance(read, str):
+        if not isinstance(read, Reason):
             found["unread"][key] = 1 - read
         if trials.family == "pairwise":
             found["ties"][key] = fsum(isinstance(v, Tie) for v in row.clean) / len(row.clean)

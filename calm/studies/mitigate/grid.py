@@ -60,7 +60,7 @@ def _cell(name: str, label: str, edit: Edit, setup: experiment.Setup) -> Cell:
     decided = experiment.run(setup, edit, (), observed=(measure,)).decided[0]
     estimate = decided.decision.estimate
     if estimate is None or decided.trials is None:
-        return Cell(name, label, None, reason=decided.decision.reason)
+        return Cell(name, label, None, reason=str(decided.decision.reason))
     try:
         values, _ = measure.values(decided.trials)
         p = chance(values, measure.low, measure.high, above=True)

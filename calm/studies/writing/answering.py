@@ -106,7 +106,7 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
         for writer in writers:
             reply, model = next(responses).reply, writer.server.model
             if isinstance(reply, NoReply):
-                missing[reply.reason] += 1
+                missing[str(reply.reason)] += 1
             elif reason := _fault(reply):
                 failed.append(Failed(case.id, model, reason, reply.text or reply.refusal or ""))
             else:

@@ -136,7 +136,7 @@ def rewrite(cases: Sequence[Case], names: Sequence[str], writer: Writer, engine:
     missing: Counter[str] = Counter()
     for job, response in zip(jobs, engine.generate([(request, ASK) for request in requests]), strict=True):
         if isinstance(response.reply, NoReply):
-            missing[response.reply.reason] += 1
+            missing[str(response.reply.reason)] += 1
         else:
             done.append(_judged(job, response.reply))
     return Rewritten(tuple(done), kept, missing)

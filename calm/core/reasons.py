@@ -1,0 +1,234 @@
+"""
+Why a claim has no answer, why a case was left out, and what a reader of a run should know: as data.
+
+Code asks a `Reason` for its kind and its details, and never for its words. `WORDS` is the only place where the words
+of a reason are written; `str(reason)` reads them there, and only what a person reads calls it. What a judge, a server
+or a person said stands in a detail of the type `Said`, so a record without texts can tell which reasons quote somebody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text that a judge, a server, a file or a person wrote: it may quote a case, a prompt or a reply."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Kind(StrEnum):
+    """The kinds of reasons. A value is the code of its kind in a results file."""
+
+    NONE = "none"
+    SAID = "said"
+    CAPPED = "capped"
+    STOPPED = "stopped"
+    TRIED = "tried"
+    CALL_NOT_CACHED = "call-not-cached"
+    VERDICT_NOT_CACHED = "verdict-not-cached"
+    OTHER_MODEL = "other-model"
+    SERVER_LOST = "server-lost"
+    SERVER_LOST_KEPT = "server-lost-kept"
+    APPLIES_NOT = "applies-not"
+    CHANGES_TRUTH = "changes-truth"
+    REFUSED = "refused"
+    NOT_SHOWN = "not-shown"
+    NO_PROMPT = "no-prompt"
+    OWN_PROMPT = "own-prompt"
+    NO_GOLD = "no-gold"
+    PILOT_UNREAD = "pilot-unread"
+    CONTROL = "control"
+    OTHER_TASK = "other-task"
+    UNSERVED = "unserved"
+    NEEDS_ASKS = "needs-asks"
+    TOO_FEW_ASKS = "too-few-asks"
+    NO_CASES = "no-cases"
+    SILENT_ARM = "silent-arm"
+    NO_TARGET = "no-target"
+    UNREAD_ARM = "unread-arm"
+    NO_ROOM = "no-room"
+    NOT_DAMAGED = "not-damaged"
+    WON_ALREADY = "won-already"
+    TOO_FEW_CASES = "too-few-cases"
+    COUNTED = "counted"
+    FEW_ROUNDS = "few-rounds"
+    PEOPLE_UNDECIDED = "people-undecided"
+    JUDGE_UNDECIDED = "judge-undecided"
+    NOT_IN_RUN = "not-in-run"
+    OTHER_EDIT = "other-edit"
+    OTHER_TARGET = "other-target"
+    NO_PAIR = "no-pair"
+    NOTHING_CLAIMED = "nothing-claimed"
+    OWN_TASKS = "own-tasks"
+    FEW_ANSWERS = "few-answers"
+    NOT_WEAKER = "not-weaker"
+    WRITER = "writer"
+    NO_EARLIER_TEXT = "no-earlier-text"
+    FIGURE = "figure"
+    VARIANT = "variant"
+    VARIANT_OPEN = "variant-open"
+    NO_FIGURE = "no-figure"
+
+
+Detail: TypeAlias = "str | int | float | Said | Reason"
+"""A name, number or code of ours; a text that somebody else said; or a reason that this one repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A kind and its details, in the order in which the words of the kind name them."""
+
+    kind: Kind
+    details: tuple[Detail, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.kind is not Kind.NONE
+
+    def __str__(self) -> str:
+        words = WORDS[self.kind]
+        return words.format(*self.details) if isinstance(words, str) else words(*self.details)
+
+    @property
+    def quotes(self) -> bool:
+        """Whether a detail, or one of a repeated reason, is a text that somebody said."""
+        return any(isinstance(d, Said) or (isinstance(d, Reason) and d.quotes) for d in self.details)
+
+    def has(self, kind: Kind) -> bool:
+        """Return whether this reason, or one that it repeats, is of a kind."""
+        return self.kind is kind or any(isinstance(d, Reason) and d.has(kind) for d in self.details)
+
+
+NONE: Final = Reason(Kind.NONE)
+"""No reason: it is false, and has no words."""
+MOST_REASONS: Final = 3
+"""How many reasons are named before the rest is only counted."""
+
+
+def because(kind: Kind, *details: Detail) -> Reason:
+    """
+    Return a reason of a kind with its details.
+
+    >>> str(because(Kind.CAPPED, "--calm-max-calls 5"))
+    'a cap was reached: --calm-max-calls 5'
+    """
+    return Reason(kind, details)
+
+
+def reason_of(found: Reason | str | BaseException) -> Reason:
+    """
+    Return the reason that an exception or a verdict without a reply carries; a plain text was said by somebody.
+
+    >>> reason_of(ValueError(because(Kind.STOPPED))).kind, reason_of("the server is down").quotes
+    (<Kind.STOPPED: 'stopped'>, True)
+    """
+    if isinstance(found, BaseException):
+        first = found.args[0] if found.args else None
+        return first if isinstance(first, Reason) else because(Kind.SAID, Said(str(found)))
+    return found if isinstance(found, Reason) else because(Kind.SAID, Said(found))
+
+
+def counted(reasons: Mapping[Reason, int]) -> Reason:
+    """
+    Return the reasons for leaving cases out as one, the most frequent first; `NONE` if there are none.
+
+    >>> str(counted({because(Kind.APPLIES_NOT): 3, because(Kind.STOPPED): 9}))
+    'the run was stopped (9 cases); does not apply (3 cases)'
+    """
+    if not reasons:
+        return NONE
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], _rank(item[0])))
+    rest = sum(count for _, count in ordered[MOST_REASONS:])
+    return because(Kind.COUNTED, rest, *(part for pair in ordered[:MOST_REASONS] for part in pair))
+
+
+def in_words(reasons: Mapping[Reason, int]) -> dict[str, int]:
+    """Return counts by the words of their reasons, in the order of the words."""
+    found: Counter[str] = Counter()
+    for reason, count in reasons.items():
+        found[str(reason)] += count
+    return dict(sorted(found.items()))
+
+
+def _rank(reason: Reason) -> tuple[object, ...]:
+    """Order reasons by what they are, not by their words."""
+    parts = [_rank(d) if isinstance(d, Reason) else (str(d),) for d in reason.details]
+    return (reason.kind.value, *(str(part) for part in parts))
+
+
+def _cases(count: object) -> str:
+    return f"{count} case{'s' * (count != 1)}"
+
+
+def _counted(rest: Detail, *parts: Detail) -> str:
+    words = [f"{reason} ({_cases(count)})" for reason, count in zip(parts[::2], parts[1::2], strict=True)]
+    return "; ".join([*words, f"other reasons ({rest} cases)"] if rest else words)
+
+
+_SERVER_LOST: Final = (
+    "the server of {!r} stopped answering: {} attempts in a row failed, the last one so: {}; "
+    "no more calls are made to it: fix it and run again"
+)
+WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
+    Kind.NONE: "",
+    Kind.SAID: "{}",
+    Kind.CAPPED: "a cap was reached: {}",
+    Kind.STOPPED: "the run was stopped",
+    Kind.TRIED: "{}; tried {} times",
+    Kind.CALL_NOT_CACHED: "--calm-cache=replay: this call is not in the cache, and no call may be made",
+    Kind.VERDICT_NOT_CACHED: "--calm-cache=replay: the cache lacks a verdict of {!r}; no call is made",
+    Kind.OTHER_MODEL: (
+        "the model {!r} was served by {!r} when the run began and answers as {!r} now: "
+        "verdicts of two models cannot be compared; run again"
+    ),
+    Kind.SERVER_LOST: _SERVER_LOST,
+    Kind.SERVER_LOST_KEPT: f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there",
+    Kind.APPLIES_NOT: "does not apply",
+    Kind.CHANGES_TRUTH: "would change the truth of a criterion",
+    Kind.REFUSED: "refused: {}",
+    Kind.NOT_SHOWN: "the judge is shown no {}",
+    Kind.NO_PROMPT: "the judge has no prompt that can be rewritten",
+    Kind.OWN_PROMPT: "the prompt is the judge's own, and the edit knows the wording of the bundled prompts alone",
+    Kind.NO_GOLD: "no gold label",
+    Kind.PILOT_UNREAD: "no gold label, and the pilot verdict could not be read",
+    Kind.CONTROL: "the control: {}",
+    Kind.OTHER_TASK: "{} serves {}; the judge's task is {}",
+    Kind.UNSERVED: "its verdicts were given once, beforehand: it serves {} alone",
+    Kind.NEEDS_ASKS: "{} needs {}+{} asks a case, --calm-repeats gives {}",
+    Kind.TOO_FEW_ASKS: "needs more asks a case than {}",
+    Kind.NO_CASES: "there are no cases",
+    Kind.SILENT_ARM: "no reply of the {} arm holds a verdict",
+    Kind.NO_TARGET: "no treated answer",
+    Kind.UNREAD_ARM: "no readable verdict in an arm",
+    Kind.NO_ROOM: "no room to gain",
+    Kind.NOT_DAMAGED: "nothing was damaged",
+    Kind.WON_ALREADY: "the treated answer won already",
+    Kind.TOO_FEW_CASES: lambda n: f"{_cases(n)}: an estimate needs two",
+    Kind.COUNTED: _counted,
+    Kind.PEOPLE_UNDECIDED: "people did not decide",
+    Kind.JUDGE_UNDECIDED: "the judge did not decide",
+    Kind.NOT_IN_RUN: "not in this run",
+    Kind.OTHER_EDIT: "another edit or content",
+    Kind.OTHER_TARGET: "another treated answer",
+    Kind.NO_PAIR: "no value in both runs",
+    Kind.NOTHING_CLAIMED: "nothing is claimed for {} verdicts",
+    Kind.OWN_TASKS: "it serves {}; the judge's task is {}",
+    Kind.FEW_ROUNDS: "fewer than two rounds could be read",
+    Kind.FEW_ANSWERS: "fewer than {} answers",
+    Kind.NOT_WEAKER: "no answer is the weaker one",
+    Kind.WRITER: "the writer: {}",
+    Kind.NO_EARLIER_TEXT: "no text of an earlier attack",
+    Kind.FIGURE: "{}",
+    Kind.VARIANT: "one variant of a rotation",
+    Kind.VARIANT_OPEN: "one variant of a rotation: {}",
+    Kind.NO_FIGURE: "{} verdicts have none",
+}
+"""The words of each kind, with a place for each detail; what decides anything reads kinds and details instead."""
