@@ -18,7 +18,6 @@ from calm.core.case import Case, digest
 from calm.core.templates import Prompt
 from calm.core.verdict import (
     FAMILY,
-    NoReply,
     Refused,
     Scale,
     Score,
@@ -166,7 +165,7 @@ class Panel:
 
 
 def _why(verdict: Verdict) -> str:
-    return verdict.reason if isinstance(verdict, Unreadable | Refused | NoReply) else "no criterion could be read"
+    return verdict.reason if isinstance(verdict, Unreadable | Refused) else "no criterion could be read"
 
 
 def _said(verdict: Verdict) -> Hashable | None:
