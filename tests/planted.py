@@ -12,7 +12,11 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
 from calm.experiment.run import Design, Setup
+from calm.gate.context import Context, Node
+from calm.gate.plan import PlanRecord, PlanSink
+from calm.gate.probe import Probe
 from calm.models.wire import Limits, Message, Remarks, Reply, Request, Traits, Usage
+from calm.perturbations.controls import control_beside
 
 SCALE, NO_HURRY, READY = Scale(), Limits(), Reply("ready", model="m-1")
 PLAIN, NOTHING = Traits(), Remarks()
@@ -183,6 +187,17 @@ def setup(judge, cases, *, design=Design(), seed=0, **options):
     """Prepare a run of a judge on cases, with an engine that keeps nothing."""
     with engine(**options) as running:
         yield Setup(judge, tuple(cases), running, seed, design)
+
+
+def traced(judge, cases, *asks, every_variant=False):
+    """Return the entries of a plan: what tests would ask, each a function of its probe."""
+    record = PlanRecord()
+    with setup(judge, cases) as ready:
+        for ask in asks:
+            node = Node("test_consistency.py::test_x", "consistency")
+            sink, options = PlanSink(record), {"every_variant": every_variant, "control_of": control_beside}
+            ask(Probe(Context(ready, node, sink=sink, **options)))
+    return record.entries
 
 
 def no_reply(reason="the server is down"):

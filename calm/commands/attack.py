@@ -56,7 +56,7 @@ def _attack(options: argparse.Namespace) -> int:
     from calm.cases.writing import line
     from calm.commands.rewrite import _bill
     from calm.core.claims import Estimate
-    from calm.engine.budget import Caps
+    from calm.engine.caps import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.experiment.run import Setup, unserved
@@ -167,13 +167,13 @@ def _plan(
 ) -> str:
     """Return the calls of an attack: where no text wins, and where each search takes the most that it can."""
     from calm.cases import sample
-    from calm.core.measures import readable_rate
     from calm.experiment.run import Design as Asks
-    from calm.gate.planning import FIRST_CALL, Figure, Recorded, Settings, dollars, plan_of, survey
+    from calm.gate.plan import PlanSettings, survey_clean
+    from calm.gate.plan_text import dollars
+    from calm.gate.prices import FIRST_CALL, Figure, plan_of
     from calm.studies.attack import steps
 
-    one = Recorded("attack", judge, tuple(cases), False, None, None, (), (readable_rate,))
-    found = survey([one], judge, cases, Settings(options.sample, options.seed, Asks(1, 0)))
+    found = survey_clean(judge, cases, PlanSettings(options.sample, options.seed, Asks(1, 0)))
     plan = plan_of(found, len(found.cases), Asks(1, 0))
     once = Figure()  # one ask of every case
     for row in plan.lines:

@@ -91,7 +91,7 @@ def _mitigate(options: argparse.Namespace) -> int:
     sets = tried(judge, _sets(options), _reader(options, keyless=keyless))
     cases = cases_from(options.cases, judge)
     planner = planned(judge, options)
-    cases = list(planner.cases or cases)  # a conftest.py may have others
+    cases = list(planner.record.cases or cases)  # a conftest.py may have others
     if planner.troubles:
         raise ConfigError([f"{node}: {why}" for node, why in planner.troubles])
     if options.plan:
@@ -161,10 +161,11 @@ def _reader(options: argparse.Namespace, *, keyless: bool) -> _Reader:
 
 def _plan(sets: Sequence[Tried], planner: Planner, cases: Sequence[Case]) -> str:
     """Return what each set takes by itself, and all of them together."""
-    from calm.gate.planning import Assumptions, dollars, duration
+    from calm.gate.plan_text import dollars, duration
+    from calm.gate.prices import Assumptions
     from calm.studies.mitigate.plan import plan_all
 
-    plan = plan_all(sets, planner.record, cases, planner.settings, Assumptions())
+    plan = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
     lines = ["Nothing was asked. Each set by itself, up to:"]
     for one, _, most in plan.sets:
         usd = "" if most.usd is None else f", {dollars(most.usd)} USD"
@@ -185,7 +186,7 @@ def _study(
 ) -> Study:
     """Ask all of it through one engine."""
     from calm.core.verdict import FAMILY
-    from calm.engine.budget import Caps
+    from calm.engine.caps import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.studies.mitigate.differences import differences
@@ -204,7 +205,7 @@ def _study(
                 continue
             if sys.stderr.isatty():
                 print(f"asking: {printable(one.label)}", file=sys.stderr)
-            figures.append(assess(one, planner.record, cases, settings, engine=engine, reader=reader))
+            figures.append(assess(one, planner.record.entries, cases, settings, engine=engine, reader=reader))
         grid: tuple[Cell, ...] = ()
         if options.grid:
             words = [word.strip() for word in (options.attacks or "").split(",") if word.strip()]
@@ -220,7 +221,11 @@ def _study(
         engine.close()
     left_out = tuple(one for one in sets if one.judge is None)
     found = differences(figures)
-    crossed = ((one.suite, "compares several judges and authors") for one in planner.record if one.wanted is not None)
+    crossed = (
+        (entry.order.suite, "compares several judges and authors")
+        for entry in planner.record.entries
+        if entry.wanted is not None
+    )
     floors = (*planner.floors, *dict.fromkeys(crossed))
     return Study(judge.name, tuple(figures), left_out, found, grid, floors)
 

@@ -20,7 +20,8 @@ from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from calm.experiment.run import Design
-    from calm.gate.planning import Assumptions, Budget, Fit
+    from calm.gate.fit import Fit, PlanBudget
+    from calm.gate.prices import Assumptions
     from calm.models.wire import Judge
     from calm.pytest_plugin.planner import Planner
 
@@ -49,8 +50,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from calm.gate import planning
+    from calm.gate.fit import fit
     from calm.gate.from_spec import cases_from, judge_from
+    from calm.gate.plan_text import render, render_fit
+    from calm.gate.prices import plan_of
 
     assumptions, budget = _assumptions(options), _budget(options)
     judge = judge_from(options.judge)
@@ -60,11 +63,11 @@ def _plan(options: argparse.Namespace) -> int:
     found = planner.survey(judge)
     design = found.settings.design
     if budget is None:
-        plan = planning.plan_of(found, len(found.cases), design, assumptions)
-        text, fits = planning.render(found, plan, assumptions), True
+        plan = plan_of(found, len(found.cases), design, assumptions)
+        text, fits = render(found, plan, assumptions), True
     else:
-        one = planning.fit(found, budget, options.noise, _designs(options, design), assumptions)
-        text = f"{planning.render(found, one.plan, assumptions)}\n\n{planning.render_fit(one, budget, options.noise)}"
+        one = fit(found, budget, options.noise, _designs(options, design), assumptions)
+        text = f"{render(found, one.plan, assumptions)}\n\n{render_fit(one, budget, options.noise)}"
         if fits := one.enough:
             text += f"\n\n{_command(options, planner, one, budget)}"
     print(printable(text, "\n"))
@@ -80,7 +83,7 @@ def _assumptions(options: argparse.Namespace) -> Assumptions:
     Raises:
         ConfigError: a number that cannot be, with its option.
     """
-    from calm.gate.planning import Assumptions
+    from calm.gate.prices import Assumptions
 
     problems = []
     if options.output_tokens < 1:
@@ -92,14 +95,14 @@ def _assumptions(options: argparse.Namespace) -> Assumptions:
     return Assumptions(options.output_tokens, options.call_seconds)
 
 
-def _budget(options: argparse.Namespace) -> Budget | None:
+def _budget(options: argparse.Namespace) -> PlanBudget | None:
     """
     Return the budget to fit a run into, if one is asked for.
 
     Raises:
         ConfigError: an amount that cannot be, none at all, or one without `--fit`.
     """
-    from calm.gate.planning import Budget
+    from calm.gate.fit import PlanBudget
 
     amounts = {"--max-usd": options.max_usd, "--max-minutes": options.max_minutes}
     given = {name: amount for name, amount in amounts.items() if amount is not None}
@@ -112,7 +115,7 @@ def _budget(options: argparse.Namespace) -> Budget | None:
         problems.append(f"{next(iter(given))}: expected --fit with it, which finds the sample that the budget allows")
     if problems:
         raise ConfigError(problems)
-    return Budget(options.max_usd, options.max_minutes) if options.fit else None
+    return PlanBudget(options.max_usd, options.max_minutes) if options.fit else None
 
 
 def planned(judge: Judge, options: argparse.Namespace) -> Planner:
@@ -150,7 +153,7 @@ def planned(judge: Judge, options: argparse.Namespace) -> Planner:
     told = io.StringIO()
     with importable(Path.cwd()), redirect_stdout(told), redirect_stderr(told):
         status = pytest.main(arguments, plugins=[planner])
-    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record:
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record.entries:
         said = told.getvalue().strip() or "no test uses `probe`"
         raise ConfigError(f"nothing could be planned, as pytest ended with status {int(status)}:\n{said}")
     return planner
@@ -164,7 +167,7 @@ def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
     return [given] if chosen else [Design(4, 2), Design(2, 2)]
 
 
-def _command(options: argparse.Namespace, planner: Planner, one: Fit, budget: Budget) -> str:
+def _command(options: argparse.Namespace, planner: Planner, one: Fit, budget: PlanBudget) -> str:
     """Return the command line that runs what fits."""
     own = [option for option in options.pytest if not option.startswith(("--calm-sample", "--calm-repeats"))]
     words = [

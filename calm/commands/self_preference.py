@@ -90,11 +90,13 @@ def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) ->
 
 
 def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
-    from calm.gate import planning
+    from calm.gate.plan import survey_cross
+    from calm.gate.plan_text import render
+    from calm.gate.prices import plan_of
     from calm.selfpreference.likelihood import server_of
 
-    found = planning.survey_cross(arranged)
-    print(printable(planning.render(found, planning.plan_of(found, len(found.cases), found.settings.design)), "\n"))
+    found = survey_cross(arranged)
+    print(printable(render(found, plan_of(found, len(found.cases), found.settings.design)), "\n"))
     if options.perplexity:
         answers = {(a.author, a.text, case.question) for case in arranged.cases for a in case.answers}
         servers = [member.model for member in arranged.members if server_of(member) is not None]
@@ -105,7 +107,7 @@ def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
 
 def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
     from calm.commands.rewrite import _bill
-    from calm.engine.budget import Caps
+    from calm.engine.caps import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.selfpreference import crossing

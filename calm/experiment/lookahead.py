@@ -1,18 +1,25 @@
-"""Probes asked ahead of the tests that want them, a few at a time, in the order of the tests."""
+"""
+The tracer: what each test will ask, as orders, before it runs.
+
+A test whose `probe` traces hands its orders to a sink and gets a `Placeholder` back. The `Lookahead` runs such orders
+before their tests want them, a few at a time, in the order of the tests; a plan prices them and runs none.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
+from operator import is_
 from time import perf_counter
 from typing import NoReturn
 
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit
 from calm.core.measures import Measure
+from calm.core.reasons import Reason
 from calm.experiment import run as experiment
 from calm.experiment.run import Result, Setup
 from calm.models.pacing import PRIORITY
@@ -31,7 +38,15 @@ class NeedsData(BaseException):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Order:
-    """All that `experiment.run` needs for one question of a test."""
+    """
+    All that `experiment.run` needs for one question of a test.
+
+    `suite` names the bias where there is no edit. `own_cases`: the test brought the cases itself, so that no sample
+    cuts them.
+
+    Two orders are equal if they have one result: they hold the same objects, not equal ones. An edit that the body of
+    a test makes anew makes another order. The calls of both are the same, and the engine makes them once.
+    """
 
     setup: Setup
     edit: AnyEdit | None
@@ -39,19 +54,39 @@ class Order:
     observed: tuple[Measure, ...] = ()
     against: AnyEdit | None = None
     top_up: bool = True
+    suite: str = ""
+    own_cases: bool = False
 
     @property
-    def key(self) -> Hashable:
-        """
-        What two orders share that have one result: the same objects, not equal ones.
+    def bias(self) -> str:
+        """The bias that is tested."""
+        return self.edit.bias if self.edit else self.suite
 
-        A perturbation that is made anew in the body of a test, or cases of a fixture that are read again, make another
-        order; the calls of both are the same, and the engine makes them once.
-        """
-        own, setup = (id(self.edit), id(self.against), id(self.setup.judge)), self.setup
-        cases = tuple(id(case) for case in setup.cases)
-        measures = tuple(m.name for m in self.observed)
-        return own, cases, setup.seed, setup.design, setup.stopping, self.claims, measures, self.top_up
+    @property
+    def unserved(self) -> Reason:
+        """Why the judge has nothing to say about this bias, or `NONE`."""
+        return experiment.unserved(self.setup.judge, self.bias)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is asked: nothing is claimed or observed, or the judge does not serve the bias."""
+        return not (self.claims or self.observed) or bool(self.unserved)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Order):
+            return NotImplemented
+        mine, others = self.setup, other.setup
+        same = self.edit is other.edit and self.against is other.against and mine.judge is others.judge
+        return same and self._plain == other._plain and _same(mine.cases, others.cases)
+
+    def __hash__(self) -> int:
+        return hash(self._plain)
+
+    @property
+    def _plain(self) -> tuple[Hashable, ...]:
+        """What may be compared by value."""
+        setup, measures = self.setup, tuple(m.name for m in self.observed)
+        return repr(self.edit), setup.seed, setup.design, setup.stopping, self.claims, measures, self.top_up
 
     def run(self) -> Result:
         """Ask and decide."""
@@ -61,37 +96,41 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class Timing:
     """A result and the seconds that it took, from the first ask to the last decision."""
 
     result: Result
     seconds: float
 
 
-class Ahead:
-    """
-    Runs orders before they are wanted: at most `probes` at a time, those of earlier tests first.
+def _same(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Return whether two sequences hold the same objects."""
+    return one is other or (len(one) == len(other) and all(map(is_, one, other)))
 
-    What is found is what the test would have found, since the same function runs on the same objects; an order that
-    nobody foresaw runs when it is wanted. `wait` is called again and again while a test waits, `rest` when its wait is
-    over.
+
+class Lookahead:
+    """
+    Runs orders before their tests want them: at most `probes` at a time, those of earlier tests first.
+
+    A test gets what it would have found by itself, since the same function runs on the same objects. An order that was
+    not submitted runs when its test wants it. `wait` is called again and again while a test waits, `rest` at the end.
     """
 
     def __init__(
         self,
         probes: int,
-        wait: Callable[[Ahead], None] = lambda _ahead: None,
+        wait: Callable[[Lookahead], None] = lambda _lookahead: None,
         rest: Callable[[], None] = lambda: None,
     ) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=probes, thread_name_prefix="calm-ahead")
-        self._foreseen: dict[Hashable, tuple[Order, Future[Timed]]] = {}
+        self._pool = ThreadPoolExecutor(max_workers=probes, thread_name_prefix="calm-lookahead")
+        self._futures: dict[Order, Future[Timing]] = {}
         self._stopped = threading.Event()
         self._wait, self._rest = wait, rest
         self._count = 0
         self._done = 0
 
     @property
-    def foreseen(self) -> int:
+    def submitted(self) -> int:
         """How many orders were submitted."""
         return self._count
 
@@ -101,19 +140,19 @@ class Ahead:
         return self._done
 
     def submit(self, order: Order) -> None:
-        """Run an order as soon as it is its turn; nothing happens if it was submitted before."""
-        if order.key not in self._foreseen and not self._stopped.is_set():
-            self._count += 1
-            # the order is kept with its future: its key speaks of objects that must not be freed
-            self._foreseen[order.key] = order, (future := self._pool.submit(self._timed, order, self._count))
-            future.add_done_callback(self._note)
+        """Run an order as soon as it is its turn; nothing happens if it asks nothing or was submitted before."""
+        if order.idle or order in self._futures or self._stopped.is_set():
+            return
+        self._count += 1
+        self._futures[order] = future = self._pool.submit(self._timed, order, self._count)
+        future.add_done_callback(self._note)
 
-    def result(self, order: Order) -> Timed:
-        """Return what an order found: wait for it if it was submitted, else run it now. Taken once, it is forgotten."""
-        found = self._foreseen.pop(order.key, None)
-        if found is not None:
+    def result(self, order: Order) -> Timing:
+        """Return the result of an order: wait for it if it was submitted, else run it now. It is handed out once."""
+        future = self._futures.pop(order, None)
+        if future is not None:
             try:
-                return self._waited(found[1])
+                return self._waited(future)
             except CancelledError:  # stopped before its turn came
                 pass
             finally:
@@ -125,7 +164,7 @@ class Ahead:
         self._stopped.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _waited(self, future: Future[Timed]) -> Timed:
+    def _waited(self, future: Future[Timing]) -> Timing:
         while True:
             try:
                 return future.result(timeout=SLICE_S)
@@ -134,21 +173,25 @@ class Ahead:
                     raise
                 self._wait(self)
 
-    def _note(self, _future: Future[Timed]) -> None:
+    def _note(self, _future: Future[Timing]) -> None:
         self._done += 1
 
-    def _timed(self, order: Order, rank: int) -> Timed:
+    def _timed(self, order: Order, rank: int) -> Timing:
         began = perf_counter()
         token = PRIORITY.set(rank)
         try:
             with order.setup.engine.working():
-                return Timed(order.run(), perf_counter() - began)
+                return Timing(order.run(), perf_counter() - began)
         finally:
             PRIORITY.reset(token)
 
 
-class Foreseen:
-    """What `.proves` and the like return in a trace: true, so that the test goes on; whatever else is asked ends it."""
+class Placeholder:
+    """
+    What `.proves` and the like return in a trace.
+
+    It is true, so that the test goes on. A test that wants to know more needs data, and its trace ends there.
+    """
 
     def __bool__(self) -> bool:
         return True

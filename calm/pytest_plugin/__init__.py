@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Generator, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from calm.pytest_plugin import options
 from calm.pytest_plugin.collector import Collector
+from calm.pytest_plugin.contexts import context_of, planned_context
 from calm.pytest_plugin.options import (
     asked,
     case_files,
@@ -26,7 +26,6 @@ from calm.pytest_plugin.options import (
     is_named,
     is_worker,
     lookahead_of,
-    option,
 )
 from calm.pytest_plugin.privacy import private, veil_assertion, veil_findings, veil_report
 from calm.pytest_plugin.record import Record
@@ -37,21 +36,15 @@ from calm.pytest_plugin.session import (
     SESSION,
     SUBJECT,
     Session,
-    ahead_of,
-    asks_of,
     cases_of,
     check_options,
     engine_of,
     figures_of,
-    gate_of,
     handed_on,
     judge_in,
     judge_of,
     peers_of,
-    setup_of,
-    speaker,
     subject_of,
-    wanted_of,
 )
 from calm.pytest_plugin.trace import MARKER, Tracer, probed, trace
 
@@ -161,8 +154,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     try:
         return (yield)
     finally:
-        if ours.ahead is not None:
-            ours.ahead.stop()
+        if ours.lookahead is not None:
+            ours.lookahead.stop()
             if ours.engine is not None:
                 ours.engine.stop()  # another worker may wait for what this one has in flight
 
@@ -200,30 +193,20 @@ def cases(pytestconfig: pytest.Config, judge: Judge) -> Sequence[Case]:
 @pytest.fixture
 def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[Probe]:
     """Ask the judge about edited cases: `assert probe(edit).proves(net_robustness >= 0.95)`."""
-    from calm.gate.probe import Node, Probe
+    from calm.gate.probe import Probe
 
     config, item = request.config, request.node
+    ours = config.stash[SESSION]
     judge = judge_in(config, judge)
     if any(cases is own for own in config.stash.get(CASES, {}).values()):
         cases = cases_of(config, judge)  # pytest keeps one value of a session fixture, though folders have other judges
-    setup = setup_of(config, judge, cases, asks_of(item))
-    item.stash[SUBJECT] = subject_of(config, judge, setup.cases, setup.design)
-    node = Node(item.nodeid, item.path.stem.removeprefix("test_").replace("_", "-"))
-    undecided: Any = option(config, "undecided")
-    every = flag(config, "every-variant")
-    tracing = config.stash[SESSION].tracing
-    made = Probe(
-        setup,
-        node,
-        undecided=undecided,
-        every_variant=every,
-        gate=gate_of(config),
-        say=speaker(config),
-        ahead=ahead_of(config, judge),
-        tracing=tracing,
-        wanted=partial(wanted_of, config, judge, tuple(cases)),
-    )
-    if tracing:
+    if ours.plan is not None:
+        yield Probe(planned_context(item, judge, cases, ours.plan))
+        return
+    context = context_of(item, judge, cases)
+    item.stash[SUBJECT] = subject_of(config, judge, context.setup.cases, context.setup.design)
+    made = Probe(context)
+    if ours.tracing:
         yield made
         return
     item.stash[PROBE] = made
@@ -257,7 +240,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     from calm.results.wording import value
 
     reason = getattr(report, "wasxfail", None)
-    findings: list[Finding] = made.findings
+    findings: list[Finding] = made.context.findings
     if reason is not None:
         why = f"xfail: {reason}" if reason else "xfail"
         findings = [replace(f, accepted=why) if f.red and f.outcome is not Outcome.INCOMPLETE else f for f in findings]
@@ -266,7 +249,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     red = {f.outcome for f in findings if f.red}
     kind = ""
     if report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
-        bad = next((p for p in made.proofs if not p.holds), None)
+        bad = next((p for p in made.context.proofs if not p.holds), None)
         if bad is not None:
             crash = getattr(report.longrepr, "reprcrash", None)
             if crash is not None:
@@ -275,20 +258,20 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
                 veil_assertion(report, repr(bad))
             first = [o for o in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED) if o in red]
             kind = first[0].value if first and first[0] is not Outcome.FAIL else ""
-    untested = bool(made.proofs) and all(f.outcome is Outcome.NOT_TESTED for f in findings)
+    untested = bool(made.context.proofs) and all(f.outcome is Outcome.NOT_TESTED for f in findings)
     if report.passed and untested and made.complaint() is None:
-        why = findings[0].reason if findings else made.proofs[0].nothing
+        why = findings[0].reason if findings else made.context.proofs[0].nothing
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1], f"NOT_TESTED: {why}")
         kind = Outcome.NOT_TESTED.value
     record = Record(
         node=item.nodeid,
-        subject=item.stash[SUBJECT] if made.proofs or findings else None,
+        subject=item.stash[SUBJECT] if made.context.proofs or findings else None,
         findings=findings,
-        texts=[] if veiled else made.texts,
-        seconds=made.seconds,
-        asks=[made.asked, made.planned],
-        extras=made.extras,
+        texts=[] if veiled else list(made.context.texts.values()),
+        seconds=made.context.seconds,
+        asks=[made.context.asks_made, made.context.asks_planned],
+        extras=made.context.extras,
     )
     if is_worker(item.config):
         report.calm = {"kind": kind, "record": record.to_json()}

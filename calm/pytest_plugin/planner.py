@@ -1,39 +1,36 @@
-"""Traces the tests with a `probe` that asks nothing: what `calm plan` and `--calm-plan` are made of."""
+"""Traces the tests with a `probe` in place of running them: what `calm plan` and `--calm-plan` show."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from calm.pytest_plugin.options import design_of, flag, indented, key, sample_of, seed_of, stopping_of
-from calm.pytest_plugin.session import JUDGE, check_options, judge_in, judge_of, wanted_of
+from calm.pytest_plugin.session import JUDGE, SESSION, check_options, judge_of
 from calm.pytest_plugin.trace import Tracer, probed, trace
 
 if TYPE_CHECKING:
-    from calm.core.case import Case
-    from calm.gate.planning import Recorded, Settings, Survey
+    from calm.gate.plan import Survey
     from calm.models.wire import Judge
 
 
 class Planner:
     """
-    Traces the tests with a `probe` that asks nothing, and records what they would ask; no test runs after that.
+    Traces the tests with a `probe`, and records what they would ask; no test runs after that.
 
     `judge` takes the place of `--calm-judge` if it is given; the judge is looked at and never called.
     """
 
     def __init__(self, judge: Judge | None = None) -> None:
-        from calm.gate.planning import Settings
+        from calm.gate.plan import PlanRecord, PlanSettings
 
         self._judge = judge
-        self.record: list[Recorded] = []
-        self.settings: Settings = Settings()
-        self.cases: Sequence[Case] | None = None
+        self.record = PlanRecord()
+        self.settings = PlanSettings()
         self.paths = False
         self.skipped: list[tuple[str, str]] = []
         self.floors: list[tuple[str, str]] = []
@@ -41,38 +38,41 @@ class Planner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Put the judge in its place, and the fixture before the plugin's own."""
+        """Put the judge in its place."""
         if self._judge is not None:
             self.take_over(config)
         setattr(config.option, key("lookahead"), "0")  # else each test is traced twice, and stands in the plan twice
-        config.pluginmanager.register(_Planned(self), "calm-planned")
         self.paths = config.args_source is pytest.Config.ArgsSource.ARGS
 
     def take_over(self, config: pytest.Config) -> None:
         """Let no judge be asked in this run."""
-        from calm.gate.planning import Unasked
+        from calm.gate.stand_in import StandIn
 
-        config.stash[JUDGE] = Unasked(self._judge or judge_of(config))
+        config.stash[JUDGE] = StandIn(self._judge or judge_of(config))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Trace the tests in place of running them."""
+        from calm.engine.engine import Engine
+        from calm.engine.store import Mode, Store
         from calm.errors import CalmError
-        from calm.gate.planning import Settings
+        from calm.gate.plan import PlanSettings
 
         config = session.config
+        ours = config.stash[SESSION]
         try:
             check_options(config)
             self.take_over(config)
         except CalmError as error:
             raise pytest.UsageError(indented(str(error))) from error
-        self.settings = Settings(
+        self.settings = PlanSettings(
             sample=sample_of(config),
             seed=seed_of(config),
             design=design_of(config),
             stopping=stopping_of(config),
             every_variant=flag(config, "every-variant"),
         )
+        ours.plan, ours.engine, ours.tracing = self.record, Engine(Store(None, Mode.OFF)), True
         tracer = Tracer()
         kinds = {"skipped": self.skipped, "data": self.floors, "error": self.troubles}
         for item in trace(session, probed(session), tracer):
@@ -87,9 +87,9 @@ class Planner:
         Raises:
             CalmError: a probe that would end in an error in the run, too.
         """
-        from calm.gate import planning
+        from calm.gate.plan import survey
 
-        found = planning.survey(self.record, judge, self.cases or (), self.settings)
+        found = survey(self.record.entries, judge, self.record.cases or (), self.settings)
         return replace(found, skipped=(*found.skipped, *_grouped(self.skipped)), floors=tuple(self.floors))
 
 
@@ -110,10 +110,11 @@ class Shown(Planner):
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print the plan."""
         from calm.errors import CalmError
-        from calm.gate import planning
+        from calm.gate.plan_text import render
+        from calm.gate.prices import plan_of
         from calm.results.wording import printable
 
-        if not self.record:
+        if not self.record.entries:
             terminalreporter.write_line("calm: nothing to plan: no test that was selected uses `probe`")
             return
         terminalreporter.section("calm plan")
@@ -122,26 +123,7 @@ class Shown(Planner):
         except CalmError as error:
             terminalreporter.write_line(printable(str(error), "\n"), red=True)
             return
-        plan = planning.plan_of(found, len(found.cases), self.settings.design)
-        terminalreporter.write_line(printable(planning.render(found, plan), "\n"))
+        plan = plan_of(found, len(found.cases), self.settings.design)
+        terminalreporter.write_line(printable(render(found, plan), "\n"))
         for node, reason in self.troubles:
             terminalreporter.write_line(f"not planned: {node}: {printable(reason)}", yellow=True)
-
-
-class _Planned:
-    """The fixture `probe` of a planned run."""
-
-    def __init__(self, planner: Planner) -> None:
-        self._planner = planner
-
-    @pytest.fixture
-    def probe(self, request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> object:
-        """Record what a test asks, and ask nothing."""
-        from calm.gate.planning import Recorder, Unasked
-
-        judge = judge_in(request.config, judge)
-        self._planner.cases = cases if self._planner.cases is None else self._planner.cases
-        suite = request.node.path.stem.removeprefix("test_").replace("_", "-")
-        asked = judge.inner if isinstance(judge, Unasked) else judge
-        wanted = partial(wanted_of, request.config, asked, cases)
-        return Recorder(judge, cases, suite, self._planner.record, wanted)

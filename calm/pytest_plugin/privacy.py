@@ -21,8 +21,8 @@ def veil_findings(made: Probe) -> None:
     """Let the findings of a probe, and so what an assertion shows of them, quote nobody."""
     from calm.results.redaction import finding_without_texts
 
-    made.findings = [finding_without_texts(f) for f in made.findings]
-    for proof in made.proofs:
+    made.context.findings = [finding_without_texts(f) for f in made.context.findings]
+    for proof in made.context.proofs:
         proof.findings = tuple(finding_without_texts(f) for f in proof.findings)
 
 

@@ -14,7 +14,7 @@ from calm.pytest_plugin.options import is_worker
 
 if TYPE_CHECKING:
     from calm.engine.engine import Engine
-    from calm.experiment.lookahead import Ahead
+    from calm.experiment.lookahead import Lookahead
 
 WINDOW_S = 10.0
 """The rate of calls is that of so many seconds."""
@@ -92,13 +92,13 @@ class Progress:
         self._since: float | None = None
         self._shown = False
 
-    def show(self, ahead: Ahead) -> None:
+    def show(self, lookahead: Lookahead) -> None:
         """Write the line anew; called again and again while a test waits."""
         if not self._live:
             return
         now = monotonic()
         self._since = now if self._since is None else self._since
-        figures = self._figures(ahead, now)
+        figures = self._figures(lookahead, now)
         if now - self._since >= SOON_S:
             width = get_terminal_size().columns - 1
             self._write(f"{_BELOW}{said(figures)[:width]}{_BACK}")
@@ -110,7 +110,7 @@ class Progress:
             self._write(f"{_BELOW}{_BACK}")
         self._shown, self._since = False, None
 
-    def _figures(self, ahead: Ahead, now: float) -> Figures:
+    def _figures(self, lookahead: Lookahead, now: float) -> Figures:
         ledger = self._engine.ledger
         calls = ledger.calls
         self._seen.append((now, calls["made"]))
@@ -119,8 +119,8 @@ class Progress:
         then, before = self._seen[0]
         rate = (calls["made"] - before) / (now - then) if now > then else 0.0
         return Figures(
-            ahead.decided,
-            ahead.foreseen,
+            lookahead.decided,
+            lookahead.submitted,
             calls["made"],
             calls["cached"],
             calls["failed"],

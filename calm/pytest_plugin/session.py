@@ -38,8 +38,9 @@ from calm.pytest_plugin.trace import MARKER
 if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.engine.engine import Engine
-    from calm.experiment.lookahead import Ahead
+    from calm.experiment.lookahead import Lookahead
     from calm.experiment.run import Design, Drawn, Setup
+    from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe  # noqa: F401 - named in a stash key below
     from calm.models.wire import Judge
     from calm.pytest_plugin.record import Record
@@ -59,15 +60,19 @@ class Session:
     subjects: list[tuple[Judge, Sequence[Case], dict[str, Any]]] = field(default_factory=list)
     gate: Gate | None = None
     baseline: Audit | None = None
-    ahead: Ahead | None = None
+    lookahead: Lookahead | None = None
     scratch: TemporaryDirectory[str] | None = None
     """Where workers share what a run without a cache asks."""
     tracing: bool = False
+    """Whether tests run for what they would ask: ahead of the run, or for a plan."""
+    plan: PlanRecord | None = None
+    """What a plan collects, in which no judge is asked; None: this is no plan."""
     said: set[str] = field(default_factory=set)
     foreign: list[Judge] = field(default_factory=list)
     """Judges made of objects that fixtures of users returned."""
     peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
-    sampled: dict[int, tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=dict)
+    sampled: list[tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=list)
+    """Cases that a fixture gave, and the sample of them."""
     drawn: Drawn = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     """What tests of this process found, until their reports are read."""
@@ -160,9 +165,8 @@ def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
 
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
-    from calm.engine.budget import Budget
-    from calm.engine.engine import Engine
-    from calm.engine.ledger import Keys
+    from calm.engine.caps import Budget
+    from calm.engine.engine import Engine, Keys
     from calm.engine.store import Mode, Store
 
     session = config.stash[SESSION]
@@ -200,25 +204,25 @@ def handed_on(engine: Engine, config: pytest.Config) -> dict[str, Any]:
     }
 
 
-def ahead_of(config: pytest.Config, judge: Judge) -> Ahead:
+def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
     """
     Return what asks probes beforehand; `--calm-lookahead 0` leaves it nothing to do.
 
-    All workers of xdist foresee all tests, so that what nobody can keep would be asked by each of them: a judge without
-    a fingerprint is asked when its test runs.
+    Each worker of xdist looks ahead at all tests. The replies of a judge without a fingerprint cannot be kept, so each
+    worker would ask for them: such a judge is asked when its test runs.
     """
-    from calm.experiment.lookahead import Ahead
+    from calm.experiment.lookahead import Lookahead
     from calm.pytest_plugin.progress import Progress
 
     session = config.stash[SESSION]
-    if session.ahead is None:
+    if session.lookahead is None:
         progress = Progress(config, engine_of(config))
-        session.ahead = Ahead(max(1, lookahead_of(config)), wait=progress.show, rest=progress.clear)
+        session.lookahead = Lookahead(max(1, lookahead_of(config)), wait=progress.show, rest=progress.clear)
     if is_worker(config) and judge.fingerprint is None:
-        blind = Ahead(1)
-        blind.stop()
-        return blind
-    return session.ahead
+        idle = Lookahead(1)
+        idle.stop()
+        return idle
+    return session.lookahead
 
 
 def speaker(config: pytest.Config) -> Callable[[str], None]:
@@ -243,7 +247,11 @@ def speaker(config: pytest.Config) -> Callable[[str], None]:
 
 
 def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: Design | None = None) -> Setup:
-    """Return what the probes of a test share, after a first live call to its judge; `asks` are the test's own."""
+    """
+    Return what the probes of a test share; `asks` are the test's own.
+
+    A first live call is made to each model of the judge, but for a plan.
+    """
     from calm import cases as datasets
     from calm.core.case import Case
     from calm.errors import ConfigError
@@ -256,16 +264,16 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
             f"the fixture `cases`: expected a list of cases, got {type(cases).__name__}; "
             "make one with calm.cases.read_cases(path)"
         )
-    engine_of(config).greet(*judge.endpoints)
     session = config.stash[SESSION]
-    found = session.sampled.get(id(cases))
-    if found is None:
+    if session.plan is None:
+        engine_of(config).greet(*judge.endpoints)
+    chosen = next((sample for known, sample in session.sampled if known is cases), None)
+    if chosen is None:
         chosen = tuple(datasets.sample(cases, sample_of(config), seed_of(config)))
-        found = session.sampled[id(cases)] = cases, chosen  # the cases are kept: new ones could come to have their id
+        session.sampled.append((cases, chosen))
     design = asks or design_for(config, judge)
-    ahead = looks_ahead_of(config)
-    made = engine_of(config), seed_of(config), design, stopping_of(config), ahead
-    return Setup(judge, found[1], *made, session.drawn)
+    rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
+    return Setup(judge, chosen, engine_of(config), *rules, session.drawn)
 
 
 def asks_of(item: pytest.Item) -> Design | None:

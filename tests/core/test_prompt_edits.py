@@ -13,13 +13,14 @@ from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale, Score
 from calm.errors import EditError
 from calm.experiment.run import Design, pair_up, run
-from calm.gate.planning import Recorder, Settings, plan_of, survey
+from calm.gate.plan import PlanSettings, survey
+from calm.gate.prices import plan_of
 from calm.judges.mitigations import swap
 from calm.judges.prompted import Prompted
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
 from calm.models.server import Server
-from tests.planted import Planted, fair, pair, pairs, setup, single
+from tests.planted import Planted, fair, pair, pairs, setup, single, traced
 from tests.servers import wire_server
 
 OWN = Prompt((Message("user", "{{ question }} A: {{ answers[0].text }} B: {{ answers[1].text }}"),))
@@ -177,11 +178,10 @@ def test_a_mitigation_passes_the_edit_on():
 @pytest.mark.parametrize("wrap", [lambda judge: judge, swap], ids=["plain", "swap"])
 def test_a_plan_counts_the_calls_of_an_edited_prompt(against, wrap):
     """The plan's calls are those that the run makes, the first live one included."""
-    record = []
     edit = rotate(please, ending("truly"))
     with judging(knowing, wrap=wrap) as (ready, _):
-        Recorder(ready.judge, ready.cases, "judge-prompt", record)(edit, against=against).proves(*ROBUST)
-        found = survey(record, ready.judge, ready.cases, Settings(design=TWO))
+        entries = traced(ready.judge, ready.cases, lambda probe: probe(edit, against=against).proves(*ROBUST))
+        found = survey(entries, ready.judge, ready.cases, PlanSettings(design=TWO))
         plan = plan_of(found, len(found.cases), TWO)
         ready.engine.greet(*ready.judge.endpoints)
         run(ready, edit, ROBUST, against=against)
@@ -193,11 +193,10 @@ def test_a_plan_counts_the_calls_of_an_edited_prompt(against, wrap):
 
 def test_a_plan_says_why_a_judge_without_a_prompt_is_not_asked():
     """The reason is the run's."""
-    record = []
     judge = Planted(fair)
-    Recorder(judge, pairs(3), "judge-prompt", record)(please).proves(*ROBUST)
+    entries = traced(judge, pairs(3), lambda probe: probe(please).proves(*ROBUST))
 
-    found = survey(record, judge, pairs(3), Settings())
+    found = survey(entries, judge, pairs(3), PlanSettings())
 
     assert found.skipped == (("judge-prompt/please", "the judge has no prompt that can be rewritten (3 cases)"),)
 

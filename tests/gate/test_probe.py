@@ -11,7 +11,9 @@ from calm.core.measures import accuracy, consistency_rate, gain, mean_shift, net
 from calm.core.verdict import Preferred, Score
 from calm.errors import ClaimError, ConfigError, EditError
 from calm.experiment.run import Design
-from calm.gate.probe import MAX_REPR, CalmUndecidedWarning, Node, Probe
+from calm.gate.context import Context, Node
+from calm.gate.probe import Probe
+from calm.gate.proof import MAX_REPR, CalmUndecidedWarning
 from tests.planted import Planted, chance, constant_score, fair, no_reply, pair, pairs, setup, singles
 
 NODE = Node("suites/test_authority.py::test_x", "authority")
@@ -43,13 +45,13 @@ def probing():
     opened = []
 
     def make(judge=None, cases=None, *, design=Design(), **options):
-        context = setup(judge or Planted(fair), pairs(80) if cases is None else cases, design=design)
-        opened.append(context)
-        return Probe(context.__enter__(), NODE, **options)
+        ready = setup(judge or Planted(fair), pairs(80) if cases is None else cases, design=design)
+        opened.append(ready)
+        return Probe(Context(ready.__enter__(), NODE, **options))
 
     yield make
-    for context in opened:
-        context.__exit__(None, None, None)
+    for ready in opened:
+        ready.__exit__(None, None, None)
 
 
 def test_nothing_is_asked_before_a_claim_is(probing):
@@ -177,7 +179,7 @@ def test_observe_gives_estimates_by_measure(probing):
     assert seen[gain].value == 1.0
     assert seen[gain].n == 30
     assert list(seen) == [gain, net_robustness]
-    assert [f.outcome for f in probe.findings] == [Outcome.OBSERVED] * 2
+    assert [f.outcome for f in probe.context.findings] == [Outcome.OBSERVED] * 2
     assert repr(seen).startswith("OBSERVED gain: measured 1.00")
     assert gain not in probing(cases=[])(cite).observe(gain)
 
@@ -282,13 +284,13 @@ def test_findings_and_texts_gather_on_the_probe(probing):
     """All questions of a test, each text once."""
     probe = probing(taken, pairs(40))
     probe(cite).proves(gain <= 0.1)
-    count = len(probe.texts)
+    count = len(probe.context.texts)
 
     probe(cite).observe(gain)
 
-    assert [f.measure for f in probe.findings] == ["gain", "unreadable_gain", "gain"]
-    assert len(probe.texts) == count == 40
-    assert set(probe.seconds) == {"authority/gain/cite", "authority/unreadable_gain/cite"}
+    assert [f.measure for f in probe.context.findings] == ["gain", "unreadable_gain", "gain"]
+    assert len(probe.context.texts) == count == 40
+    assert set(probe.context.seconds) == {"authority/gain/cite", "authority/unreadable_gain/cite"}
 
 
 def test_every_variant_of_a_rotation_may_be_asked_by_itself(probing):

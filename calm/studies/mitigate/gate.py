@@ -17,10 +17,12 @@ from calm.core.measures import MEASURES
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Verdict
-from calm.engine.engine import Engine
-from calm.engine.verdicts import Judgment
+from calm.engine.engine import Asked, Engine
 from calm.experiment import run as experiment
-from calm.gate.planning import Recorded, Settings, Unasked
+from calm.experiment.lookahead import Order
+from calm.gate.plan import PlanEntry, PlanSettings
+from calm.gate.question import TOLERATED
+from calm.gate.stand_in import StandIn
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.mitigation import Reader
 from calm.models.pricing import cost, price_of
@@ -40,10 +42,10 @@ class _Meter:
         self.keys: set[bytes] = set()
         self.calls: list[int] = []
 
-    def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Judgment]:
+    def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
         return self.ask_each([(judge, case, ask) for case, ask in questions])
 
-    def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Judgment]:
+    def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Asked]:
         found = self._engine.ask_each(questions)
         for asked in found:
             self.keys |= set(asked.calls)
@@ -53,9 +55,9 @@ class _Meter:
 
 def assess(
     one: Tried,
-    record: Sequence[Recorded],
+    entries: Sequence[PlanEntry],
     cases: Sequence[Case],
-    settings: Settings,
+    settings: PlanSettings,
     *,
     engine: Engine,
     reader: Reader,
@@ -74,18 +76,16 @@ def assess(
     setup = experiment.Setup(judge, sample, cast(Engine, meter), settings.seed, settings.design, settings.stopping)
     findings: dict[str, Finding] = {}
     robust: dict[tuple[int, str], float] = {}
-    for place, asked in enumerate(record):
-        bias = asked.edit.bias if asked.edit else asked.suite
-        if asked.wanted is not None or not (asked.claims or asked.observed) or experiment.unserved(judge, bias):
+    for place, entry in enumerate(entries):
+        own = replace(setup, cases=entry.order.setup.cases) if entry.order.own_cases else setup
+        order = replace(entry.order, setup=own)
+        if entry.wanted is not None or order.idle:
             continue
-        own = replace(setup, cases=asked.cases) if asked.own_cases else setup
-        for decided in experiment.run(
-            own, asked.edit, asked.claims, observed=asked.observed, against=asked.against, top_up=asked.top_up
-        ).decided:
-            found = _finding(asked, judge, decided)
+        for decided in order.run().decided:
+            found = _finding(order, decided)
             findings.setdefault(found.key, found)
-            if decided.trials is not None and asked.edit is not None:
-                robust |= _robust(place, asked.edit, decided.trials)
+            if decided.trials is not None and order.edit is not None:
+                robust |= _robust(place, order.edit, decided.trials)
     clean = experiment.run(setup, None, (), observed=(MEASURES["readable_rate"],)).decided[0].trials
     values = {"robustness": robust, **(_clean_values(clean, sample) if clean is not None else {})}
     missing: dict[str, dict[tuple[int, str], float]] = {name: {} for name in MEASURED}
@@ -104,18 +104,18 @@ def assess(
     )
 
 
-def _finding(asked: Recorded, judge: Judge, decided: experiment.Decided) -> Finding:
+def _finding(order: Order, decided: experiment.Decided) -> Finding:
     found = finding(
-        bias=asked.edit.bias if asked.edit else asked.suite,
-        node=asked.suite,
-        task=judge.task,
-        edit=asked.edit,
-        against=asked.against,
+        bias=order.bias,
+        node=order.suite,
+        task=order.setup.judge.task,
+        edit=order.edit,
+        against=order.against,
         decision=decided.decision,
         trials=decided.trials,
     )
-    tolerated = not asked.top_up and found.outcome is Outcome.UNDECIDED  # claimed with .allows
-    return replace(found, accepted="claimed with .allows: only evidence against it counts") if tolerated else found
+    tolerated = not order.top_up and found.outcome is Outcome.UNDECIDED  # claimed with .allows
+    return replace(found, accepted=TOLERATED) if tolerated else found
 
 
 def _robust(place: int, edit: AnyEdit, trials: Trials) -> dict[tuple[int, str], float]:
@@ -174,10 +174,10 @@ def accuracy(verdict: Verdict, case: Case, row: Trial, scale: Scale) -> float | 
 
 def _asks_of_code(one: Tried, cases: Sequence[Case], reader: Reader) -> float:
     """Return how often a judge that is code is asked for a verdict, counted on a stand-in that is never asked."""
-    stand_ins: list[Unasked] = []
+    stand_ins: list[StandIn] = []
 
     def stand_in(judge: Judge) -> Judge:
-        stand_ins.append(Unasked(judge))
+        stand_ins.append(StandIn(judge))
         return stand_ins[-1]
 
     inside = one.judge
@@ -221,7 +221,7 @@ def _dollars(judge: Judge, engine: Engine, keys: set[bytes]) -> float | None:
 
 
 def _audit(
-    judge: Judge, cases: Sequence[Case], settings: Settings, findings: tuple[Finding, ...], engine: Engine
+    judge: Judge, cases: Sequence[Case], settings: PlanSettings, findings: tuple[Finding, ...], engine: Engine
 ) -> Audit:
     about = dict(judge.about)
     served = [engine.served[e.identity] for e in judge.endpoints if e.identity in engine.served]

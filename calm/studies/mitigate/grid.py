@@ -12,7 +12,7 @@ from calm.core.measures import Measure, attack_success_rate, gain
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
 from calm.experiment import run as experiment
-from calm.gate.planning import Settings
+from calm.gate.plan import PlanSettings
 from calm.perturbations import encoding, injection, injection_smuggling, invisible_text
 from calm.statistics.multiplicity import benjamini_hochberg
 from calm.studies.mitigate.differences import chance
@@ -33,7 +33,11 @@ def attacks(family: str) -> list[tuple[str, Edit]]:
 
 
 def attack_grid(
-    sets: Sequence[Tried], cases: Sequence[Case], settings: Settings, engine: Engine, chosen: Sequence[tuple[str, Edit]]
+    sets: Sequence[Tried],
+    cases: Sequence[Case],
+    settings: PlanSettings,
+    engine: Engine,
+    chosen: Sequence[tuple[str, Edit]],
 ) -> tuple[Cell, ...]:
     """Return how often each attack wins against each set; p-values are adjusted over all cells."""
     sample = tuple(datasets.sample(cases, settings.sample, settings.seed))

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calm.core.case import Case
-from calm.gate import planning
-from calm.gate.planning import Assumptions, Figure, Recorded, Settings
+from calm.gate.plan import PlanEntry, PlanSettings, ProbeRow, Survey, Unit, survey
+from calm.gate.prices import Assumptions, Figure, plan_of
+from calm.gate.requests import Rendering, Source
+from calm.models.wire import Judge
 from calm.studies.mitigate.study import Tried
 
 
@@ -20,26 +22,36 @@ class Planned:
 
 
 def plan_all(
-    sets: Sequence[Tried], record: Sequence[Recorded], cases: Sequence[Case], settings: Settings, assumed: Assumptions
+    sets: Sequence[Tried],
+    entries: Sequence[PlanEntry],
+    cases: Sequence[Case],
+    settings: PlanSettings,
+    assumed: Assumptions,
 ) -> Planned:
     """Return what a run takes; no judge is asked."""
     rows, surveys = [], []
     for one in sets:
         if one.judge is None:
             continue
-        found = planning.survey([replace(r, judge=one.judge) for r in record], one.judge, cases, settings)
+        found = survey([_asked_of(one.judge, entry) for entry in entries], one.judge, cases, settings)
         surveys.append(found)
-        plan = planning.plan_of(found, len(found.cases), settings.design, assumed)
+        plan = plan_of(found, len(found.cases), settings.design, assumed)
         rows.append((one, plan.least, plan.most))
     whole = _joined(surveys)
-    together = planning.plan_of(whole, len(whole.cases), settings.design, assumed).most
+    together = plan_of(whole, len(whole.cases), settings.design, assumed).most
     return Planned(tuple(rows), together)
 
 
-def _joined(surveys: Sequence[planning.Survey]) -> planning.Survey:
+def _asked_of(judge: Judge, entry: PlanEntry) -> PlanEntry:
+    """Return an entry with another judge."""
+    order, *beside = (replace(o, setup=replace(o.setup, judge=judge)) for o in (entry.order, *entry.beside))
+    return replace(entry, order=order, beside=tuple(beside))
+
+
+def _joined(surveys: Sequence[Survey]) -> Survey:
     """Return several surveys as one, in which an equal call stands once whoever makes it."""
-    sources: list[planning.Source] = []
-    rows: list[planning.Row] = []
+    sources: list[Source] = []
+    rows: list[ProbeRow] = []
     for place, one in enumerate(surveys):
         where = {}
         for number, source in enumerate(one.sources):
@@ -52,10 +64,10 @@ def _joined(surveys: Sequence[planning.Survey]) -> planning.Survey:
     return replace(surveys[0], rows=tuple(rows), sources=tuple(sources))
 
 
-def _moved(unit: planning.Unit, mark: str, where: Mapping[int, int]) -> planning.Unit:
+def _moved(unit: Unit, mark: str, where: Mapping[int, int]) -> Unit:
     """Return a unit whose prompts are told from those of another set, and whose calls name the joined sources."""
     prompts = tuple(
-        planning.Prompt(f"{mark} {p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
+        Rendering(f"{mark} {p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
         for p in unit.prompts
     )
     return unit._replace(prompts=prompts)

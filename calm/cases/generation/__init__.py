@@ -1,0 +1,117 @@
+"""Cases in any number whose gold a program knows: drawn anew from a seed, so that no model has been trained on them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from typing import Final
+
+from calm.cases import bundled
+from calm.cases.generated import Template, better_first
+from calm.cases.generated_rubrics import Topic, topic_list
+from calm.cases.generation import instructions, problems, results, workings
+from calm.cases.reading import read
+from calm.core.case import Case, digest
+from calm.core.verdict import FAMILY, Task
+from calm.errors import ConfigError, nearest
+
+__all__ = ["KINDS", "MOST", "generate"]
+
+KINDS: Final = ("arithmetic", "units", "dates", "ordering", "instructions")
+"""The kinds of cases; they take turns."""
+MOST: Final = 10_000_000
+"""So many cases can be drawn at once; the templates hold far more, the memory for their marks is what grows."""
+_TRIES: Final = 200
+"""A template that gives nothing new in so many draws has run dry."""
+
+Draft = dict[str, object]
+Well = Callable[[random.Random, int], Draft | None]
+"""Draw a case without its id, for its number among the cases of its kind; None where the draw came to nothing."""
+
+
+def generate(task: Task, count: int, seed: int, *, kinds: Sequence[str] = KINDS) -> Iterator[Case]:
+    """
+    Return an iterator over cases of a task, the same for a seed, no two of them with the same question.
+
+    The cases are drawn one by one: for each a mark of 8 bytes of its question is kept, and nothing else. A smaller
+    count gives the beginning of a larger one. No question of the shipped cases is among them.
+
+    Raises:
+        ConfigError: a count below 1 or above `MOST`, an unknown task, no kind or an unknown one.
+    """
+    faults = [
+        f"expected one of the kinds of cases, got kind={kind!r}{nearest(kind, KINDS)}"
+        for kind in kinds
+        if kind not in KINDS
+    ]
+    if not kinds:
+        faults.append(f"expected at least one kind of cases, got none; known: {', '.join(KINDS)}")
+    if not 1 <= count <= MOST:
+        faults.append(f"expected a count from 1 to {MOST:,}, got count={count}")
+    if task not in FAMILY:
+        faults.append(f"expected a task, got task={task!r}{nearest(task, FAMILY)}")
+    if faults:
+        raise ConfigError(faults)
+    return _drawn(task, count, seed, tuple(dict.fromkeys(kinds)))
+
+
+def _drawn(task: Task, count: int, seed: int, kinds: tuple[str, ...]) -> Iterator[Case]:
+    rng = random.Random(int(digest("generate", task, seed, kinds), 16))
+    wells = {kind: _wells(task, kind) for kind in kinds}
+    seen = {_mark(case.question) for case in bundled(task)}
+    for number in range(1, count + 1):
+        kind = kinds[(number - 1) % len(kinds)]
+        draft = _fresh(wells[kind], rng, (number - 1) // len(kinds), seen)
+        yield _case(f"made-{task}-{seed}-{number:06d}", kind, task, draft)
+
+
+def _mark(question: str) -> int:
+    return int(digest(question)[:16], 16)
+
+
+def _fresh(wells: list[Well], rng: random.Random, turn: int, seen: set[int]) -> Draft:
+    """Draw a case with a new question; a template that has run dry is taken out."""
+    while wells:
+        place = turn % len(wells)
+        for _ in range(_TRIES):
+            draft = wells[place](rng, turn)
+            if draft is None:
+                continue
+            mark = _mark(str(draft["question"]))
+            if mark not in seen:
+                seen.add(mark)
+                return draft
+        del wells[place]
+    raise ConfigError("the templates hold no further case; ask for fewer, or for more kinds")
+
+
+def _case(identity: str, kind: str, task: Task, draft: Draft) -> Case:
+    """Return the case of a draft, checked as any case that is read from a file."""
+    answers, tags = draft["answers"], draft["tags"]
+    if FAMILY[task] == "pairwise" and isinstance(answers, list) and not better_first(identity):
+        answers = answers[::-1]
+    known = {**tags, "category": kind} if isinstance(tags, dict) else {}
+    line = json.dumps({"id": identity, **draft, "answers": answers, "tags": known})
+    return read(BytesIO(line.encode()), identity, task=task)[0]
+
+
+def _wells(task: Task, kind: str) -> list[Well]:
+    if kind == "instructions":
+        return [_of_topic(topic, task) for topic in topic_list()]
+    asked = [_of_problem(draw, task) for draw in problems.BY_KIND[kind]]
+    worked = workings.BY_KIND.get(kind, ()) if FAMILY[task] == "pairwise" else ()
+    return [*(_of_working(template) for template in worked), *asked]
+
+
+def _of_topic(topic: Topic, task: Task) -> Well:
+    return lambda rng, turn: instructions.case_of(topic, task, rng, turn)
+
+
+def _of_problem(draw: problems.Draw, task: Task) -> Well:
+    return lambda rng, turn: results.case_of(draw(rng), task, rng, turn)
+
+
+def _of_working(template: Template) -> Well:
+    return lambda rng, turn: workings.pair_of(template, rng, turn)

@@ -1,0 +1,111 @@
+"""What all questions of one test share: the judge and the rules of the run, and what was found so far."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from calm.core.case import Case
+from calm.core.edits import AnyEdit, Edit
+from calm.core.texts import CaseTexts
+from calm.errors import ConfigError
+from calm.experiment.lookahead import Lookahead, Order
+from calm.experiment.run import Setup
+from calm.gate.proof import Proof
+from calm.models.wire import Json
+from calm.results.audit import Finding
+from calm.results.gatefile import Gate
+
+if TYPE_CHECKING:
+    from calm.selfpreference.crossing import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The test that a probe belongs to: its id, and the name of its suite in kebab case."""
+
+    id: str
+    suite: str
+
+
+class Sink(Protocol):
+    """Takes what a test would ask while the test is traced."""
+
+    def take(self, orders: Sequence[Order]) -> None:
+        """Take a question's own order, and after it those of its variants and of its control."""
+
+    def take_cross(self, order: Order, wanted: Callable[[], Wanted]) -> None:
+        """Take a question about authors and judges, and what tells what the cross is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookaheadSink:
+    """The sink of a look-ahead: submits each order. A cross is asked when its test runs."""
+
+    lookahead: Lookahead
+
+    def take(self, orders: Sequence[Order]) -> None:
+        """Submit the orders."""
+        for order in orders:
+            self.lookahead.submit(order)
+
+    def take_cross(self, order: Order, wanted: Callable[[], Wanted]) -> None:
+        """Leave a cross to its test."""
+
+
+@dataclass(slots=True)
+class Context:
+    """
+    What the questions of a test share.
+
+    `sink`: given in a trace, in which nothing is decided. `control_of`: returns the neutral control of an edit, which
+    is asked beside it if `every_variant` is set. `say`: shows a message to the user at once. The other fields are what
+    the test found; `seconds` are per finding, `asks_made` and `asks_planned` count asks.
+    """
+
+    setup: Setup
+    node: Node
+    undecided: Literal["fail", "warn"] = "fail"
+    every_variant: bool = False
+    gate: Gate = field(default_factory=Gate)
+    say: Callable[[str], None] = lambda _text: None
+    lookahead: Lookahead = field(default_factory=lambda: Lookahead(1))
+    sink: Sink | None = None
+    control_of: Callable[[AnyEdit], Edit | None] = lambda _edit: None
+    wanted_by: Callable[[], Wanted] | None = None
+    proofs: list[Proof] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    texts: dict[tuple[str, str], CaseTexts] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    extras: dict[str, Json] = field(default_factory=dict)
+    asks_made: int = 0
+    asks_planned: int = 0
+
+    @property
+    def wanted(self) -> Wanted:
+        """What a cross of judges and authors can use: the run's cases and the peers of the judge."""
+        if self.wanted_by is not None:
+            return self.wanted_by()
+        from calm.selfpreference.crossing import Wanted
+
+        return Wanted(self.setup.cases)
+
+    def setup_for(self, cases: Sequence[Case] | None) -> Setup:
+        """
+        Return the setup with other cases, if others were given.
+
+        Raises:
+            ConfigError: something that is no case, or two cases with one id.
+        """
+        if cases is None:
+            return self.setup
+        given = tuple(cases)
+        for case in given:
+            if not isinstance(case, Case):
+                raise ConfigError(f"probe(cases=...): expected cases, got {type(case).__name__}")
+        twice = [name for name, count in Counter(c.id for c in given).items() if count > 1]
+        if twice:
+            raise ConfigError(f"probe(cases=...): two cases with the id {twice[0]!r}; each counts as one of its own")
+        return replace(self.setup, cases=given)

@@ -1,0 +1,180 @@
+"""A judge and its peers put to the same answers: `probe.cross().proves(self_preference_ratio <= 1.25)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, cast
+
+from calm.core.claims import Claim, Decision, Outcome
+from calm.core.reasons import Kind, because
+from calm.errors import ClaimError, EstimateError
+from calm.experiment.lookahead import Order, Placeholder
+from calm.experiment.run import Decided, unserved
+from calm.gate.arguments import chosen_claims, chosen_for
+from calm.gate.context import Context
+from calm.gate.overrides import accepted, gated
+from calm.gate.proof import FINE, Proof
+from calm.gate.question import not_tested
+from calm.results.audit import Finding, finding
+from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
+
+if TYPE_CHECKING:
+    from calm.core.trials import Trials
+    from calm.selfpreference.crossing import Crossed, Tables
+
+
+class Cross:
+    """
+    The judge and its peers put to the same answers, each by a known author. End it with `.proves` or `.observe`.
+
+    What is claimed are figures of the whole table (`self_preference_ratio <= 1.25`), not means over cases.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.ended = False
+
+    def __repr__(self) -> str:
+        return "probe.cross()"
+
+    def __bool__(self) -> bool:
+        raise ClaimError(f"{self!r} has no truth of its own: end it with .proves(...) or .observe(...)")
+
+    def proves(self, *claims: Claim, **by_task: Sequence[Claim]) -> Proof:
+        """
+        Ask the judges and decide all claims; true unless one is FAIL, UNDECIDED or INCOMPLETE.
+
+        NOT_TESTED, with the reason, where the data do not allow it: no authors, no own answers, no other judge.
+
+        Raises:
+            ClaimError: no claims, or one that is no figure of the judge's kind of verdicts.
+        """
+        context, family = self._context, self._context.setup.family
+        chosen = chosen_claims(self, family, claims, by_task)
+        for claim in chosen:
+            known = TABLE_MEASURES.get(claim.measure)
+            if known is None or family not in known.families:
+                can = [m.name for m in TABLE_MEASURES.values() if family in m.families]
+                what = f"{claim.measure} is no figure of {family} verdicts"
+                raise ClaimError(f"{self!r}: {what}; claim {' or '.join(can) if can else 'nothing of such a judge'}")
+        limited = [gated(context.gate, f"{context.node.suite}/{c.measure}", c) for c in chosen]
+        if (placeholder := self._traced(limited)) is not None:
+            return cast(Proof, placeholder)
+        stated = {c.measure: c for c in chosen}
+        began = perf_counter()
+        findings = [accepted(context.gate, self._finding(d), stated) for d in self._decided(limited)]
+        self._note(findings, perf_counter() - began)
+        passes = FINE | {Outcome.UNDECIDED} if context.undecided == "warn" else FINE
+        nothing = "" if findings else f"nothing is claimed for {family} verdicts"
+        proof = Proof(findings, passes=passes, question=repr(self), nothing=nothing)
+        context.proofs.append(proof)
+        return proof
+
+    def observe(self, *measures: TableMeasure, **by_task: Sequence[TableMeasure]) -> tuple[Finding, ...]:
+        """
+        Ask the judges and record figures without a limit.
+
+        NOT_TESTED, with the reason, where the data do not allow one, or the judge's verdicts have no such figure.
+
+        Raises:
+            ClaimError: no figures, or something else.
+        """
+        family = self._context.setup.family
+        chosen = chosen_for(family, measures, by_task)
+        if not chosen or not all(isinstance(m, TableMeasure) for m in chosen):
+            raise ClaimError(f"{self!r}: observe() expects figures such as self_preference_excess, got {chosen!r}")
+        served = [m for m in chosen if family in m.families]
+        unlimited = [Claim(m.name, "<=", m.fair + 1) for m in served]  # a claim carries the name; no limit is kept
+        if (placeholder := self._traced(unlimited)) is not None:
+            return cast("tuple[Finding, ...]", placeholder)
+        others = [Decision(m.name, None, Outcome.NOT_TESTED, reason=because(Kind.NO_FIGURE, family)) for m in chosen]
+        began = perf_counter()
+        findings = [self._finding(replace(d, decision=_without_limit(d.decision))) for d in self._decided(unlimited)]
+        findings += [self._finding(Decided(d, None)) for m, d in zip(chosen, others, strict=True) if m not in served]
+        self._note(findings, perf_counter() - began)
+        return tuple(findings)
+
+    def _traced(self, claims: Sequence[Claim]) -> Placeholder | None:
+        """In a trace: hand over what is to be asked, and return what takes the place of its result."""
+        context = self._context
+        if context.sink is None:
+            self.ended = True
+            return None
+        order = Order(context.setup, None, tuple(claims), suite=context.node.suite)
+        context.sink.take_cross(order, lambda: context.wanted)
+        return Placeholder()
+
+    def _note(self, findings: Sequence[Finding], seconds: float) -> None:
+        self._context.seconds |= {f.key: seconds for f in findings}
+        self._context.findings += findings
+
+    def _decided(self, claims: Sequence[Claim]) -> list[Decided]:
+        """Ask, and decide claims on the tables of all authors and judges."""
+        from calm.selfpreference import crossing  # numpy: only a run that gets here pays for it
+
+        setup, suite = self._context.setup, self._context.node.suite
+        if not claims:
+            return []
+        if reason := unserved(setup.judge, suite):
+            return not_tested(claims, (), reason)
+        crossed: Crossed | None = None
+        trials: Trials | None = None
+        try:
+            if isinstance(setup.judge, crossing.Tabled):
+                tables = crossing.recorded_tables(setup.judge)
+            else:
+                crossed = self._ask()
+                trials = crossing.trials_of(crossed)
+                if crossed.missing:
+                    return not_tested(claims, (), crossed.missing, Outcome.INCOMPLETE)
+                tables = crossing.tables_of(crossed)
+        except EstimateError as error:
+            return not_tested(claims, (), because(Kind.FIGURE, str(error)))
+        model = crossing.model_of(setup.judge)
+        found = [
+            Decided(crossing.decide_on(tables, model, c, setup.seed, log_scale=TABLE_MEASURES[c.measure].log), trials)
+            for c in claims
+        ]
+        if any(d.decision.estimate is not None for d in found):
+            self._report(tables, crossed)
+        return found
+
+    def _ask(self) -> Crossed:
+        from calm.selfpreference import crossing
+
+        context = self._context
+        arranged = crossing.arranged_for(context.setup.judge, context.wanted, context.setup.seed)
+        crossed = crossing.ask(arranged, context.setup.engine)
+        asks = len(arranged.cases) * len(arranged.members)
+        context.asks_made += asks
+        context.asks_planned += asks
+        return crossed
+
+    def _report(self, tables: Tables, crossed: Crossed | None) -> None:
+        """Keep all figures of the tables for the run's record."""
+        from calm.selfpreference import crossing
+
+        seed = self._context.setup.seed
+        figures = tables.report(seed, leaking=crossed.crossing.leaks if crossed else ())
+        self._context.extras["self_preference"] = crossing.record(figures, tables, crossed, seed)
+
+    def _finding(self, decided: Decided) -> Finding:
+        context = self._context
+        found = finding(
+            bias=context.node.suite,
+            node=context.node.id,
+            task=context.setup.judge.task,
+            edit=None,
+            against=None,
+            decision=decided.decision,
+            trials=decided.trials,
+        )
+        return replace(found, summary="The same answers judged by one of their authors and by other judges.")
+
+
+def _without_limit(decision: Decision) -> Decision:
+    """Return what was measured for a claim as an observation."""
+    outcome = decision.outcome if decision.estimate is None else Outcome.OBSERVED
+    return replace(decision, claim=None, outcome=outcome, cases_to_decide=None)

@@ -1,0 +1,346 @@
+"""
+The plan of a run: which prompts its probes take, case by case, found before any call is made.
+
+A plan is a look-ahead that is not sent: a `PlanSink` collects the orders of each test, `survey` finds what they ask.
+Prices, the fit into a budget, and the text of a plan each have a module of their own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
+
+from calm import cases as datasets
+from calm.core.case import TIE, Case, digest
+from calm.core.claims import Claim
+from calm.core.edits import AnyEdit, Expects
+from calm.core.measures import readable_rate
+from calm.core.reasons import NONE, Kind, Reason, because, counted
+from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.errors import EstimateError
+from calm.experiment.lookahead import Order
+from calm.experiment.run import Design, Pair, Setup, alone, check, pair_up, with_readability
+from calm.experiment.stopping import Stopping
+from calm.gate.requests import Rendering, RequestFinder, Source
+from calm.gate.stand_in import StandIn
+from calm.models.wire import Judge
+from calm.selfpreference.crossing import Crossing, Tabled, Wanted, arranged_for
+
+PILOT, CLEAN, PERTURBED = "pilot", "clean arm", "perturbed arm"
+CROSS = "judges and authors"
+"""The arm of a cross of judges and authors: each answer is asked about once."""
+_PILOTS = (
+    "cases without a gold label: that each pilot names an answer, one with which the edit applies; "
+    "rows with such cases are 'up to'"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanEntry:
+    """
+    What one question of a test asks: its order, and beside it those of variants and control.
+
+    `conditional`: an earlier claim of its test may end the test before it is asked. `wanted`: what a cross of judges
+    and authors is made of, if this is one.
+    """
+
+    order: Order
+    beside: tuple[Order, ...] = ()
+    conditional: bool = False
+    wanted: Wanted | None = None
+
+
+@dataclass(slots=True)
+class PlanRecord:
+    """What all traced tests ask, and the run's cases."""
+
+    entries: list[PlanEntry] = field(default_factory=list)
+    cases: Sequence[Case] | None = None
+
+
+class PlanSink:
+    """The sink of a plan: collects the entries of one test behind those of the tests before it."""
+
+    def __init__(self, record: PlanRecord) -> None:
+        self._entries, self._first = record.entries, len(record.entries)
+
+    @property
+    def _conditional(self) -> bool:
+        return any(entry.order.claims for entry in self._entries[self._first :])
+
+    def take(self, orders: Sequence[Order]) -> None:
+        """Add an entry."""
+        order, *beside = orders
+        self._entries.append(PlanEntry(order, tuple(beside), self._conditional))
+
+    def take_cross(self, order: Order, wanted: Callable[[], Wanted]) -> None:
+        """Add an entry about authors and judges."""
+        self._entries.append(PlanEntry(order, (), self._conditional, wanted()))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """What the options of a run say of its size."""
+
+    sample: int = 200
+    seed: int = 0
+    design: Design = field(default_factory=Design)
+    stopping: Stopping = Stopping.FIXED
+    every_variant: bool = False
+
+
+class Unit(NamedTuple):
+    """A case in one arm of a probe; perturbed asks alternate between the prompts. `shared`: the arm's row has it."""
+
+    case: str
+    arm: str
+    prompts: tuple[Rendering, ...]
+    sampled: bool
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbeRow:
+    """
+    A probe and the prompts that it takes.
+
+    `staged`: undecided claims are topped up. `open`: a pilot may leave cases out. `ruled`: it has claims, so that a run
+    which stops early may end it early. `claims` are those that a green gate needs. `alone`: there is no clean arm.
+    """
+
+    name: str
+    units: tuple[Unit, ...]
+    staged: bool = False
+    open: bool = False
+    ruled: bool = False
+    edited: bool = False
+    alone: bool = False
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """What the probes of a run take, whatever the sample and the design."""
+
+    judge: str
+    task: Task
+    settings: PlanSettings
+    cases: tuple[str, ...]
+    """The ids of the cases in the order in which a sample takes them."""
+    rows: tuple[ProbeRow, ...]
+    sources: tuple[Source, ...]
+    skipped: tuple[tuple[str, str], ...]
+    assumed: tuple[str, ...]
+    floors: tuple[tuple[str, str], ...] = ()
+    """Tests that want a number before they go on, and where: what they ask after that is not known here."""
+
+
+def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
+    """
+    Return what the probes of a run take; no judge is asked.
+
+    The cases are those of the run, of which a sample is taken; the orders name the judges.
+
+    Raises:
+        CalmError: a probe that would end in an error in the run, too.
+    """
+    chosen = tuple(datasets.sample(cases, settings.sample, settings.seed))
+    with _Surveyor(settings, chosen) as surveyor:
+        for entry in entries:
+            surveyor.take(entry)
+    return surveyor.survey(judge.name, judge.task, chosen)
+
+
+def survey_clean(judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
+    """Return what a judge takes that is asked about the cases as they are; no judge is asked."""
+    chosen = tuple(datasets.sample(cases, settings.sample, settings.seed))
+    with _Surveyor(settings, chosen) as surveyor:
+        order = Order(Setup(judge, chosen, surveyor.engine), None, (), (readable_rate,))
+        surveyor.take(PlanEntry(order))
+    return surveyor.survey(judge.name, judge.task, chosen)
+
+
+def survey_cross(crossing: Crossing) -> Survey:
+    """Return what judges take that are asked about the answers of all authors, once each; no judge is asked."""
+    with _Surveyor(PlanSettings(design=Design(1, 0)), ()) as surveyor:
+        surveyor.cross(crossing, "")
+    names = ", ".join(member.model for member in crossing.members)
+    return surveyor.survey(names, crossing.members[0].task, crossing.cases)
+
+
+class _Surveyor:
+    """Goes through the probes and gathers their rows."""
+
+    def __init__(self, settings: PlanSettings, sample: tuple[Case, ...]) -> None:
+        self._settings, self._sample = settings, sample
+        self._finders: list[RequestFinder] = []
+        self.engine = Engine(Store(None, Mode.OFF))
+        self.rows: list[ProbeRow] = []
+        self.sources: list[Source] = []
+        self.skipped: list[tuple[str, str]] = []
+        self.assumed: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.engine.close()
+
+    def survey(self, judge: str, task: Task, cases: Sequence[Case]) -> Survey:
+        """Return what was gathered."""
+        return Survey(
+            judge,
+            task,
+            self._settings,
+            tuple(case.id for case in cases),
+            rows=tuple(self.rows),
+            sources=tuple(self.sources),
+            skipped=tuple(self.skipped),
+            assumed=tuple(dict.fromkeys(self.assumed)),
+        )
+
+    def take(self, entry: PlanEntry) -> None:
+        """Add the rows of an entry, or the reasons why nothing is asked."""
+        if entry.wanted is not None and not entry.order.idle:
+            self._cross(entry.order, entry.wanted)
+            return
+        for order in (entry.order, *entry.beside):
+            if reason := order.unserved or _nothing_asked(order):
+                self.skipped.append((_name(order), str(reason)))
+            else:
+                self.rows.append(self._row(order, conditional=entry.conditional))
+
+    def _row(self, order: Order, *, conditional: bool) -> ProbeRow:
+        edit, judge = order.edit, order.setup.judge
+        cases = order.setup.cases if order.own_cases else self._sample
+        setup = Setup(judge, cases, self.engine, self._settings.seed, self._settings.design)
+        pairs, excluded, piloted, unsure = _paired(setup, edit, order.against)
+        units = self._units(order, piloted, pairs)
+        if not pairs:
+            self.skipped.append((_name(order), str(counted(excluded) or because(Kind.NO_CASES))))
+        if unsure:
+            self.assumed.append(_PILOTS)
+        return ProbeRow(
+            _name(order),
+            tuple(units),
+            staged=order.top_up and edit is not None and bool(order.claims),
+            open=unsure or conditional or judge.traits.at_most,
+            ruled=bool(order.claims),
+            edited=edit is not None,
+            alone=alone(edit, order.setup.family),
+            claims=with_readability(edit, order.claims) if order.top_up else (),
+        )
+
+    def _units(self, order: Order, piloted: Sequence[Case], pairs: Sequence[Pair]) -> list[Unit]:
+        """Return each case in each arm, with the prompts that it takes there."""
+        edit, finder, sampled = order.edit, self._finder(order.setup.judge), not order.own_cases
+        by_itself = alone(edit, order.setup.family)
+        units = [Unit(case.id, PILOT, (p,), sampled, True) for case, p in finder.prompts(piloted)]
+        if not by_itself:
+            bases = finder.prompts([pair.base for pair in pairs], [pair.control for pair in pairs])
+            units += [Unit(case.id, CLEAN, (p,), sampled, order.against is None) for case, p in bases]
+        if edit is not None:
+            edits = [pair.shown or pair.base for pair in pairs]
+            turned = [_turned(case) for case in edits] if by_itself and edit.expects is Expects.WORSE else None
+            judges = [pair.judge for pair in pairs]
+            shown = [[p for _, p in finder.prompts(cases, judges)] for cases in (edits, turned) if cases is not None]
+            for pair, *prompts in zip(pairs, *shown, strict=True):
+                units.append(Unit(pair.source.id, PERTURBED, tuple(prompts), sampled))
+        return units
+
+    def _finder(self, judge: Judge) -> RequestFinder:
+        """Return what finds the requests of a judge, made once for each judge."""
+        known = next((finder for finder in self._finders if finder.judge is judge), None)
+        if known is None:
+            known = RequestFinder(judge, self.sources, self.assumed)
+            self._finders.append(known)
+        return known
+
+    def _cross(self, order: Order, wanted: Wanted) -> None:
+        """Add a row for each judge that is asked about the answers of all authors, once each."""
+        if isinstance(order.setup.judge, Tabled):
+            return
+        try:
+            crossing = arranged_for(order.setup.judge, wanted, self._settings.seed)
+        except EstimateError as error:
+            self.skipped.append((_name(order), str(error)))
+            return
+        self.cross(crossing, _name(order))
+
+    def cross(self, crossing: Crossing, title: str) -> None:
+        """Add a row for each judge of a crossing that is to be asked."""
+        for place, member in enumerate(crossing.members):
+            if member.judge is None:
+                continue
+            shown = self._finder(member.judge).prompts(crossing.cases)
+            prompts = [(case, Rendering(digest(member.model, prompt.key), prompt.calls)) for case, prompt in shown]
+            units = tuple(Unit(case.id, CROSS, (prompt,), False) for case, prompt in prompts)
+            name = ": ".join(part for part in (title, member.model if place or not title else "") if part)
+            self.rows.append(ProbeRow(name, units))
+
+
+def _name(order: Order) -> str:
+    """Return what the plan calls an order: the bias, and the perturbation if it has a name of its own."""
+    return f"{order.bias}/{order.edit.label}" if order.edit and order.edit.name else order.bias
+
+
+def _nothing_asked(order: Order) -> Reason:
+    """Return the reason why an order asks nothing at all, or `NONE`."""
+    family = order.setup.family
+    if not order.claims and not order.observed:
+        return because(Kind.NOTHING_CLAIMED, family)
+    check(order.edit, [*order.claims, *(Claim(m.name, "<=", 0.0) for m in order.observed)], family)
+    for each in (order.edit, order.against):
+        if each is not None and family not in each.tasks:
+            return because(Kind.OWN_TASKS, ", ".join(each.tasks), order.setup.judge.task)
+    return NONE
+
+
+def _turned(case: Case) -> Case:
+    """Return a case with its answers the other way round, as half of the asks about damage show it."""
+    return case.arranged(tuple(answer.id for answer in case.shown)[::-1])
+
+
+def _paired(
+    setup: Setup, edit: AnyEdit | None, against: AnyEdit | None
+) -> tuple[list[Pair], Counter[Reason], list[Case], bool]:
+    """
+    Return the pairs to ask, the cases left out by reason, the piloted cases, and whether a pilot can change any of it.
+
+    Of the verdicts that a pilot can give, one is assumed with which the edit applies, if there is one.
+    """
+    choices = 1
+    if edit is not None and any(_open_to_pilot(case) for case in setup.cases):
+        choices = max(len(case.answers) for case in setup.cases)
+    best: dict[str, Pair] = {}
+    stand_in, excluded = StandIn(setup.judge), Counter[Reason]()
+    for choice in reversed(range(choices)):
+        stand_in = StandIn(setup.judge, {case.id: _pilot(case, choice) for case in setup.cases})
+        pairs, excluded, _ = pair_up(replace(setup, judge=stand_in), edit, against)
+        best |= {pair.source.id: pair for pair in pairs}
+    unsure = any(_open_to_pilot(case) and case.id in best for case in stand_in.piloted)
+    ordered = sorted(best.values(), key=lambda pair: digest("sample", setup.seed, pair.source.id))
+    return ordered, excluded, sorted(stand_in.piloted, key=lambda case: case.id), unsure
+
+
+def _open_to_pilot(case: Case) -> bool:
+    """Return whether the answer that an edit treats can depend on the pilot."""
+    scored = len(case.scores) == len(case.answers) and len(set(case.scores.values())) > 1
+    return len(case.answers) > 1 and not scored and (case.better is None or len(case.answers) > 2)
+
+
+def _pilot(case: Case, choice: int) -> Verdict:
+    """Return the gold label as a verdict; where there is none, one of those that can be."""
+    ids = [a.id for a in case.answers]
+    if len(ids) == 1:
+        return Unreadable("planned, not asked")
+    if len(ids) > 2:
+        turn = choice % len(ids)
+        return Ranking(tuple((i,) for i in ids[turn:] + ids[:turn]))
+    if case.better == TIE:
+        return Tie()
+    return Preferred(case.better or ids[choice % 2])

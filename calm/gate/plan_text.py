@@ -1,0 +1,131 @@
+"""A plan, and a fit into a budget, as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+from calm.experiment.stopping import Stopping
+from calm.gate import sizing
+from calm.gate.fit import ENOUGH, Fit, PlanBudget
+from calm.gate.plan import Survey
+from calm.gate.prices import CHARACTERS, Assumptions, Figure, Plan
+from calm.gate.requests import Source
+
+
+def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) -> str:
+    """Return a plan as text."""
+    design = plan.design
+    topped = any(line.most != line.least for line in plan.lines)
+    asks = f"{design} asks" + (f", undecided claims topped up to {design.clean}+{design.clean}" if topped else "")
+    early = "" if found.settings.stopping is Stopping.FIXED else ", stopping early"
+    seed = found.settings.seed
+    head = f"{found.judge} ({found.task}): {plan.cases} cases, {asks}{early}, seed {seed}. Nothing was asked."
+    rows: list[tuple[str, ...]] = [("", "cases", "asks", "calls", "input tokens", "output tokens", "USD", "time")]
+    rows += [_cells(line.name, line.cases, line.most, line.exact) for line in plan.lines]
+    rows.append(_cells("total", None, plan.most, plan.exact, at_least=bool(found.floors)))
+    if topped and found.settings.stopping is Stopping.FIXED:
+        rows.append(_cells("without any top-up", None, plan.least, not any(row.open for row in found.rows)))
+    if not any(source.live for source in found.sources):  # no tokens, no price
+        rows = [(*row[:4], row[-1]) for row in rows]
+    text = [head, "", *_aligned(rows)]
+    if found.skipped:
+        text += ["", *(f"not asked: {name} ({reason})" for name, reason in found.skipped)]
+    if found.floors:
+        text += ["", *(f"at least: {node} {why}; what it asks after that is not counted" for node, why in found.floors)]
+    return "\n".join([*text, "", *_assumed(found, assumptions)])
+
+
+def _cells(name: str, cases: int | None, figure: Figure, exact: bool, *, at_least: bool = False) -> tuple[str, ...]:
+    def shown(value: float, text: str) -> str:
+        if at_least:
+            return f"at least {text}"
+        return text if exact or not value else f"up to {text}"
+
+    counts = (figure.asks, figure.calls, figure.input, figure.output)
+    usd = "unknown" if figure.usd is None else shown(figure.usd, dollars(figure.usd))
+    time = shown(figure.seconds, duration(figure.seconds))
+    return (name, "" if cases is None else str(cases), *(shown(n, str(n)) for n in counts), usd, time)
+
+
+def dollars(usd: float) -> str:
+    """
+    Return an amount for people.
+
+    >>> dollars(0.01234), dollars(12.345)
+    ('0.0123', '12.35')
+    """
+    return f"{usd:.4f}" if usd < 10 else f"{usd:.2f}"
+
+
+def duration(seconds: float) -> str:
+    """
+    Return a time for people.
+
+    >>> duration(0), duration(42.2), duration(600), duration(9000)
+    ('0 s', '43 s', '10.0 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{ceil(seconds)} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append("  ".join([row[0].ljust(widths[0]), *rest]).rstrip())
+    return lines
+
+
+def _assumed(found: Survey, assumptions: Assumptions) -> list[str]:
+    lines = ["each call is counted once, in the first row that needs it, and as if nothing were cached"]
+    for source in found.sources:
+        if source.live:
+            lines += _about(source, assumptions)
+        elif source.free:
+            lines.append(f"{source.name}: no model, so no tokens, no cost and no time to speak of")
+        else:
+            lines.append(
+                f"{source.name}: Python code, tokens and cost are not known here; "
+                f"assumes {assumptions.call_seconds:g} s a call, {source.limits.concurrency} at a time"
+            )
+    return [*lines, *(f"assumes for {text}" for text in found.assumed)]
+
+
+def _about(source: Source, assumptions: Assumptions) -> list[str]:
+    limits, written = source.limits, min(assumptions.output_tokens, source.max_tokens)
+    pace = [f"{limits.concurrency} at a time"]
+    pace += [f"{limits.rpm} requests a minute"] if limits.rpm else []
+    pace += [f"{limits.tpm} tokens a minute"] if limits.tpm else []
+    price = source.price
+    cost = "no price is known: give price_usd_per_mtok in the [model] table of judge.toml"
+    if price is not None:
+        cost = f"{price.input:g} USD a million tokens in, {price.output:g} out ({price.source})"
+    return [
+        f"{source.name}: {cost}",
+        f"{source.name}: assumes {CHARACTERS} characters a token, {written} tokens a reply, "
+        f"{assumptions.call_seconds:g} s a call, {', '.join(pace)}",
+    ]
+
+
+def render_fit(one: Fit, budget: PlanBudget, noise: float) -> str:
+    """Return a fit as text, without the command line."""
+    money = [] if budget.usd is None else [f"{budget.usd:g} USD"]
+    allowed = " and ".join([*money, *([] if budget.minutes is None else [f"{budget.minutes:g} minutes"])])
+    usd = "unknown cost" if one.plan.most.usd is None else f"{dollars(one.plan.most.usd)} USD"
+    to = "" if one.plan.exact else "with every top-up "
+    takes = f"{to}{one.plan.most.calls} calls, {usd}, {duration(one.plan.most.seconds)}"
+    limits = " and ".join(one.limited_by)
+    lines = [f"within {allowed}: {one.sample} cases, {one.design} asks ({takes}); what allows no more: {limits}"]
+    lines.append(
+        f"a sound judge that errs in {noise:g} of asks passes this gate with probability {one.green:.2f}, and "
+        f"{one.at_most:.2f} with all cases ({sizing.JOINT_RUNS} simulated runs of a judge with two verdicts, "
+        f"seed {sizing.SEED}; assumes that every case has room to gain)"
+    )
+    if one.left_out:
+        lines.append(f"not in the simulation: claims about {', '.join(one.left_out)}")
+    if not one.enough:
+        lines.append(f"nothing with a probability of {ENOUGH:.2f} or more fits; what limits it: {limits}")
+    return "\n".join(lines)

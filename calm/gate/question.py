@@ -1,0 +1,245 @@
+"""An edit put to a judge: `probe(edit).proves(claim, ...)` asks, decides and records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+from calm.core.case import Case
+from calm.core.claims import Claim, Decision, Outcome, decide
+from calm.core.edits import AnyEdit
+from calm.core.measures import MEASURES, Measure
+from calm.core.reasons import Kind, Reason, because
+from calm.errors import ClaimError, EstimateError
+from calm.experiment import run as experiment
+from calm.experiment.lookahead import Order, Placeholder
+from calm.experiment.run import Decided
+from calm.experiment.stopping import LEVEL
+from calm.gate.arguments import chosen_claims, chosen_for
+from calm.gate.context import Context
+from calm.gate.overrides import accepted, gated
+from calm.gate.proof import FINE, Estimates, Proof
+from calm.models.wire import Json
+from calm.results.audit import Finding, control_of, finding
+from calm.statistics.multiplicity import holm_rejects
+
+TOLERATED = "claimed with .allows: only evidence against it counts"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """What a question asks: its own order with the claims as the test states them, its variants', its control's."""
+
+    order: Order
+    stated: tuple[Claim, ...]
+    variants: tuple[Order, ...] = ()
+    control: Order | None = None
+
+    @property
+    def all(self) -> list[Order]:
+        """All orders, the question's own first."""
+        return [self.order, *self.variants, *([] if self.control is None else [self.control])]
+
+
+class Question:
+    """An edit put to the judge; nothing is asked yet. End it with `.proves`, `.allows` or `.observe`."""
+
+    def __init__(
+        self, context: Context, edit: AnyEdit | None, against: AnyEdit | None, cases: Sequence[Case] | None
+    ) -> None:
+        self._context, self._edit, self._against, self._cases = context, edit, against, cases
+        self.ended = False
+
+    def __repr__(self) -> str:
+        return f"probe({self._edit!r})" if self._edit else "probe()"
+
+    def __bool__(self) -> bool:
+        raise ClaimError(f"{self!r} has no truth of its own: end it with .proves(...), .allows(...) or .observe(...)")
+
+    def proves(self, *claims: Claim, **by_task: Sequence[Claim]) -> Proof:
+        """
+        Ask the judge and decide all claims; true unless one is FAIL, UNDECIDED or INCOMPLETE.
+
+        A keyword named after a kind of verdict (`pairwise`, `score`, `rubric`, `listwise`) replaces the claims for
+        judges of that kind.
+
+        Raises:
+            ClaimError: no claims, something that is no claim, or a claim that says nothing about this edit.
+            EditError: the edit changed nothing, or changed what it must not.
+        """
+        batch = self._orders(chosen_claims(self, self._context.setup.family, claims, by_task), top_up=True)
+        if (placeholder := self._traced(batch)) is not None:
+            return cast(Proof, placeholder)
+        passes = FINE | {Outcome.UNDECIDED} if self._context.undecided == "warn" else FINE
+        return self._proof(self._findings(batch), passes)
+
+    def allows(self, *claims: Claim, **by_task: Sequence[Claim]) -> Proof:
+        """Ask the judge and fail only on evidence against a claim, not for lack of evidence for it: a smoke test."""
+        batch = self._orders(chosen_claims(self, self._context.setup.family, claims, by_task), top_up=False)
+        if (placeholder := self._traced(batch)) is not None:
+            return cast(Proof, placeholder)
+        found = self._findings(batch)
+        findings = [replace(f, accepted=TOLERATED) if f.outcome is Outcome.UNDECIDED else f for f in found]
+        return self._proof(findings, FINE | {Outcome.UNDECIDED})
+
+    def observe(self, *measures: Measure, **by_task: Sequence[Measure]) -> Estimates:
+        """
+        Ask the judge and record measures without a limit.
+
+        A keyword named after a kind of verdict replaces the measures for judges of that kind, as in `proves`.
+
+        Raises:
+            ClaimError: no measures, something that is no measure, or one that says nothing about this edit.
+        """
+        family = self._context.setup.family
+        chosen = chosen_for(family, measures, by_task)
+        if not chosen or not all(isinstance(m, Measure) for m in chosen):
+            raise ClaimError(f"observe() expects measures such as gain, got {chosen!r}")
+        experiment.check(self._edit, [Claim(m.name, "<=", 0.0) for m in chosen], family)
+        batch = self._orders((), chosen, top_up=False)
+        if (placeholder := self._traced(batch)) is not None:
+            return cast(Estimates, placeholder)
+        findings = self._findings(batch)
+        self._context.findings += findings
+        return Estimates(findings)
+
+    def _orders(self, claims: Sequence[Claim], observed: Sequence[Measure] = (), *, top_up: bool) -> Batch:
+        """Return what is to be asked; variants and control by themselves only where the run wants every variant."""
+        self.ended = True
+        context, edit = self._context, self._edit
+        setup, own_cases = context.setup_for(self._cases), self._cases is not None
+        stated, suite = tuple(claims), context.node.suite
+        order = Order(setup, edit, stated, tuple(observed), self._against, top_up, suite, own_cases=own_cases)
+        if order.idle:
+            return Batch(order, stated)
+        order = replace(order, claims=tuple(gated(context.gate, _key(order, c.measure), c) for c in stated))
+        if not context.every_variant or edit is None:
+            return Batch(order, stated)
+        variants = tuple(replace(order, edit=v, observed=(), top_up=False) for v in edit.variants if stated)
+        return Batch(order, stated, variants, self._control(order, edit))
+
+    def _control(self, order: Order, edit: AnyEdit) -> Order | None:
+        """Return what is to be asked as the control of an order, if there is one."""
+        control = self._context.control_of(edit) if order.against is None else None
+        if control is None:
+            return None
+        claimed = (MEASURES[c.measure] for c in experiment.with_readability(edit, order.claims))
+        measures = tuple(dict.fromkeys((*claimed, *order.observed)))
+        return replace(order, edit=control, claims=(), observed=measures, top_up=False)
+
+    def _traced(self, batch: Batch) -> Placeholder | None:
+        """In a trace: hand over what is to be asked, and return what takes the place of its result."""
+        sink = self._context.sink
+        if sink is None:
+            return None
+        say_too_few(self._context.say, batch.order)
+        sink.take(batch.all)
+        return Placeholder()
+
+    def _findings(self, batch: Batch) -> list[Finding]:
+        """Ask, decide, and return what was found."""
+        order, context = batch.order, self._context
+        stated = {c.measure: c for c in batch.stated}
+        if order.idle:
+            reasons = not_tested(order.claims, order.observed, order.unserved)
+            return [accepted(context.gate, self._finding(order, d), stated) for d in reasons]
+        say_too_few(context.say, order)
+        timing = context.lookahead.result(order)
+        result = timing.result
+        context.asks_made += result.asked
+        context.asks_planned += result.planned
+        context.texts |= {(t.case, t.hash): t for t in result.texts if (t.case, t.hash) not in context.texts}
+        controls = self._controls(batch.control)
+        found = [(d.decision.measure, accepted(context.gate, self._finding(order, d), stated)) for d in result.decided]
+        findings = [replace(f, control=controls.get(measure)) for measure, f in found]
+        context.seconds |= {f.key: timing.seconds for f in findings}
+        return findings + self._variants(batch.variants)
+
+    def _controls(self, order: Order | None) -> dict[str, dict[str, Json]]:
+        """Ask the control, and return by measure what it came to."""
+        if order is None or order.edit is None:
+            return {}
+        decisions = [d.decision for d in self._context.lookahead.result(order).result.decided]
+        return {d.measure: control_of(d.estimate, order.edit) for d in decisions if d.estimate is not None}
+
+    def _variants(self, orders: Sequence[Order]) -> list[Finding]:
+        """Ask each variant of a rotation by itself: FAIL where Holm's procedure finds evidence, else only observed."""
+        asked: list[tuple[Order, Decided, float]] = []
+        for order in orders:
+            timing = self._context.lookahead.result(order)
+            asked += [(order, d, timing.seconds) for d in timing.result.decided]
+        claimed = [
+            i for i, (_, d, _) in enumerate(asked) if d.decision.claim is not None and d.decision.estimate is not None
+        ]
+        tests = [partial(_fails, asked[i][1]) for i in claimed]
+        failing = {claimed[i] for i in holm_rejects(tests, LEVEL)} if tests else set()
+        findings = []
+        for position, (order, decided, seconds) in enumerate(asked):
+            decision = _of_variant(decided.decision, fails=position in failing)
+            findings.append(self._finding(order, replace(decided, decision=decision)))
+            self._context.seconds[findings[-1].key] = seconds
+        return findings
+
+    def _finding(self, order: Order, decided: Decided) -> Finding:
+        return finding(
+            bias=order.bias,
+            node=self._context.node.id,
+            task=order.setup.judge.task,
+            edit=order.edit,
+            against=order.against,
+            decision=decided.decision,
+            trials=decided.trials,
+        )
+
+    def _proof(self, findings: Sequence[Finding], passes: frozenset[Outcome]) -> Proof:
+        context = self._context
+        context.findings += findings
+        nothing = "" if findings else f"nothing is claimed for {context.setup.family} verdicts"
+        proof = Proof(findings, passes=passes, question=repr(self), nothing=nothing)
+        context.proofs.append(proof)
+        return proof
+
+
+def say_too_few(say: Callable[[str], None], order: Order) -> None:
+    """Say of a claim that so few cases can never prove, before its calls are paid; it can still fail."""
+    for claim in order.claims:
+        least = MEASURES[claim.measure].smallest_n(claim, LEVEL)
+        if not order.idle and len(order.setup.cases) < least - 1:  # `smallest_n` may be one too careful
+            few = f"{len(order.setup.cases)} cases cannot prove {claim}, whatever the judge says"
+            say(f"{_key(order, claim.measure)}: {few}: at least {least} are needed")
+
+
+def not_tested(
+    claims: Sequence[Claim], observed: Sequence[Measure], reason: Reason, outcome: Outcome = Outcome.NOT_TESTED
+) -> list[Decided]:
+    """Return that claims and measures were not tested, or not completely, and why."""
+    found = [Decision(c.measure, c, outcome, reason=reason) for c in claims]
+    return [Decided(d, None) for d in (*found, *(Decision(m.name, None, outcome, reason=reason) for m in observed))]
+
+
+def _key(order: Order, measure: str) -> str:
+    """Return the key that a finding of an order has in gate.toml and in the results."""
+    edit = order.edit
+    return "/".join(part for part in (order.bias, measure, edit.label if edit and edit.name else "") if part)
+
+
+def _of_variant(decision: Decision, *, fails: bool) -> Decision:
+    """Return the decision on a variant by itself: what does not fail is observed only."""
+    if decision.outcome in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED):
+        outcome = Outcome.FAIL if fails else Outcome.OBSERVED
+        return replace(decision, outcome=outcome, cases_to_decide=None, reason=because(Kind.VARIANT))
+    if decision.outcome is Outcome.NOT_TESTED:
+        return replace(decision, reason=because(Kind.VARIANT_OPEN, decision.reason))
+    return decision
+
+
+def _fails(decided: Decided, level: float) -> bool:
+    claim, trials = decided.decision.claim, decided.trials
+    if claim is None or trials is None:
+        return False
+    try:
+        return decide(MEASURES[claim.measure].estimate(trials, level), claim) is Outcome.FAIL
+    except EstimateError:
+        return False

@@ -1,0 +1,121 @@
+"""
+The requests that an ask of a judge makes, found without asking.
+
+The judge itself renders its prompts, through a `send` that notes each request and calls nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from calm.core.case import Case, digest
+from calm.errors import JudgeError
+from calm.gate.stand_in import StandIn
+from calm.models.pricing import price_of
+from calm.models.wire import Endpoint, Judge, Limits, Price, Reply, Request
+
+OUTPUT_TOKENS = 200
+"""Tokens that a reply is taken to have, if max_tokens allows as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What answers: a model on a server, or code of the user's. `free`: it takes neither money nor time to speak of."""
+
+    name: str
+    limits: Limits
+    price: Price | None
+    max_tokens: int
+    live: bool
+    free: bool
+
+
+class Call(NamedTuple):
+    """A request: what tells it from another one, its length, and the number of its source."""
+
+    key: str
+    characters: int
+    source: int
+
+
+class Rendering(NamedTuple):
+    """One way to show a case: what tells it from another one, and the calls of an ask."""
+
+    key: str
+    calls: tuple[Call, ...]
+
+
+class RequestFinder:
+    """Finds the calls that an ask of a judge makes, by having it judge through a `send` that calls nobody."""
+
+    def __init__(self, judge: Judge, sources: list[Source], assumed: list[str]) -> None:
+        self.judge, self._sources = judge, sources
+        self._known: dict[str, Rendering] = {}
+        self._places: dict[str, int] = {}
+        for endpoint in judge.endpoints:
+            self._place(endpoint)
+        if not judge.endpoints:
+            self._code = len(sources)
+            sources.append(_code(judge))
+        if judge.traits.sends:
+            assumed.append(f"{judge.name}: one call an ask, as what a Python judge sends is not known beforehand")
+
+    def prompts(self, cases: Sequence[Case], judges: Sequence[Judge | None] = ()) -> list[tuple[Case, Rendering]]:
+        """Return each case with the calls of one ask: of the judge, or of what an edit of its prompt made of it."""
+        asked = list(zip(cases, judges or [None] * len(cases), strict=True))
+        return asyncio.run(self._all(asked))
+
+    async def _all(self, asked: list[tuple[Case, Judge | None]]) -> list[tuple[Case, Rendering]]:
+        return [(case, await self._prompt(case.blind(), judge)) for case, judge in asked]
+
+    async def _prompt(self, case: Case, reworded: Judge | None) -> Rendering:
+        judge = reworded.inner if isinstance(reworded, StandIn) else self.judge
+        key = digest(case.content()) if judge is self.judge else digest(judge.fingerprint, case.content())
+        if key not in self._known:
+            self._known[key] = Rendering(key, await self._calls(judge, case, key))
+        return self._known[key]
+
+    async def _calls(self, judge: Judge, case: Case, key: str) -> tuple[Call, ...]:
+        if not self.judge.endpoints:
+            whose = judge.fingerprint
+            return (Call(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
+        send = _RequestLog()
+        with suppress(JudgeError):  # such a case is lost in the run, too, after the calls noted so far
+            await judge.judge(case, send)
+        return tuple(self._call(request) for request in send.requests)
+
+    def _call(self, request: Request) -> Call:
+        text = json.dumps([request.endpoint.identity, request.body], sort_keys=True, separators=(",", ":"))
+        return Call(digest(text), sum(len(m.text) for m in request.prompt), self._place(request.endpoint))
+
+    def _place(self, endpoint: Endpoint) -> int:
+        if endpoint.identity not in self._places:
+            price = price_of(endpoint) if endpoint.live else None
+            self._places[endpoint.identity] = len(self._sources)
+            live = endpoint.live
+            self._sources.append(Source(endpoint.model, endpoint.limits, price, endpoint.max_tokens, live, not live))
+        return self._places[endpoint.identity]
+
+
+def _code(judge: Judge) -> Source:
+    """Return what answers where a judge has no endpoint: its own code."""
+    limits = Limits(concurrency=judge.traits.concurrency)
+    return Source(judge.name, limits, None, OUTPUT_TOKENS, live=False, free=judge.traits.quick)
+
+
+class _RequestLog:
+    """A `send` that notes each request and calls nobody."""
+
+    ask = 1
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+
+    async def __call__(self, request: Request) -> Reply:
+        self.requests.append(request)
+        return Reply(f"p{digest(request.body)[:17]}")  # no verdict; different prompts have different replies

@@ -1,0 +1,72 @@
+"""What the probe of a test works with: in a run, in a look-ahead, and in a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from calm.pytest_plugin.options import flag, option
+from calm.pytest_plugin.session import (
+    SESSION,
+    asks_of,
+    gate_of,
+    lookahead_for,
+    setup_of,
+    speaker,
+    wanted_of,
+)
+
+if TYPE_CHECKING:
+    from calm.core.case import Case
+    from calm.core.edits import AnyEdit, Edit
+    from calm.gate.context import Context
+    from calm.gate.plan import PlanRecord
+    from calm.models.wire import Judge
+
+
+def context_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
+    """Return what the probe of a test works with; while tests are traced, its orders go to the look-ahead."""
+    from calm.gate.context import LookaheadSink
+
+    config = item.config
+    context = _context(item, judge, cases)
+    context.say = speaker(config)
+    context.lookahead = lookahead_for(config, judge)
+    context.sink = LookaheadSink(context.lookahead) if config.stash[SESSION].tracing else None
+    return context
+
+
+def planned_context(item: pytest.Item, judge: Judge, cases: Sequence[Case], record: PlanRecord) -> Context:
+    """Return what the probe of a test works with in a plan: its orders are collected and not sent."""
+    from calm.gate.plan import PlanSink
+    from calm.gate.stand_in import StandIn
+
+    context = _context(item, judge.inner if isinstance(judge, StandIn) else judge, cases)
+    record.cases = cases if record.cases is None else record.cases
+    context.sink = PlanSink(record)
+    return context
+
+
+def _context(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
+    from calm.gate.context import Context, Node
+
+    config = item.config
+    undecided: Any = option(config, "undecided")
+    return Context(
+        setup_of(config, judge, cases, asks_of(item)),
+        Node(item.nodeid, item.path.stem.removeprefix("test_").replace("_", "-")),
+        undecided=undecided,
+        every_variant=flag(config, "every-variant"),
+        gate=gate_of(config),
+        control_of=_control_of,
+        wanted_by=partial(wanted_of, config, judge, tuple(cases)),
+    )
+
+
+def _control_of(edit: AnyEdit) -> Edit | None:
+    from calm.perturbations.controls import control_beside  # loads a module that most runs need not
+
+    return control_beside(edit)

@@ -1,0 +1,417 @@
+"""What a run takes, before it runs: the same asks and calls as the experiment makes, without any call."""
+
+from dataclasses import replace
+
+import pytest
+
+from calm.core.case import Answer
+from calm.core.edits import Expects, perturbation, rotate
+from calm.core.measures import gain, net_detection, net_robustness, readable_rate, slot_pull
+from calm.core.verdict import Preferred, Ranking
+from calm.errors import ClaimError, ConfigError
+from calm.experiment.lookahead import NeedsData
+from calm.experiment.run import Design, run
+from calm.experiment.stopping import Stopping
+from calm.gate.fit import PlanBudget, fit
+from calm.gate.plan import PlanSettings, survey
+from calm.gate.plan_text import render, render_fit
+from calm.gate.prices import Assumptions, plan_of
+from calm.gate.stand_in import StandIn
+from calm.models.wire import Limits, Price
+from tests.planted import Asking, Local, Planted, fair, pair, pairs, setup, single, traced
+
+CHEAP = Price(1.0, 2.0, "a test")
+NO_GOLD = {"better": None}
+
+
+def edit(rewrite, expects=Expects.SAME, **options):
+    """Make a perturbation of a lambda."""
+    rewrite.__name__ = options.pop("name", "edit")
+    return perturbation(**{"bias": "authority", "expects": expects} | options)(rewrite)
+
+
+cite = edit(lambda case, rng: case.edit(case.target, lambda t: f"{t} (A Book)"), Expects.NOT_BETTER, name="cite")
+praise = edit(lambda case, rng: case.edit(case.target, lambda t: f"{t} Well."), Expects.NOT_BETTER, name="praise")
+note = edit(lambda case, rng: replace(case, notes=("Read both.",)), name="note")
+other_note = edit(lambda case, rng: replace(case, notes=("Read both well.",)), name="other_note")
+harm = edit(lambda case, rng: case.damage(case.target, lambda t: f"{t} not short"), Expects.WORSE, name="harm")
+twins = edit(
+    lambda case, rng: replace(case, answers=(case.answers[0], Answer("copy", case.answers[0].text)), order=()),
+    Expects.TIE,
+    name="twins",
+)
+never = edit(lambda case, rng: None, Expects.NOT_BETTER, name="never")
+of_the_first = edit(
+    lambda case, rng: case.edit("good", lambda t: f"{t} (A Book)") if case.target == "good" else None,
+    Expects.NOT_BETTER,
+    name="of_the_first",
+)
+
+
+def planned(judge, cases, *asks, design=Design(), assumptions=Assumptions(), **settings):
+    """Return the survey and the plan of some probes."""
+    chosen = PlanSettings(design=design, **settings)
+    found = survey(traced(judge, cases, *asks, every_variant=chosen.every_variant), judge, cases, chosen)
+    return found, plan_of(found, len(found.cases), design, assumptions)
+
+
+def lines(plan):
+    """Return the lines of a plan by name."""
+    return {line.name: line for line in plan.lines}
+
+
+def asking(**server):
+    """Return a judge with an endpoint of its own, which finds "good" the better answer, and the endpoint."""
+    local = Local(**{"price": CHEAP} | server)
+    return Asking(local), local
+
+
+PROBES = {
+    "clean": (None, None, [readable_rate >= 0.95]),
+    "aimed": (cite, None, [gain <= 0.10, net_robustness >= 0.95]),
+    "unaimed": (note, None, [net_robustness >= 0.95]),
+    "damage": (harm, None, [net_detection >= 0.60]),
+    "tie": (twins, None, [abs(slot_pull) <= 0.20]),
+    "control": (note, other_note, [net_robustness >= 0.95]),
+}
+
+
+@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize("design", [Design(2, 2), Design(3, 3), Design(1, 2)], ids=str)
+def test_a_plan_without_top_ups_is_exactly_what_the_experiment_does(name, design):
+    """Asks and calls of one probe are those that the engine then makes, arm by arm."""
+    changed, control, claims = PROBES[name]
+    judge, server = asking()
+    _, plan = planned(judge, pairs(12), lambda p: p(changed, against=control).proves(*claims), design=design)
+
+    with setup(judge, pairs(12), design=design) as ready:
+        ready.engine.greet(*judge.endpoints)
+        run(ready, changed, claims, against=control)
+        made = ready.engine.ledger.calls["made"]
+
+    assert plan.exact
+    assert plan.most.calls == made == len(server.begun) + 1
+    assert plan.least == plan.most
+
+
+def test_a_plan_asks_nobody():
+    """Planning makes no call, not even the first live one."""
+    judge, server = asking(hello=RuntimeError("nobody is here"), answer=lambda body, number: RuntimeError("nor here"))
+
+    _, plan = planned(judge, pairs(5), lambda p: p(cite).proves(gain <= 0.10))
+
+    assert server.begun == []
+    assert lines(plan)["first live call"].most.calls == 1
+
+
+def test_the_clean_arm_and_the_pilot_are_counted_once():
+    """Two probes share their pilot and their clean arm, and each has its perturbed asks."""
+    judge = Planted(fair)
+    _, plan = planned(
+        judge,
+        pairs(10),
+        lambda p: p(cite).proves(gain <= 0.10),
+        lambda p: p(praise).proves(gain <= 0.10),
+        lambda p: p().proves(readable_rate >= 0.95),
+        design=Design(2, 2),
+    )
+
+    found = {name: line.most.asks for name, line in lines(plan).items()}
+
+    assert found == {
+        "pilot": 10,
+        "clean arm": 20,
+        "authority/cite": 20,
+        "authority/praise": 20,
+        "consistency": 0,
+    }
+
+
+def test_one_edit_in_two_tests_is_asked_once():
+    """The second test finds the replies of the first."""
+    judge, _ = asking()
+    twice = [lambda p: p(cite).proves(gain <= 0.10), lambda p: p(cite).proves(net_robustness >= 0.95)]
+
+    _, plan = planned(judge, pairs(10), *twice, design=Design(2, 2))
+
+    assert [line.most.calls for line in plan.lines if line.name == "authority/cite"] == [20, 0]
+
+
+def test_a_top_up_is_said_to_be_possible():
+    """With fewer perturbed than clean asks a row is "up to", and the least is what comes before the top-up."""
+    _, plan = planned(Planted(fair), pairs(10), lambda p: p(cite).proves(gain <= 0.10), design=Design(4, 2))
+
+    row = lines(plan)["authority/cite"]
+
+    assert (row.least.asks, row.most.asks, row.exact) == (20, 40, False)
+    assert lines(plan)["clean arm"].exact
+
+
+def test_claims_that_are_only_allowed_are_not_topped_up():
+    """`.allows` and `.observe` take what they take."""
+    asks = [lambda p: p(cite).allows(gain <= 0.10), lambda p: p(praise).observe(gain)]
+
+    _, plan = planned(Planted(fair), pairs(10), *asks, design=Design(4, 2))
+
+    assert plan.exact
+    assert [lines(plan)[f"authority/{name}"].most.asks for name in ("cite", "praise")] == [20, 20]
+
+
+def test_what_looks_at_an_observed_value_cannot_be_planned_further():
+    """A test that wants a number before it goes on ends its trace there."""
+
+    def dose(probe):
+        assert probe(cite).observe(gain)[gain].value < 2
+
+    with pytest.raises(NeedsData, match="reads the value of gain"):
+        planned(Planted(fair), pairs(4), dose, design=Design(2, 2))
+
+
+def test_what_follows_a_claim_is_an_upper_bound():
+    """A claim that does not hold ends its test, so that what it asks after that may not be asked."""
+
+    def two(probe):
+        assert probe(cite).proves(gain <= 0.10)
+        assert probe(praise).proves(gain <= 0.10)
+
+    _, plan = planned(Planted(fair), pairs(4), two, design=Design(2, 2))
+
+    assert lines(plan)["authority/cite"].exact
+    assert not lines(plan)["authority/praise"].exact
+
+
+def test_cases_without_gold_make_a_row_open():
+    """Which answer is treated depends on the pilot, so the plan is an upper bound, and says what it assumes."""
+    judge, cases = Planted(lambda case, ask: Preferred("good")), pairs(8, **NO_GOLD)
+    found, plan = planned(judge, cases, lambda p: p(of_the_first).proves(gain <= 0.10), design=Design(2, 2))
+
+    with setup(judge, cases, design=Design(2, 2)) as ready:
+        run(ready, of_the_first, [gain <= 0.10])
+        made = ready.engine.ledger.calls["made"]
+
+    assert made == 8  # the pilots: the winner "good" is never the treated one
+    assert plan.most.calls == 8 + 16 + 16
+    assert not lines(plan)["authority/of_the_first"].exact
+    assert not lines(plan)["clean arm"].exact
+    assert "assumes for cases without a gold label" in render(found, plan)
+
+
+def test_a_ranking_judge_is_planned_by_its_possible_pilots():
+    """With three answers the pilot decides which is treated: an upper bound again."""
+    answers = tuple(Answer(i, f"It is {i}.") for i in ("a", "b", "c"))
+    cases = tuple(pair(f"c{i}", answers=answers, better=None) for i in range(4))
+    judge = Planted(lambda case, ask: Ranking((("a",), ("b",), ("c",))), task="listwise")
+    _, plan = planned(judge, cases, lambda p: p(cite).proves(gain <= 0.10), design=Design(2, 2))
+
+    with setup(judge, cases, design=Design(2, 2)) as ready:
+        run(ready, cite, [gain <= 0.10])
+        made = ready.engine.ledger.calls["made"]
+
+    assert plan.most.calls == made == 4 + 8 + 8
+    assert not plan.exact
+
+
+def test_a_probe_that_asks_nothing_is_named_with_its_reason():
+    """An edit for other tasks, claims for other verdicts, an edit that never applies."""
+    of_scores = replace(note, tasks=("score",))
+    found, plan = planned(
+        Planted(fair),
+        pairs(4),
+        lambda p: p(of_scores).proves(net_robustness >= 0.95),
+        lambda p: p(cite).proves(score=[gain <= 0.05]),
+        lambda p: p(never).proves(gain <= 0.10),
+        design=Design(2, 2),
+    )
+
+    reasons = dict(found.skipped)
+
+    assert reasons["authority/note"] == "it serves score; the judge's task is pairwise"
+    assert reasons["authority/cite"] == "nothing is claimed for pairwise verdicts"
+    assert reasons["authority/never"] == "does not apply (4 cases)"
+    assert [line.name for line in plan.lines] == ["pilot"]  # asked before it is known that nothing applies
+
+
+def test_a_claim_that_says_nothing_is_refused_as_in_a_run():
+    """The plan ends with the same error."""
+    with pytest.raises(ClaimError, match="says nothing about it"):
+        planned(Planted(fair), pairs(4), lambda p: p(harm).proves(gain <= 0.10))
+
+
+def test_each_variant_is_asked_if_the_run_does_so():
+    """`every_variant` adds a row for each variant of a rotation, without top-up."""
+    rotation = rotate(cite, praise)
+
+    _, plan = planned(
+        Planted(fair), pairs(10), lambda p: p(rotation).proves(gain <= 0.10), design=Design(4, 2), every_variant=True
+    )
+
+    found = lines(plan)
+    assert found["authority"].most.asks == 40
+    drawn = found["authority"].least.asks
+    assert found["authority/cite"].most.asks + found["authority/praise"].most.asks == 2 * 20 - drawn
+    assert found["authority/cite"].exact
+
+
+def test_a_probe_with_cases_of_its_own_is_not_sampled():
+    """The sample is taken of the run's cases alone."""
+    own = pairs(7)
+    _, plan = planned(
+        Planted(fair), pairs(20), lambda p: p(cite, cases=own).proves(gain <= 0.10), design=Design(2, 2), sample=5
+    )
+
+    assert lines(plan)["authority/cite"].cases == 7
+
+
+@pytest.mark.parametrize(("stopping", "most"), [(Stopping.LOOKS, 40), (Stopping.ANYTIME, 20)])
+def test_a_run_that_stops_early_is_up_to(stopping, most):
+    """Whatever is claimed may end sooner; the e-process is never topped up."""
+    found, plan = planned(
+        Planted(fair), pairs(10), lambda p: p(cite).proves(gain <= 0.10), design=Design(4, 2), stopping=stopping
+    )
+
+    assert not lines(plan)["authority/cite"].exact
+    assert not lines(plan)["clean arm"].exact
+    assert lines(plan)["authority/cite"].most.asks == most
+    assert "stopping early" in render(found, plan)
+
+
+def test_tokens_and_cost_follow_from_the_prompts():
+    """Four characters a token, an assumed reply, the judge's own price."""
+    judge, _ = asking(max_tokens=1000)
+    _, plan = planned(
+        judge,
+        (pair("x"),),
+        lambda p: p().proves(readable_rate >= 0.95),
+        design=Design(2, 2),
+        assumptions=Assumptions(50),
+    )
+    text = "\n".join(["What is x?", "The answer to x is four.", "The answer to x is five."])
+
+    clean = lines(plan)["clean arm"].most
+
+    assert clean.input == 2 * -(-len(text) // 4)
+    assert clean.output == 2 * 50
+    assert clean.usd == pytest.approx((clean.input * 1.0 + clean.output * 2.0) / 1e6)
+
+
+def test_a_reply_is_no_longer_than_the_model_may_answer():
+    """`max_tokens` below the assumption counts."""
+    judge, _ = asking(max_tokens=16)
+
+    _, plan = planned(judge, (pair("x"),), lambda p: p().proves(readable_rate >= 0.95))
+
+    assert lines(plan)["clean arm"].most.output == 4 * 16
+
+
+def test_an_unknown_price_is_said():
+    """A model that nobody knows has no cost, and a budget in dollars is refused."""
+    judge, _ = asking(price=None, model="no-such-model-1")
+    found, plan = planned(judge, pairs(4), lambda p: p(cite).proves(gain <= 0.10))
+
+    text = render(found, plan)
+
+    assert plan.most.usd is None
+    assert "no-such-model-1: no price is known: give price_usd_per_mtok" in text
+    with pytest.raises(ConfigError, match=r"--max-usd: no price is known for the model 'no-such-model-1'"):
+        fit(found, PlanBudget(usd=5), 0.05, [Design()])
+
+
+@pytest.mark.parametrize(
+    ("limits", "seconds"),
+    [(Limits(concurrency=10), 3.0 * 4), (Limits(concurrency=40, rpm=20), 60 * 40 / 20), (Limits(40, None, 30), None)],
+)
+def test_time_follows_from_the_limits(limits, seconds):
+    """Calls in flight, requests a minute and tokens a minute: the tightest decides."""
+    judge, _ = asking(limits=limits)
+    _, plan = planned(
+        judge,
+        pairs(10),
+        lambda p: p().proves(readable_rate >= 0.95),
+        design=Design(4, 2),
+        assumptions=Assumptions(call_seconds=3.0),
+    )
+
+    clean = lines(plan)["clean arm"].most
+
+    assert clean.calls == 40
+    assert clean.seconds == pytest.approx(seconds) if seconds else clean.seconds > 60 * 40 * 12 / 30
+
+
+def test_a_smaller_sample_is_planned_as_if_it_had_been_asked_for():
+    """What a survey of all cases says of the first n is what a survey of n cases says."""
+    judge, _ = asking()
+    asks = [lambda p: p(cite).proves(gain <= 0.10), lambda p: p(harm).proves(net_detection >= 0.60)]
+    whole, _ = planned(judge, pairs(20), *asks)
+
+    _, small = planned(judge, pairs(20), *asks, sample=7)
+
+    assert plan_of(whole, 7, Design()).most == small.most
+
+
+def test_the_largest_sample_within_a_budget_fits_and_a_larger_one_does_not():
+    """What is found is within the money, and one case more is not."""
+    judge, _ = asking()
+    found, plan = planned(judge, pairs(200), lambda p: p(cite).proves(gain <= 0.10, net_robustness >= 0.95))
+    budget = PlanBudget(usd=plan.most.usd * 0.7)
+
+    one = fit(found, budget, 0.02, [Design(4, 2)])
+
+    assert one.plan.most.usd <= budget.usd < plan_of(found, one.sample + 1, Design(4, 2)).most.usd
+    assert one.limited_by == ("money",)
+    assert one.enough
+
+
+@pytest.mark.parametrize(
+    ("budget", "cases", "limited_by"),
+    [
+        (PlanBudget(minutes=0.05), 100, ("time",)),
+        (PlanBudget(usd=0.001), 100, ("money",)),
+        (PlanBudget(usd=50.0), 50, ("number of cases",)),
+        (PlanBudget(usd=0.001), 50, ("money", "number of cases")),
+    ],
+)
+def test_what_keeps_a_budget_from_being_enough_is_named(budget, cases, limited_by):
+    """Time, money, or the number of cases."""
+    judge, _ = asking(limits=Limits(concurrency=4))
+    found, _ = planned(judge, pairs(cases), lambda p: p(cite).proves(gain <= 0.10, net_robustness >= 0.95))
+
+    one = fit(found, budget, 0.02, [Design(4, 2)])
+
+    assert not one.enough
+    assert one.limited_by == limited_by
+    assert f"what limits it: {' and '.join(limited_by)}" in render_fit(one, budget, 0.02)
+
+
+def test_the_better_of_two_designs_is_taken():
+    """Where only the cheaper design reaches enough cases, it is chosen; where both do, the first."""
+    judge, _ = asking()
+    found, plan = planned(judge, pairs(200), lambda p: p(cite).proves(gain <= 0.10, net_robustness >= 0.95))
+    designs = [Design(4, 2), Design(2, 2)]
+
+    tight = fit(found, PlanBudget(usd=plan.most.usd * 0.33), 0.0, designs)
+    loose = fit(found, PlanBudget(usd=plan.most.usd), 0.0, designs)
+
+    assert str(tight.design) == "2+2"
+    assert str(loose.design) == "4+2"
+
+
+def test_a_gate_that_noise_makes_undecided_is_not_enough():
+    """A judge that errs often passes too seldom, whatever the money."""
+    judge, _ = asking()
+    found, _ = planned(judge, pairs(100), lambda p: p(cite).proves(gain <= 0.10, net_robustness >= 0.95))
+
+    quiet, noisy = (fit(found, PlanBudget(usd=100), noise, [Design(4, 2)]) for noise in (0.02, 0.2))
+
+    assert quiet.enough
+    assert not noisy.enough
+
+
+def test_the_stand_in_says_of_the_judge_what_it_is():
+    """Suites may look at the judge; only its verdicts are not to be had."""
+    judge = Planted(fair, about={"model": "m-9"})
+
+    stand_in = StandIn(judge)
+
+    assert (stand_in.name, stand_in.task, stand_in.about["model"]) == (judge.name, "pairwise", "m-9")
+    assert stand_in.endpoints == ()
+    assert stand_in.sees(single("x")) == judge.sees(single("x"))

@@ -1,1 +1,0 @@
-"""Programs that make the case files in `calm/cases/data`."""
