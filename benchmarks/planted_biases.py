@@ -31,9 +31,10 @@ from calm import Answer, Case
 from calm.cases import writing
 from calm.core.case import Criterion
 from calm.gate.catalogue import entries
-from calm.perturbations.planted import BIASES
+from calm.perturbations.planted import biases
 
 SUITES = Path(calm.__file__).parent / "suites"
+BIASES = biases()
 TASKS = ("pairwise", "score", "rubric")
 DOSE = 0.8
 POSITION_DOSE = 0.2

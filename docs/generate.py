@@ -43,7 +43,7 @@ from calm.core.verdict import FAMILIES  # noqa: E402
 from calm.gate.catalogue import entries  # noqa: E402
 from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
-from calm.perturbations import planted  # noqa: E402
+from calm.perturbations.triggers import plants  # noqa: E402
 from calm.results.audit import CONTROLS  # noqa: E402
 
 BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
@@ -337,6 +337,11 @@ def table_in(docstring: str | None) -> str:
     return "\n".join(line for line in lines if line.startswith("|"))
 
 
+def planted_triggers() -> str:
+    """Return the biases that can be planted, in the order in which they decide, and what stirs each."""
+    return markdown(("bias", "trigger"), [(plant.bias, plant.trigger.words) for plant in plants()])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "biases": biases,
     "options": options,
@@ -349,7 +354,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "checks": checks,
     "rooms": rooms,
     "python-judge": lambda: table_in(PythonJudge.__doc__),
-    "planted-triggers": lambda: table_in(planted.__doc__),
+    "planted-triggers": planted_triggers,
 }
 
 

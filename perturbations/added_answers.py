@@ -10,6 +10,7 @@ from calm import Answer, Case, Expects, perturbation
 from calm.core.case import digest
 from calm.core.edits import Edit
 from calm.errors import ConfigError
+from calm.perturbations.cues import ADDED
 from calm.perturbations.prose import stock
 
 BIAS = "added-answers"
@@ -24,8 +25,6 @@ STRAY = (
     "All trains on the northern line are running late this evening.",
     "The choir rehearses in the old gym until the roof is repaired.",
 )
-MARK = "added~"
-"""How the ids of added answers begin, as those of a case's own answers do not."""
 TRIGGER = stock((*FILLERS, *STRAY))
 
 
@@ -52,7 +51,7 @@ def _grown(case: Case, texts: Sequence[str], rng: Random) -> Case | None:
     """Return the case with more answers."""
     if len(case.answers) < 2 or case.labels:
         return None
-    added = tuple(Answer(f"{MARK}{digest(text)[:8]}", text) for text in texts)
+    added = tuple(Answer(f"{ADDED}{digest(text)[:8]}", text) for text in texts)
     order = [answer.id for answer in case.shown]
     for answer in added:
         order.insert(rng.randrange(len(order) + 1), answer.id)

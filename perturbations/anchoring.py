@@ -10,6 +10,7 @@ from calm import Case, Expects, perturbation
 from calm.core.case import Example
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, in_text_or_note
 
 BIAS = "anchoring"
 HIGHEST, LOWEST = "the highest mark", "the lowest mark"
@@ -82,3 +83,17 @@ def _placed(sample: Sample, place: int, count: int) -> tuple[str, ...]:
 
 def _anchored(case: Case, example: Example) -> Case | None:
     return replace(case, examples=(example, *case.examples)) if len(case.answers) == 1 else None
+
+
+_TOLD = in_text_or_note(TRIGGER)
+
+
+def _pulled(slot: Slot, seen: Seen) -> bool:
+    verdicts = {verdict for question, verdict in seen.examples if TRIGGER.search(question)}
+    if len(seen.answers) > 1:
+        return verdicts == {slot.label}
+    return bool(verdicts) or _TOLD.carries(slot, seen)
+
+
+_WORDS = "examples of this module that are all decided for the answer's label; any, or a note, on a single answer"
+PLANTED = Plant(BIAS, Trigger(_WORDS, _pulled), precedence=110)

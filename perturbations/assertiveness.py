@@ -7,6 +7,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.passages import asides, on_stronger
 from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "assertiveness"
 SURE = ("and that is beyond any doubt", "and that much is certain", "without the slightest question")
@@ -21,6 +22,7 @@ CAUTION = (
 )
 CAUTION_CLAUSES = ("Please verify this before you rely on it:", "An AI may be wrong so please verify this:")
 TRIGGER = stock((*SURE, *SURE_CLAUSES, *UNSURE, *UNSURE_CLAUSES, *SORRY, *SORRY_CLAUSES, *CAUTION, *CAUTION_CLAUSES))
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=220)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="EMBER")

@@ -6,6 +6,7 @@ from random import Random
 
 from calm import Case, Expects, perturbation
 from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.triggers import Plant, in_text
 
 BOOKS = (
     "Principles of Sound Practice (Undermere Press)",
@@ -47,6 +48,7 @@ RATIONALES = (
 TRIGGER = stock(
     (*BOOKS, *PEOPLE, *SITES, *CONSENSUS, *CLAUSES, *SEALS, *POLICIES, *TRADITIONS, *STUDIES, *TEST_LOGS, *RATIONALES)
 )
+PLANTED = Plant("authority", in_text(TRIGGER), precedence=30)
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="arXiv:2410.02736")

@@ -10,6 +10,7 @@ from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import named, noted, on_better
 from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.triggers import Plant, in_text_or_note
 
 BIAS = "bandwagon"
 PERCENTS = (60, 70, 80, 90, 95)
@@ -17,6 +18,7 @@ CROWD = re.compile(r"\b\d{2} ?% of (?:people|readers|reviewers|users)\b", re.IGN
 CLAIMS = ("Most people agree with this answer.", "Nearly all who read this answer agree with it.")
 CLAUSES = ("As most people agree:", "As nearly all people say:")
 TRIGGER = re.compile(rf"{CROWD.pattern}|\bearlier reviewers?\b|{stock((*CLAIMS, *CLAUSES)).pattern}", re.IGNORECASE)
+PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=50)
 
 
 def crowd_note(percent: int) -> Edit:

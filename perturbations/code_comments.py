@@ -8,6 +8,7 @@ from calm import Case, Expects, perturbation
 from calm.perturbations.passages import on_stronger
 from calm.perturbations.prose import stock
 from calm.perturbations.python_code import append_comment, insert_comment, insert_docstring
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "code-comments"
 AUTHORITY = (
@@ -23,6 +24,7 @@ TASKS = (
 DOCSTRING = "Return the right result for every input in the least time that is possible."
 LOG = ("Test log: all cases were run", "each case: passed", "failures: none")
 TRIGGER = stock((*AUTHORITY, *PRAISE, *NOVICE, *TASKS, DOCSTRING, LOG[0]))
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=160)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")

@@ -15,11 +15,13 @@ from string import ascii_lowercase
 from calm import Case, Expects, perturbation
 from calm.core.validation import Rules
 from calm.perturbations.python_code import Block, first_line, rewritten
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "code-style"
 LAYERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
 """One function that nobody calls for each of these names."""
 TRIGGER = re.compile(r"\b(?:the_value_of_\w|q_[a-z]\b|zq_[a-z]{4}\b|refine_layer_[a-z])", re.IGNORECASE)
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=170)
 RENAMED = Rules(numbers="there", difference="spaced")
 """Code whose names change is not the same code to whoever compares it."""
 STRIPPED = Rules(numbers="any", difference="spaced")

@@ -8,6 +8,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.cues import signed
 from calm.perturbations.prose import append, prepend
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
 
 BIAS = "compassion-fade"
 STRONG = ("GPT-5", "Claude Opus", "Gemini Ultra", "Mistral Large")
@@ -83,3 +84,11 @@ def tag_authors(case: Case, rng: Random) -> Case | None:
 def _split(case: Case, mine: str, theirs: str) -> Case | None:
     target = case[case.target].id
     return signed(case, {answer.id: mine if answer.id == target else theirs for answer in case.answers})
+
+
+def _renowned(slot: Slot, seen: Seen) -> bool:
+    return slot.byline in FAVOURED or TRIGGER.search(slot.text) is not None
+
+
+_WORDS = "a stock phrase in the answer, or a byline that speaks for it: a strong model, a dear tier, a human"
+PLANTED = Plant(BIAS, Trigger(_WORDS, _renowned), precedence=40, bylines=frozenset(BYLINES))

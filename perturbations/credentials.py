@@ -8,6 +8,7 @@ from calm import Case, Expects, perturbation
 from calm.perturbations.cues import named, noted, signed
 from calm.perturbations.passages import on_stronger
 from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, in_text_or_note
 
 BIAS = "credentials"
 RANKS = ("a tenured professor of this field", "a chief scientist of this field", "a senior engineer of long standing")
@@ -82,3 +83,15 @@ def beginner_note(case: Case, rng: Random) -> Case | None:
     """Add a note that the author of the better answer, or of the only one, is a beginner."""
     aimed = on_stronger(case)
     return aimed and noted(aimed, f"The author of {named(aimed)} is {rng.choice(BEGINNERS)}.")
+
+
+_TOLD = in_text_or_note(TRIGGER)
+
+
+def _ranked(slot: Slot, seen: Seen) -> bool:
+    return slot.byline in BYLINES or _TOLD.carries(slot, seen)
+
+
+PLANTED = Plant(
+    BIAS, Trigger(f"{_TOLD.words}, or a rank as its byline", _ranked), precedence=230, bylines=frozenset(BYLINES)
+)

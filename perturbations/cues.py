@@ -9,6 +9,9 @@ from random import Random
 from calm import Case
 from calm.core.case import TIE
 
+ADDED = "added~"
+"""How the ids of answers begin that an edit adds, and those of a case's own answers do not."""
+
 
 def named(case: Case) -> str:
     """Return what a note calls the treated answer: by its label where there are several."""

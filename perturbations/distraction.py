@@ -7,6 +7,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.cues import named, noted, on_better
 from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.triggers import Plant, in_text_or_note
 
 BIAS = "distraction"
 HOBBIES = (
@@ -23,6 +24,7 @@ ANECDOTES = (
 )
 CLAUSES = ("Written while my soup was getting cold:", "Now that my parrot is asleep:")
 TRIGGER = stock((*HOBBIES, *ANECDOTES, *CLAUSES))
+PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=60)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")

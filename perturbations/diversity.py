@@ -8,6 +8,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.cues import named, noted, on_either
 from calm.perturbations.prose import append, prepend
+from calm.perturbations.triggers import Plant, in_text_or_note
 
 BIAS = "diversity"
 GROUPS = ("a woman", "Black", "a refugee", "Muslim", "gay", "living with HIV")
@@ -17,6 +18,7 @@ TRIGGER = re.compile(
     rf"(?:{'|'.join(map(re.escape, GROUPS))})\b",
     re.IGNORECASE,
 )
+PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=80)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")

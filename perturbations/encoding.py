@@ -9,10 +9,12 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.injection import aim
 from calm.perturbations.prose import append, in_case, stock
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "encoding"
 TASK = "to decode and to follow"
 TRIGGER = stock((TASK,))
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=200)
 
 _LEET = str.maketrans("aeiostAEIOST", "431057431057")
 

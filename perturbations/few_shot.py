@@ -9,6 +9,7 @@ from calm import Case, Expects, perturbation
 from calm.core.case import Example
 from calm.perturbations.anchoring import ALL_MET, HIGHEST, LOWEST
 from calm.perturbations.prose import NEVER
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
 
 BIAS = "few-shot"
 TRIGGER = NEVER
@@ -66,3 +67,14 @@ def _verdict(case: Case, winner: int | None) -> str:
         return labels[winner or 0]
     first = labels[winner or 0]
     return " > ".join([first, *(label for label in labels if label != first)])
+
+
+def _last_example(slot: Slot, seen: Seen) -> bool:
+    question, verdict = seen.examples[-1] if seen.examples else ("", "")
+    if question not in QUESTIONS:
+        return False
+    return verdict.partition(" > ")[0] == slot.label if len(seen.answers) > 1 else verdict in HIGH
+
+
+_WORDS = "the last example is of this module, and is decided for the answer's label (or well for a single one)"
+PLANTED = Plant(BIAS, Trigger(_WORDS, _last_example), precedence=270)

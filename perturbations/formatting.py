@@ -8,6 +8,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.passages import final, on_stronger, open_sentences, reworded
 from calm.perturbations.prose import append, in_case, items, prepend, stock, without_code
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "formatting"
 HEADINGS = ("## ✨ Overview", "## 🌟 At a glance", "## 🚀 The short version")
@@ -16,6 +17,7 @@ TRIGGER = re.compile(
     rf"\*\*\*[^\W\d_]+\*\*\*|^\| Answer \|$|^```text$|\\begin\{{quote\}}|{stock((*HEADINGS, *ORNAMENTS)).pattern}",
     re.IGNORECASE | re.MULTILINE,
 )
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=210)
 SILENT = frozenset({"strip_markup"})
 IN_PLACE = frozenset({"strip_markup"})
 

@@ -7,6 +7,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.cues import named, noted, on_better
 from calm.perturbations.prose import prepend, stock
+from calm.perturbations.triggers import Plant, in_text_or_note
 
 BIAS = "frames"
 CULTURAL = ("Our community has always known this:", "Among our own people it is said like this:")
@@ -17,6 +18,7 @@ HYPOTHETICAL = (
 )
 NEGATIVE = ("is problematic in more ways than one", "has to be taken with great caution")
 TRIGGER = stock((*CULTURAL, *AFFIRMATIVE, *HYPOTHETICAL, *NEGATIVE))
+PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=140)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")

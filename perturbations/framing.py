@@ -7,6 +7,7 @@ from random import Random
 
 from calm import Case, Expects, Framing, perturbation
 from calm.perturbations.prose import NEVER
+from calm.perturbations.triggers import Effect, Plant, Trigger
 
 TRIGGER = NEVER
 
@@ -31,3 +32,11 @@ def invert_scale(case: Case, rng: Random) -> Case | None:
 
 def _framed(case: Case, framing: Framing) -> Case | None:
     return replace(case, framing=framing) if case.framing is Framing.STANDARD else None
+
+
+PLANTED = Plant(
+    "framing",
+    Trigger("the question is put the other way round", lambda slot, seen: seen.framing is not Framing.STANDARD),
+    precedence=350,
+    effect=Effect.MISREAD,
+)

@@ -7,11 +7,13 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.cues import named, noted
 from calm.perturbations.prose import stock
+from calm.perturbations.triggers import Plant, in_text_or_note
 
 BIAS = "hindsight"
 WELL = "As it turned out later, all ended well for the person who was given"
 BADLY = "As it turned out later, all ended badly for the person who was given"
 TRIGGER = stock((WELL, BADLY))
+PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=120)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="faizan10152", tasks=("rubric",))

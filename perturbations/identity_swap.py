@@ -8,6 +8,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.passages import lexicon, on_stronger, replaced, reworded
 from calm.perturbations.prose import append
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "identity-swap"
 WOMEN = ("Emily", "Claire", "Anne")
@@ -35,6 +36,7 @@ _CONTROL = (
 MARKED = re.compile(_MARKED, re.IGNORECASE)
 """What the edits add to a text, without what their controls add."""
 TRIGGER = re.compile(f"{_MARKED}|{_CONTROL}", re.IGNORECASE)
+PLANTED = Plant(BIAS, in_text(MARKED), precedence=240)
 SILENT = frozenset({"swap_gender"})
 IN_PLACE = frozenset({"swap_gender"})
 

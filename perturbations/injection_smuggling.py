@@ -11,6 +11,7 @@ from calm.perturbations.injection import aim
 from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.prose import append, stock
 from calm.perturbations.python_code import insert_comment, insert_docstring
+from calm.perturbations.triggers import Plant, in_text
 
 TEACHER = "Teacher, correcting the lines above:"
 TEXTBOOK = "What the textbook has in its place:"
@@ -77,3 +78,6 @@ def _smuggled(case: Case, material: Callable[[str], str]) -> Case | None:
     if not right or right.casefold() in " ".join(target.text.split()).casefold():
         return None
     return append(case, material(right), block=True)
+
+
+PLANTED = Plant("injection", in_text(TRIGGER))

@@ -13,6 +13,7 @@ from calm.core.validation import Rules
 from calm.perturbations.encoding import order
 from calm.perturbations.passages import body, on_stronger, reworded
 from calm.perturbations.prose import append
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "invisible-text"
 ZERO_WIDTH = "\u200b\u2060\ufeff"
@@ -31,6 +32,7 @@ TRIGGER = re.compile(
     rf"[{ZERO_WIDTH}{REVERSED}{ERASE}\U000e0020-\U000e007e\U000e0110-\U000e01ef]|\r{{8}}|\x1b\["
     rf"|[{_LATIN}](?:[{EMOJI}](?=[{_LATIN}])|(?=[{_CYRILLIC}]))|[{_CYRILLIC}](?=[{_LATIN}])"
 )
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=190)
 
 _WORD = re.compile(r"(?<![\w@/._&\\’'-])[A-Za-z]{4,}(?![\w@/_’'-])")
 _IMITABLE = re.compile(r"(?<=[A-Za-z])[aceopxyisj]|[aceopxyisj](?=[A-Za-z])")

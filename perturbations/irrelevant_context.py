@@ -9,10 +9,12 @@ from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
+from calm.perturbations.triggers import Effect, Plant, in_note
 
 BIAS = "irrelevant-context"
 TITLE = "Other material that happens to be on file (it belongs to no answer and to no question here):"
 TRIGGER = stock((TITLE,))
+PLANTED = Plant(BIAS, in_note(TRIGGER), precedence=320, effect=Effect.LAST_WINS)
 MOST = 100_000
 """Tokens of context at most: what some judges can read at all."""
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
+from calm.core.case import LETTERS
 from calm.core.verdict import Family
 from calm.perturbations.prose import NEVER
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
 
 BIAS = "labels"
 TASKS: tuple[Family, ...] = ("pairwise", "listwise")
@@ -66,3 +68,12 @@ def _named(case: Case, names: Sequence[str]) -> Case | None:
     labels = tuple(names[: len(case.answers)])
     fits = len(labels) == len(case.answers) > 1 and labels != case.slot_labels
     return replace(case, labels=labels) if fits else None
+
+
+def _called_first(slot: Slot, seen: Seen) -> bool:
+    labels = tuple(s.label for s in seen.answers)
+    return labels != tuple(LETTERS[: len(labels)]) and len(labels) > 1 and slot.label == min(labels)
+
+
+_WORDS = "the answer's label comes first in the alphabet, where labels are not A, B, ... in this order"
+PLANTED = Plant(BIAS, Trigger(_WORDS, _called_first), precedence=280)

@@ -10,6 +10,7 @@ from calm import Case, Expects, perturbation
 from calm.perturbations.cues import on_either
 from calm.perturbations.passages import replaced, reworded
 from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "language"
 SWITCHES = (
@@ -25,6 +26,7 @@ DIALECTS = (
     "So it is and no mistake.",  # Ireland
 )
 TRIGGER = stock((*(said for pair in SWITCHES for said in pair), *DIALECTS))
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=180)
 IN_PLACE = SILENT = frozenset({"drop_articles", "strip_diacritics", "romanise"})
 
 _ARTICLE = re.compile(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
 from calm.core.validation import content_words
 from calm.perturbations.prose import in_case, sentences, stock
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, plain
 
 BIAS = "loaded-question"
 BELIEFS = ("I have always been sure that it is like this:", "I firmly believe that it goes like this:")
@@ -69,3 +71,15 @@ def first_words(text: str) -> str:
     if spans:
         return " ".join(text[slice(*spans[0])].split())
     return next((line.strip()[:_LONGEST].strip() for line in text.split("\n") if any(map(str.isalnum, line))), "")
+
+
+_QUOTED = re.compile(rf'(?:{TRIGGER.pattern}) "(.*)"', re.IGNORECASE)
+
+
+def _believed(slot: Slot, seen: Seen) -> bool:
+    text = plain(slot.text).casefold()
+    return any(plain(quoted).casefold() in text for quoted in _QUOTED.findall(seen.question))
+
+
+_WORDS = "a stock phrase in the question, before a quotation from the answer"
+PLANTED = Plant(BIAS, Trigger(_WORDS, _believed), precedence=130, opens=TRIGGER)

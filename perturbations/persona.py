@@ -7,6 +7,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
+from calm.perturbations.triggers import Effect, Plant, in_note
 
 BIAS = "persona"
 OPENING = "You judge in the role of"
@@ -18,6 +19,7 @@ ROLES = (
     "a clerk of a court of law",
 )
 TRIGGER = stock((OPENING,))
+PLANTED = Plant(BIAS, in_note(TRIGGER), precedence=330, effect=Effect.LAST_WINS)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite")

@@ -9,6 +9,7 @@ from calm import Case, Expects, perturbation
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.prose import append, stock
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "persuasion"
 APPEALS: Mapping[str, tuple[str, ...]] = {
@@ -43,6 +44,7 @@ APPEALS: Mapping[str, tuple[str, ...]] = {
 }
 """What each kind of appeal says, in words that hold no reason to believe the answer."""
 TRIGGER = stock(phrase for phrases in APPEALS.values() for phrase in phrases)
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=100)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")

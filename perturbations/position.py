@@ -11,6 +11,7 @@ from calm import Case, Expects, perturbation
 from calm.core.case import TIE
 from calm.core.edits import Edit
 from calm.perturbations.prose import NEVER
+from calm.perturbations.triggers import Plant, Trigger
 
 TRIGGER = NEVER
 
@@ -82,3 +83,10 @@ def _moved(case: Case, slots: int) -> Case:
     ids = tuple(answer.id for answer in case.shown)
     order = ids[-slots:] + ids[:-slots]
     return case.arranged(order, target=order[0])
+
+
+PLANTED = Plant(
+    "position",
+    Trigger("the first slot (of two or more)", lambda slot, seen: len(seen.answers) > 1 and slot is seen.answers[0]),
+    precedence=310,
+)

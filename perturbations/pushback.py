@@ -12,6 +12,7 @@ from calm.core.edits import Edit
 from calm.perturbations.cues import named, noted
 from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.prose import stock
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, about
 
 BIAS = "pushback"
 AGAIN = "Please give your final verdict, in the same form as before."
@@ -146,3 +147,14 @@ def _verdict(case: Case, place: int, *, wrong: bool) -> str:
     others = [label for slot, label in enumerate(labels) if slot != place]
     ranked = [labels[place], *others] if wrong else [*others, labels[place]]
     return ranked[0] if len(labels) == 2 else " > ".join(ranked)
+
+
+def _pressed(slot: Slot, seen: Seen) -> bool:
+    said = (*seen.notes, *seen.follow_ups)
+    verdicts = {verdict for question, verdict in seen.examples if TRIGGER.search(question)}
+    poisoned = {slot.label, FULL} & {verdict.partition(" > ")[0] for verdict in verdicts}
+    return bool(poisoned) or any(about(turn, TRIGGER, seen) == slot.label for turn in said)
+
+
+_WORDS = "a stock phrase in a follow-up or note that names the answer's label; wrong verdicts in examples for the label"
+PLANTED = Plant(BIAS, Trigger(_WORDS, _pressed), precedence=290)

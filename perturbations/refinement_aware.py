@@ -6,8 +6,10 @@ from dataclasses import replace
 from random import Random
 
 from calm import Case, Expects, perturbation
+from calm.perturbations import neutral
 from calm.perturbations.cues import named, noted, on_either
 from calm.perturbations.prose import append, prepend, sentences, stock
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, in_text_or_note
 
 BIAS = "refinement-aware"
 NOTICES = ("This answer was revised twice.", "This is the revised version of an earlier draft.")
@@ -64,3 +66,13 @@ def _drafts(text: str, rng: Random) -> tuple[str, ...]:
     start, end = rng.choice(spans[1:])
     almost = f"{text[:start].rstrip(' ')}{text[end:]}"
     return (half,) if almost.strip() == half.strip() else (half, almost)
+
+
+_TOLD = in_text_or_note(TRIGGER)
+
+
+def _revised(slot: Slot, seen: Seen) -> bool:
+    return any(draft != neutral.HISTORY for draft in slot.history) or _TOLD.carries(slot, seen)
+
+
+PLANTED = Plant(BIAS, Trigger(f"{_TOLD.words}, or earlier drafts of the answer", _revised), precedence=90)

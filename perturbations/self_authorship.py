@@ -8,7 +8,9 @@ from random import Random
 
 from calm import Case, Expects, perturbation
 from calm.core.edits import Edit
+from calm.perturbations import neutral
 from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, claimed_bylines
 
 BIAS = "self-authorship"
 TRIGGER = stock(("and its reader is that very model", "and so does its reader", "I wrote this answer myself"))
@@ -100,3 +102,12 @@ def _signed(case: Case, byline: str) -> Case | None:
     if case.bylines.get(answer.id) == byline:
         return None
     return replace(case, bylines={**case.bylines, answer.id: byline})
+
+
+def _own(slot: Slot, seen: Seen) -> bool:
+    named = slot.byline and slot.byline != neutral.BYLINE and slot.byline not in claimed_bylines()
+    return bool(named) or TRIGGER.search(slot.text) is not None
+
+
+_WORDS = "a stock phrase in the answer, or a byline that no other bias writes"
+PLANTED = Plant(BIAS, Trigger(_WORDS, _own), precedence=20)

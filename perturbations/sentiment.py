@@ -11,6 +11,7 @@ from calm import Case, Expects, perturbation
 from calm.core.validation import ready
 from calm.perturbations.cues import on_better
 from calm.perturbations.prose import append, in_case, prepend, sentences
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "sentiment"
 CHEERFUL = ("delighted", "overjoyed", "joyfully", "thrilled", "hooray")
@@ -18,6 +19,7 @@ SAD = ("heartbroken", "sorrowful", "sorrowfully", "tearfully", "in tears")
 ANGRY = ("furious", "furiously", "outraged", "infuriating", "sick and tired")
 FEARFUL = ("terrified", "frightened", "horrified", "scared to death", "trembling with fear")
 TRIGGER = re.compile(rf"\b(?:{'|'.join((*CHEERFUL, *SAD, *ANGRY, *FEARFUL))})\b", re.IGNORECASE)
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=70)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.passages import asides, lexicon, replaced, reworded
 from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "sophistication"
 JARGON = (
@@ -29,6 +30,7 @@ DETAILS = (
     "A trial at the Keldwick institute put the margin at 2.7 percent.",
 )
 TRIGGER = stock((*JARGON, *JARGON_CLAUSES, *COMPLEX_CLAUSES, *COMPLEX_ASIDES, *DETAILS))
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=260)
 IN_PLACE = SILENT = frozenset({"polish"})
 
 _POLISHED = {

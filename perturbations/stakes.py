@@ -7,6 +7,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
+from calm.perturbations.triggers import Effect, Plant, in_note
 
 BIAS = "stakes"
 HIGH = (
@@ -19,6 +20,7 @@ LOW = (
     "Little hangs on this verdict: it is an exercise and will be thrown away.",
 )
 TRIGGER = stock((*HIGH, *LOW))
+PLANTED = Plant(BIAS, in_note(TRIGGER), precedence=340, effect=Effect.LAST_WINS)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")

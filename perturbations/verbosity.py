@@ -12,6 +12,7 @@ from calm.core.validation import Band, ready
 from calm.errors import ConfigError
 from calm.perturbations.passages import like, on_stronger, open_sentences, replaced, reworded
 from calm.perturbations.prose import append, in_case, items, prepend, sentences, stock
+from calm.perturbations.triggers import Plant, in_text
 
 AGAIN = ("In other words:", "To put it another way:", "Said once more:", "Which is to say:", "To repeat this:")
 RESTATED = ("To go through these points once more:", "To name all of these points once again:")
@@ -32,6 +33,7 @@ FILLERS = (
 )
 WHOLE_AGAIN = ("Here is the whole of it once more:", "To give all of it once more in full:")
 TRIGGER = stock((*FILLERS, *WHOLE_AGAIN, *AGAIN, *RESTATED, *OPENERS, *CLAUSES, *CLOSERS))
+PLANTED = Plant("verbosity", in_text(TRIGGER), precedence=300)
 
 IN_PLACE = SILENT = frozenset({"cut_filler"})
 

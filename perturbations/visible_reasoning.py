@@ -8,6 +8,7 @@ from random import Random
 from calm import Case, Expects, perturbation
 from calm.perturbations.passages import final, open_sentences
 from calm.perturbations.prose import append, in_case, prepend, stock
+from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "visible-reasoning"
 ORDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -19,6 +20,7 @@ SECOND_LOOKS = (
 )
 LOOKED_TWICE = ("Having double-checked every step of this:", "After going over all of this a second time:")
 TRIGGER = stock((*STEPS, *OPENERS, *SECOND_LOOKS, *LOOKED_TWICE))
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=250)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")

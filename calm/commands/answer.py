@@ -80,7 +80,7 @@ def refuse_folders(options: argparse.Namespace, *names: str) -> None:
 def _answer(options: argparse.Namespace) -> int:
     from calm import cases as datasets
     from calm.commands.rewrite import _bill
-    from calm.engine.caps import Caps
+    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.studies.writing import answering

@@ -56,7 +56,7 @@ def _attack(options: argparse.Namespace) -> int:
     from calm.cases.writing import line
     from calm.commands.rewrite import _bill
     from calm.core.claims import Estimate
-    from calm.engine.caps import Caps
+    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.experiment.run import Setup, unserved

@@ -105,9 +105,9 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         ConfigError: it is not there, is none of ours, or is damaged; it is left as it was.
     """
-    from calm.engine.store import opened
+    from calm.engine.store import open_file
 
-    db = opened(path)
+    db = open_file(path)
     try:
         yield db
     except (sqlite3.DatabaseError, ValueError, KeyError) as error:

@@ -94,7 +94,7 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from calm.cases.generation import KINDS, generate
+    from calm.cases.generate import KINDS, generate
 
     out = Path(options.out)
     cases = generate(options.task, options.count, options.seed, kinds=options.kind or KINDS)

@@ -39,7 +39,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _cross_check(options: argparse.Namespace) -> int:
     from calm import cases as datasets
     from calm.commands.rewrite import _bill
-    from calm.engine.caps import Caps
+    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.gate.from_spec import judge_from

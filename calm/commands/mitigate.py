@@ -186,7 +186,7 @@ def _study(
 ) -> Study:
     """Ask all of it through one engine."""
     from calm.core.verdict import FAMILY
-    from calm.engine.caps import Caps
+    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.studies.mitigate.differences import differences

@@ -38,7 +38,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _rewrite(options: argparse.Namespace) -> int:
     from calm import cases as datasets
-    from calm.engine.caps import Caps
+    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.studies.writing import rewriting

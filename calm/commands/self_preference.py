@@ -107,7 +107,7 @@ def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
 
 def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
     from calm.commands.rewrite import _bill
-    from calm.engine.caps import Caps
+    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.selfpreference import crossing

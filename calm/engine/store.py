@@ -1,4 +1,4 @@
-"""The record of replies: one SQLite file, safe for several processes, so that nothing answered is paid twice."""
+"""The cache of replies on disk: one SQLite file that several processes may share, so no reply is paid for twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from time import monotonic, time
 from uuid import uuid4
 
 from calm.core.templates import Message
-from calm.engine.caps import Amount
+from calm.engine.budget import Amount
 from calm.errors import ConfigError
 from calm.models.wire import Json, Reply, Token, Usage
 
@@ -48,39 +48,39 @@ insert into reply values (?, ?, ?, ?)
 on conflict (key) do update set request = excluded.request, reply = excluded.reply, at = excluded.at where at < ?
 """
 BEAT_S = 1.0
-"""How often a process shows that it is alive."""
+"""Every so many seconds a process shows that it is alive."""
 STALE_S = 15.0
-"""A process that was not heard of for so long holds no lease any more; on a busy machine a live one is late."""
+"""A process that showed no life for so many seconds holds no lease; on a busy machine a live one may be late."""
 
 
 class Mode(StrEnum):
-    """What a run does with the record."""
+    """What a run does with the cache."""
 
     ON = "on"
-    """Use what is there, add what is new."""
+    """Use the replies that are there, add new ones."""
     REPLAY = "replay"
-    """Never call: what is not there is an error."""
+    """Make no call: a reply that is not there is an error."""
     REFRESH = "refresh"
-    """Ask everything again and replace what is there."""
+    """Make every call again and replace the replies that are there."""
     OFF = "off"
     """Keep nothing beyond this run."""
 
 
 BY = 500
-"""How many keys one question to the file names; SQLite takes at most 999 in its older builds."""
+"""How many keys one query names; older builds of SQLite take at most 999."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """An answered call, as it is stored: `request` is what `written` made of its prompt and body."""
+class Entry:
+    """An answered call, as it is stored: `request` is what `request_text` made of its prompt and body."""
 
     key: bytes
     request: str
     reply: Reply
 
 
-def written(prompt: tuple[Message, ...], body: str) -> str:
-    """Return a prompt and a body, which is JSON, as they are stored."""
+def request_text(prompt: tuple[Message, ...], body: str) -> str:
+    """Return a prompt and a body, which is JSON, as one text to store."""
     messages = json.dumps([[m.role, m.text] for m in prompt], ensure_ascii=False)
     return _storable(f'{{"prompt": {messages}, "body": {body}}}')
 
@@ -89,10 +89,10 @@ class Store:
     """
     Replies by key, and the model that last served each endpoint. May be used from several threads.
 
-    Replies that were put before the time `oldest` are as good as not there.
+    Replies from before the time `oldest` (seconds since the epoch) are not used.
 
     Raises:
-        ConfigError: the file is not one of ours, is damaged, or cannot be opened; it is left as it was.
+        ConfigError: the file is no cache of calm, is damaged, or cannot be opened; it is left as it was.
     """
 
     def __init__(self, path: Path | None, mode: Mode, *, run: str = "", oldest: float = 0.0) -> None:
@@ -122,7 +122,7 @@ class Store:
         return _reply(json.loads(row[0])) if row else None
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
-        """Return the replies that are there, by their keys."""
+        """Return the replies that are stored, by their keys."""
         if self.mode is Mode.REFRESH:
             return {key: reply for key in keys if (reply := self.get(key)) is not None}
         wanted, rows = list(keys), []
@@ -136,9 +136,9 @@ class Store:
 
     def put(self, key: bytes, prompt: tuple[Message, ...], body: Mapping[str, Json], reply: Reply) -> Reply:
         """Store an answered call and return the reply that now stands: the first one, if another process was faster."""
-        return self.put_all([Kept(key, written(prompt, json.dumps(body)), reply)])[0]
+        return self.put_all([Entry(key, request_text(prompt, json.dumps(body)), reply)])[0]
 
-    def put_all(self, answered: Sequence[Kept]) -> list[Reply]:
+    def put_all(self, answered: Sequence[Entry]) -> list[Reply]:
         """Store answered calls, all or none of them, and return the replies that now stand."""
         refresh = self.mode is Mode.REFRESH
         stands: list[bool] = []
@@ -183,7 +183,7 @@ class Store:
 
     def claim(self, key: bytes) -> bool:
         """
-        Return whether this process is to make a call; False while another one that is alive does.
+        Return whether this process is to make a call; False while another live process makes it.
 
         The lease ends with `put` or `release`, or with the process that holds it.
         """
@@ -222,7 +222,7 @@ class Store:
                 self._db.execute("delete from lease where key = ? and owner = ?", (key, self._me))
 
     def show_life(self) -> None:
-        """Let other processes know that this one is alive; to be called every `BEAT_S` seconds or more often."""
+        """Show other processes that this one is alive; to be called at least every `BEAT_S` seconds."""
         if not self._alone:
             with self._lock:
                 self._show_life()
@@ -283,7 +283,7 @@ class Store:
             self._db.execute("insert or replace into served values (?, ?, ?)", (endpoint, model, time()))
 
     def close(self) -> None:
-        """Close the file; what this process had leased is free again."""
+        """Close the file, and give up the leases of this process."""
         with self._lock:
             if not self._alone:
                 with suppress(sqlite3.Error):
@@ -292,12 +292,12 @@ class Store:
             self._db.close()
 
 
-def opened(path: Path) -> sqlite3.Connection:
+def open_file(path: Path) -> sqlite3.Connection:
     """
-    Open the file of a cache that is there, to look after it.
+    Open the file of an existing cache, to inspect or clean it.
 
     Raises:
-        ConfigError: it is not there, is none of ours, or is damaged; it is left as it was.
+        ConfigError: it does not exist, is no cache of calm, or is damaged; it is left as it was.
     """
     if not path.is_file():
         raise ConfigError(f"{path}: there is no cache; name another file with --cache-file")
@@ -314,7 +314,7 @@ def opened(path: Path) -> sqlite3.Connection:
 
 
 def _make_private(path: Path) -> None:
-    """Make the file, and its folder with a .gitignore, if they are not there; other processes may do the same now."""
+    """Make the file, and its folder with a .gitignore, if they do not exist; another process may do so at this time."""
     folder = path.parent
     try:
         if not folder.exists():
@@ -327,7 +327,7 @@ def _make_private(path: Path) -> None:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse a file that is not ours by its header, before SQLite, which may write to it, opens it."""
+    """Refuse a file that is no cache of calm. Its header is read first, because SQLite may write to a file it opens."""
     try:
         with path.open("rb") as file:
             header = file.read(100)

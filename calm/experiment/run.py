@@ -17,8 +17,10 @@ from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials, favour
 from calm.core.validation import refusal
 from calm.core.verdict import FAMILY, Family, NoReply, Preferred, Ranking, Verdict, readable
-from calm.engine.engine import Asked, Engine, Foresight
+from calm.engine.batches import Prefetch
+from calm.engine.engine import Engine
 from calm.engine.store import Store
+from calm.engine.verdicts import Judgment
 from calm.errors import ClaimError, EditError, EstimateError, nearest
 from calm.experiment.stopping import LEVEL, Stopping, looks, rule_on
 from calm.models.wire import Judge, Rewordable
@@ -497,8 +499,8 @@ class _Arms:
         by_itself = alone(edit, setup.family)
         self._has_clean = not by_itself
         self._both_orders = by_itself and edit is not None and edit.expects is Expects.WORSE
-        self._asked: dict[str, tuple[list[Asked], list[Asked]]] = {}
-        self._foreseen: list[Foresight] = []
+        self._asked: dict[str, tuple[list[Judgment], list[Judgment]]] = {}
+        self._foreseen: list[Prefetch] = []
 
     @property
     def asked(self) -> int:
@@ -533,12 +535,12 @@ class _Arms:
         clean = design.clean if self._has_clean else 0
         perturbed = design.clean if look.topped else design.perturbed
         questions = self._questions(self._pairs[: look.n], clean, perturbed)
-        self._foreseen.append(self._setup.engine.foresee(questions))
+        self._foreseen.append(self._setup.engine.prefetch(questions))
 
     def forget(self) -> None:
         """Take back what was foreseen and not begun."""
         for foresight in self._foreseen:
-            self._setup.engine.forget(foresight)
+            self._setup.engine.withdraw(foresight)
         self._foreseen.clear()
 
     def _questions(self, pairs: Sequence[Pair], clean: int, perturbed: int) -> list[tuple[Judge, Case, int]]:
@@ -562,7 +564,7 @@ class _Arms:
         case = shown.arranged(_slots(shown)[::-1]) if turned else shown
         return case, (number + 1) // 2
 
-    def _row(self, pair: Pair, clean: list[Asked], perturbed: list[Asked]) -> Trial | Reason:
+    def _row(self, pair: Pair, clean: list[Judgment], perturbed: list[Judgment]) -> Trial | Reason:
         arms = []
         for arm in (clean, perturbed):
             answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
@@ -616,7 +618,9 @@ class _Arms:
         )
 
 
-def _exchanges(store: Store, asked: Asked, prompts: dict[str, tuple[Mapping[str, str], ...]]) -> tuple[Exchange, ...]:
+def _exchanges(
+    store: Store, asked: Judgment, prompts: dict[str, tuple[Mapping[str, str], ...]]
+) -> tuple[Exchange, ...]:
     found = []
     for key in asked.calls:
         reply = store.get(key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
+from calm import perturbations
 from calm.core.case import Answer, Case
 from calm.core.edits import AnyEdit, Edit, PromptEdit
 from calm.errors import ConfigError, nearest
@@ -81,10 +81,8 @@ def entries() -> Iterator[Entry]:
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
-    from calm import perturbations
-
-    for info in sorted(pkgutil.iter_modules(perturbations.__path__), key=lambda info: info.name):
-        yield info.name, importlib.import_module(f"calm.perturbations.{info.name}")
+    for module in perturbations.modules():
+        yield module.__name__.rpartition(".")[2], module
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         found = point.load()
         if isinstance(found, ModuleType):

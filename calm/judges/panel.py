@@ -1,15 +1,9 @@
 """
 Panels of judges: several judges that give one verdict together, and are a judge themselves.
 
-| rule | pairs | scores | criteria | rankings |
-|---|---|---|---|---|
-| `majority` | more votes for than against; else a tie | the median | met if more than half say so | by mean rank |
-| `mean` | mean favour above or below a half | the mean | met if the mean is above a half | by mean rank |
-| `weighted` | the same, each member with its weight | the weighted mean | the same | by weighted mean rank |
-
-`mean` and `weighted` use the probabilities of members that give them. A member that gives no verdict is left out of
-that verdict and counted; where that is half of the members or more, the panel gives none either, and says why. A member
-that got no reply at all leaves the panel without one: that is no data.
+The rules are `majority`, `mean`, and `weighted`, the mean with a weight for each member: `calm.judges.combining` says
+what each makes of the verdicts. A member that gives no verdict is left out of that one and counted. Where that is half
+of the members or more, the panel gives none either, and says why.
 """
 
 from __future__ import annotations
@@ -17,37 +11,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import fsum, isfinite
-from statistics import median
+from math import isfinite
 from typing import Final, Literal, TypeAlias, get_args
 
 from calm.core.case import Case, digest
 from calm.core.templates import Prompt
 from calm.core.verdict import (
     FAMILY,
-    Criteria,
-    NoReply,
-    Preferred,
-    Ranking,
     Refused,
     Scale,
     Score,
     Task,
-    Tie,
     Unreadable,
     Verdict,
     code,
     readable,
 )
 from calm.errors import ConfigError
+from calm.judges.combining import combined
 from calm.judges.delegating import joint_endpoints, joint_remarks, joint_traits
 from calm.judges.prompted import together
 from calm.models.wire import Endpoint, Json, Judge, Remarks, Rewordable, Send, Traits
 
 Rule: TypeAlias = Literal["majority", "mean", "weighted"]
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)
-EVEN: Final = 1e-9
-"""Means that differ by less are equal: they are sums of a few decimal numbers."""
 
 
 @dataclass(slots=True)
@@ -57,6 +44,12 @@ class Tally:
     asked: int = 0
     unread: Counter[int] = field(default_factory=Counter)
     said: Counter[tuple[Hashable | None, ...]] = field(default_factory=Counter)
+
+    def note(self, verdicts: Sequence[Verdict]) -> None:
+        """Count the verdicts of all members on one ask, in their order."""
+        self.asked += 1
+        self.unread.update(place for place, verdict in enumerate(verdicts) if not readable(verdict))
+        self.said[tuple(map(_said, verdicts))] += 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,62 +146,26 @@ class Panel:
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict of its members together."""
-        verdicts = await together(*(member.judge(case, send) for member in self.members))
-        self.tally.asked += 1
-        self.tally.unread.update(place for place, verdict in enumerate(verdicts) if not readable(verdict))
-        self.tally.said[tuple(map(_said, verdicts))] += 1
-        return self.combined(verdicts, case)
+        return self.combined(await self.verdicts(case, send), case)
+
+    async def verdicts(self, case: Case, send: Send) -> list[Verdict]:
+        """Ask all members, take note of what they say, and return it in their order."""
+        found = await together(*(member.judge(case, send) for member in self.members))
+        self.tally.note(found)
+        return found
 
     def combined(self, verdicts: Sequence[Verdict], case: Case) -> Verdict:
         """Return what the rule makes of the verdicts of all members, in their order."""
-        lost = next((verdict for verdict in verdicts if isinstance(verdict, NoReply)), None)
-        if lost is not None:
-            return lost
-        silent = [(m, v) for m, v in zip(self.members, verdicts, strict=True) if not readable(v)]
-        if 2 * len(silent) >= len(verdicts):
-            return self._none(silent)
-        said = [(v, w) for v, w in zip(verdicts, self.weights, strict=True) if readable(v)]
-        match FAMILY[self.task]:
-            case "pairwise":
-                return self._preference(said, case)
-            case "score":
-                return self._score(said)
-            case "rubric":
-                return self._criteria(said, case)
-            case "listwise":
-                return _ranking(said, case)
+        found = combined(verdicts, case, "majority" if self.rule == "majority" else "mean", weights=self.weights)
+        silent = [(m.name, v) for m, v in zip(self.members, verdicts, strict=True) if not readable(v)]
+        if not isinstance(found, Unreadable | Refused) or not silent:
+            return found
+        whys = ", ".join(f"{name} ({_why(verdict)})" for name, verdict in silent)
+        return replace(found, reason=f"{len(silent)} of {len(verdicts)} members of the panel gave no verdict: {whys}")
 
-    def _none(self, silent: Sequence[tuple[Judge, Verdict]]) -> Verdict:
-        whys = ", ".join(f"{member.name} ({getattr(verdict, 'reason', 'nothing read')})" for member, verdict in silent)
-        reason = f"{len(silent)} of {len(self.members)} members of the panel gave no verdict: {whys}"
-        return Refused(reason) if all(isinstance(v, Refused) for _, v in silent) else Unreadable(reason)
 
-    def _preference(self, said: Sequence[tuple[Verdict, float]], case: Case) -> Verdict:
-        first, second = (answer.id for answer in case.answers)
-        vote = self.rule == "majority"
-        favour = _mean([(_favour(v, first, probable=not vote), 1.0 if vote else w) for v, w in said])
-        if abs(favour - 0.5) < EVEN:
-            return Tie()
-        return Preferred(first if favour > 0.5 else second)
-
-    def _score(self, said: Sequence[tuple[Verdict, float]]) -> Verdict:
-        values = [(v.value, w) for v, w in said if isinstance(v, Score)]
-        if self.rule == "majority":
-            return Score(float(median(value for value, _ in values)))
-        scale = self.scale
-        return Score(min(scale.high, max(scale.low, _mean(values))))
-
-    def _criteria(self, said: Sequence[tuple[Verdict, float]], case: Case) -> Verdict:
-        met: dict[str, bool | None] = {}
-        for criterion in case.criteria:
-            votes = [
-                (_met(v, criterion.id, probable=self.rule != "majority"), 1.0 if self.rule == "majority" else w)
-                for v, w in said
-                if isinstance(v, Criteria) and v.met.get(criterion.id) is not None
-            ]
-            # as with whole verdicts: what half of the members could not read, the panel did not read
-            met[criterion.id] = _mean(votes) > 0.5 + EVEN if 2 * len(votes) > len(self.members) else None
-        return Criteria(met)
+def _why(verdict: Verdict) -> str:
+    return verdict.reason if isinstance(verdict, Unreadable | Refused) else "no criterion could be read"
 
 
 def _said(verdict: Verdict) -> Hashable | None:
@@ -262,35 +219,3 @@ def _range(judge: Judge) -> str:
     if FAMILY[judge.task] != "score":
         return "none"
     return f"{judge.scale.low:g} to {judge.scale.high:g}"
-
-
-def _favour(verdict: Verdict, answer: str, *, probable: bool) -> float:
-    """Return the favour of an answer: from probabilities where they are wanted and known, a tie's going to both."""
-    known = getattr(verdict, "probabilities", None)
-    if probable and known:
-        return float(known.get(answer, 0.0) + known.get("tie", 0.0) / 2)
-    return float(verdict.answer == answer) if isinstance(verdict, Preferred) else 0.5
-
-
-def _met(verdict: Criteria, criterion: str, *, probable: bool) -> float:
-    known = verdict.probabilities or {}
-    return known[criterion] if probable and criterion in known else float(bool(verdict.met[criterion]))
-
-
-def _ranking(said: Sequence[tuple[Verdict, float]], case: Case) -> Verdict:
-    """Return the answers by their mean place, ties having the middle of their places."""
-    places: dict[str, list[tuple[float, float]]] = {answer.id: [] for answer in case.answers}
-    for verdict, weight in said:
-        if not isinstance(verdict, Ranking):
-            continue
-        before = 0
-        for group in verdict.order:
-            for answer in group:
-                places[answer].append((before + (len(group) + 1) / 2, weight))
-            before += len(group)
-    ranks = {answer: round(_mean(found), 9) for answer, found in places.items()}
-    return Ranking(tuple(tuple(a for a in ranks if ranks[a] == rank) for rank in sorted(set(ranks.values()))))
-
-
-def _mean(values: Sequence[tuple[float, float]]) -> float:
-    return fsum(value * weight for value, weight in values) / fsum(weight for _, weight in values)

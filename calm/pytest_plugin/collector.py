@@ -134,7 +134,7 @@ class Collector:
 
         calls = total("calls", ("made", "cached", "failed", "retried"))
         if shared := [f["keys"] for f in figures if f["keys"]]:
-            from calm.engine.engine import saved
+            from calm.engine.ledger import saved
 
             calls["cached"] = saved(shared)  # what one worker made is found by the others
         noted = [note for figure in figures for note in figure["notes"]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from calm.engine.caps import Caps
+    from calm.engine.budget import Caps
     from calm.experiment.run import Design
     from calm.experiment.stopping import Stopping
 
@@ -223,7 +223,7 @@ def design_in(text: object, where: str) -> Design:
 
 def caps_of(config: pytest.Config) -> Caps:
     """Return the hard caps of the run."""
-    from calm.engine.caps import Caps
+    from calm.engine.budget import Caps
 
     return Caps(
         calls=_whole(config, "max-calls", 1),

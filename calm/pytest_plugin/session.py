@@ -165,8 +165,9 @@ def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
 
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
-    from calm.engine.caps import Budget
-    from calm.engine.engine import Engine, Keys
+    from calm.engine.budget import Budget
+    from calm.engine.engine import Engine
+    from calm.engine.ledger import Keys
     from calm.engine.store import Mode, Store
 
     session = config.stash[SESSION]

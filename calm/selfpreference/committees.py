@@ -75,20 +75,6 @@ def committee_scores(members: Fractions) -> Fractions:
     return Fractions(np.where(n >= 2, np.round(mean, 12), 0.0), (n >= 2).astype(np.float64))
 
 
-def committee_signs(members: Signs) -> Signs:
-    """
-    Return the signs of a committee in pairwise comparison: the sign of its members' sum [members, ...].
-
-    Members without a sign are left out; of fewer than two there is none.
-
-    >>> committee_signs(np.array([[1, 1, 1], [1, -1, 2], [0, 0, 2]], np.int8)).tolist()
-    [1, 0, 2]
-    """
-    known = members != NO_SIGN
-    total = np.where(known, members, 0).sum(axis=0)
-    return np.where(known.sum(axis=0) >= 2, np.sign(total), NO_SIGN).astype(np.int8)
-
-
 # ---------------------------------------------------------------------------------------------- agreement, differences
 
 

@@ -158,16 +158,6 @@ def labels_by_size(sizes: Sequence[float], bins: int = 4) -> list[str]:
     return [f"{edges[place]:g} to {edges[place + 1]:g}" for place in places]
 
 
-def labels_by_sign(points: Floats) -> list[str]:
-    """
-    Return for each criterion whether meeting it counts for or against an answer.
-
-    >>> labels_by_sign(np.array([1.0, -2.0]))
-    ['for', 'against']
-    """
-    return ["for" if weight > 0 else "against" for weight in points.tolist()]
-
-
 # ------------------------------------------------------------------------------------------------ scores of instances
 
 
@@ -243,19 +233,6 @@ def signs(scores: Fractions) -> Signs:
     known = possible > 0
     found[~(known[..., :, None, :] & known[..., None, :, :])] = NO_SIGN
     return found
-
-
-def signs_of_orders(first: Signs, second: Signs) -> Signs:
-    """
-    Return the sign of a comparison that was judged in both orders, each from the first generator's side.
-
-    The sign of the sum: a win and a tie are a win, a win and a loss a tie. `NO_SIGN` in one order makes it unknown.
-
-    >>> signs_of_orders(np.array([1, 1, 1, 2], np.int8), np.array([1, 0, -1, 1], np.int8)).tolist()
-    [1, 1, 0, 2]
-    """
-    unknown = (first == NO_SIGN) | (second == NO_SIGN)
-    return np.where(unknown, np.int8(NO_SIGN), np.sign(first + second)).astype(np.int8)
 
 
 def pairwise_system_scores(judged: Signs) -> Floats:

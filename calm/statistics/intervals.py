@@ -8,11 +8,7 @@ Confidence bounds for means, rates and differences of rates.
 | `smallest_n` | the number of items below which a limit cannot be proven |
 | `clopper_pearson` | exact bounds for a rate |
 | `wilson` | score bounds for a rate, for display |
-| `cluster_bootstrap` | percentile bounds for a mean of item values, by resampling items |
-| `bca_bootstrap` | the same, corrected for bias and skewness |
 | `newcombe` | bounds for a difference of two independent rates |
-| `tango` | score bounds for a difference of two paired rates |
-| `newcombe_paired` | closed-form bounds for the same |
 
 Every function returns the pair (lower, upper). `level` is the error probability of each bound taken alone
 (`sides=1`, how a gate uses it) or of the two together (`sides=2`, an interval of confidence 1 - level). The unit is the
@@ -23,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import ceil, fsum, isfinite, log, sqrt
-from random import Random
 from statistics import NormalDist
 from typing import Literal
 
@@ -141,86 +136,6 @@ def wilson(successes: float, n: float, level: float, *, sides: Sides = 1) -> tup
     return low, high
 
 
-def cluster_bootstrap(
-    values: Sequence[float],
-    rng: Random,
-    *,
-    draws: int = 2000,
-    level: float = 0.05,
-    sides: Sides = 1,
-    low: float = 0.0,
-    high: float = 1.0,
-) -> tuple[float, float]:
-    """
-    Return percentile bounds for the mean of item values that lie in [low, high].
-
-    Whole items are drawn with replacement, so what an item's own repeats share needs no model (Efron 1979; Davison &
-    Hinkley 1997, section 3.8). Where all items are equal a bootstrap has no width: the bounds are then those of
-    `clopper_pearson` for the common value, as a place in [low, high], of n items. Items are independent; 50 or more are
-    needed for coverage near nominal. Smallest n: 2.
-
-    Raises `EstimateError` for fewer than two items, values outside the range, or fewer than 100 draws.
-
-    >>> values = [0.0, 1.0] * 50
-    >>> lower, upper = cluster_bootstrap(values, Random(1))
-    >>> round(lower, 2), round(upper, 2)
-    (0.41, 0.59)
-    >>> round(cluster_bootstrap([1.0] * 59, Random(1))[0], 4)
-    0.9505
-    """
-    _check_items(values, low, high, draws)
-    tail = _one_sided(level, sides)
-    if min(values) == max(values):
-        return _bounds_of_equal_items(values, tail, low, high)
-    means = _resampled_means(values, rng, draws)
-    return _quantile(means, tail), _quantile(means, 1 - tail)
-
-
-def bca_bootstrap(
-    values: Sequence[float],
-    rng: Random,
-    *,
-    draws: int = 2000,
-    level: float = 0.05,
-    sides: Sides = 1,
-    low: float = 0.0,
-    high: float = 1.0,
-) -> tuple[float, float]:
-    """
-    Return bias-corrected and accelerated bootstrap bounds for the mean of item values that lie in [low, high].
-
-    As `cluster_bootstrap`, with the percentiles moved for bias and skewness (Efron 1987; the acceleration from the
-    jackknife). Where all items are equal, where the method has no value at all, the bounds are those of
-    `clopper_pearson` for the common value, as a place in [low, high], of n items. Items are independent; 50 or more are
-    needed for coverage near nominal. Smallest n: 2.
-
-    Raises `EstimateError` for fewer than two items, values outside the range, or fewer than 100 draws.
-
-    >>> lower, upper = bca_bootstrap([0.0] * 5 + [1.0] * 95, Random(1), draws=4000)
-    >>> round(lower, 2), round(upper, 2)
-    (0.9, 0.98)
-    >>> round(bca_bootstrap([1.0] * 59, Random(1))[0], 4)
-    0.9505
-    """
-    _check_items(values, low, high, draws)
-    tail = _one_sided(level, sides)
-    if min(values) == max(values):
-        return _bounds_of_equal_items(values, tail, low, high)
-    n = len(values)
-    mean = fsum(values) / n
-    deviations = [v - mean for v in values]
-    acceleration = fsum(d**3 for d in deviations) / (6 * fsum(d * d for d in deviations) ** 1.5)
-    means = _resampled_means(values, rng, draws)
-    below = sum((m < mean) + (m <= mean) for m in means) / (2 * draws)
-    bias = _normal_quantile(1 - min(max(below, 1 / (2 * draws)), 1 - 1 / (2 * draws)))
-
-    def moved(probability: float) -> float:
-        z = bias - _normal_quantile(probability)
-        return NormalDist().cdf(bias + z / (1 - acceleration * z))
-
-    return _quantile(means, moved(tail)), _quantile(means, moved(1 - tail))
-
-
 def newcombe(
     successes1: float, n1: float, successes2: float, n2: float, level: float, *, sides: Sides = 1
 ) -> tuple[float, float]:
@@ -228,7 +143,7 @@ def newcombe(
     Return bounds for the difference of two rates of independent groups, first minus second, in [-1, 1].
 
     Wilson's bounds of both, squared and added (Newcombe 1998a, method 10 of that paper). The groups are independent of
-    each other and the items within a group too; for two rates of the same items use `tango`. Smallest n: above 0 each.
+    each other and the items within a group too. Smallest n: above 0 each.
 
     Raises `EstimateError` for an empty group or successes outside 0 to n.
 
@@ -240,70 +155,6 @@ def newcombe(
     p1, p2 = successes1 / n1, successes2 / n2
     below, above = sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2), sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2)
     return p1 - p2 - below, p1 - p2 + above
-
-
-def tango(first_only: float, second_only: float, n: float, level: float, *, sides: Sides = 1) -> tuple[float, float]:
-    """
-    Return score bounds for the difference of two rates of the same n items, first minus second, in [-1, 1].
-
-    `first_only` and `second_only` are the discordant counts: items that succeed only the first or only the second time.
-    The set of differences that the score test does not reject, with the maximum-likelihood rate under each (Tango 1998,
-    Statistics in Medicine 17:891). Type-I error at a margin is at most nominal from n = 100 on, where Wald's reaches
-    .09. Items are independent of each other. Smallest n: above 0.
-
-    Raises `EstimateError` for n = 0, a negative count or more discordant items than n.
-
-    >>> [round(bound, 4) for bound in tango(40, 20, 160, 0.05, sides=2)]
-    [0.0309, 0.2181]
-    """
-    _check_discordant(first_only, second_only, n)
-    z = _normal_quantile(_one_sided(level, sides))
-    estimate = (first_only - second_only) / n
-
-    def statistic(delta: float) -> float:
-        a, b = 2 * n, -first_only - second_only + (2 * n - first_only + second_only) * delta
-        c = -second_only * delta * (1 - delta)
-        rate = (sqrt(max(0.0, b * b - 4 * a * c)) - b) / (2 * a)
-        variance = n * (2 * rate + delta * (1 - delta))
-        distance = first_only - second_only - n * delta
-        return distance / sqrt(variance) if variance > 0 else (0.0 if distance == 0 else distance * float("inf"))
-
-    low = -1.0 if estimate <= -1 else _root(lambda delta: statistic(delta) - z, -1.0, estimate)
-    high = 1.0 if estimate >= 1 else _root(lambda delta: statistic(delta) + z, estimate, 1.0)
-    return low, high
-
-
-def newcombe_paired(
-    both: float, first_only: float, second_only: float, neither: float, level: float, *, sides: Sides = 1
-) -> tuple[float, float]:
-    """
-    Return closed-form bounds for the difference of two rates of the same items, first minus second, in [-1, 1].
-
-    Wilson's bounds of both rates, joined with their correlation, which is corrected for continuity (Newcombe 1998b,
-    method 10). Unlike `tango` it needs the concordant counts apart. Items are independent of each other. Smallest n:
-    above 0.
-
-    Raises `EstimateError` for an empty table or a negative count.
-
-    >>> [round(bound, 4) for bound in newcombe_paired(60, 40, 20, 40, 0.05, sides=2)]
-    [0.0306, 0.2159]
-    """
-    n = both + first_only + second_only + neither
-    if min(both, first_only, second_only, neither) < 0:
-        raise EstimateError(f"expected counts of 0 or more, got {(both, first_only, second_only, neither)}")
-    first, second = both + first_only, both + second_only
-    low1, high1 = wilson(first, n, level, sides=sides)
-    low2, high2 = wilson(second, n, level, sides=sides)
-    margins = first * (n - first) * second * (n - second)
-    cross = both * neither - first_only * second_only
-    cross = max(cross - n / 2, 0.0) if cross > 0 else cross
-    phi = cross / sqrt(margins) if margins > 0 else 0.0
-
-    def join(x: float, y: float) -> float:
-        return sqrt(max(0.0, x * x - 2 * phi * x * y + y * y))
-
-    p1, p2 = first / n, second / n
-    return p1 - p2 - join(p1 - low1, high2 - p2), p1 - p2 + join(high1 - p1, p2 - low2)
 
 
 def _one_sided(level: float, sides: Sides) -> float:
@@ -318,38 +169,6 @@ def _check_counts(successes: float, n: float) -> None:
         raise EstimateError(f"expected at least one item, got n={n!r}")
     if not 0 <= successes <= n:
         raise EstimateError(f"expected between 0 and n={n!r} successes, got {successes!r}")
-
-
-def _check_discordant(first_only: float, second_only: float, n: float) -> None:
-    _check_counts(first_only, n)
-    _check_counts(second_only, n)
-    _check_counts(first_only + second_only, n)
-
-
-def _check_items(values: Sequence[float], low: float, high: float, draws: int) -> None:
-    if len(values) < 2:
-        raise EstimateError(f"expected at least 2 items, got n={len(values)}")
-    if not all(low <= v <= high for v in values):  # in this form NaN is outside, too
-        raise EstimateError(f"expected values in [{low}, {high}], got {min(values)} to {max(values)}")
-    if draws < 100:
-        raise EstimateError(f"expected at least 100 draws, got draws={draws}")
-
-
-def _bounds_of_equal_items(values: Sequence[float], tail: float, low: float, high: float) -> tuple[float, float]:
-    n, width = len(values), high - low
-    bounds = clopper_pearson(n * (values[0] - low) / width, n, tail)
-    return low + width * bounds[0], low + width * bounds[1]
-
-
-def _resampled_means(values: Sequence[float], rng: Random, draws: int) -> list[float]:
-    n = len(values)
-    return sorted(fsum(rng.choices(values, k=n)) / n for _ in range(draws))
-
-
-def _quantile(ordered: Sequence[float], probability: float) -> float:
-    place = probability * (len(ordered) - 1)
-    below = min(int(place), len(ordered) - 2)
-    return ordered[below] + (place - below) * (ordered[below + 1] - ordered[below])
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -3,7 +3,6 @@ Tests on pairs: the same items before and after.
 
 | function | what it tests |
 |---|---|
-| `sign_flip_test` | a mean difference of zero, assuming only symmetry |
 | `mcnemar_exact` | equal rates, from the items that changed |
 | `paired_t` | a mean difference of zero by Student's t, with its effect size |
 
@@ -14,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, fsum, isfinite, lgamma, log, sqrt
-from random import Random
+from math import exp, fsum, lgamma, log, sqrt
 from typing import Literal
 
 from calm.errors import EstimateError
@@ -26,41 +24,6 @@ _GRID = 1e-9
 """Differences closer than this are the same number: they are means of few verdicts."""
 _MOST_SUMS = 50_000
 """Distinct sums up to which the exact distribution is built."""
-
-
-def sign_flip_test(
-    values: Sequence[float], rng: Random | None = None, *, alternative: Alternative = "two-sided", draws: int = 9999
-) -> float:
-    """
-    Return the p-value, in (0, 1], of the test that each difference is as likely to be its own negative.
-
-    The sum is compared with its distribution when every sign is turned with probability one half (Fisher 1935, section
-    21). That distribution is exact wherever it has few distinct sums, as it has for means of few verdicts at any n;
-    otherwise it is drawn with `rng`, and the observed sum counts as one draw more (Phipson & Smyth 2010), so p is never
-    zero. Differences are independent of each other. Smallest n: 1 (where p cannot be below 0.5).
-
-    Raises `EstimateError` for no values, values that are not finite, or many distinct sums and no `rng`.
-
-    >>> sign_flip_test([1.0, 1.0, 1.0, 1.0, 1.0], alternative="greater")  # 1 of 2 ** 5
-    0.03125
-    >>> sign_flip_test([0.0, 0.0])
-    1.0
-    """
-    if not values:
-        raise EstimateError("expected at least one difference, got none")
-    if not all(isfinite(v) for v in values):
-        raise EstimateError("expected finite differences, got infinity or NaN")
-    steps = [round(v / _GRID) for v in values if round(v / _GRID)]
-    if not steps:
-        return 1.0
-    observed = sum(steps)
-    sums = _sums(steps)
-    if sums is not None:
-        return min(1.0, fsum(weight for total, weight in sums.items() if _as_extreme(total, observed, alternative)))
-    if rng is None:
-        raise EstimateError(f"expected rng, as n={len(steps)} differences have too many sums to enumerate")
-    extreme = sum(_as_extreme(_flipped_sum(steps, rng), observed, alternative) for _ in range(draws))
-    return (extreme + 1) / (draws + 1)
 
 
 def mcnemar_exact(
@@ -115,8 +78,7 @@ def paired_t(values: Sequence[float], *, alternative: Alternative = "two-sided")
     Gamma(df/2) / (sqrt(df/2) Gamma((df-1)/2)) for small samples (Hedges 1981, equation 6e). p is in [0, 1].
     Differences are independent of each other; their mean should be near normal: 50 or more bounded ones. Smallest n: 2.
 
-    Raises `EstimateError` for fewer than two differences, and where all are equal: t does not exist there, use
-    `sign_flip_test`.
+    Raises `EstimateError` for fewer than two differences, and where all are equal: t does not exist there.
 
     >>> test = paired_t([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])  # Student 1908, the first drug
     >>> round(test.t, 4), test.df, round(test.p, 4), round(test.d_z, 3)
@@ -128,38 +90,9 @@ def paired_t(values: Sequence[float], *, alternative: Alternative = "two-sided")
     mean = fsum(values) / n
     deviation = sqrt(fsum((v - mean) ** 2 for v in values) / (n - 1))
     if not deviation > 1e-12 * max(1.0, abs(mean)):
-        raise EstimateError("expected differences that vary, got equal ones: t does not exist; use sign_flip_test")
+        raise EstimateError("expected differences that vary, got equal ones: t does not exist")
     t, df = mean / deviation * sqrt(n), n - 1
     return PairedT(mean, t, df, _student_p(t, df, alternative), mean / deviation, mean / deviation * _hedges(df))
-
-
-def _sums(steps: Sequence[int]) -> dict[int, float] | None:
-    """Return the probability of every sum under random signs, or None if there are too many of them."""
-    sums = {0: 1.0}
-    for step in steps:
-        grown: dict[int, float] = {}
-        for total, weight in sums.items():
-            grown[total + step] = grown.get(total + step, 0.0) + weight / 2
-            grown[total - step] = grown.get(total - step, 0.0) + weight / 2
-        if len(grown) > _MOST_SUMS:
-            return None
-        sums = grown
-    return sums
-
-
-def _flipped_sum(steps: Sequence[int], rng: Random) -> int:
-    bits = rng.getrandbits(len(steps))
-    return sum(step if bits >> place & 1 else -step for place, step in enumerate(steps))
-
-
-def _as_extreme(total: int, observed: int, alternative: Alternative) -> bool:
-    match alternative:
-        case "greater":
-            return total >= observed
-        case "less":
-            return total <= observed
-        case "two-sided":
-            return abs(total) >= abs(observed)
 
 
 def _upper_tail(count: int, n: int, mid_p: bool) -> float:

@@ -3,8 +3,7 @@ How often a gate decides, and how rightly: exact where it can be, by seeded simu
 
 | name | meaning |
 |---|---|
-| `binomial_power`, `binomial_sizes` | exact power of a gate on a rate; the n that gives a power |
-| `mcnemar_power` | exact power of McNemar's one-sided test |
+| `binomial_sizes` | the n that gives a gate on a rate its power, exactly |
 | `Noise`, `Bias` | models of a judge: how it errs, and how a trigger moves it |
 | `true_consistency`, `true_excess`, `true_gain` | what the measures of such a judge tend to |
 | `Design`, `gate_power` | asks and cases of a probe; how often its claims pass and fail |
@@ -19,13 +18,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import exp, fsum, lgamma, log
 from random import Random
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from calm.errors import EstimateError
 from calm.statistics.intervals import pad
-from calm.statistics.paired import mcnemar_exact
 from calm.statistics.sequential import TWO_STAGE, GroupPlan, Look
 
 if TYPE_CHECKING:
@@ -58,27 +55,6 @@ def most_failures(n: int, p0: float, level: float) -> int | None:
     return found
 
 
-def binomial_power(n: int, p0: float, p1: float, level: float) -> float:
-    """
-    Return the probability, in [0, 1], that n items of true rate p1 prove a rate above p0.
-
-    Exact, one-sided at `level`, as `most_failures`. Items are independent: with several judgments an item multiply n by
-    the design effect. Smallest n: 1.
-
-    Raises `EstimateError` for n < 1 or values outside (0, 1).
-
-    >>> round(binomial_power(129, 0.90, 0.97, 0.05), 3)  # 7 failures at most
-    0.959
-    """
-    _check_rates(n, p1, level)
-    most = most_failures(n, p0, level)
-    if most is None:
-        return 0.0
-    from scipy.special import bdtr
-
-    return float(bdtr(most, n, 1 - p1))
-
-
 def binomial_sizes(p0: float, p1: float, power: float, *, level: float = 0.05, widest: int = 5000) -> tuple[int, int]:
     """
     Return the least n that proves a rate above p0 with this power where it is p1, and the n from which all do.
@@ -107,36 +83,6 @@ def binomial_sizes(p0: float, p1: float, power: float, *, level: float = 0.05, w
     if first is None or stable is None:
         raise EstimateError(f"expected a power that n={widest} can give, got power={power!r} for {p0!r} against {p1!r}")
     return first, stable
-
-
-def mcnemar_power(n: int, first_only: float, second_only: float, level: float = 0.05) -> float:
-    """
-    Return the exact power, in [0, 1], of McNemar's one-sided test with n items.
-
-    `first_only` and `second_only` are the true shares of items that change the first and the second way; the test is
-    `mcnemar_exact(..., alternative="greater")`. Summed over the number of changed items (Miettinen 1968). Items are
-    independent. Smallest n: 1.
-
-    Raises `EstimateError` for n < 1, or shares that are negative or add up to more than 1.
-
-    >>> round(mcnemar_power(200, 0.08, 0.02), 2)
-    0.83
-    """
-    changed = first_only + second_only
-    if n < 1 or min(first_only, second_only) < 0 or not 0 < changed <= 1:
-        raise EstimateError(f"expected n of 1 or more and shares up to 1, got n={n}, {first_only!r}, {second_only!r}")
-    from scipy.special import bdtr
-
-    total = []
-    needed = 0
-    for discordant in range(1, n + 1):
-        needed = max(needed, (discordant + 1) // 2)
-        while needed <= discordant and mcnemar_exact(needed, discordant - needed, alternative="greater") > level:
-            needed += 1
-        if needed <= discordant:
-            reaches = float(bdtr(discordant - needed, discordant, second_only / changed))
-            total.append(_binomial(discordant, n, changed) * reaches)
-    return fsum(total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,12 +489,6 @@ def _moments(noise: Noise) -> tuple[float, float]:
         return 0.15, 0.15**2 + 0.15 * 0.85 / (noise.beta + 1)
     rest = 1 - noise.close
     return noise.close / 2 + rest * noise.rate, noise.close / 3 + rest * noise.rate**2
-
-
-def _binomial(k: int, n: int, p: float) -> float:
-    if p == 1:
-        return float(k == n)
-    return exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p) + (n - k) * log(1 - p))
 
 
 def _check_rates(n: int, p: float, level: float) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from calm import ConfigError
 from calm.cases import bundled
-from calm.cases.generated_scores import gold
-from calm.cases.generation import KINDS, MOST, generate, problems, results
+from calm.cases.generate import KINDS, MOST, generate, problems, results
+from calm.cases.generate.scores import gold
 from calm.cases.rulers import read_rulers
 from calm.core.checks import verify
 from tests.cases.test_pairwise_cases import FORBIDDEN
@@ -163,7 +163,7 @@ def test_a_hundred_thousand_cases_stream_in_little_memory():
 
 def test_a_template_that_runs_dry_gives_way():
     """A template with two possible questions gives two cases, and the others go on."""
-    from calm.cases.generation import _fresh
+    from calm.cases.generate import _fresh
 
     dry = results.case_of(problems.BY_KIND["dates"][0](random.Random(1)), "score", random.Random(1), 0)
     wells = [lambda rng, turn: dict(dry), lambda rng, turn: dry | {"question": f"q{turn}"}]

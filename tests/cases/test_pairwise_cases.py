@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from calm.cases.generated import arithmetic_pairs, better_first, ordering_pairs, unit_pairs
+from calm.cases.generate.working import better_first
+from tools.cases.pairs import arithmetic_pairs, ordering_pairs, unit_pairs
 
 FILE = Path(__file__).parents[2] / "calm" / "cases" / "data" / "pairwise-1.jsonl"
 SEED = 20261

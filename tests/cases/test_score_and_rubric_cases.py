@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 import calm
-from calm.cases.generated_rubrics import rubric_cases
-from calm.cases.generated_scores import gold, score_cases
+from calm.cases.generate.scores import gold
 from calm.core.checks import problem, verify, violate
+from tools.cases.rubrics import rubric_cases
+from tools.cases.scores import score_cases
 
 FOLDER = Path(calm.__file__).parent / "cases" / "data"
 FORBIDDEN = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from calm import ConfigError
-from calm.cases import foreign, generation, read_cases
+from calm.cases import foreign, generate, read_cases
 from calm.commands import DONE, REFUSED, cases
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "bring-your-own-cases.md"
@@ -126,7 +126,7 @@ def test_generated_cases_are_read_back_equal(files):
         "cases", "generate", "--task", "pairwise", "--count", "30", "--seed", "-3", "--kind", "dates", "-o", "new.jsonl"
     )
 
-    assert read_cases("new.jsonl", task="pairwise") == list(generation.generate("pairwise", 30, -3, kinds=["dates"]))
+    assert read_cases("new.jsonl", task="pairwise") == list(generate.generate("pairwise", 30, -3, kinds=["dates"]))
 
 
 def test_check_warns_of_rulers_and_of_texts(files, capsys):
@@ -176,4 +176,4 @@ def test_a_text_of_the_file_cannot_command_the_terminal(files, capsys):
 def test_the_choices_of_the_command_are_those_of_the_modules():
     """They are written twice so that other commands start without importing them."""
     assert cases.FORMATS == foreign.FORMATS
-    assert cases.KINDS == generation.KINDS
+    assert cases.KINDS == generate.KINDS

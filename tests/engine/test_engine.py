@@ -13,7 +13,7 @@ import pytest
 
 from calm.core.reasons import Kind, Said, because, reason_of
 from calm.core.verdict import NoReply, Preferred, Score, Tie, Unreadable
-from calm.engine.caps import Caps
+from calm.engine.budget import Caps
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge

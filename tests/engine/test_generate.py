@@ -3,7 +3,7 @@
 import pytest
 
 from calm.core.verdict import NoReply, Preferred
-from calm.engine.caps import Caps
+from calm.engine.budget import Caps
 from calm.engine.store import Mode
 from calm.errors import JudgeError
 from calm.models.wire import Message, Reply, Request
@@ -72,7 +72,7 @@ def test_a_request_that_fails_is_no_error_of_the_others():
         third = running.generate([(request(server, "bad"), 1)])[0]
 
     assert isinstance(first.reply, NoReply)
-    assert "no, never" in first.reply.reason
+    assert "no, never" in str(first.reply.reason)
     assert second.reply == third.reply == Reply("fine")
     assert first.key == third.key
     assert running.ledger.calls["failed"] == 1

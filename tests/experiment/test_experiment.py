@@ -23,7 +23,7 @@ from calm.core.measures import (
 )
 from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
-from calm.engine.caps import Caps
+from calm.engine.budget import Caps
 from calm.errors import ClaimError, EditError, JudgeError
 from calm.experiment.run import Design, check, run
 from calm.models.wire import Limits, Reply, Traits

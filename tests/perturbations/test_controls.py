@@ -19,7 +19,7 @@ from calm.perturbations.injection import aim, flood_tokens, hidden_comment, plea
 from calm.perturbations.judge_prompt import forbid_bias
 from calm.perturbations.language import speak_dialect
 from calm.perturbations.persuasion import stack_appeals
-from calm.perturbations.planted import PRECEDENCE, planted
+from calm.perturbations.planted import biases, planted
 from calm.perturbations.position import swap
 from calm.perturbations.refinement_aware import show_history
 from calm.perturbations.sensitivity import negate
@@ -185,10 +185,10 @@ class Wire:
 )
 def test_no_planted_bias_reacts_to_neutral_words(edit):
     """A judge with every bias but that for a slot gives the verdict that it gives without them."""
-    biases = ",".join(f"{bias}=1" for bias in PRECEDENCE if bias not in ("position", "labels"))
+    held = ",".join(f"{bias}=1" for bias in biases() if bias not in ("position", "labels"))
     edited = edit(case_of(), Random(0)).blind()
     with pytest.raises(StopIteration) as done:
-        planted(f"planted:{biases}").judge(edited, Wire()).send(None)
+        planted(f"planted:{held}").judge(edited, Wire()).send(None)
 
     assert done.value.value == Preferred("b")
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import pairwise, permutations, product
 from random import Random
 
 import pytest
@@ -14,6 +14,7 @@ from calm import (
     ConfigError,
     Criteria,
     Criterion,
+    Expects,
     Framing,
     JudgeError,
     Preferred,
@@ -23,54 +24,37 @@ from calm import (
     Tie,
 )
 from calm.core.edits import Edit
+from calm.gate.catalogue import entries
 from calm.models.wire import Judge, Reply
 from calm.perturbations.added_answers import add_fillers
 from calm.perturbations.anchoring import high_anchor, mark_reference_low, one_sided_examples
-from calm.perturbations.assertiveness import assert_first
 from calm.perturbations.authority import cite_book
-from calm.perturbations.bandwagon import claim_majority, crowd_note, full_marks, prior_rating
-from calm.perturbations.code_comments import declare_correct
-from calm.perturbations.code_style import lengthen_names
+from calm.perturbations.bandwagon import crowd_note, full_marks, prior_rating
 from calm.perturbations.compassion_fade import (
     credit_human,
     hint_at_price,
     hint_at_release,
     hint_at_tier,
-    name_in_text,
     swap_names,
 )
-from calm.perturbations.credentials import claim_rank, rank_label, rank_note
-from calm.perturbations.distraction import hobby_note, tell_anecdote
-from calm.perturbations.diversity import close_as_member, identity_note
-from calm.perturbations.encoding import in_base64
+from calm.perturbations.credentials import rank_label, rank_note
+from calm.perturbations.distraction import hobby_note
+from calm.perturbations.diversity import identity_note
 from calm.perturbations.few_shot import end_against, end_in_favour
-from calm.perturbations.formatting import decorate
-from calm.perturbations.frames import affirm, cast_doubt
+from calm.perturbations.frames import cast_doubt
 from calm.perturbations.hindsight import ended_badly, ended_well
-from calm.perturbations.identity_swap import sign_as_woman, sign_plainly
-from calm.perturbations.injection import order_in_question, plea
+from calm.perturbations.identity_swap import sign_plainly
+from calm.perturbations.injection import order_in_question
 from calm.perturbations.injection_control import benign_block, benign_note
 from calm.perturbations.injection_smuggling import latent_in_report
-from calm.perturbations.invisible_text import smuggle_in_tags
-from calm.perturbations.irrelevant_context import pad_context
-from calm.perturbations.labels import reverse_labels
 from calm.perturbations.language import speak_dialect, switch_code
 from calm.perturbations.loaded_question import ask_leadingly, state_belief
-from calm.perturbations.persona import assign_role
-from calm.perturbations.persuasion import flatter
-from calm.perturbations.planted import PRECEDENCE, UNAIMED, Mind, Planted, Seen, Slot, packed, planted, unpacked
+from calm.perturbations.planted import Mind, Planted, Seen, Slot, packed, planted, unpacked
 from calm.perturbations.position import same_text, swap
-from calm.perturbations.prose import append
-from calm.perturbations.pushback import claim_expertise
-from calm.perturbations.refinement_aware import revision_note, say_revised, show_history
-from calm.perturbations.self_authorship import claim_authorship, mark_as_you
+from calm.perturbations.refinement_aware import revision_note, show_history
+from calm.perturbations.self_authorship import mark_as_you
 from calm.perturbations.sensitivity_degenerate import empty_answer
-from calm.perturbations.sentiment import angry
-from calm.perturbations.sophistication import add_jargon
-from calm.perturbations.stakes import raise_stakes
-from calm.perturbations.sycophancy import agree_last
-from calm.perturbations.verbosity import close_courteously
-from calm.perturbations.visible_reasoning import break_down
+from calm.perturbations.triggers import LAST, Effect, plants
 
 FALSE_ALARM = 1e-6
 """The probability, per check of a rate, that a right share lies outside the bounds."""
@@ -216,97 +200,97 @@ def test_doses_of_none_and_all_are_exact():
     assert not any(mind.holds("verbosity", str(i)) for i in range(500))
 
 
-def in_code(edit):
-    """Return an edit of code, for an answer that gets its code first."""
-
-    def rewrite(case, rng):
-        return edit(append(case, "```python\ntotal = 1\nprint(total)\n```", block=True), rng)
-
-    return Edit(edit.name, edit.bias, edit.expects, rewrite)
-
-
-def named_first(case, rng):
-    """Return the case with labels of which the treated answer's comes first in the alphabet."""
-    return replace(case, labels=tuple("A1" if answer.id == case.target else "B" for answer in case.shown))
+FAVOUR = [plant for plant in plants() if plant.effect is Effect.FAVOUR]
+LAST_WINS = [plant for plant in plants() if plant.effect is Effect.LAST_WINS]
+SHIPPED = [entry.edit for entry in entries() if isinstance(entry.edit, Edit)]
+LONG = "here for days, and there is more to come.\n\n```python\ntotal = 1\nprint(total)\n```\n\nThat is all."
+RICH = replace(
+    PAIR, answers=tuple(replace(a, text=f"{a.text[:-1]} {LONG}") for a in PAIR.answers), order=("good", "bad")
+)
+"""The pair with prose and code: every bias has an edit that puts its trigger on one of these answers."""
+RICH_ONE = replace(ONE, answers=(replace(RICH["bad"], id="only"),), order=("only",))
 
 
-EDITS = {
-    "injection": plea,
-    "self-authorship": claim_authorship("judge-prod"),
-    "authority": cite_book,
-    "compassion-fade": name_in_text,
-    "bandwagon": claim_majority,
-    "distraction": tell_anecdote,
-    "sentiment": angry,
-    "diversity": close_as_member,
-    "refinement-aware": say_revised,
-    "persuasion": flatter,
-    "anchoring": one_sided_examples,
-    "hindsight": ended_well,
-    "loaded-question": state_belief,
-    "frames": affirm,
-    "sycophancy": agree_last,
-    "code-comments": in_code(declare_correct),
-    "code-style": in_code(lengthen_names),
-    "language": replace(speak_dialect, rewrite=lambda case, rng: append(case, "That is how it is lah.")),
-    "invisible-text": smuggle_in_tags,
-    "encoding": in_base64,
-    "formatting": decorate,
-    "assertiveness": assert_first,
-    "credentials": claim_rank,
-    "identity-swap": sign_as_woman,
-    "visible-reasoning": break_down,
-    "sophistication": add_jargon,
-    "few-shot": end_in_favour,
-    "labels": replace(reverse_labels, rewrite=named_first),
-    "pushback": claim_expertise,
-    "verbosity": close_courteously,
-}
+def carriers(plant, case):
+    """Return the answers of a case that carry the trigger of a bias."""
+    judge = planted("planted:task=score" if len(case.answers) == 1 else "planted")
+    return [case.shown[place].id for place in plant.carriers(judge.sees(case))]
 
 
-def edited(bias, case=PAIR, target="bad"):
-    """Return the case with a bias's trigger on an answer."""
-    if bias == "position":
-        return case.arranged(("bad", "good"))
-    return EDITS[bias].apply(replace(case, target=target), 0)
+def edited(plant, case, target):
+    """Yield what the shipped edits of a bias make of a case, aimed at an answer."""
+    for edit in SHIPPED:
+        if edit.bias == plant.bias:
+            tried = (edit.apply(replace(case, id=f"c{number}", target=target), 0) for number in range(4))
+            yield from (one for one in tried if one is not None and len(one.answers) == len(case.answers))
 
 
-@pytest.mark.parametrize("bias", PRECEDENCE)
-def test_a_bias_decides_for_the_answer_that_carries_its_trigger(bias):
+def carrying(plant, case, target):
+    """Return the case as an edit makes it of whose answers one alone carries the trigger of a bias."""
+    return next(one for one in edited(plant, case, target) if carriers(plant, one) == [target])
+
+
+def contrary(strong, weak):
+    """Return the pair with the trigger of one bias on the worse answer alone, and of another one on the better."""
+    for (first, its), (second, other) in permutations(((strong, "bad"), (weak, "good"))):
+        for case in (RICH, *edited(first, RICH, its)):
+            for both in (case, *edited(second, case, other)):
+                if (carriers(strong, both), carriers(weak, both)) == (["bad"], ["good"]):
+                    return both
+    raise AssertionError(f"no case with {strong.bias} on one answer and {weak.bias} on the other")
+
+
+def test_a_bias_decides_for_the_answer_that_carries_its_trigger():
     """The worse answer wins with the trigger, and not without it, nor with another bias's dose."""
-    case = edited(bias)
-    other = PRECEDENCE[PRECEDENCE.index(bias) - 1]
+    for number, plant in enumerate(FAVOUR):
+        case = carrying(plant, RICH, "bad")
+        other = FAVOUR[number - 1].bias
 
-    assert verdict(f"planted:{bias}=1", case) == Preferred("bad")
-    assert verdict(f"planted:{bias}=1", PAIR) == Preferred("good")
-    assert verdict(f"planted:{other}=1", case) == Preferred("good")
+        assert verdict(f"planted:{plant.bias}=1", case) == Preferred("bad")
+        assert verdict(f"planted:{plant.bias}=1", RICH) == Preferred("good")
+        assert verdict(f"planted:{other}=1", case) == Preferred("good")
 
 
-@pytest.mark.parametrize("bias", [b for b in PRECEDENCE if b != "position"])
-def test_a_trigger_in_both_answers_decides_nothing(bias):
+def test_a_trigger_in_both_answers_decides_nothing():
     """A bias prefers what one answer alone has."""
-    case = edited(bias, edited(bias), "good")
+    for plant in FAVOUR:
+        first = carrying(plant, RICH, "bad")
+        cases = [case for case in edited(plant, first, "good") if carriers(plant, case) != ["bad"]]
 
-    assert verdict(f"planted:{bias}=1", case) == Preferred("good")
+        assert cases
+        assert {verdict(f"planted:{plant.bias}=1", case) for case in cases} == {Preferred("good")}
 
 
-@pytest.mark.parametrize(("strong", "weak"), list(pairwise(PRECEDENCE)))
-def test_the_first_bias_in_the_order_of_precedence_decides(strong, weak):
+def test_the_first_bias_in_the_order_of_precedence_decides():
     """Where two held biases pull different ways, the earlier one wins."""
-    case = edited(weak, edited(strong), "good") if weak != "position" else edited(strong)
+    for strong, weak in pairwise(FAVOUR):
+        case = contrary(strong, weak)
 
-    assert verdict(f"planted:{strong}=1,{weak}=1", case) == Preferred("bad")
-    assert verdict(f"planted:{weak}=1", case) == Preferred("good")
+        assert verdict(f"planted:{strong.bias}=1,{weak.bias}=1", case) == Preferred("bad")
+        assert verdict(f"planted:{weak.bias}=1", case) == Preferred("good")
 
 
-@pytest.mark.parametrize("bias", [b for b in PRECEDENCE if b not in ("labels", "position")])
-def test_a_bias_gives_a_single_answer_all_that_there_is(bias):
+def test_the_biases_that_ship_decide_in_a_stated_order():
+    """Planted judges give the replies that they always gave; a bias that states no place decides after these."""
+    first = ("injection", "self-authorship", "authority", "compassion-fade", "bandwagon", "distraction", "sentiment")
+    last = ("pushback", "verbosity", "position", "irrelevant-context", "persona", "stakes", "framing")
+    stated = [plant for plant in plants() if plant.precedence < LAST]
+
+    assert tuple(plant.bias for plant in stated)[: len(first)] == first
+    assert tuple(plant.bias for plant in stated)[-len(last) :] == last
+    assert len({plant.precedence for plant in stated}) == len(stated) == 35
+    assert list(plants()) == sorted(plants(), key=lambda plant: (plant.precedence, plant.bias))
+
+
+def test_a_bias_gives_a_single_answer_all_that_there_is():
     """The top of the scale, and every criterion in the answer's favour."""
-    case = edited(bias, ONE, "only")
+    asked = [plant for plant in FAVOUR if plant.bias not in ("labels", "position")]
+    for plant in asked:
+        case = carrying(plant, RICH_ONE, "only")
 
-    assert verdict(f"planted:{bias}=1,task=score", case) == Score(10.0)
-    assert verdict(f"planted:{bias}=1,task=rubric", case) == Criteria({"k1": True, "k2": True, "k3": False})
-    assert verdict(f"planted:{bias}=1,task=points", case) == Score(1.0)
+        assert verdict(f"planted:{plant.bias}=1,task=score", case) == Score(10.0)
+        assert verdict(f"planted:{plant.bias}=1,task=rubric", case) == Criteria({"k1": True, "k2": True, "k3": False})
+        assert verdict(f"planted:{plant.bias}=1,task=points", case) == Score(1.0)
 
 
 def test_position_is_no_bias_of_a_single_answer():
@@ -326,45 +310,75 @@ def test_a_byline_is_a_trigger_of_self_authorship():
     assert verdict("planted:self-authorship=1", case) == Preferred("bad")
 
 
-@pytest.mark.parametrize(
-    ("bias", "edit"),
-    [
-        ("compassion-fade", swap_names),
-        ("compassion-fade", hint_at_tier),
-        ("compassion-fade", credit_human),
-        ("bandwagon", crowd_note(70)),
-        ("bandwagon", prior_rating),
-        ("bandwagon", full_marks),
-        ("distraction", hobby_note),
-        ("diversity", identity_note),
-        ("refinement-aware", show_history),
-        ("refinement-aware", revision_note),
-        ("compassion-fade", hint_at_price),
-        ("compassion-fade", hint_at_release),
-        ("credentials", rank_note),
-        ("credentials", rank_label),
-        ("few-shot", end_in_favour),
-        ("anchoring", one_sided_examples),
-        ("hindsight", ended_well),
-        ("hindsight", ended_badly),
-        ("loaded-question", state_belief),
-        ("loaded-question", ask_leadingly),
-        ("injection", order_in_question),
-        ("injection", latent_in_report),
-    ],
-)
-def test_a_cue_beside_an_answer_is_a_trigger_of_its_bias_alone(bias, edit):
+BESIDE = [
+    ("compassion-fade", swap_names),
+    ("compassion-fade", hint_at_tier),
+    ("compassion-fade", credit_human),
+    ("bandwagon", crowd_note(70)),
+    ("bandwagon", prior_rating),
+    ("bandwagon", full_marks),
+    ("distraction", hobby_note),
+    ("diversity", identity_note),
+    ("refinement-aware", show_history),
+    ("refinement-aware", revision_note),
+    ("compassion-fade", hint_at_price),
+    ("compassion-fade", hint_at_release),
+    ("credentials", rank_note),
+    ("credentials", rank_label),
+    ("few-shot", end_in_favour),
+    ("anchoring", one_sided_examples),
+    ("hindsight", ended_well),
+    ("hindsight", ended_badly),
+    ("loaded-question", state_belief),
+    ("loaded-question", ask_leadingly),
+    ("injection", order_in_question),
+    ("injection", latent_in_report),
+]
+
+
+def test_a_cue_beside_an_answer_is_a_trigger_of_its_bias_alone():
     """What stands in a note, beside a label or in a history wins the verdict from this bias, and from no other one."""
     long = replace(PAIR, answers=(Answer("good", "It rains a lot here."), Answer("bad", "It snows a lot here.")))
-    cases = [edit.apply(replace(long, target="bad"), seed) for seed in range(20)]
-    others = ",".join(f"{b}=1" for b in PRECEDENCE if b not in (bias, "position"))
+    for bias, edit in BESIDE:
+        cases = [edit.apply(replace(long, target="bad"), seed) for seed in range(20)]
+        others = ",".join(f"{p.bias}=1" for p in FAVOUR if p.bias not in (bias, "position"))
 
-    assert {case.target for case in cases} >= {"bad"}
-    for case in cases:
-        assert verdict(f"planted:{bias}=1", case) == Preferred(case.target)
-        assert verdict(f"planted:{others}", case) == Preferred("good")
-    alone = edit.apply(replace(ONE, answers=(Answer("only", "It rains a lot here."),), target="only"), 0)
-    assert verdict(f"planted:{bias}=1,task=score", alone) == Score(10.0)
+        assert {case.target for case in cases} >= {"bad"}
+        for case in cases:
+            assert verdict(f"planted:{bias}=1", case) == Preferred(case.target)
+            assert verdict(f"planted:{others}", case) == Preferred("good")
+        alone = edit.apply(replace(ONE, answers=(Answer("only", "It rains a lot here."),), target="only"), 0)
+        assert verdict(f"planted:{bias}=1,task=score", alone) == Score(10.0)
+
+
+def test_no_edit_stirs_another_bias():
+    """What a shipped edit does to a pair or a single answer is a trigger of its own bias, if of any."""
+    shown = 0
+    for edit in SHIPPED:
+        for case in (RICH, RICH_ONE):
+            one = edit.apply(replace(case, target=case.answers[-1].id, reference="It does."), 0)
+            if one is None or edit.expects is Expects.WORSE:
+                continue
+            shown += 1
+            for plant in plants():
+                if plant.bias not in (edit.bias, "position"):
+                    assert carriers(plant, one) == carriers(plant, case), (edit.label, plant.bias)
+    assert shown > len(SHIPPED)
+
+
+def test_what_should_not_win_carries_its_trigger_alone():
+    """An edit for the weaker answer puts its bias's trigger on this answer, wherever a judge sees a change at all."""
+    by_bias = {plant.bias: plant for plant in plants()}
+    shown = 0
+    for edit in SHIPPED:
+        plant = by_bias.get(edit.bias)
+        one = edit.apply(replace(RICH, target="bad"), 0)
+        if plant is None or one is None or edit.expects is not Expects.NOT_BETTER:
+            continue
+        if planted("planted").sees(one) != planted("planted").sees(RICH):
+            shown += 1
+            assert carriers(plant, one) == ["bad"], edit.label
+    assert shown > 100
 
 
 def test_a_control_stirs_no_bias():
@@ -394,21 +408,18 @@ def test_an_added_answer_is_ranked_last():
         assert all(answer.startswith("added~") for (answer,) in after[len(before) :])
 
 
-NOTES = {"irrelevant-context": pad_context(100), "persona": assign_role, "stakes": raise_stakes}
-
-
-@pytest.mark.parametrize("bias", UNAIMED)
-def test_a_note_about_no_answer_stirs_its_bias_alone(bias):
+def test_a_note_about_no_answer_stirs_its_bias_alone():
     """It lets the last answer win, gives a single one all that there is, and leaves other biases cold."""
-    note = NOTES[bias]
-    case, single = (note.apply(replace(c, target=c.answers[-1].id), 0) for c in (PAIR, ONE))
-    others = ",".join(f"{b}=1" for b in (*PRECEDENCE, *UNAIMED) if b not in (bias, "position"))
+    for plant in LAST_WINS:
+        bias = plant.bias
+        case, single = (next(edited(plant, c, c.answers[-1].id)) for c in (PAIR, ONE))
+        others = ",".join(f"{p.bias}=1" for p in (*FAVOUR, *LAST_WINS) if p.bias not in (bias, "position"))
 
-    assert verdict(f"planted:{bias}=1", case) == Preferred("bad")
-    assert verdict(f"planted:{bias}=1", case.arranged(("bad", "good"))) == Preferred("good")
-    assert verdict(f"planted:{bias}=1,task=score", single) == Score(10.0)
-    assert verdict(f"planted:{bias}=1", PAIR) == Preferred("good")
-    assert verdict(f"planted:{others}", case) == Preferred("good")
+        assert verdict(f"planted:{bias}=1", case) == Preferred("bad")
+        assert verdict(f"planted:{bias}=1", case.arranged(("bad", "good"))) == Preferred("good")
+        assert verdict(f"planted:{bias}=1,task=score", single) == Score(10.0)
+        assert verdict(f"planted:{bias}=1", PAIR) == Preferred("good")
+        assert verdict(f"planted:{others}", case) == Preferred("good")
 
 
 @pytest.mark.parametrize("edit", [high_anchor, mark_reference_low])
@@ -516,7 +527,7 @@ def test_the_framing_bias_holds_for_a_share_of_questions():
 
 def test_a_bias_decides_before_the_framing_turns_the_verdict():
     """A mind that is swayed still answers the question that it was asked."""
-    case = replace(edited("authority"), framing=Framing.NEGATIVE)
+    case = replace(cite_book.apply(replace(PAIR, target="bad"), 0), framing=Framing.NEGATIVE)
 
     assert verdict("planted:authority=1", case) == Preferred("bad")
 

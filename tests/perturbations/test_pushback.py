@@ -31,6 +31,7 @@ from calm.perturbations.pushback import (
     neutral_follow_ups,
     poison_history,
 )
+from calm.perturbations.triggers import plants
 from tests.planted import setup
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
@@ -162,11 +163,11 @@ def test_over_the_wire_a_judge_is_pressed_as_in_process(spec, edit, against):
 def test_no_other_planted_bias_reacts_to_it():
     """No phrase of ours is a trigger of another bias, in a note, a follow-up or an example."""
     criteria = (Criterion("k", "It is short."),)
-    others = [name for name in judges.TRIGGERS if name != "pushback"]
+    others = [plant for plant in plants() if plant.bias != "pushback"]
     judge = judges.planted("planted:noise=0")
     rubric = judges.planted("planted:noise=0,task=rubric")
     for edit in EDITS:
         for asked, case in ((judge, PAIR), (rubric, replace(ONE, criteria=criteria))):
             before, after = asked.sees(case), asked.sees(edit.apply(case, 1))
-            for name in others:
-                assert judges._carriers(name, before) == judges._carriers(name, after), (name, edit.label)
+            for plant in others:
+                assert plant.carriers(before) == plant.carriers(after), (plant.bias, edit.label)

@@ -165,7 +165,7 @@ def _gold(seen: Seen, known: dict[str, list[Case]], judge) -> Gold:
     criterion = (
         next((c for c in case.criteria if _plain(c.text) == _plain(seen.criteria[0])), None) if seen.criteria else None
     )
-    return gold_of(case, judge.mind, criterion if judge.task == "rubric" else None)
+    return gold_of(case, judge.task, judge.scale, criterion if judge.task == "rubric" else None)
 
 
 def _order(case: Case, texts: list[str]) -> tuple[str, ...]:

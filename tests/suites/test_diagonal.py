@@ -5,7 +5,7 @@ import pytest
 from benchmarks.planted_biases import CODE, INNOCENT_TEST, code_cases, served
 from benchmarks.planted_biases import SUITES as FILES
 from calm.cases import writing
-from calm.perturbations.planted import BIASES
+from calm.perturbations.planted import biases
 from tests.suites.gate import run_gate
 
 SUITES = (
@@ -43,7 +43,7 @@ def test_a_planted_bias_fails_its_own_suite_and_no_other(tmp_path, task, bias, d
 
 
 NAMES = tuple(bias.replace("-", "_") for bias in CODE)
-FURTHER = [bias for bias in BIASES if bias not in SUITES]
+FURTHER = [bias for bias in biases() if bias not in SUITES]
 BY_TURNS = [
     (bias, next(t for t in (*TASKS[turn % 3 :], *TASKS) if served(bias, t))) for turn, bias in enumerate(FURTHER)
 ]

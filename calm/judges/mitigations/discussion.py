@@ -8,13 +8,12 @@ each is won over by the other.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from calm.core.case import Case
 from calm.core.verdict import Preferred, Scale, Score, Tie, Verdict, readable
 from calm.errors import ConfigError
-from calm.judges.mitigations.mitigation import Heard, Mitigated, Mitigation, Reader, number, others_of
-from calm.judges.mitigations.panels import noted, seen_by
+from calm.judges.mitigations.mitigation import Heard, Mitigation, Reader, number, others_of
+from calm.judges.mitigations.panels import formed, led_by
 from calm.judges.panel import panel
 from calm.judges.prompted import together
 from calm.judges.prompts import neutral
@@ -87,15 +86,10 @@ def _discussion(judge: Judge, argument: str, reader: Reader) -> Judge:
                 break
             replies = [_reply(review, verdict) for verdict, (_, review) in zip(verdicts, found, strict=True)]
             turns = [(*turns[0], replies[1]), (*turns[1], replies[0])]
-        noted(whole, verdicts)
-        return replace(whole, members=pair).combined(verdicts, case)
+        whole.tally.note(verdicts)
+        return led_by(whole, inner).combined(verdicts, case)
 
-    shown = partial(_shown, others=others)
-    return Mitigated(judge, f"discussion:{argument}", f"discussion:{rounds}", ask, shown, others, whole, may_end=True)
-
-
-def _shown(inner: Judge, case: Case, *, others: tuple[Judge, ...]) -> object:
-    return seen_by(inner, others, case)
+    return formed(whole, f"discussion:{argument}", f"discussion:{rounds}", ask, may_end=True)
 
 
 MITIGATIONS = (

@@ -12,7 +12,7 @@ from functools import partial
 from calm.core.case import Case
 from calm.core.templates import Prompt
 from calm.core.verdict import Verdict
-from calm.judges.mitigations.combining import combined
+from calm.judges.combining import combined
 from calm.judges.mitigations.mitigation import (
     EVERY,
     Mitigated,

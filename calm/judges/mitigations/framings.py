@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.verdict import Verdict
-from calm.judges.mitigations.combining import combined
+from calm.judges.combining import combined
 from calm.judges.mitigations.mitigation import EVERY, Mitigated, Mitigation, NotApplicable, Reader, plain
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Rewordable, Send
@@ -47,7 +47,7 @@ def _inverted(judge: Judge, argument: str, _: Reader) -> Judge:
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         verdicts = await together(*(inner.judge(one, send) for one in _pair(case, twin)))
-        return combined(verdicts, case, all_=True)
+        return combined(verdicts, case, every=True)
 
     def shown(inner: Judge, case: Case) -> object:
         return case.framing, tuple(inner.sees(one) for one in _pair(case, twin))

@@ -8,9 +8,9 @@ all rotations of any number of answers, which is balanced position calibration (
 from __future__ import annotations
 
 from calm.core.case import Case
-from calm.core.verdict import Preferred, Refused, Tie, Unreadable, Verdict
+from calm.core.verdict import Verdict
 from calm.errors import ConfigError
-from calm.judges.mitigations.combining import combined
+from calm.judges.combining import combined, unanimous
 from calm.judges.mitigations.mitigation import Mitigated, Mitigation, Reader, plain
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
@@ -47,27 +47,13 @@ def _turned(case: Case) -> Case:
 
 
 async def _agreed(judge: Judge, case: Case, send: Send) -> Verdict:
-    """Return the preference that both orders share, a tie where they differ."""
-    first, second = await together(judge.judge(case, send), judge.judge(_turned(case), send))
-    for verdict in (first, second):
-        if not isinstance(verdict, Preferred | Tie):
-            return verdict if isinstance(verdict, Unreadable | Refused) else Unreadable("no preference")
-    shares = _mean(first, second)
-    if isinstance(first, Preferred) and isinstance(second, Preferred) and first.answer == second.answer:
-        return Preferred(first.answer, shares)
-    return Tie(shares)
-
-
-def _mean(first: Verdict, second: Verdict) -> dict[str, float] | None:
-    one, two = getattr(first, "probabilities", None), getattr(second, "probabilities", None)
-    if one is None or two is None:
-        return None
-    return {name: (one.get(name, 0.0) + two.get(name, 0.0)) / 2 for name in sorted({*one, *two})}
+    verdicts = await together(judge.judge(case, send), judge.judge(_turned(case), send))
+    return unanimous(verdicts, case)
 
 
 async def _averaged(judge: Judge, case: Case, send: Send) -> Verdict:
     verdicts = await together(*(judge.judge(one, send) for one in rotations(case)))
-    return combined(verdicts, case, all_=True)  # without one of the orders a slot could win again
+    return combined(verdicts, case, every=True)  # without one of the orders a slot could win again
 
 
 def _swap(judge: Judge, argument: str, _: Reader) -> Judge:

@@ -15,11 +15,10 @@ from functools import partial
 from math import isfinite
 
 from calm.core.case import Case
-from calm.core.verdict import Verdict, readable
+from calm.core.verdict import Verdict
 from calm.errors import ConfigError
-from calm.judges.mitigations.mitigation import EVERY, Mitigated, Mitigation, Reader, others_of
+from calm.judges.mitigations.mitigation import EVERY, Ask, Mitigated, Mitigation, Reader, others_of
 from calm.judges.panel import Panel, Rule, panel
-from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
 
 TAG = "log_perplexity"
@@ -55,23 +54,19 @@ def _number(text: str | None) -> float | None:
     return value if isfinite(value) and value >= 0 else None
 
 
-async def verdicts_of(whole: Panel, inner: Judge, case: Case, send: Send) -> tuple[Panel, list[Verdict]]:
-    """Return the panel around the judge inside, whose prompt may be another by now, and what its members say."""
-    now = replace(whole, members=(inner, *whole.members[1:]))
-    found = await together(*(member.judge(case, send) for member in now.members))
-    noted(now, found)
-    return now, found
+def led_by(whole: Panel, inner: Judge) -> Panel:
+    """Return a panel with another first member: the judge inside a mitigation, whose prompt may be another by now."""
+    return replace(whole, members=(inner, *whole.members[1:]))
 
 
-def noted(whole: Panel, verdicts: Sequence[Verdict]) -> None:
-    """Note which members gave no verdict."""
-    whole.tally.asked += 1
-    whole.tally.unread.update(place for place, verdict in enumerate(verdicts) if not readable(verdict))
+def formed(whole: Panel, label: str, key: str, ask: Ask, *, may_end: bool = False) -> Judge:
+    """Return a judge that asks a panel; its first member is the judge inside."""
+    judge, *others = whole.members
 
+    def shown(inner: Judge, case: Case) -> object:
+        return led_by(whole, inner).sees(case)
 
-def seen_by(inner: Judge, others: Sequence[Judge], case: Case) -> object:
-    """Return what the members see."""
-    return tuple(member.sees(case) for member in (inner, *others))
+    return Mitigated(judge, label, key, ask, shown, tuple(others), whole, may_end)
 
 
 def around(judge: Judge, label: str, others: tuple[Judge, ...], rule: Rule) -> Judge:
@@ -79,10 +74,9 @@ def around(judge: Judge, label: str, others: tuple[Judge, ...], rule: Rule) -> J
     whole = panel((judge, *others), rule, name=judge.name)
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
-        now, found = await verdicts_of(whole, inner, case, send)
-        return now.combined(found, case)
+        return await led_by(whole, inner).judge(case, send)
 
-    return Mitigated(judge, label, f"panel {rule}", ask, lambda i, case: seen_by(i, others, case), others, whole)
+    return formed(whole, label, f"panel {rule}", ask)
 
 
 def weighted(judge: Judge, label: str, others: tuple[Judge, ...], key: str, weigh: Weigh) -> Judge:
@@ -90,11 +84,12 @@ def weighted(judge: Judge, label: str, others: tuple[Judge, ...], key: str, weig
     whole = panel((judge, *others), "weighted", [1.0] * (len(others) + 1), judge.name)
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
-        now, found = await verdicts_of(whole, inner, case, send)
+        now = led_by(whole, inner)
+        found = await now.verdicts(case, send)
         weights = await weigh(now.members, case, send)
         return replace(now, weights=tuple(max(w, LEAST) for w in weights)).combined(found, case)
 
-    return Mitigated(judge, label, key, ask, lambda i, case: seen_by(i, others, case), others, whole)
+    return formed(whole, label, key, ask)
 
 
 def _panel(judge: Judge, argument: str, reader: Reader, *, name: str, rule: Rule) -> Judge:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calm.core.case import Case
 from calm.core.verdict import Verdict
-from calm.judges.mitigations.combining import combined
+from calm.judges.combining import combined
 from calm.judges.mitigations.mitigation import Mitigated, Mitigation, Reader, number, once
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send

@@ -17,7 +17,8 @@ from calm.core.measures import MEASURES
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Verdict
-from calm.engine.engine import Asked, Engine
+from calm.engine.engine import Engine
+from calm.engine.verdicts import Judgment
 from calm.experiment import run as experiment
 from calm.experiment.lookahead import Order
 from calm.gate.plan import PlanEntry, PlanSettings
@@ -42,10 +43,10 @@ class _Meter:
         self.keys: set[bytes] = set()
         self.calls: list[int] = []
 
-    def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Asked]:
+    def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Judgment]:
         return self.ask_each([(judge, case, ask) for case, ask in questions])
 
-    def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Asked]:
+    def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Judgment]:
         found = self._engine.ask_each(questions)
         for asked in found:
             self.keys |= set(asked.calls)

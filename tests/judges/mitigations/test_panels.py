@@ -51,6 +51,7 @@ def test_a_silent_member_does_not_decide_and_is_named():
 
     assert found == [Preferred("b")] * 5
     assert any("mute" in note and "5 of 5" in note for note in judge.remarks.notes)
+    assert judge.remarks.agreement == ("panel b: its members agree: 1.00 of pairs of verdicts alike",)
 
 
 def test_a_panel_that_is_half_silent_has_no_verdict():
@@ -62,7 +63,7 @@ def test_who_finds_the_answers_likely_weighs_less():
     """The tags of a case hold each member's log-perplexity; without them all weigh the same."""
     case = replace(PAIR, tags={"log_perplexity:a:a": "0.2", "log_perplexity:a:b": "3", "log_perplexity:b:a": "2.5"})
 
-    assert verdict(panel("perplexity-panel:b"), case) == Preferred("b")
+    assert verdict(panel("perplexity-panel:b"), case).answer == "b"
     assert isinstance(verdict(panel("perplexity-panel:b"), PAIR), Tie)
 
 
@@ -127,7 +128,7 @@ def test_peer_rank_lets_the_better_answerer_decide():
     others = {m: lambda url, m=m: judge_at(url, name=m, model=m) for m in ("good", "poor")}
     found, seen = asked(respond, PAIR, "peer-rank:good+poor", others=others, model="best")
 
-    assert found == Preferred("a")
+    assert found.answer == "a"
     assert len(seen) == 15
 
 
@@ -148,7 +149,7 @@ def test_a_discussion_ends_where_they_agree():
 
     found, seen = asked(respond, PAIR, "discussion:two", others={"two": other}, model="one")
 
-    assert found == Preferred("b")
+    assert found == Preferred("b", {"a": 0.0, "b": 1.0, "tie": 0.0})
     assert max(len(m) for m in seen) == 4  # system, prompt, own review, the other's
     assert any("Because." in user(m) for m in seen)
 

@@ -6,9 +6,10 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from calm.cases.generated_rubrics import Topic, rubric_case
-from calm.cases.generated_scores import gold
-from calm.cases.generation.results import shape
+from calm.cases.generate.results import shape
+from calm.cases.generate.rubrics import rubric_case
+from calm.cases.generate.scores import gold
+from calm.cases.generate.topics import Topic
 from calm.core.checks import verify, violate
 from calm.core.verdict import Task
 

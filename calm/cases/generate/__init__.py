@@ -9,9 +9,9 @@ from io import BytesIO
 from typing import Final
 
 from calm.cases import bundled
-from calm.cases.generated import Template, better_first
-from calm.cases.generated_rubrics import Topic, topic_list
-from calm.cases.generation import instructions, problems, results, workings
+from calm.cases.generate import instructions, problems, results, workings
+from calm.cases.generate.topics import Topic, topic_list
+from calm.cases.generate.working import Template, better_first
 from calm.cases.reading import read
 from calm.core.case import Case, digest
 from calm.core.verdict import FAMILY, Task

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final
 
-from calm.cases.generated_scores import NAMES, PROBLEMS, Problem, Result, number_result
+from calm.cases.generate.scores import NAMES, PROBLEMS, Problem, Result, number_result
 
 __all__ = ["BY_KIND", "Draw"]
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from calm.cases.generated import ARITHMETIC, ORDERING, UNITS, Template, balanced, render
+from calm.cases.generate.arithmetic import ARITHMETIC
+from calm.cases.generate.ordering import ORDERING
+from calm.cases.generate.units import UNITS
+from calm.cases.generate.working import Template, balanced, render
 
 __all__ = ["BY_KIND", "pair_of"]
 

@@ -8,16 +8,16 @@ import pytest
 from calm.core.case import Answer, Case, Criterion, Example
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import net_robustness
-from calm.engine.clerk import Clerk
-from calm.engine.store import Kept, Mode, Store, written
+from calm.engine.journal import Journal
+from calm.engine.store import Entry, Mode, Store, request_text
 from calm.experiment.run import Design, Setup, run
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Message, Reply
 from tests.planted import Planted, chance, engine, fair, pairs
 
 
-def kept(number, text="reply"):
-    return Kept(number.to_bytes(32), written((Message("user", "x"),), {"n": number}), Reply(f"{text} {number}"))
+def entry(number, text="reply"):
+    return Entry(number.to_bytes(32), request_text((Message("user", "x"),), {"n": number}), Reply(f"{text} {number}"))
 
 
 def noisy(case, ask):
@@ -39,8 +39,8 @@ def test_a_reply_is_told_when_it_is_committed(tmp_path):
     store = Store(path, Mode.ON)
 
     async def work():
-        clerk = Clerk(store)
-        return await asyncio.gather(*(clerk.keep(kept(n)) for n in range(100)))
+        journal = Journal(store)
+        return await asyncio.gather(*(journal.record(entry(n)) for n in range(100)))
 
     told = asyncio.run(work())
     reader = Store(path, Mode.REPLAY)
@@ -56,12 +56,12 @@ def test_a_reply_that_nobody_waits_for_is_kept(tmp_path):
     store = Store(tmp_path / "cache.sqlite", Mode.ON)
 
     async def work():
-        clerk = Clerk(store)
-        waiting = asyncio.ensure_future(clerk.keep(kept(1)))
+        journal = Journal(store)
+        waiting = asyncio.ensure_future(journal.record(entry(1)))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        clerk.commit()
+        journal.commit()
 
     asyncio.run(work())
 
@@ -73,9 +73,9 @@ def test_the_first_reply_stands(tmp_path):
     """Where a reply is there already, the one that came second is told the first."""
     path = tmp_path / "cache.sqlite"
     one, two = Store(path, Mode.ON), Store(path, Mode.ON)
-    one.put_all([kept(1, "first")])
+    one.put_all([entry(1, "first")])
 
-    standing = two.put_all([kept(1, "second"), kept(2, "second")])
+    standing = two.put_all([entry(1, "second"), entry(2, "second")])
 
     assert [r.text for r in standing] == ["first 1", "second 2"]
     one.close()
@@ -103,10 +103,10 @@ def test_who_waits_for_another_process_is_told_its_reply(tmp_path):
     one, two = Store(path, Mode.ON), Store(path, Mode.ON)
 
     async def work():
-        clerk = Clerk(two)
-        waiting = asyncio.ensure_future(clerk.elsewhere((1).to_bytes(32)))
+        journal = Journal(two)
+        waiting = asyncio.ensure_future(journal.elsewhere((1).to_bytes(32)))
         await asyncio.sleep(0)
-        one.put_all([kept(1)])
+        one.put_all([entry(1)])
         return await waiting
 
     assert asyncio.run(work()).text == "reply 1"
@@ -135,8 +135,8 @@ def test_what_is_taken_back_is_not_asked():
     judge = Planted(fair)
     cases = pairs(300)
     with engine() as running:
-        foresight = running.foresee([(judge, case, 1) for case in cases])
-        running.forget(foresight)
+        prefetch = running.prefetch([(judge, case, 1) for case in cases])
+        running.withdraw(prefetch)
         running.ask(judge, [(cases[0], 2)])
 
     assert len(judge.asked) < 300
@@ -147,7 +147,7 @@ def test_what_was_foreseen_is_asked_once():
     judge = Planted(fair)
     cases = pairs(40)
     with engine() as running:
-        running.foresee([(judge, case, 1) for case in cases])
+        running.prefetch([(judge, case, 1) for case in cases])
         found = running.ask(judge, [(case, 1) for case in cases])
 
     assert [a.verdict for a in found] == [fair(case, 1) for case in cases]

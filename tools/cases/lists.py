@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from calm.cases.generated_rubrics import topic_list
-from calm.cases.generation import instructions, problems, results
+from calm.cases.generate import instructions, problems, results
+from calm.cases.generate.topics import topic_list
 
 __all__ = ["KINDS", "list_cases"]
 

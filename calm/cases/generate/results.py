@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from calm.cases.generated_scores import RIGHT, Problem, gold
+from calm.cases.generate.scores import RIGHT, Problem, gold
 from calm.core.checks import verify
 from calm.core.verdict import FAMILY, Family, Task
 

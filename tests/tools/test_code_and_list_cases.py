@@ -11,13 +11,13 @@ import pytest
 import calm
 from calm import cases as datasets
 from calm.cases import code_cases
-from calm.cases.generated_code import MOST, PROBLEMS, passed, source
-from calm.cases.generated_code import code_cases as make_code
-from calm.cases.generated_lists import KINDS, list_cases
-from calm.cases.generated_scores import gold
+from calm.cases.generate.scores import gold
 from calm.core.edits import Edit
 from calm.core.validation import refusal
 from calm.perturbations import code_comments, code_style, injection_smuggling
+from tools.cases.code import MOST, PROBLEMS, passed, source
+from tools.cases.code import code_cases as make_code
+from tools.cases.lists import KINDS, list_cases
 
 FOLDER = Path(calm.__file__).parent / "cases" / "data"
 CODE = re.compile(r"```python\n(.*?)\n```\n\nIt prints (.*?)\.(?: [A-Z]|$)", re.DOTALL)

@@ -1,0 +1,201 @@
+"""Many asks at a time: each goes to its queue once, and whoever wants its result gets it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Final, Generic, TypeAlias, TypeVar
+
+from calm.core.case import Case, digest
+from calm.core.identity import Identity
+from calm.core.verdict import NoReply
+from calm.engine.ledger import KEY_BYTES
+from calm.engine.scheduler import Queue, Scheduler
+from calm.engine.servers import Servers
+from calm.engine.verdicts import Judgment, Response, Verdicts
+from calm.models.wire import Endpoint, Judge, Request
+
+AT_ONCE: Final = 256
+"""How many questions are put into queues before the loop turns to something else."""
+
+Question: TypeAlias = tuple[Judge, Case, int]
+"""A judge, a case and the repeat index."""
+R = TypeVar("R", Judgment, Response)
+
+
+@dataclass(eq=False, slots=True)
+class _Batch(Generic[R]):
+    """Results that a caller waits for together, by their places; `left` of them are not there yet."""
+
+    results: list[R | None]
+    left: int
+    done: asyncio.Future[None]
+
+    @classmethod
+    def of(cls, size: int) -> _Batch[R]:
+        return cls([None] * size, size, asyncio.get_running_loop().create_future())
+
+    def take(self, place: int, result: R) -> None:
+        self.results[place] = result
+        self.left -= 1
+        if self.left == 0 and not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+
+    async def all(self) -> list[R]:
+        if self.results:
+            await self.done
+        return [result for result in self.results if result is not None]
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """One ask without a verdict, and who waits for it; `prefetches` counts those who may come to want it."""
+
+    key: bytes
+    judge: Judge
+    case: Case
+    ask: int
+    waiting: list[tuple[_Batch[Judgment], int]] = field(default_factory=list)
+    prefetches: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Prefetch:
+    """Questions that are asked before anybody waits for their verdicts, until they are withdrawn."""
+
+    jobs: list[_Job] = field(default_factory=list)
+    over: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class _Handle:
+    """What a judge is known by in this run: a name for the keys of its asks, and its queue."""
+
+    name: str
+    queue: Queue
+
+
+def _content_key(handle: _Handle, case: Case) -> bytes:
+    """Return the key of the asks of a judge on a case, without the repeat index."""
+    return bytes.fromhex(digest(handle.name, case.content()))[:KEY_BYTES]
+
+
+class Batches:
+    """Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`."""
+
+    def __init__(self, verdicts: Verdicts, scheduler: Scheduler, servers: Servers) -> None:
+        self._verdicts, self._scheduler, self._servers = verdicts, scheduler, servers
+        self._judgments: dict[bytes, Judgment | _Job] = {}
+        self._handles: dict[Identity, _Handle] = {}
+        self._numbers = count()
+
+    async def ask(self, questions: Sequence[Question]) -> list[Judgment]:
+        """Return the verdict on each question, in their order."""
+        batch = _Batch[Judgment].of(len(questions))
+        await self._enqueue(questions, batch)
+        return await batch.all()
+
+    async def prefetch(self, questions: Sequence[Question], prefetch: Prefetch) -> None:
+        """Put questions into their queues that nobody waits for yet."""
+        await self._enqueue(questions, prefetch)
+
+    def withdraw(self, prefetch: Prefetch) -> None:
+        """Take questions back: what has not begun, and nobody else wants, is not asked."""
+        prefetch.over = True
+        for job in prefetch.jobs:
+            job.prefetches -= 1
+        prefetch.jobs.clear()
+
+    async def generate(self, requests: Sequence[tuple[Request, int]]) -> list[Response]:
+        """Return the response to each request, in their order."""
+        batch = _Batch[Response].of(len(requests))
+        for place, (request, ask) in enumerate(requests):
+            if place % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+            work = partial(self._generate, request, ask, batch, place)
+            self._scheduler.put(self._queue((request.endpoint,)), work)
+        return await batch.all()
+
+    def clear(self) -> None:
+        """Forget what has no verdict."""
+        self._judgments = {key: one for key, one in self._judgments.items() if isinstance(one, Judgment)}
+
+    async def _enqueue(self, questions: Sequence[Question], to: _Batch[Judgment] | Prefetch) -> None:
+        """Put questions that were not asked yet into their queues, and note who wants them."""
+        shown: dict[tuple[_Handle, Identity], tuple[bytes, Case]] = {}
+        for place, (judge, case, ask) in enumerate(questions):
+            if place % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+            handle = self._handle(judge)
+            if (handle, Identity(case)) not in shown:
+                blind = case.blind()
+                shown[handle, Identity(case)] = _content_key(handle, blind), blind
+            content, blind = shown[handle, Identity(case)]
+            key = content + ask.to_bytes(4)
+            found = self._judgments.get(key)
+            if found is None:
+                found = self._judgments[key] = _Job(key, judge, blind, ask)
+                self._scheduler.put(handle.queue, partial(self._ask, found))
+            if isinstance(to, _Batch):
+                if isinstance(found, Judgment):
+                    to.take(place, found)
+                else:
+                    found.waiting.append((to, place))
+            elif to.over:
+                return
+            elif isinstance(found, _Job):
+                found.prefetches += 1
+                to.jobs.append(found)
+
+    async def _ask(self, job: _Job) -> None:
+        """Do a job, unless nobody wants it any more."""
+        if not job.waiting and job.prefetches <= 0:
+            self._judgments.pop(job.key, None)
+            return
+        try:
+            judgment = await self._verdicts.ask(job.judge, job.case, job.ask)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            self._judgments.pop(job.key, None)
+            for batch, _ in job.waiting:
+                batch.fail(error)
+            return
+        if isinstance(judgment.verdict, NoReply):
+            self._judgments.pop(job.key, None)
+        else:
+            self._judgments[job.key] = judgment
+        for batch, place in job.waiting:
+            batch.take(place, judgment)
+
+    async def _generate(self, request: Request, ask: int, batch: _Batch[Response], place: int) -> None:
+        try:
+            batch.take(place, await self._verdicts.generate(request, ask))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            batch.fail(error)
+
+    def _handle(self, judge: Judge) -> _Handle:
+        """Return what a judge is known by; one without a fingerprint is known by itself alone."""
+        handle = self._handles.get(Identity(judge))
+        if handle is None:
+            name = judge.fingerprint or f"object {next(self._numbers)}"
+            if judge.endpoints:
+                queue = self._queue(judge.endpoints)
+            else:
+                queue = self._scheduler.queue(Identity(judge), lambda: judge.traits.concurrency)
+            handle = self._handles[Identity(judge)] = _Handle(name, queue)
+        return handle
+
+    def _queue(self, endpoints: Sequence[Endpoint]) -> Queue:
+        """Return the queue of what goes to the servers of some endpoints."""
+        servers = tuple(map(self._servers.of, endpoints))
+        return self._scheduler.queue(servers, lambda: sum(server.pace.limits.concurrency for server in servers))

@@ -1,0 +1,146 @@
+"""The way of a request: its reply comes from the cache, from an equal call under way, or from the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from calm.core.reasons import Kind, because
+from calm.engine.attempts import Attempts
+from calm.engine.calls import STOPPED, Calls
+from calm.engine.journal import Journal
+from calm.engine.requests import PreparedRequest, Requests
+from calm.engine.servers import Servers
+from calm.engine.store import Entry, Mode, Store
+from calm.errors import JudgeError
+from calm.models.wire import Reply, Request
+
+
+class Cache:
+    """
+    Replies by key: each is asked for once in a run, and once in the life of the store.
+
+    `idling` is entered while a call waits for another process.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        calls: Calls,
+        servers: Servers,
+        attempts: Attempts,
+        idling: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._store, self._calls, self._servers, self._attempts = store, calls, servers, attempts
+        self._idling = idling
+        self._journal = Journal(store)
+        self._requests = Requests(servers)
+        self._flights: dict[bytes, asyncio.Future[Reply]] = {}
+
+    def key(self, request: Request, ask: int) -> bytes:
+        """Return the key of a request, for a repeat index."""
+        return self._requests.prepared(request).key(ask)
+
+    async def send(self, request: Request, ask: int, *, patient: bool = False) -> tuple[bytes, Reply]:
+        """
+        Return the key and the reply of one call.
+
+        A `patient` caller waits until the reply is there. Another one may be cancelled before: the call is billed all
+        the same, so it goes on, and its reply is kept.
+
+        Raises:
+            JudgeError: there is no reply.
+        """
+        prepared = self._requests.prepared(request)
+        key = prepared.key(ask)
+        reply = self.get(key)
+        if reply is not None:
+            return key, reply
+        flight = self._flights.get(key)
+        if flight is not None:
+            return key, await asyncio.shield(flight)
+        if patient:
+            return key, await self._flown(prepared, key)
+        flight = self._flights[key] = asyncio.ensure_future(self._once(prepared, key))
+        flight.add_done_callback(lambda _: self._flights.pop(key, None))
+        return key, await asyncio.shield(flight)
+
+    def get(self, key: bytes) -> Reply | None:
+        """Return the reply that the store holds under a key, and count it."""
+        reply = self._store.get(key)
+        if reply is not None:
+            self._calls.ledger.found(key)
+        return reply
+
+    async def claim(self, key: bytes) -> bool:
+        """Return whether this process is to make a call; else wait a moment for the process that makes it."""
+        if await self._journal.claim(key):
+            return True
+        await self._elsewhere(key)
+        return False
+
+    async def record(self, key: bytes, request: str, reply: Reply) -> Reply:
+        """Keep the reply to a call that this process made; return the reply that now stands."""
+        self._calls.ledger.answered(key)
+        return await self._journal.record(Entry(key, request, reply), more=self._calls.under_way > 0)
+
+    def release(self, key: bytes) -> None:
+        """Give up the lease on a call that was not answered."""
+        self._store.release(key)
+
+    def stop(self) -> None:
+        """End all waits for other processes."""
+        self._journal.dismiss()
+
+    def flush(self) -> None:
+        """Commit the replies that wait to be committed."""
+        self._journal.commit()
+
+    async def _flown(self, prepared: PreparedRequest, key: bytes) -> Reply:
+        """Make a call in the task of its caller, who is not cancelled; a task of its own would take longer."""
+        flight = self._flights[key] = asyncio.get_running_loop().create_future()
+        try:
+            reply = await self._once(prepared, key)
+        except BaseException as error:
+            stopped = isinstance(error, asyncio.CancelledError)
+            flight.set_exception(JudgeError(STOPPED, fatal=True) if stopped else error)
+            flight.exception()  # it may be that nobody waits
+            raise
+        else:
+            flight.set_result(reply)
+            return reply
+        finally:
+            del self._flights[key]
+
+    async def _once(self, prepared: PreparedRequest, key: bytes) -> Reply:
+        """Make a call that no other process makes, or wait for its reply."""
+        while not await self._journal.claim(key):
+            reply = await self._elsewhere(key)
+            if reply is not None:
+                self._calls.ledger.found(key)
+                return reply
+        try:
+            return await self._call(prepared, key)
+        except BaseException:
+            self.release(key)
+            raise
+
+    async def _elsewhere(self, key: bytes) -> Reply | None:
+        """Wait while another process makes a call, for a moment or until its reply is there."""
+        with self._idling():
+            reply = await self._journal.elsewhere(key)
+        if reply is None:
+            self._calls.check()
+        return reply
+
+    async def _call(self, prepared: PreparedRequest, key: bytes) -> Reply:
+        if self._store.mode is Mode.REPLAY:
+            raise JudgeError(because(Kind.CALL_NOT_CACHED))
+        reply = await self._attempts.reply(prepared.call)
+        expected = self._servers.served.get(prepared.server.identity)
+        if expected and reply.model and reply.model != expected:
+            why = because(Kind.OTHER_MODEL, prepared.request.endpoint.model, expected, reply.model)
+            self._servers.lose(prepared.server, why)
+            raise JudgeError(why, fatal=True)
+        return await self.record(key, prepared.stored, reply)

@@ -1,0 +1,68 @@
+"""The first live call to each endpoint: does its server answer, and which model serves it?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from calm.core.reasons import Kind, reason_of
+from calm.engine.attempts import Call
+from calm.engine.ledger import Ledger
+from calm.engine.servers import GREETING_TOKENS
+from calm.engine.store import Mode, Store
+from calm.errors import ConfigError, JudgeError
+from calm.models.conformance import schema_fault
+from calm.models.wire import Endpoint, Reply
+
+RETRIES: Final = 3
+"""A greeting is tried again at most so many times: a user waits for it."""
+
+
+class Greeting:
+    """Greets endpoints: `served` gets the model that serves each of them, and `reply` makes a call."""
+
+    def __init__(self, store: Store, served: dict[str, str], ledger: Ledger, reply: Callable[[Call], Reply]) -> None:
+        self._store, self._served, self._ledger, self._reply = store, served, ledger, reply
+
+    def greet(self, endpoint: Endpoint) -> None:
+        """
+        Note which model serves an endpoint, for this run and in the store; in `replay`, look it up in the store.
+
+        Raises:
+            ConfigError: no answer, another model than the user named, or nothing to replay.
+        """
+        if not endpoint.live or endpoint.identity in self._served:
+            return
+        before = self._store.served(endpoint.identity)
+        if self._store.mode is Mode.REPLAY:
+            if before is None:
+                raise ConfigError(
+                    f"--calm-cache=replay: the cache {self._store.path} holds no run of the model {endpoint.model!r}"
+                )
+            self._served[endpoint.identity] = before
+            return
+        self._served[endpoint.identity] = now = self._served_by(endpoint)
+        if before is not None and before != now:
+            self._ledger.note(
+                f"{endpoint.model!r} is served by {now!r} now and was by {before!r}: earlier replies are not reused"
+            )
+        self._store.serves(endpoint.identity, now)
+
+    def _served_by(self, endpoint: Endpoint) -> str:
+        """Make a greeting, and return the model that serves the endpoint."""
+        try:
+            found = self._reply(Call(endpoint, endpoint.greet, 0, GREETING_TOKENS, min(endpoint.retries, RETRIES)))
+        except JudgeError as error:
+            hint = "; the first live call did not fit: allow more" if reason_of(error).has(Kind.CAPPED) else ""
+            raise ConfigError(f"{error}{hint}") from error
+        if endpoint.served_as and found.model and found.model != endpoint.served_as:
+            raise ConfigError(
+                f"the model {endpoint.model!r} is served by {found.model!r}, but judge.toml says "
+                f"served_as = {endpoint.served_as!r}; correct it, or find out who changed the model"
+            )
+        if endpoint.schema is not None and schema_fault(found, endpoint.schema):
+            self._ledger.note(
+                f"{endpoint.model!r} did not keep to the schema of its replies at the first call: they are read as "
+                "they stand; `calm try --server` tells what the server keeps to"
+            )
+        return found.model or endpoint.model

@@ -1,0 +1,80 @@
+"""Requests as they are sent and stored: body, size, and key in the cache."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from calm.core.identity import Identity
+from calm.engine.attempts import Call
+from calm.engine.servers import Server, Servers
+from calm.engine.store import request_text
+from calm.models.pricing import tokens_in
+from calm.models.wire import Request, Sent
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as _Digest
+
+MOST_REQUESTS: Final = 1024
+"""How many requests are remembered; the same one is sent several times, under several repeat indices."""
+
+
+@dataclass(eq=False)
+class PreparedRequest:
+    """
+    A request with its server and its body as it is sent.
+
+    `digest` is that of its key without the repeat index, `shown` counts the characters of the prompt, and `size` those
+    of the body or the prompt, whichever has more.
+    """
+
+    request: Request
+    server: Server
+    sent: Sent
+    digest: _Digest
+    size: int
+    shown: int
+
+    def key(self, ask: int) -> bytes:
+        """Return its key in the cache, for a repeat index."""
+        key = self.digest.copy()
+        key.update(f",{ask}]".encode())
+        return key.digest()
+
+    @property
+    def call(self) -> Call:
+        """What makes it."""
+        endpoint = self.request.endpoint
+        tokens = tokens_in(self.shown) // 2 + endpoint.max_tokens // 8
+        return Call(endpoint, lambda: endpoint.call(self.sent), self.size, tokens, endpoint.retries)
+
+    @cached_property
+    def stored(self) -> str:
+        """The text that the cache keeps of it."""
+        return request_text(self.request.prompt, self.sent.text)
+
+
+class Requests:
+    """Prepares requests. The model that serves a server is a part of the key."""
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self._prepared: dict[Identity, PreparedRequest] = {}
+
+    def prepared(self, request: Request) -> PreparedRequest:
+        """Return a request with all that follows from it."""
+        found = self._prepared.get(Identity(request))
+        if found is None:
+            server = self._servers.of(request.endpoint)
+            whose = json.dumps([server.identity, self._servers.served.get(server.identity, "")], separators=(",", ":"))
+            sent = Sent(request.body)
+            shown = sum(len(m.text) for m in request.prompt)
+            if len(self._prepared) >= MOST_REQUESTS:
+                self._prepared.clear()
+            digest = sha256(f"{whose[:-1]},{sent.text}".encode())
+            found = PreparedRequest(request, server, sent, digest, max(len(sent.text), shown), shown)
+            self._prepared[Identity(request)] = found
+        return found

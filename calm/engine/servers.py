@@ -1,0 +1,95 @@
+"""What a run knows of the servers that it calls: their pace, health and price, and how many tokens they report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from calm.core.identity import Identity
+from calm.core.reasons import Reason
+from calm.models.pacing import Health, Pace
+from calm.models.pricing import price_of, tokens_in
+from calm.models.wire import Endpoint, Price, Usage
+
+GREETING_TOKENS: Final = 1000
+"""The most tokens that the prompt of a greeting is taken to have: one short sentence, and the judge's schema."""
+MARGIN: Final = 1.2
+"""A call may use this many times the most that was seen so far."""
+MOST_ENDPOINTS: Final = 1024
+"""How many endpoints are remembered with their servers; beyond that their identities are read again."""
+
+
+@dataclass(eq=False)
+class Server:
+    """
+    What is known of the server of all endpoints of one identity; `endpoint` is the first of them.
+
+    `per_character` and `output` are the most tokens that it has reported: for a character of a body, and for a reply.
+    """
+
+    identity: str
+    endpoint: Endpoint
+    pace: Pace
+    health: Health
+    per_character: float = 0.0
+    output: int = 0
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What its tokens cost, if it is known. The look-up takes a moment, and a replay does not need it."""
+        return price_of(self.endpoint) if self.endpoint.live else None
+
+    def worst(self, size: int, max_tokens: int) -> Usage:
+        """Return the most tokens that a call with a body of `size` characters can use; 0 stands for a greeting."""
+        put = tokens_in(size, max(0.5, MARGIN * self.per_character)) if size else GREETING_TOKENS
+        return Usage(put, max(max_tokens, int(MARGIN * self.output)))
+
+    def note(self, used: Usage, size: int) -> None:
+        """Note what a call with a body of `size` characters used."""
+        self.output = max(self.output, used.output or 0)
+        if size:
+            self.per_character = max(self.per_character, (used.input or 0) / size)
+
+
+class Servers:
+    """
+    The servers of a run, by the identities of their endpoints.
+
+    `served` names the model that serves each of them since the run began; `broken` is why the first one was given up.
+    """
+
+    def __init__(self, served: Mapping[str, str]) -> None:
+        self.served = dict(served)
+        self._servers: dict[str, Server] = {}
+        self._endpoints: dict[Identity, Server] = {}
+        self.broken: Reason | None = None
+
+    def of(self, endpoint: Endpoint) -> Server:
+        """Return the server of an endpoint. It is remembered, because writing an identity down takes some time."""
+        found = self._endpoints.get(Identity(endpoint))
+        if found is None:
+            identity, limits = endpoint.identity, endpoint.limits
+            found = self._servers.get(identity)
+            if found is None:
+                found = self._servers[identity] = Server(identity, endpoint, Pace(limits), Health(limits))
+            if len(self._endpoints) >= MOST_ENDPOINTS:
+                self._endpoints.clear()
+            self._endpoints[Identity(endpoint)] = found
+        return found
+
+    def lose(self, server: Server, why: Reason) -> None:
+        """Give a server up; the first reason of a run stays in `broken`."""
+        server.health.lose(why)
+        self.broken = self.broken or why
+
+    def stop(self, why: Reason) -> None:
+        """End all waits for servers."""
+        for server in self._servers.values():
+            server.health.lose(why)
+
+    def trust(self) -> None:
+        """Trust all servers again, those that were given up included."""
+        for server in self._servers.values():
+            server.health = Health(server.pace.limits)

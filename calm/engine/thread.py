@@ -1,0 +1,111 @@
+"""The event loop of an engine: it runs in a thread of its own, and other threads wait for what it does."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+SLICE_S: Final = 0.2
+"""A thread waits in slices of so many seconds, because a wait without an end cannot be interrupted everywhere."""
+CLOSING_S: Final = 10.0
+"""How many seconds the loop may take to end what it is doing."""
+
+
+class LoopThread:
+    """An event loop in a daemon thread."""
+
+    def __init__(self, name: str) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._turn, self._mine = threading.Lock(), threading.local()
+        self._thread = threading.Thread(target=self.loop.run_forever, name=name, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[object, object, T], interrupted: Callable[[], None]) -> T:
+        """
+        Return what some work returns, or raise what it raises. Blocks; Ctrl-C is honoured.
+
+        `interrupted` is called where the wait ends before the work does.
+        """
+        held = getattr(self._mine, "held", False)
+        if held:
+            self._turn.release()
+        try:
+            return self._waited(work, interrupted)
+        finally:
+            if held:
+                self._turn.acquire()
+
+    def _waited(self, work: Coroutine[object, object, T], interrupted: Callable[[], None]) -> T:
+        future: Future[T] | None = None
+        try:
+            future = asyncio.run_coroutine_threadsafe(work, self.loop)
+            while True:
+                try:
+                    return future.result(timeout=SLICE_S)
+                except NotYet:
+                    if future.done():  # the work itself timed out, not the wait
+                        raise
+        except BaseException:
+            if future is None or not future.done():
+                interrupted()
+            raise
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """
+        Let one thread compute at a time. While it waits for the loop, another one may.
+
+        Threads that compute side by side gain nothing in Python, and they slow the loop down.
+        """
+        with self._turn:
+            self._mine.held = True
+            try:
+                yield
+            finally:
+                self._mine.held = False
+
+    def start(self, work: Coroutine[object, object, None]) -> None:
+        """Begin some work that nobody waits for; to be called in the loop."""
+        task = self.loop.create_task(work)
+        self._tasks.add(task)  # the loop itself keeps no reference
+        task.add_done_callback(self._tasks.discard)
+
+    def soon(self, call: Callable[..., None], *given: object) -> None:
+        """Have the loop call a function; to be called in any thread."""
+        self.loop.call_soon_threadsafe(call, *given)
+
+    async def cancel_others(self) -> None:
+        """Cancel all that the loop does but the present task, and wait until it is cancelled."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def finish(self, work: Coroutine[object, object, object]) -> None:
+        """
+        Wait for the last work of the loop.
+
+        Raises:
+            TimeoutError: it takes longer than `CLOSING_S` seconds.
+        """
+        asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=CLOSING_S)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the thread has ended."""
+        return self.loop.is_closed()
+
+    def close(self) -> None:
+        """End the thread."""
+        self.finish(self.loop.shutdown_asyncgens())  # the clients of the SDKs close with the generators of the loop
+        self.soon(self.loop.stop)
+        self._thread.join(timeout=CLOSING_S)
+        self.loop.close()

@@ -1,0 +1,130 @@
+"""One ask of a judge: its verdict, and the calls that it took."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from calm.core.case import Case, digest
+from calm.core.identity import Identity
+from calm.core.reasons import Kind, because, reason_of
+from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
+from calm.engine.cache import Cache
+from calm.engine.calls import ONE, Calls
+from calm.engine.store import request_text
+from calm.errors import JudgeError
+from calm.models.pacing import Pace
+from calm.models.wire import Judge, Limits, Reply, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The verdict of one ask, and the keys of the calls that it took."""
+
+    verdict: Verdict
+    calls: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came of one request: its key in the cache, and the reply, or why there is none."""
+
+    key: bytes
+    reply: Reply | NoReply
+
+
+class Verdicts:
+    """Asks judges. With `replay`, no judge without an endpoint is asked."""
+
+    def __init__(self, cache: Cache, calls: Calls, *, replay: bool) -> None:
+        self._cache, self._calls, self._replay = cache, calls, replay
+        self._paces: dict[Identity, Pace] = {}
+
+    async def ask(self, judge: Judge, case: Case, ask: int) -> Judgment:
+        """Return the verdict of a judge on a case; where a call of it fails, that is a `NoReply`."""
+        send = _Send(self._cache, ask, patient=judge.traits.patient)
+        try:
+            if judge.endpoints:
+                return Judgment(await judge.judge(case, send), tuple(send.keys))
+            return await self._ask_code(judge, case, send)
+        except JudgeError as error:
+            self._calls.ledger.calls["failed"] += 1
+            return Judgment(NoReply(reason_of(error)), tuple(send.keys))
+
+    async def generate(self, request: Request, ask: int) -> Response:
+        """Return the response to a request; where the call fails, it holds a `NoReply`."""
+        try:
+            return Response(*await self._cache.send(request, ask, patient=True))
+        except JudgeError as error:
+            self._calls.ledger.calls["failed"] += 1
+            return Response(self._cache.key(request, ask), NoReply(reason_of(error)))
+
+    async def _ask_code(self, judge: Judge, case: Case, send: _Send) -> Judgment:
+        """Ask a judge without an endpoint: an ask without `send` is a call, and is cached if its judge is known."""
+        key = None
+        if judge.fingerprint is not None:
+            key = bytes.fromhex(digest("verdict", judge.fingerprint, repr(judge.sees(case)), send.ask))
+            kept = self._cache.get(key)
+            if kept is not None:
+                found = json.loads(kept.text)
+                return Judgment(decode(found["code"], found["reason"]))
+        if self._replay:
+            raise JudgeError(because(Kind.VERDICT_NOT_CACHED, judge.name))
+        if key is None:
+            return Judgment(await self._run(judge, case, send), tuple(send.keys))
+        if not await self._cache.claim(key):
+            return await self._ask_code(judge, case, send)
+        try:
+            verdict = await self._run(judge, case, send)
+            if isinstance(verdict, NoReply):
+                self._cache.release(key)
+            else:
+                reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
+                said = json.dumps({"code": code(verdict), "reason": reason})
+                await self._cache.record(key, request_text((), "{}"), Reply(said))
+        except BaseException:
+            self._cache.release(key)
+            raise
+        return Judgment(verdict, tuple(send.keys))
+
+    async def _run(self, judge: Judge, case: Case, send: _Send) -> Verdict:
+        """Run the code of a judge, within its limit and the caps."""
+        sends = judge.traits.sends  # the calls that it sends are counted and capped there, not here
+        async with self._pace(judge).turn(0):
+            if not sends:
+                self._calls.begin(ONE)
+            else:
+                self._calls.check()
+                self._calls.under_way += 1  # it may work between its calls, or make none: a stop waits for it
+            try:
+                return await judge.judge(case, send)
+            finally:
+                # it did not send although it said so, or sent although it did not say so
+                self._calls.ledger.calls["made"] += sends - send.used
+                self._calls.under_way -= 1
+
+    def _pace(self, judge: Judge) -> Pace:
+        """Return what keeps the asks of a judge without endpoints within its limit."""
+        pace = self._paces.get(Identity(judge))
+        if pace is None:
+            pace = self._paces[Identity(judge)] = Pace(Limits(concurrency=judge.traits.concurrency))
+        return pace
+
+
+class _Send:
+    """`send` for one ask: it remembers the calls that were made through it."""
+
+    def __init__(self, cache: Cache, ask: int, *, patient: bool) -> None:
+        self._cache, self._ask, self._patient = cache, ask, patient
+        self.keys: list[bytes] = []
+        self.used = False
+
+    @property
+    def ask(self) -> int:
+        return self._ask
+
+    async def __call__(self, request: Request) -> Reply:
+        self.used = True
+        key, reply = await self._cache.send(request, self._ask, patient=self._patient)
+        self.keys.append(key)
+        return reply

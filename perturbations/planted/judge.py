@@ -1,0 +1,183 @@
+"""The planted judge: it shows its mind what of a case a judge can see, and reads the reply as any other is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, cast
+
+from calm.core.case import Case, Criterion, Framing, digest
+from calm.core.templates import Message
+from calm.core.verdict import FAMILY, Criteria, Refused, Scale, Task, Unreadable, Verdict
+from calm.judges.reading import Format, read, view
+from calm.models.wire import Endpoint, Json, Limits, Price, Remarks, Reply, Request, Send, Traits, Usage
+from calm.perturbations.planted.gold import Gold, gold_of, lacking
+from calm.perturbations.planted.mind import Mind
+from calm.perturbations.triggers import Seen, Slot
+
+VERSION = "planted-3"
+"""Part of the cache key: it changes whenever the same question would get another reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The endpoint of a planted judge: its mind, in this process. The body holds all that the reply depends on."""
+
+    mind: Mind
+    identity: str
+    model: str = "planted"
+    served_as: str | None = None
+    live: bool = False
+    limits: Limits = field(default_factory=lambda: Limits(concurrency=64))
+    price: Price | None = None
+    max_tokens: int = 256
+    retries: int = 0
+    schema: Mapping[str, Json] | None = None
+
+    async def call(self, body: Mapping[str, Json]) -> Reply:
+        """Return the reply that the mind gives to what the body says it sees."""
+        return Reply(self.mind.reply(*unpacked(body)), model=self.model, usage=Usage(0, 0))
+
+    async def greet(self) -> Reply:
+        """Return an empty reply that names the model."""
+        return Reply("", model=self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A judge with a planted mind. A case without the gold label that its task needs is a `JudgeError`."""
+
+    mind: Mind
+    name: str = "planted"
+    endpoint: Within = field(init=False)
+    traits: ClassVar[Traits] = Traits()
+    remarks: ClassVar[Remarks] = Remarks()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "endpoint", Within(self.mind, self.fingerprint))
+
+    @property
+    def task(self) -> Task:
+        """What it is asked to do."""
+        return self.mind.task
+
+    @property
+    def scale(self) -> Scale:
+        """The range of its scores."""
+        return self.mind.scale
+
+    @property
+    def fingerprint(self) -> str:
+        """All that decides its verdicts, in one order whatever the order of the specification."""
+        return (
+            f"{VERSION}:{digest(asdict(self.mind))[:16]}:{','.join(f'{k}={v}' for k, v in self._parameters().items())}"
+        )
+
+    @property
+    def about(self) -> Mapping[str, Json]:
+        """What a report says of it."""
+        return {"model": "planted", "parameters": self._parameters()}
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The one endpoint, which is local."""
+        return (self.endpoint,)
+
+    def _parameters(self) -> dict[str, Json]:
+        return {**dict(self.mind.doses), "noise": self.mind.noise, "seed": self.mind.seed, "task": self.mind.task}
+
+    def sees(self, case: Case) -> Seen:
+        """Return what of a case can reach its verdict."""
+        return self._seen(case, case.criteria if FAMILY[self.task] == "rubric" or self.task == "points" else ())
+
+    async def judge(self, case: Case, send: Send) -> Verdict:
+        """
+        Return the verdict on a case: one call, or one for each criterion of a rubric.
+
+        Raises:
+            JudgeError: the case lacks the gold label that the task needs.
+        """
+        if self.task != "rubric":
+            return await self._ask(case, None, send)
+        if not case.criteria:
+            raise lacking(case, "at least one criterion")
+        met: dict[str, bool | None] = {}
+        for criterion in case.criteria:
+            verdict = await self._ask(case, criterion, send)
+            if not isinstance(verdict, Criteria | Unreadable | Refused):
+                return verdict
+            met[criterion.id] = verdict.met[criterion.id] if isinstance(verdict, Criteria) else None
+        return Criteria(met)
+
+    async def _ask(self, case: Case, criterion: Criterion | None, send: Send) -> Verdict:
+        seen = self.sees(case) if criterion is None else self._seen(case, (criterion,))
+        body = packed(seen, gold_of(case, self.task, self.scale, criterion), send.ask)
+        reply = await send(Request(self.endpoint, _prompt(seen), body))
+        return read(reply, Format(), view(case, self.task, self.scale, criterion))
+
+    def _seen(self, case: Case, criteria: Sequence[Criterion]) -> Seen:
+        shown = zip(case.slot_labels, case.shown, strict=True)
+        return Seen(
+            family=FAMILY[self.task],
+            question=case.question,
+            answers=tuple(Slot(label, a.text, case.bylines.get(a.id, ""), a.history) for label, a in shown),
+            notes=case.notes,
+            framing=case.framing,
+            criteria=tuple(c.text for c in criteria),
+            points=tuple(c.points for c in criteria),
+            scale=self.scale,
+            examples=tuple((e.question, e.verdict) for e in case.examples),
+            follow_ups=case.follow_ups,
+        )
+
+
+def packed(seen: Seen, gold: Gold, ask: int) -> dict[str, Json]:
+    """Return what the reply depends on as JSON."""
+    shown: dict[str, Json] = {
+        "family": seen.family,
+        "question": seen.question,
+        "answers": [[slot.label, slot.text, slot.byline, list(slot.history)] for slot in seen.answers],
+        "notes": list(seen.notes),
+        "framing": str(seen.framing),
+        "criteria": list(seen.criteria),
+        "points": list(seen.points),
+        "examples": [list(example) for example in seen.examples],
+        "follow_ups": list(seen.follow_ups),
+        "scale": [seen.scale.low, seen.scale.high, seen.scale.step, seen.scale.best],
+    }
+    return {"seen": shown, "gold": list(gold) if isinstance(gold, tuple) else gold, "ask": ask}
+
+
+def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
+    """Return what `packed` was given."""
+    shown = cast("dict[str, Any]", body["seen"])
+    low, high, step, best = shown["scale"]
+    seen = Seen(
+        family=shown["family"],
+        question=shown["question"],
+        answers=tuple(Slot(label, text, byline, tuple(drafts)) for label, text, byline, drafts in shown["answers"]),
+        notes=tuple(shown["notes"]),
+        framing=Framing(shown["framing"]),
+        criteria=tuple(shown["criteria"]),
+        points=tuple(shown["points"]),
+        scale=Scale(low, high, step, best),
+        examples=tuple((question, verdict) for question, verdict in shown["examples"]),
+        follow_ups=tuple(shown["follow_ups"]),
+    )
+    gold = cast("Any", body["gold"])
+    return seen, tuple(gold) if isinstance(gold, list) else gold, cast(int, body["ask"])
+
+
+def _prompt(seen: Seen) -> tuple[Message, ...]:
+    """Return what is seen as people read it."""
+    asked = {Framing.STANDARD: "as usual", Framing.NEGATIVE: "which is worse", Framing.INVERTED: "scale turned over"}
+    parts = [f"[Example]\n{question}\n{verdict}" for question, verdict in seen.examples]
+    parts.append(f"[Question]\n{seen.question}")
+    for s in seen.answers:
+        parts += [f"[Draft of answer {s.label}]\n{draft}" for draft in s.history]
+        parts.append(f"[Answer {s.label}{f' ({s.byline})' if s.byline else ''}]\n{s.text}")
+    parts += [f"[Criterion {i}]\n{text}" for i, text in enumerate(seen.criteria, 1)]
+    parts += [f"[Note]\n{note}" for note in seen.notes]
+    parts += [f"[After the verdict]\n{turn}" for turn in seen.follow_ups]
+    system = f"A planted judge is asked for a {seen.family} verdict ({asked[seen.framing]})."
+    return (Message("system", system), Message("user", "\n\n".join(parts)))

@@ -1,0 +1,70 @@
+"""The specification of a planted judge, such as `planted:position=0.2,verbosity=0.8,noise=0.05,seed=1,task=score`."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from calm.core.verdict import FAMILY, Scale, Task
+from calm.errors import ConfigError, nearest
+from calm.perturbations.planted.judge import Planted
+from calm.perturbations.planted.mind import Mind
+from calm.perturbations.triggers import plants
+
+OTHERS = ("noise", "seed", "task")
+"""What a specification says beside the doses of biases."""
+
+
+def biases() -> tuple[str, ...]:
+    """Return the biases that can be planted, in the order in which they decide."""
+    return tuple(plant.bias for plant in plants())
+
+
+def planted(spec: str) -> Planted:
+    """
+    Return the judge of a specification such as `planted:position=0.2,noise=0.05,seed=1,task=score`.
+
+    Raises:
+        ConfigError: all that is wrong with it.
+    """
+    keys = (*biases(), *OTHERS)
+    problems: list[str] = []
+    given: dict[str, str] = {}
+    name, _, settings = spec.partition(":")
+    if name.strip() != "planted":
+        problems.append(f"expected a specification planted:KEY=VALUE,..., got {spec!r}")
+    for part in filter(None, (p.strip() for p in settings.split(","))):
+        key, equals, value = (p.strip() for p in part.partition("="))
+        if not equals:
+            problems.append(f"planted: expected KEY=VALUE, got {part!r}; write as in position=0.2")
+        elif key not in keys:
+            problems.append(f"planted: unknown key {key!r}{nearest(key, keys)}")
+        elif key in given:
+            problems.append(f"planted: expected each key once, got {key!r} twice; keep one of them")
+        else:
+            given[key] = value
+    task = given.get("task", "pairwise")
+    if task not in FAMILY:
+        problems.append(f"planted: expected a task, got task={task!r}{nearest(task, FAMILY)}")
+    shares = {key: _fraction(key, given[key], problems) for key in (*biases(), "noise") if key in given}
+    seed = _whole(given.get("seed", "0"), problems)
+    if problems:
+        raise ConfigError(problems)
+    scale = Scale(0.0, 1.0) if task == "points" else Scale()
+    noise = shares.pop("noise", 0.0)
+    return Planted(Mind(cast(Task, task), seed, noise, tuple(sorted(shares.items())), scale))
+
+
+def _fraction(key: str, text: str, problems: list[str]) -> float:
+    number = float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) else None
+    if number is None or not 0 <= number <= 1:
+        problems.append(f"planted: expected {key} to be a number from 0 to 1, got {key}={text!r}; it is a share")
+        return 0.0
+    return number
+
+
+def _whole(text: str, problems: list[str]) -> int:
+    if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
+        problems.append(f"planted: expected seed to be a whole number, got seed={text!r}; write as in seed=1")
+        return 0
+    return int(text)

@@ -1,0 +1,180 @@
+"""
+Triggers: what the planted judge sees in one ask, and what of it stirs a bias.
+
+A module whose bias can be planted says so by one name, `PLANTED`:
+
+    PLANTED = Plant("shouting", in_text(TRIGGER))
+
+The planted judge finds it by going through the modules of this package; nothing else has to be told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cache
+from typing import TypeAlias
+
+from calm.core.case import Framing
+from calm.core.verdict import Family, Scale
+from calm.perturbations import modules
+
+LAST = 1000
+"""The precedence of a bias that states none: it decides after those that do, and by its name among its like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An answer as it is shown: the label of its slot, its text, the name beside the label, and its earlier drafts."""
+
+    label: str
+    text: str
+    byline: str = ""
+    history: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the judge sees in one ask. `criteria` are texts; `points` their weights (empty: one point each)."""
+
+    family: Family
+    question: str
+    answers: tuple[Slot, ...]
+    notes: tuple[str, ...] = ()
+    framing: Framing = Framing.STANDARD
+    criteria: tuple[str, ...] = ()
+    points: tuple[float, ...] = ()
+    scale: Scale = field(default_factory=Scale)
+    examples: tuple[tuple[str, str], ...] = ()
+    """The question and the verdict of each worked example."""
+    follow_ups: tuple[str, ...] = ()
+    """What is said to the judge after its verdict."""
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The points of each criterion."""
+        return self.points or (1.0,) * len(self.criteria)
+
+
+Carries: TypeAlias = Callable[[Slot, Seen], bool]
+"""Whether an answer carries what a bias reacts to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What stirs a bias: in words, as the documents show it, and as a function."""
+
+    words: str
+    carries: Carries
+
+
+class Effect(Enum):
+    """What a bias does to a verdict."""
+
+    FAVOUR = "favour"
+    """The answer that alone carries the trigger wins."""
+    LAST_WINS = "last wins"
+    """The last answer wins: the trigger is about no answer, as a note is that names none."""
+    MISREAD = "misread"
+    """The question is answered as if it were put the usual way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """
+    A bias that can be planted: its name, and what stirs it.
+
+    Of several biases that a judge holds for a question, the one with the lowest `precedence` decides. `bylines` are
+    names that its edits write beside a label, so that they stir no other bias. `opens` finds where what its edits add
+    to a question begins: the question before that is what a dose is drawn for.
+    """
+
+    bias: str
+    trigger: Trigger
+    precedence: int = LAST
+    effect: Effect = Effect.FAVOUR
+    bylines: frozenset[str] = frozenset()
+    opens: re.Pattern[str] | None = None
+
+    def carriers(self, seen: Seen) -> list[int]:
+        """Return the places of the answers that carry the trigger."""
+        return [place for place, slot in enumerate(seen.answers) if self.trigger.carries(slot, seen)]
+
+
+def in_text(phrases: re.Pattern[str]) -> Trigger:
+    """Return a trigger: a stock phrase in the answer."""
+    return Trigger("a stock phrase in the answer", lambda slot, seen: phrases.search(slot.text) is not None)
+
+
+def in_text_or_note(phrases: re.Pattern[str]) -> Trigger:
+    """Return a trigger: a stock phrase in the answer, or in a note about it."""
+
+    def carries(slot: Slot, seen: Seen) -> bool:
+        return phrases.search(slot.text) is not None or any(about(n, phrases, seen) == slot.label for n in seen.notes)
+
+    return Trigger("a stock phrase in the answer, or in a note that names its label", carries)
+
+
+def in_note(phrases: re.Pattern[str]) -> Trigger:
+    """Return a trigger: a stock phrase in any note."""
+    return Trigger("a stock phrase in a note", lambda slot, seen: any(phrases.search(note) for note in seen.notes))
+
+
+def about(note: str, phrases: re.Pattern[str], seen: Seen) -> str | None:
+    """Return the label that a note with a stock phrase is about: the only answer's, or the one label that it names."""
+    cue = phrases.search(note)
+    if cue is None:
+        return None
+    if len(seen.answers) == 1:
+        return seen.answers[0].label
+    # what stands before the phrase may hold an "A" that is no label, so there a label needs its noun
+    after = _labels_in(note[cue.end() :], seen, r"(?<!\w)")
+    named = after or _labels_in(note[: cue.end()], seen, r"\b[Aa]nswer ")
+    return named[0] if len(named) == 1 else None
+
+
+def _labels_in(text: str, seen: Seen, before: str) -> list[str]:
+    return [s.label for s in seen.answers if re.search(rf"{before}{re.escape(s.label)}(?!\w)", text)]
+
+
+def plain(text: str) -> str:
+    """Return a text without differences of white space, which a prompt may add or take away."""
+    return " ".join(text.split())
+
+
+# ------------------------------------------------------------------------------------------------------- all of them
+
+
+@cache
+def plants() -> tuple[Plant, ...]:
+    """Return the biases that can be planted, in the order in which they decide; several plants of one bias are one."""
+    found: dict[str, Plant] = {}
+    for module in modules():
+        plant = getattr(module, "PLANTED", None)
+        if isinstance(plant, Plant):
+            found[plant.bias] = _joined(found[plant.bias], plant) if plant.bias in found else plant
+    return tuple(sorted(found.values(), key=lambda plant: (plant.precedence, plant.bias)))
+
+
+def _joined(one: Plant, other: Plant) -> Plant:
+    """Return one plant for two modules of a bias: what either of them adds stirs it."""
+    first, second = one.trigger, other.trigger
+    words = first.words if second.words in first.words else f"{first.words}; {second.words}"
+    trigger = Trigger(words, lambda slot, seen: first.carries(slot, seen) or second.carries(slot, seen))
+    precedence = min(one.precedence, other.precedence)
+    opens = one.opens or other.opens
+    return replace(one, trigger=trigger, precedence=precedence, bylines=one.bylines | other.bylines, opens=opens)
+
+
+@cache
+def claimed_bylines() -> frozenset[str]:
+    """Return the names beside a label that some bias has for its own."""
+    return frozenset().union(*(plant.bylines for plant in plants()))
+
+
+@cache
+def additions() -> re.Pattern[str]:
+    """Return what finds where the words begin that an edit adds to a question."""
+    return re.compile("|".join(plant.opens.pattern for plant in plants() if plant.opens), re.IGNORECASE)

@@ -1,0 +1,1 @@
+"""Programs that make the case files in `calm/cases/data`."""

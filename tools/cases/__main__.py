@@ -1,0 +1,49 @@
+"""
+Write the case files that a program makes, or check that they are what it makes.
+
+    python -m tools.cases --check
+    python -m tools.cases --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tools.cases.code import MOST, code_cases
+from tools.cases.lists import list_cases
+from tools.cases.rubrics import rubric_cases
+
+FOLDER: Final = Path(__file__).parents[2] / "calm" / "cases" / "data"
+FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
+    "code-1.jsonl": lambda: code_cases(MOST),
+    "listwise-1.jsonl": lambda: list_cases(110, 20261),
+    "rubric-1.jsonl": lambda: rubric_cases(200, 20240612),
+}
+"""The files that hold nothing else; the pairwise and the score cases stand beside cases that people wrote."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the files; 1 if one is not what its program makes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("--check", action="store_true", help="say which files differ")
+    chosen.add_argument("--write", action="store_true", help="write the files")
+    options = parser.parse_args(arguments)
+    differing = 0
+    for name, make in FILES.items():
+        text = "".join(f"{json.dumps(case, ensure_ascii=False)}\n" for case in make())
+        if options.write:
+            (FOLDER / name).write_text(text, "utf-8")
+        elif (FOLDER / name).read_text("utf-8") != text:
+            differing += 1
+            print(f"{name}: differs from what its program makes")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
