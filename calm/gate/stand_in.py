@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from calm.core.case import Case
 from calm.core.verdict import Unreadable, Verdict
-from calm.judges.delegating import Delegating
+from calm.judges.wrapper import JudgeWrapper
 from calm.models.wire import Endpoint, Send
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StandIn(Delegating):
+class StandIn(JudgeWrapper):
     """A judge that stands for another one: it sees what that one sees, has no model, and is never asked."""
 
     pilots: Mapping[str, Verdict] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import cast
 
 from calm.errors import ConfigError
-from calm.judges.delegating import Delegating
+from calm.judges.wrapper import JudgeWrapper
 from calm.models.wire import Judge, Remarks, Traits
 
 NEEDED = ("name", "task", "scale", "fingerprint", "about", "endpoints", "sees", "judge")
@@ -20,7 +20,7 @@ NEEDED = ("name", "task", "scale", "fingerprint", "about", "endpoints", "sees", 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Foreign(Delegating):
+class ForeignJudge(JudgeWrapper):
     """A judge around an object that has no `traits` or no `remarks`."""
 
     own: Traits
@@ -55,4 +55,4 @@ def judge_of(given: object) -> Judge:
         return cast(Judge, given)
     known = {one.name: getattr(given, one.name) for one in fields(Traits) if hasattr(given, one.name)}
     sends = {"sends": bool(getattr(given, "send", ""))}
-    return Foreign(cast(Judge, given), Traits(**{**sends, **known}))
+    return ForeignJudge(cast(Judge, given), Traits(**{**sends, **known}))

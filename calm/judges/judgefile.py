@@ -20,7 +20,7 @@ from calm.errors import ConfigError, nearest
 from calm.judges import prompts, reading
 from calm.judges.mitigations import MITIGATIONS, fault, mitigated, unfit
 from calm.judges.panel import RULES, panel
-from calm.judges.prompted import Prompted
+from calm.judges.prompted import PromptedJudge
 from calm.judges.reading import SYMBOLS, Format
 from calm.models.address import Provider
 from calm.models.secrets import Secrets
@@ -275,7 +275,7 @@ def _judge(
     as_given = prompt.choice("order", ORDERS) == "as-given"
     if judge.problems or name is None or task is None or templates is None:
         return None
-    made = Prompted(name, task, scale, templates, form, server, schema, as_given, family)
+    made = PromptedJudge(name, task, scale, templates, form, server, schema, as_given, family)
     try:
         return mitigated(made, mitigations, lambda spec: _other(judge, spec, env))
     except ConfigError as error:

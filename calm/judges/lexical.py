@@ -45,7 +45,7 @@ STOP_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Lexical:
+class LexicalJudge:
     """A judge that goes by n-gram overlap: deterministic, offline, indifferent to the order of the answers."""
 
     task: Task = "pairwise"
@@ -127,7 +127,7 @@ def covered(criterion: str, text: str) -> bool:
     return holds != (_NEGATED.search(rest) is not None)
 
 
-def lexical(spec: str) -> Lexical:
+def lexical(spec: str) -> LexicalJudge:
     """
     Return the judge of a specification: `lexical`, or `lexical:task=score`.
 
@@ -151,7 +151,7 @@ def lexical(spec: str) -> Lexical:
             task = value
     if problems:
         raise ConfigError(problems)
-    return Lexical(cast(Task, task))
+    return LexicalJudge(cast(Task, task))
 
 
 @lru_cache(maxsize=1)

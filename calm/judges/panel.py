@@ -29,8 +29,8 @@ from calm.core.verdict import (
 )
 from calm.errors import ConfigError
 from calm.judges.combining import combined
-from calm.judges.delegating import joint_endpoints, joint_remarks, joint_traits
 from calm.judges.prompted import together
+from calm.judges.wrapper import joint_endpoints, joint_remarks, joint_traits
 from calm.models.wire import Endpoint, Json, Judge, Remarks, Rewordable, Send, Traits
 
 Rule: TypeAlias = Literal["majority", "mean", "weighted"]
@@ -192,8 +192,8 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
         ("order of answers", ["as given" if m.traits.as_given else "balanced" for m in members]),
     ):
         if len(set(values)) > 1:
-            told = ", ".join(f"{m.name}: {v}" for m, v in zip(members, values, strict=True))
-            problems.append(f"members: expected judges of one {what}, got {told}")
+            named = ", ".join(f"{m.name}: {v}" for m, v in zip(members, values, strict=True))
+            problems.append(f"members: expected judges of one {what}, got {named}")
     counts = Counter((m.name, m.fingerprint) for m in members if m.fingerprint is not None)
     problems += [
         f"members: expected different judges, got {name} {count} times: its replies would be the same ones, and count "

@@ -39,7 +39,7 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prompted:
+class PromptedJudge:
     """
     A judge that renders a prompt, sends it to a model and reads a verdict from the reply.
 
@@ -105,7 +105,7 @@ class Prompted:
         """Its prompt, with the form and the scale in which it asks for a verdict."""
         return replace(self.prompt, form=self.form.kind, scale=self.asked or self.scale)
 
-    def with_prompt(self, prompt: Prompt) -> Prompted:
+    def with_prompt(self, prompt: Prompt) -> PromptedJudge:
         """Return the same judge with another prompt, whose form and scale say how its verdict is read."""
         form, schema = self.form, self.schema
         if prompt.form not in (None, form.kind):
@@ -180,7 +180,7 @@ class _Seen:
     Our own prompts show the question and the texts of the answers always, and never two texts as one.
     """
 
-    def __init__(self, judge: Prompted, case: Case) -> None:
+    def __init__(self, judge: PromptedJudge, case: Case) -> None:
         self._judge, self._case = judge, case
 
     @cached_property

@@ -39,7 +39,7 @@ SERVES = frozenset({"framing", "self-preference"})
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedJudge:
     """A judge that replays the verdicts of one model of a set."""
 
     recording: Recording
@@ -109,7 +109,7 @@ class Recorded:
         return rubric_table() if self.recording.task == "rubric" else score_table()
 
 
-def recorded(spec: str) -> Recorded:
+def recorded(spec: str) -> RecordedJudge:
     """
     Return the judge of a specification: `recorded:headlines/MODEL` or `recorded:ifeval/MODEL`.
 
@@ -125,7 +125,7 @@ def recorded(spec: str) -> Recorded:
     found = recording(name)
     if model not in found.judges:
         raise ConfigError(f"{spec}: expected a model of {name}, got {model!r}{nearest(model, found.judges)}")
-    return Recorded(found, model)
+    return RecordedJudge(found, model)
 
 
 @lru_cache(maxsize=len(SETS))

@@ -328,11 +328,11 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
         ConfigError: it is no judge.
     """
     from calm.errors import ConfigError
-    from calm.judges.foreign import Foreign
+    from calm.judges.foreign import ForeignJudge
     from calm.judges.foreign import judge_of as as_judge
 
     known = config.stash[SESSION].foreign
-    found = next((one for one in known if isinstance(one, Foreign) and one.inner is given), None)
+    found = next((one for one in known if isinstance(one, ForeignJudge) and one.inner is given), None)
     if found is not None:
         return found
     try:

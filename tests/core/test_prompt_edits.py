@@ -16,7 +16,7 @@ from calm.experiment.run import Design, pair_up, run
 from calm.gate.plan import PlanSettings, survey
 from calm.gate.prices import plan_of
 from calm.judges.mitigations import swap
-from calm.judges.prompted import Prompted
+from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
 from calm.models.server import Server
@@ -49,7 +49,7 @@ def judging(respond, task="pairwise", wrap=lambda judge: judge, cases=None, **se
     defaults = {"scale": Scale(), "prompt": OWN, "form": Format()}
     with wire_server(respond) as wire:
         server = Server("openai", "tiny", base_url=wire.url, retries=0)
-        judge = wrap(Prompted("j", task, server=server, **{**defaults, **settings}))
+        judge = wrap(PromptedJudge("j", task, server=server, **{**defaults, **settings}))
         with setup(judge, cases or pairs(12), design=TWO) as ready:
             yield ready, wire
 
@@ -240,7 +240,7 @@ def test_a_prompt_in_another_form_is_read_in_that_form_without_its_schema():
 
 def test_the_judge_itself_says_how_it_asks():
     """Form and scale are those of the judge, and giving them back changes nothing that it sends or reads."""
-    judge = Prompted("j", "score", Scale(1.0, 5.0), OWN, Format("tag"), Server("openai", "tiny", retries=0))
+    judge = PromptedJudge("j", "score", Scale(1.0, 5.0), OWN, Format("tag"), Server("openai", "tiny", retries=0))
 
     assert (judge.asks.form, judge.asks.scale) == ("tag", Scale(1.0, 5.0))
     same = judge.with_prompt(judge.asks)

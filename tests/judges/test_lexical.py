@@ -7,7 +7,7 @@ import pytest
 
 from calm import Answer, Case, ConfigError, Criteria, Criterion, Preferred, Ranking, Score, Tie, Unreadable
 from calm.cases import bundled
-from calm.judges.lexical import Lexical, covered, lexical, overlap
+from calm.judges.lexical import LexicalJudge, covered, lexical, overlap
 from calm.models.wire import Judge
 
 REFERENCE = "Ice floats because it is less dense than liquid water."
@@ -25,7 +25,7 @@ def ask(judge, case):
 
 def test_the_answer_of_more_overlap_is_preferred_in_either_order():
     """The verdict names an answer, and the slots do not matter."""
-    judge: Judge = Lexical()
+    judge: Judge = LexicalJudge()
 
     assert ask(judge, PAIR) == Preferred("near")
     assert ask(judge, PAIR.arranged(("near", "far"))) == Preferred("near")
@@ -35,7 +35,7 @@ def test_equal_overlap_is_a_tie():
     """Two answers of one text cannot be told apart."""
     case = replace(PAIR, answers=(Answer("one", "Ice."), Answer("two", "Ice.")))
 
-    assert ask(Lexical(), case) == Tie()
+    assert ask(LexicalJudge(), case) == Tie()
 
 
 @pytest.mark.parametrize("reference", [None, "", " \n"])
@@ -43,12 +43,12 @@ def test_the_question_stands_in_for_a_reference_that_is_missing(reference):
     """Without a reference the answer that speaks of the question is preferred."""
     case = replace(PAIR, reference=reference)
 
-    assert ask(Lexical(), case) == Preferred("near")
+    assert ask(LexicalJudge(), case) == Preferred("near")
 
 
 def test_a_score_is_the_overlap_on_the_scale():
     """Full overlap is the top of the scale, none its foot, and between them the score is linear."""
-    judge = Lexical("score")
+    judge = LexicalJudge("score")
     half = "Ice floats because"
 
     def score(text):
@@ -64,7 +64,7 @@ def test_a_ranking_goes_by_overlap_with_ties_together():
     """Listwise judging is the same measure over more answers."""
     case = replace(PAIR, answers=(*PAIR.answers, Answer("same", "It is cold.")))
 
-    assert ask(Lexical("listwise"), case) == Ranking((("near",), ("far", "same")))
+    assert ask(LexicalJudge("listwise"), case) == Ranking((("near",), ("far", "same")))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_criterion_is_met_by_two_thirds_of_its_words(criterion, text, met):
     case = Case("c", "q", (Answer("a", text),), criteria=(Criterion("k", criterion),))
 
     assert covered(criterion, text) is met
-    assert ask(Lexical("rubric"), case) == Criteria({"k": met})
+    assert ask(LexicalJudge("rubric"), case) == Criteria({"k": met})
 
 
 def test_points_are_the_share_earned():
@@ -94,8 +94,8 @@ def test_points_are_the_share_earned():
     criteria = (Criterion("k1", '"red"', 3), Criterion("k2", '"blue"', 1), Criterion("k3", '"grey"', -4))
     case = Case("c", "q", (Answer("a", "Red and grey."),), criteria=criteria)
 
-    assert ask(Lexical("points"), case) == Score(3 / 8)
-    assert isinstance(ask(Lexical("points"), replace(case, criteria=())), Unreadable)
+    assert ask(LexicalJudge("points"), case) == Score(3 / 8)
+    assert isinstance(ask(LexicalJudge("points"), replace(case, criteria=())), Unreadable)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "…", "水", "\ud800", "a" * 100_000])
@@ -116,7 +116,7 @@ def test_overlap_does_not_change_with_the_order_of_calls():
 
 def test_sees_is_what_can_reach_the_verdict():
     """The question matters only where it is measured by; notes and bylines never do."""
-    judge = Lexical()
+    judge = LexicalJudge()
 
     assert judge.sees(PAIR) == judge.sees(replace(PAIR, question="What?", notes=("n",), bylines={"far": "You"}))
     assert judge.sees(PAIR) != judge.sees(replace(PAIR, reference="Because."))
@@ -127,8 +127,8 @@ def test_sees_is_what_can_reach_the_verdict():
 
 def test_a_specification_names_the_task():
     """The default is pairwise; each task has a fingerprint of its own."""
-    assert lexical("lexical") == lexical("lexical:") == Lexical("pairwise")
-    assert lexical("lexical:task=score") == Lexical("score")
+    assert lexical("lexical") == lexical("lexical:") == LexicalJudge("pairwise")
+    assert lexical("lexical:task=score") == LexicalJudge("score")
     assert lexical("lexical:task=score").fingerprint != lexical("lexical").fingerprint
 
 
@@ -153,6 +153,6 @@ def test_the_judge_is_real_on_the_bundled_pairs():
     """It finds the better answer of nine pairs in ten, so a user's first run has something to show."""
     cases = [case.balanced("salt") for case in bundled("pairwise")]
 
-    right = sum(ask(Lexical(), case) == Preferred(case.better) for case in cases)
+    right = sum(ask(LexicalJudge(), case) == Preferred(case.better) for case in cases)
 
     assert right >= 0.9 * len(cases)

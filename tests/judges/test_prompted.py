@@ -10,7 +10,7 @@ from calm.core.case import Case, Criterion, Framing
 from calm.core.verdict import Criteria, Preferred, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError, JudgeError
 from calm.judges.mitigations import mitigated, swap
-from calm.judges.prompted import Prompted, joined
+from calm.judges.prompted import PromptedJudge, joined
 from calm.judges.prompts import Prompt, bundled
 from calm.judges.reading import Format
 from calm.models.server import Server
@@ -39,7 +39,7 @@ class Direct:
 def judge_at(url, task="pairwise", **settings):
     defaults = {"scale": Scale(), "prompt": bundled(task, "brackets"), "form": Format("brackets")}
     server = Server("openai", "tiny", base_url=url, retries=0)
-    return Prompted("j", task, server=server, **{**defaults, **settings})
+    return PromptedJudge("j", task, server=server, **{**defaults, **settings})
 
 
 def verdict_of(respond, case, task="pairwise", wrap=lambda judge: judge, **settings):

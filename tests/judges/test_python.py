@@ -25,7 +25,8 @@ from calm import (
     Unreadable,
 )
 from calm.core.verdict import NoReply
-from calm.judges.python import READABLE, PythonJudge
+from calm.judges.attributes import READABLE
+from calm.judges.python import PythonJudge
 from calm.models.wire import Judge, Reply, Request
 
 PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good", order=("bad", "good"))

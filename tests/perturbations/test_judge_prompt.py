@@ -13,7 +13,7 @@ from calm.core.edits import PromptEdit
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import FAMILY, Scale
 from calm.errors import ConfigError
-from calm.judges.prompted import Prompted
+from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import FORMS, bundled, check, render
 from calm.judges.reading import Format
 from calm.models.server import Server
@@ -210,7 +210,7 @@ def test_a_sound_judge_gives_the_same_verdict_on_each_edited_prompt(task, form):
     cases = [replace(c, order=c.order or tuple(a.id for a in c.answers)) for c in cases]
     with wire_server(planted_respond(f"planted:noise=0,task={task}", cases)) as wire:
         server = Server("openai", "tiny", base_url=wire.url, retries=0)
-        judge = Prompted("j", task, Scale(), bundled(task, form), Format(form), server)
+        judge = PromptedJudge("j", task, Scale(), bundled(task, form), Format(form), server)
 
         async def verdicts(asked):
             return list(await asyncio.gather(*(asked.judge(case, Direct()) for case in cases)))

@@ -12,7 +12,7 @@ from calm.core.edits import Edit
 from calm.core.measures import gain, net_robustness
 from calm.core.verdict import Scale
 from calm.experiment.run import Design, run
-from calm.judges.prompted import Prompted
+from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
 from calm.models.server import Server
@@ -148,7 +148,7 @@ def test_over_the_wire_a_judge_is_pressed_as_in_process(spec, edit, against):
     found = []
     with wire_server(planted_respond(f"planted:{spec}", cases)) as wire:
         server = Server("openai", "tiny", base_url=wire.url, retries=0)
-        prompted = Prompted("j", "pairwise", Scale(), bundled("pairwise", "brackets"), Format(), server)
+        prompted = PromptedJudge("j", "pairwise", Scale(), bundled("pairwise", "brackets"), Format(), server)
         for judge in (prompted, judges.planted(f"planted:{spec}")):
             with setup(judge, cases, design=Design(2, 2)) as ready:
                 result = run(ready, edit, [gain <= 0.10], against=against)

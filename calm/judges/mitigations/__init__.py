@@ -1,9 +1,8 @@
 """
-Ways to make a judge steadier, or harder to attack, as judges around a judge.
+Mitigations make a judge steadier, or harder to attack.
 
-Each module holds one idea, its source, and its entries in the table `MITIGATIONS`. A mitigation wraps a judge and is a
-judge, so they can be put around each other; what they cost is counted, capped and cached like all else, as all of it
-goes through `send`.
+Each module holds one idea, its source, and its entries in the table `MITIGATIONS`. A mitigation is a judge around a
+judge, so one can be put around another. All of its calls go through `send`, which counts, caps and caches them.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from calm.judges.mitigations import (
     segments,
     spotlighting,
 )
-from calm.judges.mitigations.mitigation import Mitigated, Mitigation, NotApplicable, Reader
+from calm.judges.mitigations.mitigation import Mitigation, NotApplicable, Reader
 from calm.judges.mitigations.orders import swap
 from calm.models.wire import Judge
 
-__all__ = ["DEFENCES", "MITIGATIONS", "Mitigated", "Mitigation", "NotApplicable", "fault", "mitigated", "swap", "unfit"]
+__all__ = ["DEFENCES", "MITIGATIONS", "Mitigation", "NotApplicable", "fault", "mitigated", "swap", "unfit"]
 
 MITIGATIONS: Mapping[str, Mitigation] = {
     one.name: one
@@ -64,18 +63,18 @@ DEFENCES = (
     "output-filter",
     "committee",
 )
-"""Those that are meant against injected orders."""
+"""Mitigations against orders that an answer gives to its judge."""
 
 
 def mitigated(judge: Judge, names: Sequence[str], reader: Reader | None = None) -> Judge:
     """
-    Return a judge with the mitigations of these names around it, the first innermost.
+    Return a judge with mitigations around it, the first one innermost.
 
-    A name may have an argument behind a colon, such as `evidence:3` or `panel:b.toml+c.toml`; `reader` makes the other
-    judges that it names.
+    A name may have an argument after a colon, such as `evidence:3` or `panel:b.toml+c.toml`. `reader` makes the other
+    judges that an argument names.
 
     Raises:
-        ConfigError: an unknown name, or an argument that is none.
+        ConfigError: an unknown name, or an argument that the mitigation does not take.
         NotApplicable: a mitigation that can do nothing for this judge.
     """
     for name in names:
@@ -85,18 +84,20 @@ def mitigated(judge: Judge, names: Sequence[str], reader: Reader | None = None) 
         entry = MITIGATIONS[kind]
         if FAMILY[judge.task] not in entry.families:
             raise NotApplicable(f"mitigations: {unfit(name, judge.task)}")
-        judge = entry.make(judge, argument.strip(), reader or _none)
+        if argument.strip() and not entry.takes:
+            raise ConfigError(f"mitigations: {kind!r} takes nothing after a colon, got {argument.strip()!r}; remove it")
+        judge = entry.make(judge, argument.strip(), reader or _no_reader)
     return judge
 
 
 def fault(name: str) -> str:
-    """Return what is wrong with the name of a mitigation, or nothing."""
+    """Return what is wrong with the name of a mitigation; empty if nothing is."""
     kind = name.partition(":")[0]
     return "" if kind in MITIGATIONS else f"unknown name {kind!r}{nearest(kind, MITIGATIONS)}"
 
 
 def unfit(name: str, task: Task) -> str:
-    """Return why a mitigation is not for a task, or nothing."""
+    """Return why a mitigation does not fit a task; empty if it does."""
     kind = name.partition(":")[0]
     if FAMILY[task] in MITIGATIONS[kind].families:
         return ""
@@ -104,5 +105,5 @@ def unfit(name: str, task: Task) -> str:
     return f"{kind!r} expects {tasks}, got task={task!r}"
 
 
-def _none(spec: str) -> Judge:
+def _no_reader(spec: str) -> Judge:
     raise ConfigError(f"mitigations: expected a reader for other judges, to make one of {spec!r}")

@@ -1,8 +1,8 @@
 """
 Peer discussion: two judges see each other's review and think again, until they agree (arXiv:2307.02762).
 
-After `rounds` exchanges without agreement it is a tie, or the mean of their scores; a discussion goes in circles where
-each is won over by the other.
+After `rounds` exchanges without agreement it is a tie, or the mean of their scores: each may win the other over, and
+then they would never agree.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import replace
 from calm.core.case import Case
 from calm.core.verdict import Preferred, Scale, Score, Tie, Verdict, readable
 from calm.errors import ConfigError
-from calm.judges.mitigations.mitigation import Heard, Mitigation, Reader, number, others_of
-from calm.judges.mitigations.panels import formed, led_by
+from calm.judges.mitigations.inner_model import ReplyLog
+from calm.judges.mitigations.mitigation import Mitigation, Reader, judges_argument, number_argument
+from calm.judges.mitigations.panels import panel_judge, with_first
 from calm.judges.panel import panel
 from calm.judges.prompted import together
 from calm.judges.prompts import neutral
@@ -21,9 +22,9 @@ from calm.models.wire import Judge, Send
 
 ROUNDS = 3
 NEAR = 0.05
-"""Share of the scale within which two scores agree."""
+"""Two scores agree if they differ by no more than this share of the scale."""
 MOST_SAID = 4_000
-"""Characters of a review that the other judge is shown."""
+"""The other judge is shown this many characters of a review, at most."""
 
 
 def _reply(review: str, verdict: Verdict) -> str:
@@ -48,7 +49,7 @@ def _word(verdict: Verdict) -> str:
 
 
 def agree(one: Verdict, two: Verdict, scale: Scale) -> bool:
-    """Return whether two verdicts are the same, or two scores so near that it makes no difference."""
+    """Return whether two verdicts are the same, or two scores nearly so."""
     if isinstance(one, Score) and isinstance(two, Score):
         return abs(one.value - two.value) <= NEAR * (scale.high - scale.low)
     if isinstance(one, Preferred) and isinstance(two, Preferred):
@@ -57,7 +58,7 @@ def agree(one: Verdict, two: Verdict, scale: Scale) -> bool:
 
 
 async def _reviewed(judge: Judge, case: Case, send: Send) -> tuple[Verdict, str]:
-    heard = Heard(send, [])
+    heard = ReplyLog(send, [])
     verdict = await judge.judge(case, heard)
     return verdict, heard.replies[-1] if heard.replies else ""
 
@@ -65,8 +66,8 @@ async def _reviewed(judge: Judge, case: Case, send: Send) -> tuple[Verdict, str]
 def _discussion(judge: Judge, argument: str, reader: Reader) -> Judge:
     parts = argument.split("+")
     given = parts.pop() if parts[-1].isdecimal() else ""
-    rounds = number("discussion", given, ROUNDS)
-    others = others_of("discussion", "+".join(parts), judge, reader)
+    rounds = number_argument("discussion", given, ROUNDS)
+    others = judges_argument("discussion", "+".join(parts), judge, reader)
     if len(others) != 1:
         raise ConfigError(
             f"mitigations: 'discussion' expects one other judge, such as b.toml+{ROUNDS}, got {argument!r}"
@@ -87,9 +88,9 @@ def _discussion(judge: Judge, argument: str, reader: Reader) -> Judge:
             replies = [_reply(review, verdict) for verdict, (_, review) in zip(verdicts, found, strict=True)]
             turns = [(*turns[0], replies[1]), (*turns[1], replies[0])]
         whole.tally.note(verdicts)
-        return led_by(whole, inner).combined(verdicts, case)
+        return with_first(whole, inner).combined(verdicts, case)
 
-    return formed(whole, f"discussion:{argument}", f"discussion:{rounds}", ask, may_end=True)
+    return panel_judge(whole, f"discussion:{argument}", f"discussion:{rounds}", ask, may_end=True)
 
 
 MITIGATIONS = (

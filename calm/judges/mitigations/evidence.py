@@ -1,8 +1,8 @@
 """
 Multiple evidence: write the evidence before the verdict, several times, and take the mean (arXiv:2305.17926).
 
-The paper draws several replies to one prompt; here each prompt has its number, so that the replies differ at
-temperature 0, too, and that a run with more of them finds those of a run with fewer in the cache.
+The paper draws several replies to one prompt. Here each prompt has a number. So the replies differ at temperature 0
+too, and a run with more of them finds those of a run with fewer in the cache.
 """
 
 from __future__ import annotations
@@ -13,16 +13,8 @@ from calm.core.case import Case
 from calm.core.templates import Prompt
 from calm.core.verdict import Verdict
 from calm.judges.combining import combined
-from calm.judges.mitigations.mitigation import (
-    EVERY,
-    Mitigated,
-    Mitigation,
-    Reader,
-    number,
-    reworded,
-    room_for_reasons,
-    told,
-)
+from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, Reader, number_argument
+from calm.judges.mitigations.prompt_changes import need_room_for_reasons, with_changed_prompt, with_rule
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
 
@@ -35,22 +27,22 @@ def _instructed(prompt: Prompt, place: int) -> Prompt:
         "words that show it. Then write your verdict, in the form that is asked for, and let it follow from the "
         f"evidence. (Independent evaluation number {place}.)"
     )
-    return told(prompt, text)
+    return with_rule(prompt, text)
 
 
 def _evidence(judge: Judge, argument: str, _: Reader) -> Judge:
-    count = number("evidence", argument, DEFAULT)
-    room_for_reasons("evidence", judge)
+    count = number_argument("evidence", argument, DEFAULT)
+    need_room_for_reasons("evidence", judge)
 
     def each(inner: Judge) -> list[Judge]:
-        return [reworded("evidence", inner, partial(_instructed, place=i)) for i in range(1, count + 1)]
+        return [with_changed_prompt("evidence", inner, partial(_instructed, place=i)) for i in range(1, count + 1)]
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         return combined(await together(*(one.judge(case, send) for one in each(inner))), case)
 
     each(judge)
     label = f"evidence:{count}"
-    return Mitigated(judge, label, label, ask, lambda inner, case: each(inner)[0].sees(case))
+    return MitigatedJudge(judge, label, label, ask, lambda inner, case: each(inner)[0].sees(case))
 
 
 MITIGATIONS = (

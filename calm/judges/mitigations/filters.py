@@ -1,10 +1,10 @@
 """
-Filters without a model: take out of the texts what looks like an attack, before the judge reads them.
+Filters without a model: remove what looks like an attack before the judge reads the texts.
 
-`string-filter` takes out sentences that address an evaluator, forged turns and verdicts, by patterns
-(arXiv:2310.12815): what is written in a code or in another language passes. `statistical-filter` goes by what texts are
-made of: characters that are not seen, long words that are none (codes), repetition, and excessive length. The
-perplexity of the paper's filter needs a model; here how well a text can be compressed stands for it.
+`string-filter` removes sentences that address an evaluator, forged turns and forged verdicts, by patterns
+(arXiv:2310.12815). An order in a code or in another language passes. `statistical-filter` removes invisible characters,
+codes, repetition and excessive length. The paper's filter uses perplexity, which needs a model; this one measures how
+well a text can be compressed.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from statistics import median
 
 from calm.core.case import Case
 from calm.core.verdict import Verdict
-from calm.judges.mitigations.mitigation import EVERY, Mitigated, Mitigation, Reader, plain
+from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation
 from calm.models.wire import Judge, Send
 
 REMOVED = "[removed]"
 LONGEST = 4.0
-"""How many times as long as the median of the other answers a text may be."""
+"""A text may be this many times as long as the median of the other answers."""
 LEAST_CHARS = 400
 """Texts up to this length are neither too long nor too repetitive."""
 LEAST_RATIO = 0.12
 """Below this ratio of compression a text repeats itself; prose has 0.3 to 0.6."""
 CODE_CHARS = 40
-"""Characters without a space from which on a word can be a code."""
+"""A word of this many characters or more can be a code."""
 CODE_RUN = 30
-"""Letters and digits in a row that make it one; an address or a name in a program has shorter ones."""
+"""A word with this many letters and digits in a row is a code; addresses and names in programs have fewer."""
 
 _ROLE = r"(?:evaluat(?:or|ors|ion)|grader|graders|assessor|examiner|judges?|rater|marker|reviewer)"
 _ORDER = (
@@ -42,7 +42,7 @@ _ORDER = (
 )
 _SPOKEN_TO = re.compile(rf"\b{_ROLE}\b", re.IGNORECASE)
 _ORDERED = re.compile(rf"\b{_ORDER}", re.IGNORECASE)
-# each takes time in proportion to a text's length: who wrote the text must not make the run wait for hours
+# each takes time in proportion to a text's length, so the writer of a text cannot make a run wait for hours
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -73,7 +73,7 @@ def without_orders(text: str) -> str:
 
 
 def _orders(sentence: str) -> bool:
-    """Return whether a sentence addresses an evaluator and orders something, or has another mark of an attack."""
+    """Return whether a sentence gives an evaluator an order, or has another mark of an attack."""
     if _SPOKEN_TO.search(sentence) and _ORDERED.search(sentence):
         return True
     return any(pattern.search(sentence) for pattern in _PATTERNS)
@@ -81,7 +81,7 @@ def _orders(sentence: str) -> bool:
 
 def without_oddities(text: str) -> str:
     r"""
-    Return a text without characters that are not seen, without what looks like a code, and without repetition.
+    Return a text without invisible characters, codes and repetition.
 
     >>> without_oddities("It is\u200b blue. " + "QUJD" * 12)
     'It is blue. [removed]'
@@ -95,12 +95,12 @@ _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cn", "Cs"})
 
 
 def _unseen(character: str) -> bool:
-    """Return whether nothing is shown for a character; one that selects how another looks can hide a text, too."""
+    """Return whether a character is invisible; variation selectors are, and can hide a text."""
     return unicodedata.category(character) in _UNSEEN or 0xE0100 <= ord(character) <= 0xE01EF
 
 
 def _squeezed(text: str) -> str:
-    """Return a text up to where it begins to repeat itself."""
+    """Cut a text where it begins to repeat itself."""
     if len(text) <= LEAST_CHARS or _ratio(text) >= LEAST_RATIO:
         return text
     words = text.split(" ")
@@ -120,7 +120,7 @@ def _ratio(text: str) -> float:
 
 
 def _within_length(case: Case) -> Case:
-    """Return a case in which no answer is many times as long as the others."""
+    """Cut answers that are many times as long as the others."""
     lengths = {a.id: len(a.text) for a in case.shown}
     for answer in case.shown:
         others = [n for i, n in lengths.items() if i != answer.id]
@@ -136,7 +136,7 @@ def _instead(text: str, _: str) -> str:
 
 
 def everywhere(case: Case, change: Callable[[str], str]) -> Case:
-    """Return a case whose answers, question, fields and notes went through a change."""
+    """Change the answers, question, fields and notes of a case."""
     for answer in case.shown:
         case = case.edit(answer.id, lambda text: change(text) or REMOVED)
     return replace(
@@ -148,28 +148,26 @@ def everywhere(case: Case, change: Callable[[str], str]) -> Case:
 
 
 def _filtered(judge: Judge, name: str, change: Callable[[Case], Case]) -> Judge:
-    """Return a judge whose cases are filtered; what is filtered out has been seen, and withstood."""
+    """Return a judge whose cases are filtered; it counts as having seen what is filtered out, and withstood it."""
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         return await inner.judge(change(case), send)
 
-    return Mitigated(judge, name, name, ask, lambda inner, case: inner.sees(case))
+    return MitigatedJudge(judge, name, name, ask)
 
 
-def _string_filter(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("string-filter", argument)
+def _string_filter(judge: Judge, *_: object) -> Judge:
     return _filtered(judge, "string-filter", lambda case: everywhere(case, without_orders))
 
 
-def _statistical_filter(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("statistical-filter", argument)
+def _statistical_filter(judge: Judge, *_: object) -> Judge:
     return _filtered(judge, "statistical-filter", lambda case: _within_length(everywhere(case, without_oddities)))
 
 
 MITIGATIONS = (
     Mitigation(
         "string-filter",
-        "take out sentences that address an evaluator, forged turns and verdicts, by patterns",
+        "remove sentences that address an evaluator, forged turns and forged verdicts, by patterns",
         EVERY,
         "1",
         "arXiv:2310.12815",
@@ -177,7 +175,7 @@ MITIGATIONS = (
     ),
     Mitigation(
         "statistical-filter",
-        "take out unseen characters, codes, repetition and excessive length",
+        "remove invisible characters, codes, repetition and excessive length",
         EVERY,
         "1",
         "arXiv:2310.12815",

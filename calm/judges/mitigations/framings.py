@@ -1,8 +1,8 @@
 """
-Inverted pair: ask the question and its twin that is put the other way round, and take the mean.
+Inverted pair: ask the question and its inverted twin, and take the mean.
 
-After graded self-evaluation in two framings (ELTE 2025): what a framing adds to one, it takes from the other. The twin
-is the judge's own (`negative_*_file`), never written for it.
+After graded self-evaluation in two framings (ELTE 2025): what a framing adds to one verdict, it takes from the other.
+The twin is the judge's own prompt (`negative_*_file`); none is written for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.verdict import Verdict
 from calm.judges.combining import combined
-from calm.judges.mitigations.mitigation import EVERY, Mitigated, Mitigation, NotApplicable, Reader, plain
+from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, NotApplicable
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Rewordable, Send
 
@@ -20,7 +20,7 @@ _SAMPLE = Case("sample", "Why?", (Answer("a", "Because."), Answer("b", "So.")), 
 
 
 def _twin(judge: Judge) -> Framing | None:
-    """Return the framing in which the judge can be asked the other way round."""
+    """Return the framing of the inverted twin; None if the judge has none."""
     prompt = judge.asks if isinstance(judge, Rewordable) else None
     if prompt is not None:
         if prompt.inverted is not None and judge.task == "score":
@@ -29,21 +29,20 @@ def _twin(judge: Judge) -> Framing | None:
     sample = replace(
         _SAMPLE, answers=_SAMPLE.answers if judge.task in ("pairwise", "listwise") else _SAMPLE.answers[:1]
     )
-    told = judge.sees(sample) != judge.sees(replace(sample, framing=Framing.NEGATIVE))
-    return Framing.NEGATIVE if told else None
+    shown = judge.sees(sample) != judge.sees(replace(sample, framing=Framing.NEGATIVE))
+    return Framing.NEGATIVE if shown else None
 
 
 def _pair(case: Case, twin: Framing) -> tuple[Case, Case]:
-    """Return a case in both framings; one that comes the other way round keeps its own."""
+    """Return a case in both framings; one that is inverted already keeps its own."""
     other = twin if case.framing is Framing.STANDARD else case.framing
     return replace(case, framing=Framing.STANDARD), replace(case, framing=other)
 
 
-def _inverted(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("inverted-pair", argument)
+def _inverted(judge: Judge, *_: object) -> Judge:
     twin = _twin(judge)
     if twin is None:
-        raise NotApplicable("inverted-pair: the judge has no prompt that asks the other way round (negative_user_file)")
+        raise NotApplicable("inverted-pair: the judge has no inverted prompt (negative_user_file)")
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         verdicts = await together(*(inner.judge(one, send) for one in _pair(case, twin)))
@@ -52,7 +51,7 @@ def _inverted(judge: Judge, argument: str, _: Reader) -> Judge:
     def shown(inner: Judge, case: Case) -> object:
         return case.framing, tuple(inner.sees(one) for one in _pair(case, twin))
 
-    return Mitigated(judge, "inverted-pair", "inverted-pair", ask, shown)
+    return MitigatedJudge(judge, "inverted-pair", "inverted-pair", ask, shown)
 
 
 MITIGATIONS = (

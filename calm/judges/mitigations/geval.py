@@ -5,22 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calm.core.templates import Prompt
-from calm.judges.mitigations.mitigation import Mitigation, NotApplicable, Reader, needed_model, plain, prompted
+from calm.judges.mitigations.inner_model import need_model
+from calm.judges.mitigations.mitigation import Mitigation, NotApplicable
+from calm.judges.mitigations.prompt_changes import prompt_mitigation
 from calm.models.settings import wrong_settings
 from calm.models.wire import Judge
 
 NUMBERS = 20
-"""Alternatives to a token that servers report; a scale with more values than this would be cut."""
+"""How many alternatives to a token servers report, at most; a scale with more values would be cut."""
 
 
 def _weighed(prompt: Prompt) -> Prompt:
-    """Return a prompt whose words stay as they are, and whose reply is read with the probabilities of its tokens."""
+    """Return the same prompt, with a reply that is read from the probabilities of its tokens."""
     return replace(prompt, form="logprobs")
 
 
-def _geval(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("g-eval", argument)
-    inside = needed_model("g-eval", judge)
+def _geval(judge: Judge, *_: object) -> Judge:
+    inside = need_model("g-eval", judge)
     if inside.form.kind == "logprobs":
         raise NotApplicable(
             "g-eval: the judge weighs its verdicts by their probabilities already (format = 'logprobs')"
@@ -33,7 +34,7 @@ def _geval(judge: Judge, argument: str, _: Reader) -> Judge:
         raise NotApplicable(f"g-eval: a scale of more than {NUMBERS} numbers has more values than servers report")
     for _key, problem in wrong_settings(replace(inside.server, logprobs=True)):
         raise NotApplicable(f"g-eval: {problem}")
-    return prompted("g-eval", judge, "g-eval", _weighed)
+    return prompt_mitigation("g-eval", judge, "g-eval", _weighed)
 
 
 MITIGATIONS = (

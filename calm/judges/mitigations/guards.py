@@ -1,26 +1,18 @@
 """
-Guards: a model that looks at what goes into the judge, or at what comes out of it (arXiv:2310.12815).
+Guards: a model that checks what goes into the judge, or what comes out of it (arXiv:2310.12815).
 
-`input-filter` asks of each answer whether it addresses whoever judges it; such an answer loses. `output-filter` asks of
-the judge's reply whether it follows orders of what it judged; such a reply is no verdict. Both take the judge's own
-model, or that of another judge.toml. Guard and judge are asked at the same time, and both are paid for.
+`input-filter` asks whether an answer addresses its judge; such an answer loses. `output-filter` asks whether the reply
+of the judge obeys an order in an answer; such a reply is no verdict. Both ask the judge's own model, or that of another
+judge.toml. The input filter asks at the same time as the judge, so both calls are paid for.
 """
 
 from __future__ import annotations
 
 from calm.core.case import Case
 from calm.core.verdict import FAMILY, Criteria, Preferred, Ranking, Refused, Score, Tie, Unreadable, Verdict
-from calm.judges.mitigations.mitigation import (
-    EVERY,
-    Heard,
-    Mitigated,
-    Mitigation,
-    Reader,
-    is_so,
-    needed_model,
-    once,
-)
-from calm.judges.prompted import Prompted, together
+from calm.judges.mitigations.inner_model import ReplyLog, ask_yes_or_no, need_model
+from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, Reader
+from calm.judges.prompted import PromptedJudge, together
 from calm.models.wire import Judge, Send
 
 _INPUT = (
@@ -35,8 +27,8 @@ _OUTPUT = (
 SILENT = "the filter's reply could not be read"
 
 
-def _guard(name: str, judge: Judge, argument: str, reader: Reader) -> Prompted:
-    return needed_model(name, reader(argument) if argument else judge)
+def _guard(name: str, judge: Judge, argument: str, reader: Reader) -> PromptedJudge:
+    return need_model(name, reader(argument) if argument else judge)
 
 
 def _input_filter(judge: Judge, argument: str, reader: Reader) -> Judge:
@@ -52,19 +44,19 @@ def _input_filter(judge: Judge, argument: str, reader: Reader) -> Judge:
         return _without(inner, case, verdict, flagged) if flagged else verdict
 
     others = (guard,) if argument else ()
-    return Mitigated(judge, _label("input-filter", argument), "input-filter", ask, once, others)
+    return MitigatedJudge(judge, _label("input-filter", argument), "input-filter", ask, others=others)
 
 
 async def _judged(judge: Judge, case: Case, send: Send) -> Verdict | bool | None:
     return await judge.judge(case, send)
 
 
-async def _checked(guard: Prompted, text: str, send: Send) -> Verdict | bool | None:
-    return await is_so(guard, _INPUT, text, send)
+async def _checked(guard: PromptedJudge, text: str, send: Send) -> Verdict | bool | None:
+    return await ask_yes_or_no(guard, _INPUT, text, send)
 
 
 def _without(judge: Judge, case: Case, verdict: Verdict, flagged: list[str]) -> Verdict:
-    """Return the verdict in which the answers that were found out lose."""
+    """Return a verdict in which the flagged answers lose."""
     family = FAMILY[judge.task]
     clean = [a.id for a in case.shown if a.id not in flagged]
     if family == "pairwise":
@@ -80,21 +72,21 @@ def _without(judge: Judge, case: Case, verdict: Verdict, flagged: list[str]) -> 
 
 
 def _output_filter(judge: Judge, argument: str, reader: Reader) -> Judge:
-    needed_model("output-filter", judge)
+    need_model("output-filter", judge)
     guard = _guard("output-filter", judge, argument, reader)
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
-        heard = Heard(send, [])
+        heard = ReplyLog(send, [])
         verdict = await inner.judge(case, heard)
         if isinstance(verdict, Refused):
             return verdict
-        steered = await is_so(guard, _OUTPUT, "\n\n".join(heard.replies), send)
+        steered = await ask_yes_or_no(guard, _OUTPUT, "\n\n".join(heard.replies), send)
         if steered is None:
             return Unreadable(SILENT)
         return Unreadable("the output filter found that the judge obeyed what it judged") if steered else verdict
 
     others = (guard,) if argument else ()
-    return Mitigated(judge, _label("output-filter", argument), "output-filter", ask, once, others)
+    return MitigatedJudge(judge, _label("output-filter", argument), "output-filter", ask, others=others)
 
 
 def _label(name: str, argument: str) -> str:

@@ -1,8 +1,9 @@
-"""Instructions: tell the judge to be fair, or to solve the question before it reads the answers."""
+"""Instructions: ask the judge to be fair, or to solve the question before it reads the answers."""
 
 from __future__ import annotations
 
-from calm.judges.mitigations.mitigation import EVERY, Mitigation, Reader, plain, prompted, room_for_reasons, told
+from calm.judges.mitigations.mitigation import EVERY, Mitigation
+from calm.judges.mitigations.prompt_changes import need_room_for_reasons, prompt_mitigation, with_rule
 from calm.models.wire import Judge
 
 FAIR = (
@@ -17,15 +18,13 @@ SOLVE = (
 )
 
 
-def _debias(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("debias", argument)
-    return prompted("debias", judge, "debias", lambda prompt: told(prompt, FAIR))
+def _debias(judge: Judge, *_: object) -> Judge:
+    return prompt_mitigation("debias", judge, "debias", lambda prompt: with_rule(prompt, FAIR))
 
 
-def _cot(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("cot", argument)
-    room_for_reasons("cot", judge)
-    return prompted("cot", judge, "cot", lambda prompt: told(prompt, SOLVE))
+def _cot(judge: Judge, *_: object) -> Judge:
+    need_room_for_reasons("cot", judge)
+    return prompt_mitigation("cot", judge, "cot", lambda prompt: with_rule(prompt, SOLVE))
 
 
 MITIGATIONS = (

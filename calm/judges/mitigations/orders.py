@@ -1,8 +1,8 @@
 """
 Orders: ask in several orders of the answers, so that no slot can win by its place.
 
-`swap` lets only what both orders share count (arXiv:2306.05685); `average` takes the mean of both, and `rotations` of
-all rotations of any number of answers, which is balanced position calibration (arXiv:2305.17926).
+`swap` counts only what both orders agree on (arXiv:2306.05685). `average` takes the mean of both orders.
+`rotations` takes that of all rotations of any number of answers: balanced position calibration (arXiv:2305.17926).
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from calm.core.case import Case
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
 from calm.judges.combining import combined, unanimous
-from calm.judges.mitigations.mitigation import Mitigated, Mitigation, Reader, plain
+from calm.judges.mitigations.mitigation import MitigatedJudge, Mitigation
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
 
 
 def swap(judge: Judge) -> Judge:
-    """Return a judge that asks a pairwise judge in both orders; an order that decides gives a tie."""
+    """Return a judge that asks a pairwise judge in both orders; if they differ, it is a tie."""
     if judge.task != "pairwise":
         raise ConfigError(f"mitigations: 'swap' expects a judge with task = 'pairwise', got task={judge.task!r}")
-    return Mitigated(judge, "swap", "swap", _agreed, _both)
+    return MitigatedJudge(judge, "swap", "swap", _agreed, _both)
 
 
 def average(judge: Judge, name: str = "average") -> Judge:
     """Return a judge that takes the mean over all rotations of the answers."""
-    return Mitigated(judge, name, "rotations", _averaged, _all)
+    return MitigatedJudge(judge, name, "rotations", _averaged, _all)
 
 
 def rotations(case: Case) -> tuple[Case, ...]:
@@ -56,24 +56,14 @@ async def _averaged(judge: Judge, case: Case, send: Send) -> Verdict:
     return combined(verdicts, case, every=True)  # without one of the orders a slot could win again
 
 
-def _swap(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("swap", argument)
-    return swap(judge)
-
-
-def _average(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("average", argument)
-    return average(judge)
-
-
-def _rotations(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("rotations", argument)
-    return average(judge, "rotations")
-
-
 MITIGATIONS = (
     Mitigation(
-        "swap", "ask in both orders; where they differ it is a tie", ("pairwise",), "2", "arXiv:2306.05685", _swap
+        "swap",
+        "ask in both orders; where they differ it is a tie",
+        ("pairwise",),
+        "2",
+        "arXiv:2306.05685",
+        lambda judge, *_: swap(judge),
     ),
     Mitigation(
         "average",
@@ -81,7 +71,7 @@ MITIGATIONS = (
         ("pairwise",),
         "2",
         "arXiv:2305.17926",
-        _average,
+        lambda judge, *_: average(judge),
     ),
     Mitigation(
         "rotations",
@@ -89,6 +79,6 @@ MITIGATIONS = (
         ("pairwise", "listwise"),
         "one for each answer",
         "arXiv:2305.17926",
-        _rotations,
+        lambda judge, *_: average(judge, "rotations"),
     ),
 )

@@ -1,10 +1,9 @@
 """
-Peer rank: members weigh by how well their own answers do in the eyes of the others (arXiv:2307.02762).
+Peer rank: a member's weight is how well its own answers do in the eyes of the others (arXiv:2307.02762).
 
-Each member answers the case's question, and all compare the answers; a member's weight is its win rate, in which the
-reviewers weigh by their own weights, and so on to a fixed point. Other than in the paper the ranking is made for each
-question, so that it needs nothing but the case. All of it depends on the question alone, so an audit pays for it once a
-question and repeat.
+Each member answers the case's question, and all members compare the answers. A member's weight is its win rate, in
+which each reviewer counts with its own weight; this is repeated up to a fixed point. The paper ranks once. Here each
+question has its own ranking, which needs only the question. So an audit pays for it once for each question and repeat.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from math import fsum
 
 from calm.core.case import Answer, Case, digest
 from calm.core.verdict import Preferred, Tie
-from calm.judges.mitigations.mitigation import Mitigation, Reader, needed_model, others_of, said
-from calm.judges.mitigations.panels import weighted
+from calm.judges.mitigations.inner_model import ask_model, need_model
+from calm.judges.mitigations.mitigation import Mitigation, Reader, judges_argument
+from calm.judges.mitigations.panels import weighted_panel
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
 
@@ -30,7 +30,7 @@ Wins = Mapping[int, Mapping[int, float]]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of members, which sum to one; after how many rounds, and whether they had come to rest."""
+    """The weights of members, which sum to one; after how many rounds, and whether they had converged."""
 
     values: tuple[float, ...]
     rounds: int
@@ -39,7 +39,7 @@ class Weights:
 
 def peer_rank(wins: Wins, members: int, *, cap: int = CAP) -> Weights:
     """
-    Return the weights that the win rates give: a fixed point, or equal ones if there is none within `cap` rounds.
+    Return the weights that follow from win rates: a fixed point, or equal weights if there is none in `cap` rounds.
 
     >>> rates = {0: 1.0, 1: 0.5, 2: 0.0}
     >>> [round(w, 3) for w in peer_rank({0: rates, 1: rates, 2: rates}, 3).values]
@@ -60,16 +60,16 @@ def peer_rank(wins: Wins, members: int, *, cap: int = CAP) -> Weights:
 
 
 def _rate(wins: Wins, weights: Sequence[float], contestant: int) -> float:
-    told = [(weights[i], rates[contestant]) for i, rates in wins.items() if contestant in rates]
-    total = fsum(w for w, _ in told)
-    return fsum(w * rate for w, rate in told) / total if total > 0 else 0.0
+    known = [(weights[i], rates[contestant]) for i, rates in wins.items() if contestant in rates]
+    total = fsum(w for w, _ in known)
+    return fsum(w * rate for w, rate in known) / total if total > 0 else 0.0
 
 
-async def ranked(members: Sequence[Judge], case: Case, send: Send) -> Weights:
-    """Let members answer a question and compare each other's answers; return their weights."""
+async def peer_weights(members: Sequence[Judge], case: Case, send: Send) -> Weights:
+    """Let members answer a question and compare the answers; return their weights."""
     system = "Answer the question as well as you can, correctly and completely. Write the answer alone."
     asked = f"<question>\n{case.question}\n</question>"
-    replies = await together(*(said(needed_model("peer-rank", m), system, asked, send) for m in members))
+    replies = await together(*(ask_model(need_model("peer-rank", m), system, asked, send) for m in members))
     answers = [Answer(f"peer-{i}", reply.text.strip() or "(no answer)") for i, reply in enumerate(replies)]
     turns = [(i, pair) for i in range(len(members)) for pair in combinations(range(len(members)), 2)]
     verdicts = await together(*(members[i].judge(_contest(case, answers, pair), send) for i, pair in turns))
@@ -85,7 +85,7 @@ async def ranked(members: Sequence[Judge], case: Case, send: Send) -> Weights:
 
 
 def _contest(case: Case, answers: Sequence[Answer], pair: tuple[int, int]) -> Case:
-    """Return the question with two members' answers, in an order of its own."""
+    """Return the question with two members' answers, in a balanced order."""
     one = Case(
         f"peers {digest(case.question)[:12]} {pair[0]} {pair[1]}", case.question, tuple(answers[i] for i in pair)
     )
@@ -93,20 +93,20 @@ def _contest(case: Case, answers: Sequence[Answer], pair: tuple[int, int]) -> Ca
 
 
 def _peer_rank(judge: Judge, argument: str, reader: Reader) -> Judge:
-    others = others_of("peer-rank", argument, judge, reader)
+    others = judges_argument("peer-rank", argument, judge, reader)
     for member in (judge, *others):
-        needed_model("peer-rank", member)
+        need_model("peer-rank", member)
 
     async def weigh(members: Sequence[Judge], case: Case, send: Send) -> tuple[float, ...]:
-        return (await ranked(members, case, send)).values
+        return (await peer_weights(members, case, send)).values
 
-    return weighted(judge, f"peer-rank:{argument}", others, "peer-rank", weigh)
+    return weighted_panel(judge, f"peer-rank:{argument}", others, "peer-rank", weigh)
 
 
 MITIGATIONS = (
     Mitigation(
         "peer-rank",
-        "several judges, each weighing as its own answer to the question does in the eyes of the others",
+        "several judges; a judge weighs more if the others prefer its own answer to the question",
         ("pairwise",),
         "with m members m, and once a question m + m*m(m-1)/2",
         "arXiv:2307.02762",

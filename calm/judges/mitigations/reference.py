@@ -1,10 +1,10 @@
 """
 Reference: show what a good answer says (arXiv:2306.05685), at a length that favours nobody (arXiv:2407.01085).
 
-`reference` takes the case's own or, where it has none, one that the judge's model writes before it has seen any answer;
-`reference:self` always the latter. `same-length` takes, of the case's reference and its fields whose names begin with
-"reference", the one whose length is nearest to the mean length of the answers; where the case has none, the model
-writes one of that length.
+`reference` shows the case's own reference. If there is none, the judge's model writes one before it sees any answer;
+with `reference:self` it always does. `same-length` chooses among the case's reference and its fields whose names begin
+with "reference": it shows the one whose length is nearest to the mean length of the answers. If the case has none, the
+model writes one of that length.
 """
 
 from __future__ import annotations
@@ -17,23 +17,15 @@ from calm.core.case import Case
 from calm.core.templates import Prompt
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
-from calm.judges.mitigations.mitigation import (
-    EVERY,
-    Mitigated,
-    Mitigation,
-    Reader,
-    ended,
-    needed_model,
-    plain,
-    reworded,
-    said,
-)
+from calm.judges.mitigations.inner_model import ask_model, need_model
+from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, Reader
+from calm.judges.mitigations.prompt_changes import with_changed_prompt, with_last_words
 from calm.judges.prompts import neutral
 from calm.models.wire import Judge, Send
 
 FIELD = "reference"
 STEP = 50
-"""Words that an asked-for length is rounded up to, so that cases of like lengths share a call."""
+"""A length that is asked for is rounded up to a multiple of so many words, so that similar cases share a call."""
 
 _USED = re.compile(r"\{[%{][^}]*\breference\b")
 _SHOWN = (
@@ -47,30 +39,34 @@ Find = Callable[[Judge, Case, Send], Awaitable[str | None]]
 def _showing(prompt: Prompt) -> Prompt:
     """Return a prompt that shows the reference."""
     shown = any(_USED.search(message.text) for message in prompt.messages)
-    return prompt if shown else ended(prompt, _SHOWN)
+    return prompt if shown else with_last_words(prompt, _SHOWN)
 
 
 def _with_reference(name: str, judge: Judge, label: str, find: Find) -> Judge:
-    needed_model(name, judge)
-    reworded(name, judge, _showing)
+    need_model(name, judge)
+    with_changed_prompt(name, judge, _showing)
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         found = await find(inner, case, send)
         fields = {key: text for key, text in case.fields.items() if not key.startswith(FIELD)}
-        return await reworded(name, inner, _showing).judge(replace(case, reference=found, fields=fields), send)
+        return await with_changed_prompt(name, inner, _showing).judge(
+            replace(case, reference=found, fields=fields), send
+        )
 
-    return Mitigated(judge, label, label, ask, lambda inner, case: reworded(name, inner, _showing).sees(case))
+    return MitigatedJudge(
+        judge, label, label, ask, lambda inner, case: with_changed_prompt(name, inner, _showing).sees(case)
+    )
 
 
 async def _written(judge: Judge, case: Case, send: Send, words: int | None = None) -> str | None:
-    """Return what the model answers to the question before it has seen an answer; None if it says nothing."""
+    """Return the model's own answer to the question, written before it sees one; None if it says nothing."""
     length = "" if words is None else f" Write about {words} words."
     system = (
         "Answer the question between the tags as well as you can, correctly and completely. Write the answer alone."
     )
     given = [f'<field name="{neutral(name)}">\n{neutral(text)}\n</field>' for name, text in case.fields.items()]
     asked = f"<question>\n{neutral(case.question)}\n</question>"
-    reply = await said(needed_model("reference", judge), system + length, "\n\n".join([*given, asked]), send)
+    reply = await ask_model(need_model("reference", judge), system + length, "\n\n".join([*given, asked]), send)
     return reply.text.strip() or None
 
 
@@ -90,14 +86,13 @@ async def _nearest(judge: Judge, case: Case, send: Send) -> str | None:
 
 def _reference(judge: Judge, argument: str, _: Reader) -> Judge:
     if argument not in ("", "self"):
-        raise ConfigError(f"mitigations: expected 'reference' or 'reference:self', got {argument!r} behind the colon")
+        raise ConfigError(f"mitigations: expected 'reference' or 'reference:self', got {argument!r} after the colon")
     return _with_reference(
         "reference", judge, f"reference{argument and ':self'}", _written if argument else _own_or_written
     )
 
 
-def _same_length(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("same-length", argument)
+def _same_length(judge: Judge, *_: object) -> Judge:
     return _with_reference("same-length", judge, "same-length", _nearest)
 
 

@@ -1,4 +1,4 @@
-"""Segments: score an answer piece by piece and take the mean (after GEMBA, arXiv:2302.14520)."""
+"""Segments: score an answer piece by piece, and take the mean (after GEMBA, arXiv:2302.14520)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from calm.core.case import Case
 from calm.core.verdict import Verdict
 from calm.judges.combining import combined
-from calm.judges.mitigations.mitigation import Mitigated, Mitigation, Reader, number, once
+from calm.judges.mitigations.mitigation import MitigatedJudge, Mitigation, Reader, number_argument
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
 
@@ -18,7 +18,7 @@ _END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 
 def split(text: str, most: int) -> tuple[str, ...]:
     """
-    Return a text in at most so many pieces of whole sentences, of about the same length.
+    Split a text into at most `most` pieces of whole sentences, of about the same length.
 
     >>> split("One. Two is longer. Three.", 2)
     ('One. Two is longer.', 'Three.')
@@ -32,7 +32,7 @@ def split(text: str, most: int) -> tuple[str, ...]:
 
 
 def _segments(judge: Judge, argument: str, _: Reader) -> Judge:
-    most = number("segments", argument, DEFAULT, least=2)
+    most = number_argument("segments", argument, DEFAULT, least=2)
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         whole = case.shown[0]
@@ -43,7 +43,7 @@ def _segments(judge: Judge, argument: str, _: Reader) -> Judge:
         return combined(await together(*(inner.judge(part, send) for part in parts)), case)
 
     label = f"segments:{most}"
-    return Mitigated(judge, label, label, ask, once)
+    return MitigatedJudge(judge, label, label, ask)
 
 
 MITIGATIONS = (

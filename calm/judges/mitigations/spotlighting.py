@@ -1,9 +1,9 @@
 """
-Spotlighting and the sandwich: let the judge see where the material begins, ends and goes on.
+Spotlighting and the sandwich: show the judge where the material begins and ends.
 
-`delimiters` and `datamarking` are two of the ways of arXiv:2403.14720. The delimiter is drawn from a hash of what it
-encloses: who wrote the answer cannot have known it, and the same case is asked in the same words again. `sandwich`
-says once more behind the material what is to be done (arXiv:2310.12815).
+`delimiters` and `datamarking` are two of the ways of arXiv:2403.14720. The delimiter is a hash of what it encloses, so
+the writer of the answer cannot know it, and the same case gets the same prompt again. `sandwich` repeats the task after
+the material (arXiv:2310.12815).
 """
 
 from __future__ import annotations
@@ -14,21 +14,12 @@ from collections.abc import Callable
 from calm.core.case import Case, digest
 from calm.core.templates import Prompt
 from calm.core.verdict import Verdict
-from calm.judges.mitigations.mitigation import (
-    EVERY,
-    Mitigated,
-    Mitigation,
-    Reader,
-    ended,
-    plain,
-    prompted,
-    reworded,
-    told,
-)
+from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation
+from calm.judges.mitigations.prompt_changes import prompt_mitigation, with_changed_prompt, with_last_words, with_rule
 from calm.models.wire import Judge, Send
 
 MARK = "\u02c6"
-"""Stands between the words of what is to be judged; hardly any text has it."""
+"""The mark between the words of the material; hardly any text has it."""
 
 _DELIMITED = (
     "Each text that you are to judge stands between two lines that begin with DATA and go on with the same twelve "
@@ -49,7 +40,7 @@ _GAP = re.compile(r"(?<=\S) (?=\S)")
 
 
 def delimited(case: Case) -> Case:
-    """Return a case whose answers stand between lines that nobody can have foreseen."""
+    """Return a case whose answers stand between lines that nobody can guess."""
     key = digest("delimiter", case.question, [a.text for a in case.shown])[:12]
     for answer in case.shown:
         case = case.edit(answer.id, lambda text: f"DATA {key}\n{text}\nDATA {key}")
@@ -57,7 +48,7 @@ def delimited(case: Case) -> Case:
 
 
 def datamarked(case: Case) -> Case:
-    """Return a case in whose answers a mark stands for each space between words."""
+    """Return a case whose answers have a mark in place of each space between words."""
     for answer in case.shown:
         case = case.edit(answer.id, lambda text: _GAP.sub(MARK, text.replace(MARK, " ")))
     return case
@@ -65,41 +56,38 @@ def datamarked(case: Case) -> Case:
 
 def _spotlit(name: str, judge: Judge, text: str, mark: Callable[[Case], Case]) -> Judge:
     def change(prompt: Prompt) -> Prompt:
-        return told(prompt, text)
+        return with_rule(prompt, text)
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
-        return await reworded(name, inner, change).judge(mark(case), send)
+        return await with_changed_prompt(name, inner, change).judge(mark(case), send)
 
-    reworded(name, judge, change)
-    return Mitigated(judge, name, name, ask, lambda inner, case: inner.sees(case))
+    with_changed_prompt(name, judge, change)
+    return MitigatedJudge(judge, name, name, ask)
 
 
-def _delimiters(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("delimiters", argument)
+def _delimiters(judge: Judge, *_: object) -> Judge:
     return _spotlit("delimiters", judge, _DELIMITED, delimited)
 
 
-def _datamarking(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("datamarking", argument)
+def _datamarking(judge: Judge, *_: object) -> Judge:
     return _spotlit("datamarking", judge, _MARKED, datamarked)
 
 
-def _sandwich(judge: Judge, argument: str, _: Reader) -> Judge:
-    plain("sandwich", argument)
-    return prompted("sandwich", judge, "sandwich", lambda prompt: ended(prompt, _AGAIN))
+def _sandwich(judge: Judge, *_: object) -> Judge:
+    return prompt_mitigation("sandwich", judge, "sandwich", lambda prompt: with_last_words(prompt, _AGAIN))
 
 
 MITIGATIONS = (
     Mitigation(
         "delimiters",
-        "put each answer between lines that its writer cannot have known",
+        "put each answer between lines that its writer cannot guess",
         EVERY,
         "1",
         "arXiv:2403.14720",
         _delimiters,
     ),
-    Mitigation("datamarking", "join the words of each answer by a mark", EVERY, "1", "arXiv:2403.14720", _datamarking),
     Mitigation(
-        "sandwich", "say behind the material once more what is to be done", EVERY, "1", "arXiv:2310.12815", _sandwich
+        "datamarking", "join the words of each answer with a mark", EVERY, "1", "arXiv:2403.14720", _datamarking
     ),
+    Mitigation("sandwich", "repeat the task after the material", EVERY, "1", "arXiv:2310.12815", _sandwich),
 )

@@ -7,7 +7,7 @@ from calm.core.case import Answer as Text
 from calm.core.case import Case, Criterion
 from calm.core.verdict import Scale
 from calm.judges.mitigations import mitigated
-from calm.judges.prompted import Prompted
+from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
 from calm.models.server import Server
@@ -37,7 +37,7 @@ def judge_at(url=DEAD, task="pairwise", *, name="j", model="tiny", form="bracket
     """Return a prompted judge before a server."""
     defaults = {"scale": Scale(), "prompt": bundled(task, form), "form": Format(form)}
     server = Server("openai", model, base_url=url, retries=0)
-    return Prompted(name, task, server=server, family=family, **{**defaults, **settings})
+    return PromptedJudge(name, task, server=server, family=family, **{**defaults, **settings})
 
 
 def asked(respond, case, *names, task="pairwise", others=None, **settings):

@@ -13,7 +13,7 @@ from calm.models.wire import Endpoint, Json, Judge, Remarks, Rewordable, Send, T
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Delegating:
+class JudgeWrapper:
     """A judge that is, in all that is not said otherwise, the judge inside; with its prompt it is rewritten, too."""
 
     inner: Judge
