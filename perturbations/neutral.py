@@ -85,7 +85,7 @@ def neutral_aside(count: int = 1) -> Edit:
     def neutral_aside(case: Case, rng: Random) -> Case | None:
         """Put some sentences between those of the weaker answer, which say that it is a reply."""
         text = case[case.target].text
-        starts = [start for start, _ in sentences(text)[1:] if text.count("$$", 0, start) % 2 == 0]  # in no formula
+        starts = _between_sentences(text)
         if not starts:
             return None
         places = sorted(rng.choices(starts, k=count))
@@ -125,6 +125,17 @@ def neutral_history(case: Case, rng: Random) -> Case | None:
         return None
     new = replace(answer, history=(*answer.history, HISTORY))
     return replace(case, answers=tuple(new if a.id == new.id else a for a in case.answers))
+
+
+def _between_sentences(text: str) -> list[int]:
+    """Return where the sentences of a text but its first begin, none inside a formula."""
+    found, marks, at = [], 0, 0
+    for start, _ in sentences(text)[1:]:
+        marks += text.count("$$", at, start)
+        at = start
+        if marks % 2 == 0:
+            found.append(start)
+    return found
 
 
 def _refuse(count: int) -> None:

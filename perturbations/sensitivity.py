@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeAlias
 
@@ -264,8 +265,7 @@ def _denied(text: str, rng: Random, known: Known = None) -> str | None:
 def _shortened(text: str, rng: Random, known: Known = None) -> str | None:
     free = text if known is None else _open(text, known)
     lines = [(start, end) for start, _, end in items(text)]
-    inside = {start for start, _ in lines}
-    prose = [(s, e) for s, e in sentences(text) if text.rfind("\n", 0, s) + 1 not in inside]
+    prose = [(s, e) for s, e in sentences(text) if not _listed(lines, s)]
     points = [(s, e) for s, e in lines + prose if sum(map(str.isalnum, text[s:e])) >= _LEAST_CONTENT]
     right = [(s, e) for s, e in points if sum(map(str.isalnum, free[s:e])) >= _LEAST_CONTENT]
     if len(points) < 2 or not right:
@@ -277,6 +277,12 @@ def _shortened(text: str, rng: Random, known: Known = None) -> str | None:
     else:
         after = after.removeprefix("\n").lstrip(" ")
     return before + after
+
+
+def _listed(lines: Sequence[tuple[int, int]], at: int) -> bool:
+    """Return whether an offset is within one of some lines, which are in order."""
+    before = bisect_right(lines, at, key=lambda line: line[0])
+    return before > 0 and at < lines[before - 1][1]
 
 
 def _reversed(text: str, rng: Random, known: Known) -> str | None:

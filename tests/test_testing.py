@@ -3,16 +3,19 @@
 import re
 from dataclasses import replace
 from random import Random
-from time import sleep
+from threading import Event, Thread
 
 import pytest
 
 from calm import Expects, perturbation
 from calm import cases as datasets
 from calm.core.edits import Edit
+from calm.core.validation import ADDED, RULES, Band, Rules, problems
 from calm.core.verdict import FAMILY
 from calm.gate.catalogue import entries
-from calm.testing import LONG, check_perturbation
+from calm.testing import GROWTH, SIZES, check_perturbation, operations
+from calm.testing.operations import Tally
+from calm.testing.samples import KINDS, long_text
 
 
 def edit(expects=Expects.NOT_BETTER, **more):
@@ -125,38 +128,105 @@ def without_a_word(case, rng):
 
 
 @edit(tasks=("score",))
-def takes_its_time(case, rng):
-    """Take as long over a long text as an edit does whose time grows with the square of the length."""
+def reads_from_the_start(case, rng):
+    """Count for each word all that stands before it, each time by one call that reads it."""
     text = case[case.target].text
-    sleep(1.8 * (len(text) / LONG) ** 2)
+    even = [at for at in range(0, len(text), 50) if text.count("$", 0, at) % 2 == 0]
+    return case.edit(case.target, lambda old: f"{old} Hear {len(even)}.")
+
+
+@edit(tasks=("score",))
+def cuts_what_is_left(case, rng):
+    """Take one word after another off the text, and copy the rest each time."""
+    left = case[case.target].text
+    while left:
+        left = left[50:]
     return case.edit(case.target, lambda old: f"{old} Hear.")
 
 
-@pytest.mark.parametrize(
-    ("faulty", "said"),
-    [
-        (counts, "two runs with one seed differ"),
-        (draws_from_outside, "two runs with one seed differ; draw from the `rng` that it is given"),
-        (changes_its_argument, "it changed its argument"),
-        (leaves_all_as_it_was, "returned case .* unchanged; return None"),
-        (turns_the_gold, "it expects NOT_BETTER and changed better"),
-        (raises_the_score, "it expects NOT_BETTER and changed scores"),
-        (returns_text, "expected a case or None, got str"),
-        (breaks_on_nothing, "IndexError: list index out of range"),
-        (drops_numbers, "numbers: expected all of the original, lost"),
-        (takes_an_answer_away, "it took an answer away"),
-        (harms_in_secret, "it expects WORSE and does not say which answer it harmed"),
-        (applies_nowhere, "it applies to none of the cases"),
-        (without_a_source, "it names no source"),
-        (without_a_word, "its function has no docstring"),
-        (takes_its_time, "three edits took longer than 5 seconds: its time is not linear"),
-        (lambda case, rng: None, "expected a perturbation, got function: decorate the function"),
-    ],
-)
-def test_a_fault_is_found_and_named(faulty, said):
-    """The error says what is wrong and how to mend it."""
-    with pytest.raises(AssertionError, match=said):
-        check_perturbation(faulty)
+@edit(tasks=("score",))
+def compares_all_words(case, rng):
+    """Compare each word with all of them, in Python alone."""
+    words = case[case.target].text.split()[::20]
+    same = sum(1 for one in words for other in words if one == other)
+    return case.edit(case.target, lambda old: f"{old} Hear {same}.")
+
+
+@edit(tasks=("score",))
+def reads_a_new_text_again(case, rng):
+    """Copy a text that was put together anew for each of its words."""
+    anew = " ".join(case[case.target].text.split())
+    copies = [anew.replace("$", "") for _ in range(0, len(anew), 50)]
+    return case.edit(case.target, lambda old: f"{old} Hear {len(copies)}.")
+
+
+@edit(tasks=("score",))
+def sorts_words(case, rng):
+    """Sort the words, which is n log n, and go through the text by its lines and by what it holds."""
+    words = sorted(case[case.target].text.split(), key=lambda word: (len(word), word.lower()))
+    at = found = 0
+    text = case[case.target].text
+    while (at := text.find("ferry", at) + 1) > 0:
+        found += text.count(" ", at, at + 20)
+    return case.edit(case.target, lambda old: f"{old} Hear {words[:1]} {found}.")
+
+
+TOO_MUCH = (reads_from_the_start, cuts_what_is_left, compares_all_words, reads_a_new_text_again)
+
+
+FAULTS = [
+    (counts, "two runs with one seed differ"),
+    (draws_from_outside, "two runs with one seed differ; draw from the `rng` that it is given"),
+    (changes_its_argument, "it changed its argument"),
+    (leaves_all_as_it_was, "returned case .* unchanged; return None"),
+    (turns_the_gold, "it expects NOT_BETTER and changed better"),
+    (raises_the_score, "it expects NOT_BETTER and changed scores"),
+    (returns_text, "expected a case or None, got str"),
+    (breaks_on_nothing, "IndexError: list index out of range"),
+    (drops_numbers, "numbers: expected all of the original, lost"),
+    (takes_an_answer_away, "it took an answer away"),
+    (harms_in_secret, "it expects WORSE and does not say which answer it harmed"),
+    (applies_nowhere, "it applies to none of the cases"),
+    (without_a_source, "it names no source"),
+    (without_a_word, "its function has no docstring"),
+    *((one, r"its operations grow faster than the text: [\d,]+ at 25 kB, ") for one in TOO_MUCH),
+    (lambda case, rng: None, "expected a perturbation, got function: decorate the function"),
+]
+
+
+def test_a_fault_is_found_and_named():
+    """The error says what is wrong and how to fix it."""
+    for faulty, said in FAULTS:
+        with pytest.raises(AssertionError, match=said):
+            check_perturbation(faulty)
+
+
+def test_work_that_grows_with_the_text_is_no_fault():
+    """Searches from where the last one ended are counted by what they read, and sorting is not too much."""
+    check_perturbation(sorts_words)
+
+
+def test_operations_are_the_same_on_a_busy_machine():
+    """Threads that do nothing but count take none of the operations, and add none."""
+    text = "The ferry leaves at noon. " * 200
+    quiet = [operations(one, text) for one in (*TOO_MUCH, sorts_words)]
+    stop = Event()
+
+    def burn():
+        while not stop.is_set():
+            sum(range(1000))
+
+    threads = [Thread(target=burn) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    try:
+        busy = [operations(one, text) for one in (*TOO_MUCH, sorts_words)]
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+    assert busy == quiet
 
 
 def test_a_fault_that_only_shows_on_own_cases_is_found():
@@ -187,9 +257,27 @@ def own_cases(tasks, count=40):
     return found
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_every_shipped_edit_passes(name):
-    """On the samples and on forty bundled cases of each task that it serves."""
-    shipped = SHIPPED[name]
+@pytest.mark.parametrize("expects", Expects)
+def test_every_shipped_edit_passes(expects):
+    """On the samples and on forty bundled cases of each task that it serves; its operations grow as the text does."""
+    shipped = [edit for edit in SHIPPED.values() if edit.expects is expects]
 
-    check_perturbation(shipped, own_cases(shipped.tasks))
+    assert shipped
+    for one in shipped:
+        check_perturbation(one, own_cases(one.tasks))
+
+
+def test_validation_reads_a_text_once():
+    """What a run checks of an edited text takes operations that grow as the text does, whatever the rules."""
+    every = Rules(Band(0.5, 2.0), Band(0.0, 1.0), Band(0.0), True, "same", True, True, "seen")
+    for rules in (every, ADDED, RULES["translate"]):
+        for kind in (*KINDS, "`", "~", "1. ", "$a. ", "- a\n", "| a | b |\n"):
+            counted = []
+            for size in SIZES:
+                tally, text = Tally(), long_text(kind, size)
+                before, after = tally.text(f"{text}The answer is 4."), tally.text(f"So: {text}The answer is 4.")
+                with tally:
+                    problems(before, after, rules)
+                counted.append(tally.operations)
+
+            assert counted[-1] <= GROWTH * counted[0], (kind, rules, counted)

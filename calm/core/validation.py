@@ -445,7 +445,9 @@ def _digits(text: str) -> Counter[str]:
 
 # -------------------------------------------------------------------------------------------------------------- code
 
-_FENCED = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(  # possessive, so that a long line of backticks is read once
+    r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
 _INLINE = re.compile(r"`[^`\n]+`")
 
 

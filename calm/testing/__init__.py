@@ -6,44 +6,18 @@ from collections.abc import Generator, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from random import Random
-from time import perf_counter
 
-from calm.core.case import Answer, Case, Criterion, Example
-from calm.core.checks import verify
+from calm.core.case import Case
 from calm.core.edits import Edit, Expects
 from calm.core.validation import refusal
-from calm.core.verdict import Family
 from calm.errors import CalmError
+from calm.testing.operations import Tally
+from calm.testing.samples import KINDS, long_text, sample, sample_cases
 
-PROSE = (
-    "The ferry leaves at 9:40 and takes 35 minutes, because the strait is narrow. It does not run on Sundays. "
-    "You can buy a ticket on board, but a bicycle costs 4 euros more."
-)
-TEXTS = (
-    "",
-    " ",
-    "Yes.",
-    PROSE,
-    f"{PROSE}\n\n- First, walk to the pier.\n- Then wait.\n\nThe answer is 42.",
-    "```python\nx = 1  # one\nprint(x)\n```\n\nIt prints 1.",
-    "| a | b |\n|---|---|\n| 1 | 2 |\n\nThe table has 2 columns.",
-    "We have $x^2 = 9$, so \\(x = 3\\) or \\(x = -3\\). The answer is \\boxed{3}.",
-    "On 3 May 2021 Mr. Müller said that he and his wife didn't like the colour of the café; I do not know why. "
-    "There were three of them, and it is important to note that she paid $1,200 in order to leave.",
-    'Like so:\n\n```python\ndef area(width, height):\n    """Return the area."""\n    # multiply both\n'
-    "    return width * height\n```\n\nCall it with 2 and 3.",
-    "So:\n\n```python\ndef double(value):\n    twice = 2 * value  # or a sum\n    return twice\n```\n\nThat is all.",
-    "It was so on 3 May 2021, too. He takes the ferry to the café at noon. Of course he doesn't run home, and it is "
-    "basically a short way. He walks.",
-    "Паром уходит в полдень. Το πλοίο φεύγει στις 12.",
-    "Great 🎉👩‍👩‍👧 news, it works!",
-    "התשובה היא 7. זה פשוט. هذا صحيح.",
-    "\ud800 half a pair, \x00 a zero, \u202e turned round.",
-)
-"""Texts that an edit must come through: empty, prose, lists, code, tables, formulas, emoji, right to left, broken."""
-LONG = 100_000
-SLOW_S = 5.0
-"""No edit of a text of 100 kB takes as long as this, on any machine: the time of one that is not linear."""
+SIZES = (25_000, 50_000, 100_000)
+"""Characters of the texts on which the operations of an edit are counted."""
+GROWTH = 5.0
+"""Four times the text may take so many times the operations: it takes 4 if they are linear, 4.6 if they are n log n."""
 
 
 def check_perturbation(edit: Edit, cases: Sequence[Case] | None = None) -> None:
@@ -52,8 +26,9 @@ def check_perturbation(edit: Edit, cases: Sequence[Case] | None = None) -> None:
 
     It is a function of the case and the seed alone and leaves its argument as it was; it returns a changed case or
     None; it keeps the gold labels, the ids, and the truth of criteria that a program can verify, unless it expects
-    WORSE, and then it says which answer it harmed; it comes through empty, long and hostile texts; and it applies to
-    one case at least.
+    WORSE, and then it says which answer it harmed; it comes through empty, long and hostile texts; its operations grow
+    no faster than the text; and it applies to one case at least. Operations are counted, not timed
+    (`calm.testing.operations`), so the check holds on a busy machine.
 
     Raises:
         AssertionError: with a line for each fault.
@@ -71,8 +46,9 @@ def _faults(edit: Edit, cases: Sequence[Case] | None) -> Iterator[str]:
         yield "its function has no docstring: its first line is what reports and `calm perturb --list` show"
     if not edit.source and not edit.variants:
         yield "it names no source: a paper, a project, or your own"
+    yield from _growth(edit)
     applied = 0
-    for case in (*_samples(edit.tasks), *(_aimed(edit, case) for case in cases or ())):
+    for case in (*sample_cases(edit.tasks), *(_aimed(edit, case) for case in cases or ())):
         found = yield from _on(edit, case)
         applied += found
     if not applied:
@@ -84,7 +60,6 @@ def _on(edit: Edit, case: Case) -> Generator[str, None, int]:
     where = f"case {case.id} ({len(case.answers)} answers)"
     applied = 0
     for variant in edit.variants or (edit,):
-        began = perf_counter()
         try:
             made: object = variant(case, Random(1))
             if made is not None and not isinstance(made, Case):
@@ -97,8 +72,6 @@ def _on(edit: Edit, case: Case) -> Generator[str, None, int]:
         except Exception as error:  # noqa: BLE001 - whatever an edit raises is a fault of it
             yield f"{where}: {type(error).__name__}: {error}"
             continue
-        if perf_counter() - began > SLOW_S:
-            yield f"{where}: three edits took longer than {SLOW_S:g} seconds: its time is not linear in the text"
         if case != before:
             yield f"{where}: it changed its argument; return a copy, as case.edit(...) does"
         if first != again:
@@ -108,6 +81,31 @@ def _on(edit: Edit, case: Case) -> Generator[str, None, int]:
         applied += 1
         yield from _kept(variant, case, first, where)
     return applied
+
+
+def _growth(edit: Edit) -> Iterator[str]:
+    """Yield where the operations of an edit grow faster than its text."""
+    for variant in edit.variants or (edit,):
+        for kind in KINDS:
+            counted = [operations(variant, long_text(kind, size)) for size in SIZES]
+            small, middle, large = counted
+            if large > GROWTH * small and large > GROWTH / 2 * middle:
+                said = ", ".join(f"{n:,} at {size // 1000} kB" for n, size in zip(counted, SIZES, strict=True))
+                yield f"{variant.label}: its operations grow faster than the text: {said}; go through the text once"
+
+
+def operations(edit: Edit, text: str) -> int:
+    """Return how many operations an edit takes on a case whose answers are this long text; 0 where it breaks."""
+    tally = Tally()
+    case = sample(f"{edit.tasks[0]}-long", edit.tasks[0], text)
+    longs = [a.text if a.id == case.target else f"{text}{a.text}" for a in case.answers]
+    counting = tuple(replace(a, text=tally.text(long)) for a, long in zip(case.answers, longs, strict=True))
+    try:
+        with tally:
+            edit.apply(replace(case, answers=counting), 1)
+    except Exception:  # noqa: BLE001 - that an edit breaks is a fault by itself
+        return 0
+    return tally.operations
 
 
 def _kept(edit: Edit, before: Case, after: Case, where: str) -> Iterator[str]:
@@ -133,30 +131,3 @@ def _aimed(edit: Edit, case: Case) -> Case:
     better = case.better if case.better in ids else ids[0]
     target = case.target or (better if edit.expects is Expects.WORSE else weaker)
     return replace(case, target=target, order=case.order or tuple(ids))
-
-
-def _samples(tasks: Sequence[Family]) -> Iterator[Case]:
-    texts = (*TEXTS, (PROSE + " ") * (LONG // (len(PROSE) + 1)))
-    several = {"pairwise": 2, "listwise": 4}
-    for task in tasks:
-        for number, text in enumerate(texts):
-            case = _case(f"{task}-{number}", several.get(task, 1), text, rubric=task == "rubric")
-            yield case
-            if case.better is not None and len(text) < LONG / 2:  # some edits treat the better answer
-                yield replace(case, id=f"{case.id}-better", better="a0", target="a1")
-
-
-def _case(name: str, count: int, text: str, *, rubric: bool) -> Case:
-    others = ("It leaves at 10 and takes an hour.", "There is no ferry.", "Ask the harbour master about it.")
-    answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
-    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, target="a0")
-    if count > 1:
-        order = tuple(a.id for a in answers)
-        drawn = tuple(Random(name).sample(order, len(order)))
-        examples = tuple(Example("Is it far?", ("Yes.", "No."), label) for label in "AB")
-        return replace(case, better="a1", order=drawn, examples=examples)
-    if rubric:
-        check = {"kind": "max_words", "value": 60}
-        criteria = (Criterion("c1", "It names a time."), Criterion("c2", "It has few words.", check=check))
-        return replace(case, criteria=criteria, met={"a0": {"c1": True, "c2": verify(check, text)}})
-    return replace(case, scores={"a0": 6.0})
