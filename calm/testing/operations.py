@@ -107,6 +107,6 @@ def _read(name: str, length: int, given: Sequence[Any], found: Any) -> int:
             start, end, _ = slice(*(*given[1:], None, None)[:2]).indices(length)
             if name == "count" or found < 0:
                 return max(0, end - start)
-            return end - found if name.startswith("r") else found - start
+            return int(end - found if name.startswith("r") else found - start)
         case _:
             return length
