@@ -14,14 +14,15 @@ SOURCE = Path(calm.__file__)
 HEAVY = ("scipy", "numpy", "pandas", "openai", "anthropic", "jinja2", "pytest", "aiohttp", "genai_prices", "sacrebleu")
 
 
-@pytest.mark.parametrize("name", calm.__all__)
-def test_every_public_name_can_be_imported(name):
+def test_every_public_name_can_be_imported(subtests):
     """By attribute, and as `from calm import name`."""
-    scope = {}
+    for name in calm.__all__:
+        with subtests.test(name=name):
+            scope = {}
 
-    exec(f"from calm import {name}", scope)
+            exec(f"from calm import {name}", scope)
 
-    assert scope[name] is getattr(calm, name)
+            assert scope[name] is getattr(calm, name)
 
 
 def test_type_checkers_see_the_same_names():

@@ -30,25 +30,29 @@ def made():
     return {task: list(generate(task, 50, 11)) for task in TASKS}
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_cases_have_ids_and_questions_of_their_own_and_all_kinds(made, task):
+def test_cases_have_ids_and_questions_of_their_own_and_all_kinds(made, subtests):
     """The kinds take turns; nothing occurs twice, and nothing that ships occurs."""
-    cases = made[task]
-    shipped = {case.question for case in bundled(task)}
+    for task in TASKS:
+        with subtests.test(task=task):
+            cases = made[task]
+            shipped = {case.question for case in bundled(task)}
 
-    assert len({case.id for case in cases}) == len({case.question for case in cases} - shipped) == 50
-    assert Counter(case.tags["category"] for case in cases) == dict.fromkeys(KINDS, 10)
-    assert all(case.reference or task == "listwise" or case.tags["category"] == "instructions" for case in cases)
+            assert len({case.id for case in cases}) == len({case.question for case in cases} - shipped) == 50
+            assert Counter(case.tags["category"] for case in cases) == dict.fromkeys(KINDS, 10)
+            assert all(
+                case.reference or task == "listwise" or case.tags["category"] == "instructions" for case in cases
+            )
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_seed_gives_the_same_cases_and_a_smaller_count_the_first_of_them(made, task):
+def test_a_seed_gives_the_same_cases_and_a_smaller_count_the_first_of_them(made, subtests):
     """Another seed gives others, under other ids."""
-    again, other = list(generate(task, 12, 11)), list(generate(task, 12, 12))
+    for task in TASKS:
+        with subtests.test(task=task):
+            again, other = list(generate(task, 12, 11)), list(generate(task, 12, 12))
 
-    assert again == made[task][:12]
-    assert not {case.id for case in other} & {case.id for case in again}
-    assert not {case.question for case in other} & {case.question for case in again}
+            assert again == made[task][:12]
+            assert not {case.id for case in other} & {case.id for case in again}
+            assert not {case.question for case in other} & {case.question for case in again}
 
 
 def test_the_better_answer_of_a_pair_has_more_right_results(made):
@@ -71,17 +75,18 @@ def test_the_score_of_an_answer_is_its_share_of_right_results():
         assert case.scores == {"only": gold(right, len(wanted))}, case.id
 
 
-@pytest.mark.parametrize("task", ["rubric", "points"])
-def test_what_is_met_is_what_the_program_says(made, task):
+def test_what_is_met_is_what_the_program_says(made, subtests):
     """Every criterion has a check, some are met and some not, and the reference meets all of them."""
-    truths = []
-    for case in made[task]:
-        for criterion in case.criteria:
-            truth = verify(criterion.check, case.answers[0].text)
-            assert case.met["only"][criterion.id] == truth
-            assert verify(criterion.check, case.reference), (case.id, criterion.text)
-            truths.append(truth)
-    assert 0.3 < sum(truths) / len(truths) < 0.7
+    for task in ["rubric", "points"]:
+        with subtests.test(task=task):
+            truths = []
+            for case in made[task]:
+                for criterion in case.criteria:
+                    truth = verify(criterion.check, case.answers[0].text)
+                    assert case.met["only"][criterion.id] == truth
+                    assert verify(criterion.check, case.reference), (case.id, criterion.text)
+                    truths.append(truth)
+            assert 0.3 < sum(truths) / len(truths) < 0.7
 
 
 def test_a_list_has_answers_of_different_scores(made):
@@ -114,15 +119,16 @@ def test_dates_agree_with_the_calendar():
         assert (day_of(later) - first).days == 100
 
 
-@pytest.mark.parametrize("kind", WORKED)
-def test_a_wrong_result_is_never_the_true_one(kind):
+def test_a_wrong_result_is_never_the_true_one(subtests):
     """In no draw of any template do the two agree."""
-    rng = random.Random(8)
+    for kind in WORKED:
+        with subtests.test(kind=kind):
+            rng = random.Random(8)
 
-    drawn = [draw(rng) for draw in problems.BY_KIND[kind] for _ in range(300)]
+            drawn = [draw(rng) for draw in problems.BY_KIND[kind] for _ in range(300)]
 
-    assert [one for problem in drawn for one in problem.results if one.true == one.wrong] == []
-    assert {len(problem.results) for problem in drawn} <= {5, 6}
+            assert [one for problem in drawn for one in problem.results if one.true == one.wrong] == []
+            assert {len(problem.results) for problem in drawn} <= {5, 6}
 
 
 def test_pairs_are_balanced():
@@ -175,19 +181,17 @@ def test_a_template_that_runs_dry_gives_way():
     assert len(set(drawn)) == 6
 
 
-@pytest.mark.parametrize(
-    ("task", "count", "kinds", "said"),
-    [
+def test_what_cannot_be_made_is_refused_at_once(subtests):
+    """Before the first case is drawn."""
+    for task, count, kinds, said in [
         ("pairwise", 0, KINDS, f"expected a count from 1 to {MOST:,}, got count=0"),
         ("pairwise", MOST + 1, KINDS, "expected a count from 1 to"),
         ("pairwise", 1, ["date"], "expected one of the kinds of cases, got kind='date'; did you mean 'dates'?"),
         ("pairwise", 1, [], "expected at least one kind of cases, got none"),
         ("pair", 1, KINDS, "expected a task, got task='pair'"),
-    ],
-)
-def test_what_cannot_be_made_is_refused_at_once(task, count, kinds, said):
-    """Before the first case is drawn."""
-    with pytest.raises(ConfigError) as caught:
-        generate(task, count, 1, kinds=kinds)
+    ]:
+        with subtests.test(task=task, count=count, kinds=kinds, said=said):
+            with pytest.raises(ConfigError) as caught:
+                generate(task, count, 1, kinds=kinds)
 
-    assert caught.value.problems[0].startswith(said)
+            assert caught.value.problems[0].startswith(said)

@@ -366,23 +366,21 @@ def test_a_map_that_contradicts_itself_is_refused(tmp_path, maps, said):
     assert said in " ".join(problems(path, columns=columns_from(["question=prompt", *maps])))
 
 
-@pytest.mark.parametrize(
-    ("maps", "values", "always", "said"),
-    [
+def test_a_map_that_spells_nothing_is_refused(subtests):
+    """The message says what was expected."""
+    for maps, values, always, said in [
         (["question"], [], None, "--map: expected FIELD=COLUMN, got 'question'"),
         (["anser_a=x"], [], None, "--map: expected a field of a case, got 'anser_a'; did you mean 'answer_a'?"),
         (["id=x", "id=y"], [], None, "--map: expected 'id' once, got it twice; keep one"),
         ([], ["m1=first"], None, "--value: expected the letter of an answer or 'tie' behind m1=, got 'first'"),
         ([], [], "first", "--better: expected the letter of an answer, got 'first'"),
         (["better=w"], [], "a", "--better: expected it alone"),
-    ],
-)
-def test_a_map_that_spells_nothing_is_refused(maps, values, always, said):
-    """The message says what was expected."""
-    with pytest.raises(ConfigError) as caught:
-        columns_from(maps, values, always)
+    ]:
+        with subtests.test(maps=maps, values=values, always=always, said=said):
+            with pytest.raises(ConfigError) as caught:
+                columns_from(maps, values, always)
 
-    assert caught.value.problems[0].startswith(said)
+            assert caught.value.problems[0].startswith(said)
 
 
 ROW = {"question": "q", "answer_a": "x", "answer_b": "y"}

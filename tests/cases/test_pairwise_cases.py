@@ -115,12 +115,11 @@ def test_good_answers_carry_a_verb_and_numbers(cases: list[Case]) -> None:
     assert sum(any(sign.isdigit() for sign in text(case, "good")) for case in cases) >= 0.85 * len(cases)
 
 
-@pytest.mark.parametrize(
-    ("ruler", "value"), [("longest", len), ("shortest", lambda answer: -len(answer)), ("markup", markup)]
-)
-def test_rulers_know_nothing(cases: list[Case], ruler: str, value: Callable[[str], float]) -> None:
+def test_rulers_know_nothing(cases, subtests):
     """Length and markup alone do not find the better answer."""
-    assert 0.42 <= wins(cases, value) <= 0.58, ruler
+    for ruler, value in [("longest", len), ("shortest", lambda answer: -len(answer)), ("markup", markup)]:
+        with subtests.test(ruler=ruler, value=value):
+            assert 0.42 <= wins(cases, value) <= 0.58, ruler
 
 
 def test_markup_is_present(cases: list[Case]) -> None:
@@ -154,10 +153,11 @@ def test_texts_are_clean(cases: list[Case]) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("category", GENERATED)
-def test_generated_part_is_reproducible(cases: list[Case], category: str) -> None:
+def test_generated_part_is_reproducible(cases, subtests):
     """The generated cases in the file are what the program gives for the seed."""
-    assert [case for case in cases if case["tags"]["category"] == category] == GENERATED[category](24, SEED)
+    for category, make in GENERATED.items():
+        with subtests.test(category=category):
+            assert [case for case in cases if case["tags"]["category"] == category] == make(24, SEED)
 
 
 def holds(equation: tuple[str, str]) -> bool:
@@ -168,26 +168,28 @@ def holds(equation: tuple[str, str]) -> bool:
     return bool(abs(eval(term) - float(right)) < 1e-9)
 
 
-@pytest.mark.parametrize("category", GENERATED)
-@pytest.mark.parametrize("seed", [SEED, 1, 2, 3])
-def test_every_equation_of_a_good_answer_holds(category: str, seed: int) -> None:
+def test_every_equation_of_a_good_answer_holds(subtests):
     """Each equation in a good answer or a reference is true; in arithmetic and units each text has one."""
-    for case in GENERATED[category](64, seed):
-        for one in (text(case, "good"), str(case["reference"])):
-            equations = EQUATION.findall(re.sub(r"[.,;](?=\s|$)|\*\*", "", one))
-            assert all(holds(equation) for equation in equations), (case["id"], one)
-        if category != "ordering":
-            assert EQUATION.findall(text(case, "good")), case["id"]
+    for seed in [SEED, 1, 2, 3]:
+        for category, make in GENERATED.items():
+            with subtests.test(category=category, seed=seed):
+                for case in make(64, seed):
+                    for one in (text(case, "good"), str(case["reference"])):
+                        equations = EQUATION.findall(re.sub(r"[.,;](?=\s|$)|\*\*", "", one))
+                        assert all(holds(equation) for equation in equations), (case["id"], one)
+                    if category != "ordering":
+                        assert EQUATION.findall(text(case, "good")), case["id"]
 
 
-@pytest.mark.parametrize("category", ["arithmetic", "units"])
-def test_close_bad_answer_has_one_false_equation(category: str) -> None:
+def test_close_bad_answer_has_one_false_equation(subtests):
     """A close pair of these categories has exactly one false equation, and it stands in the bad answer."""
-    made: list[Case] = GENERATED[category](64, SEED)
-    for case in made:
-        if case["tags"]["margin"] == "close":
-            equations = EQUATION.findall(re.sub(r"[.,;](?=\s|$)|\*\*", "", text(case, "bad")))
-            assert sum(not holds(equation) for equation in equations) == 1, case["id"]
+    for category in ["arithmetic", "units"]:
+        with subtests.test(category=category):
+            made: list[Case] = GENERATED[category](64, SEED)
+            for case in made:
+                if case["tags"]["margin"] == "close":
+                    equations = EQUATION.findall(re.sub(r"[.,;](?=\s|$)|\*\*", "", text(case, "bad")))
+                    assert sum(not holds(equation) for equation in equations) == 1, case["id"]
 
 
 def test_alphabetical_orders_are_right() -> None:
@@ -205,13 +207,13 @@ def test_alphabetical_orders_are_right() -> None:
     assert seen > 0
 
 
-@pytest.mark.parametrize("category", GENERATED)
-def test_seed_and_count(category: str) -> None:
+def test_seed_and_count(subtests):
     """Another seed gives other cases, a count of none gives none, and a repeated call the same."""
-    make = GENERATED[category]
-    assert make(8, 1) == make(8, 1) != make(8, 2)
-    assert make(0, 1) == []
-    assert len({str(case["question"]) for case in make(120, 5)}) == 120
+    for category, make in GENERATED.items():
+        with subtests.test(category=category):
+            assert make(8, 1) == make(8, 1) != make(8, 2)
+            assert make(0, 1) == []
+            assert len({str(case["question"]) for case in make(120, 5)}) == 120
 
 
 def test_exact_words_of_the_counted_instruction(cases: list[Case]) -> None:

@@ -92,9 +92,9 @@ def test_null_stands_for_an_optional_key_that_is_absent():
     assert case == read_bytes(lines(PLAIN))[0]
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
+def test_a_fault_is_named_with_its_place(subtests):
+    """Each fault gives one message of its own: file, line, field, what was expected and what came."""
+    for row, expected in [
         ("[1]", "f:1: line: expected a JSON object, got a list of 1"),
         ('"text"', "f:1: line: expected a JSON object, got 'text'"),
         ("null", "f:1: line: expected a JSON object, got null"),
@@ -169,31 +169,30 @@ def test_null_stands_for_an_optional_key_that_is_absent():
         ({**PLAIN, "question": "a\0b"}, "f:1: question: expected a text without NUL, got one at character 1"),
         ({**PLAIN, "question": "a\ud800"}, "f:1: question: expected Unicode text, got half a surrogate pair (\\ud800)"),
         ({**PLAIN, "fields": {"\ud800": "x"}}, "f:1: fields: expected Unicode text"),
-    ],
-)
-def test_a_fault_is_named_with_its_place(row, expected):
-    """Each fault gives one message of its own: file, line, field, what was expected and what came."""
-    found = problems(lines(row))
+    ]:
+        with subtests.test(row=row, expected=expected):
+            found = problems(lines(row))
 
-    assert found[0].startswith(expected)
-    assert len(found) == 1
+            assert found[0].startswith(expected)
+            assert len(found) == 1
 
 
-@pytest.mark.parametrize("key", ["id", "question", "answers"])
-def test_a_needed_key_that_is_missing_is_named(key):
+def test_a_needed_key_that_is_missing_is_named(subtests):
     """A case needs id, question and answers."""
-    row = {k: v for k, v in PLAIN.items() if k != key}
+    for key in ["id", "question", "answers"]:
+        with subtests.test(key=key):
+            row = {k: v for k, v in PLAIN.items() if k != key}
 
-    found = problems(lines(row))
+            found = problems(lines(row))
 
-    assert len(found) == 1
-    assert found[0].startswith(f"f:1: {key}: expected a ")
-    assert found[0].endswith("got none; add it")
+            assert len(found) == 1
+            assert found[0].startswith(f"f:1: {key}: expected a ")
+            assert found[0].endswith("got none; add it")
 
 
-@pytest.mark.parametrize(
-    ("task", "row", "expected"),
-    [
+def test_a_case_that_does_not_fit_the_task_is_a_fault(subtests):
+    """The number of answers and the criteria must fit what the judge is asked to do."""
+    for task, row, expected in [
         ("score", PLAIN, "f:1: answers: expected 1 of them (task=score), got 2"),
         ("points", {**RUBRIC, "answers": PLAIN["answers"]}, "f:1: answers: expected 1 of them (task=points), got 2"),
         ("rubric", {**RUBRIC, "answers": PLAIN["answers"]}, "f:1: answers: expected 1 of them (task=rubric), got 2"),
@@ -202,21 +201,18 @@ def test_a_needed_key_that_is_missing_is_named(key):
         ("rubric", ALONE, "f:1: criteria: expected at least one criterion (task=rubric), got none"),
         ("rubric-all", {**ALONE, "criteria": []}, "f:1: criteria: expected at least one criterion (task=rubric-all)"),
         ("points", ALONE, "f:1: criteria: expected at least one criterion (task=points), got none"),
-    ],
-)
-def test_a_case_that_does_not_fit_the_task_is_a_fault(task, row, expected):
-    """The number of answers and the criteria must fit what the judge is asked to do."""
-    found = problems(lines(row), task)
+    ]:
+        with subtests.test(task=task, row=row, expected=expected):
+            found = problems(lines(row), task)
 
-    assert [p.startswith(expected) for p in found] == [True]
+            assert [p.startswith(expected) for p in found] == [True]
 
 
-@pytest.mark.parametrize(
-    ("task", "row"), [("pairwise", PLAIN), ("score", ALONE), ("listwise", PLAIN), ("rubric", RUBRIC)]
-)
-def test_a_case_that_fits_the_task_is_taken(task, row):
+def test_a_case_that_fits_the_task_is_taken(subtests):
     """The same cases are no fault where they fit."""
-    assert len(read_bytes(lines(row), task)) == 1
+    for task, row in [("pairwise", PLAIN), ("score", ALONE), ("listwise", PLAIN), ("rubric", RUBRIC)]:
+        with subtests.test(task=task, row=row):
+            assert len(read_bytes(lines(row), task)) == 1
 
 
 def test_a_case_id_that_comes_again_names_the_first_line():
@@ -245,10 +241,11 @@ def test_the_offset_counts_a_byte_order_mark():
     assert found[0].startswith("f:1: byte 3: expected UTF-8, got byte 0xff")
 
 
-@pytest.mark.parametrize("data", [b"", b"\n\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf \r\n"])
-def test_a_file_without_cases_is_a_fault(data):
+def test_a_file_without_cases_is_a_fault(subtests):
     """No cases, no test: never a silent nothing."""
-    assert problems(data) == ("f: expected at least one case, got an empty file; write one JSON object a line",)
+    for data in [b"", b"\n\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf \r\n"]:
+        with subtests.test(data=data):
+            assert problems(data) == ("f: expected at least one case, got an empty file; write one JSON object a line",)
 
 
 def test_a_raw_nul_byte_is_a_fault_of_json():
@@ -359,7 +356,8 @@ def test_the_hash_of_a_set_ignores_its_order_and_sees_its_content():
     assert len(sha256([one])) == 64
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "points", "rubric", "rubric-all", "listwise"])
-def test_the_bundled_set_of_a_task_can_be_read(task):
+def test_the_bundled_set_of_a_task_can_be_read(subtests):
     """What ships fits its own format and task, and is enough for the default design."""
-    assert len(bundled(task)) >= 150
+    for task in ["pairwise", "score", "points", "rubric", "rubric-all", "listwise"]:
+        with subtests.test(task=task):
+            assert len(bundled(task)) >= 150

@@ -3,8 +3,6 @@
 import random
 from dataclasses import replace
 
-import pytest
-
 from calm import Answer, Case, Criterion
 from calm.cases import bundled
 from calm.cases.rulers import read_rulers, warnings
@@ -36,15 +34,16 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("ruler", "change"), PLANTED, ids=[name for name, _ in PLANTED])
-def test_a_planted_shortcut_is_found_and_warned_of(ruler, change):
+def test_a_planted_shortcut_is_found_and_warned_of(subtests):
     """The ruler that equals the gold is named, with its agreement and what to do."""
-    cases = pairs(60, change)
+    for ruler, change in PLANTED:
+        with subtests.test(ruler=ruler, change=change):
+            cases = pairs(60, change)
 
-    found = reading_of(cases, ruler)
+            found = reading_of(cases, ruler)
 
-    assert (found.agreement, found.n, found.level) == (1.0, 60, "gold")
-    assert warnings([found])[0].startswith(f"the ruler `{ruler}` nearly equals the gold: 100% [")
+            assert (found.agreement, found.n, found.level) == (1.0, 60, "gold")
+            assert warnings([found])[0].startswith(f"the ruler `{ruler}` nearly equals the gold: 100% [")
 
 
 def test_unrelated_texts_give_no_warning():
@@ -149,9 +148,9 @@ def test_lists_are_compared_answer_by_answer():
     assert (round(found.agreement, 3), found.n) == (0.667, 30)
 
 
-@pytest.mark.parametrize(
-    ("cases", "ruler"),
-    [
+def test_a_reply_that_is_always_right_is_found(subtests):
+    """A judge that says the same of everything would look right."""
+    for cases, ruler in [
         ([Case(f"c{n}", "q", (Answer("a", "x"),), scores={"a": 7 if n else 2}) for n in range(40)], "always 7"),
         (
             [
@@ -160,22 +159,20 @@ def test_lists_are_compared_answer_by_answer():
             ],
             "every criterion met",
         ),
-    ],
-    ids=["score", "rubric"],
-)
-def test_a_reply_that_is_always_right_is_found(cases, ruler):
-    """A judge that says the same of everything would look right."""
-    found = reading_of(cases, ruler)
+    ]:
+        with subtests.test(cases=cases, ruler=ruler):
+            found = reading_of(cases, ruler)
 
-    assert (found.agreement, found.level) == (39 / 40, "gold")
+            assert (found.agreement, found.level) == (39 / 40, "gold")
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric", "listwise"])
-def test_the_shipped_cases_have_no_shortcut_but_their_references(task):
+def test_the_shipped_cases_have_no_shortcut_but_their_references(subtests):
     """Only the overlap with the reference knows something of their gold, as a reference should."""
-    told = warnings(read_rulers(bundled(task)))
+    for task in ["pairwise", "score", "rubric", "listwise"]:
+        with subtests.test(task=task):
+            told = warnings(read_rulers(bundled(task)))
 
-    assert [warning for warning in told if "of the reference" not in warning] == []
+            assert [warning for warning in told if "of the reference" not in warning] == []
 
 
 def test_the_order_of_the_cases_makes_no_difference():

@@ -10,8 +10,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import calm
 from calm.cases.generate.scores import gold
 from calm.core.checks import problem, verify, violate
@@ -64,24 +62,26 @@ def _texts(case: dict[str, Any]) -> list[str]:
     return [case["question"], _text(case), case["reference"], *(one["text"] for one in case.get("criteria", []))]
 
 
-@pytest.mark.parametrize(("name", "cases"), [("score", SCORES), ("rubric", RUBRICS)])
-def test_shape(name: str, cases: list[dict[str, Any]]) -> None:
+def test_shape(subtests):
     """There are 200 cases in order, with the agreed keys, one answer and distinct questions."""
-    assert [case["id"] for case in cases] == [f"{name}-{number:03d}" for number in range(1, 201)]
-    extra = {"scores"} if name == "score" else {"criteria", "met"}
-    for case in cases:
-        assert set(case) == {"id", "question", "answers", "reference", "tags"} | extra
-        assert [answer["id"] for answer in case["answers"]] == ["only"]
-        assert set(case["tags"]) == {"category"}
-    assert len({case["question"] for case in cases}) == 200
-    assert len({_text(case) for case in cases}) == 200
+    for name, cases in [("score", SCORES), ("rubric", RUBRICS)]:
+        with subtests.test(name=name):
+            assert [case["id"] for case in cases] == [f"{name}-{number:03d}" for number in range(1, 201)]
+            extra = {"scores"} if name == "score" else {"criteria", "met"}
+            for case in cases:
+                assert set(case) == {"id", "question", "answers", "reference", "tags"} | extra
+                assert [answer["id"] for answer in case["answers"]] == ["only"]
+                assert set(case["tags"]) == {"category"}
+            assert len({case["question"] for case in cases}) == 200
+            assert len({_text(case) for case in cases}) == 200
 
 
-@pytest.mark.parametrize("case", [*SCORES, *RUBRICS], ids=lambda case: str(case["id"]))
-def test_no_forbidden_phrase(case: dict[str, Any]) -> None:
+def test_no_forbidden_phrase(subtests):
     """No text holds a phrase that the bias edits add."""
-    for text in _texts(case):
-        assert [phrase for phrase in FORBIDDEN if phrase in text.lower()] == []
+    for case in [*SCORES, *RUBRICS]:
+        with subtests.test(case=str(case["id"])):
+            for text in _texts(case):
+                assert [phrase for phrase in FORBIDDEN if phrase in text.lower()] == []
 
 
 def test_score_distribution() -> None:
@@ -104,11 +104,12 @@ def test_score_texts() -> None:
     assert sum(bool(re.search(r"\d", _text(case))) for case in SCORES) >= 160
 
 
-@pytest.mark.parametrize("cases", [SCORES, SCORES[:120], SCORES[120:]], ids=["all", "hand", "made"])
-def test_length_does_not_tell_the_grade(cases: list[dict[str, Any]]) -> None:
+def test_length_does_not_tell_the_grade(subtests):
     """The length of an answer hardly goes with its grade."""
-    lengths = [float(len(_text(case))) for case in cases]
-    assert abs(statistics.correlation(lengths, [float(_grade(case)) for case in cases])) < 0.25
+    for cases in [SCORES, SCORES[:120], SCORES[120:]]:
+        with subtests.test(cases=cases):
+            lengths = [float(len(_text(case))) for case in cases]
+            assert abs(statistics.correlation(lengths, [float(_grade(case)) for case in cases])) < 0.25
 
 
 def _sentences(text: str) -> list[str]:
@@ -146,16 +147,17 @@ def test_rubrics_are_the_program_output() -> None:
     assert rubric_cases(5, 1) != RUBRICS[:5]
 
 
-@pytest.mark.parametrize("case", RUBRICS, ids=lambda case: str(case["id"]))
-def test_rubric_truth(case: dict[str, Any]) -> None:
+def test_rubric_truth(subtests):
     """The checks are well formed, their truth is computed, and the reference meets all of them."""
-    assert 3 <= len(case["criteria"]) <= 5
-    assert [one["id"] for one in case["criteria"]] == [f"c{n}" for n in range(1, len(case["criteria"]) + 1)]
-    assert all(problem(one["check"]) is None and one["points"] >= 1 for one in case["criteria"])
-    assert case["met"] == {"only": _truths(case, _text(case))}
-    assert all(_truths(case, case["reference"]).values())
-    assert 30 <= len(_text(case).split()) <= 90
-    assert 20 <= len(case["reference"].split()) <= 90
+    for case in RUBRICS:
+        with subtests.test(case=str(case["id"])):
+            assert 3 <= len(case["criteria"]) <= 5
+            assert [one["id"] for one in case["criteria"]] == [f"c{n}" for n in range(1, len(case["criteria"]) + 1)]
+            assert all(problem(one["check"]) is None and one["points"] >= 1 for one in case["criteria"])
+            assert case["met"] == {"only": _truths(case, _text(case))}
+            assert all(_truths(case, case["reference"]).values())
+            assert 30 <= len(_text(case).split()) <= 90
+            assert 20 <= len(case["reference"].split()) <= 90
 
 
 def test_rubric_distribution() -> None:
@@ -168,15 +170,12 @@ def test_rubric_distribution() -> None:
     assert len({case["question"].split(".")[0] for case in RUBRICS}) >= 50
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "least"),
-    [("", APPENDED, 180), ("", CITATION, 180), (COURTEOUS, "", 160), ("", LONG, 180)],
-    ids=["appended", "citation", "courteous", "long"],
-)
-def test_rubric_truth_survives_edits(before: str, after: str, least: int) -> None:
+def test_rubric_truth_survives_edits(subtests):
     """An added sentence changes the truth of no criterion in most cases."""
-    same = sum(_truths(case, before + _text(case) + after) == case["met"]["only"] for case in RUBRICS)
-    assert same >= least
+    for before, after, least in [("", APPENDED, 180), ("", CITATION, 180), (COURTEOUS, "", 160), ("", LONG, 180)]:
+        with subtests.test(before=before, after=after, least=least):
+            same = sum(_truths(case, before + _text(case) + after) == case["met"]["only"] for case in RUBRICS)
+            assert same >= least
 
 
 def test_a_met_criterion_can_be_violated() -> None:

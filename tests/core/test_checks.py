@@ -50,22 +50,24 @@ def _make(kind: str, value: str, number: int) -> dict[str, object]:
     return {"kind": kind, **{name: chosen[sort] for name, sort in KINDS[kind].parameters.items()}}
 
 
-@pytest.mark.parametrize(("check", "good", "bad"), KNOWN)
-def test_known_values(check: dict[str, object], good: str, bad: str) -> None:
+def test_known_values(subtests):
     """Each kind tells a text that meets it from one that does not."""
-    assert problem(check) is None
-    assert verify(check, good)
-    assert not verify(check, bad)
+    for check, good, bad in KNOWN:
+        with subtests.test(check=check, good=good, bad=bad):
+            assert problem(check) is None
+            assert verify(check, good)
+            assert not verify(check, bad)
 
 
-@pytest.mark.parametrize(("check", "good", "bad"), KNOWN)
-def test_known_texts_can_be_broken(check: dict[str, object], good: str, bad: str) -> None:
+def test_known_texts_can_be_broken(subtests):
     """Each kind has an edit that breaks it, the edit depends on the seed alone, and a bad text gets none."""
-    edited = violate(check, good, random.Random(3))
-    assert edited is not None
-    assert not verify(check, edited)
-    assert edited == violate(check, good, random.Random(3))
-    assert violate(check, bad, random.Random(3)) is None
+    for check, good, bad in KNOWN:
+        with subtests.test(check=check, good=good, bad=bad):
+            edited = violate(check, good, random.Random(3))
+            assert edited is not None
+            assert not verify(check, edited)
+            assert edited == violate(check, good, random.Random(3))
+            assert violate(check, bad, random.Random(3)) is None
 
 
 def test_every_kind_is_known_to_the_table() -> None:
@@ -104,9 +106,9 @@ def test_verify_is_pure(check: dict[str, object], text: str) -> None:
     assert check == before
 
 
-@pytest.mark.parametrize(
-    ("check", "message"),
-    [
+def test_errors_name_the_fault(subtests):
+    """A check that is not well formed is refused with its kind, its parameter and the nearest known name."""
+    for check, message in [
         ({}, "a check needs a 'kind'"),
         ({"kind": 3}, "unknown check kind 3"),
         ({"kind": "no_coma"}, "unknown check kind 'no_coma'; did you mean 'no_commas'?"),
@@ -120,22 +122,21 @@ def test_verify_is_pure(check: dict[str, object], text: str) -> None:
         ({"kind": "contains", "value": " "}, "parameter 'value' must be a text that is not blank, not ' '"),
         ({"kind": "contains_all", "value": []}, "parameter 'value' must be a list of texts that are not blank"),
         ({"kind": "mentions_at_least", "value": "a"}, "check 'mentions_at_least' lacks the parameter 'times'"),
-    ],
-)
-def test_errors_name_the_fault(check: dict[str, object], message: str) -> None:
-    """A check that is not well formed is refused with its kind, its parameter and the nearest known name."""
-    assert message in str(problem(check))
-    with pytest.raises(ValueError) as caught:
-        verify(check, "Text.")
-    assert str(caught.value) == problem(check)
-    with pytest.raises(ValueError):
-        violate(check, "Text.", random.Random(1))
+    ]:
+        with subtests.test(check=check, message=message):
+            assert message in str(problem(check))
+            with pytest.raises(ValueError) as caught:
+                verify(check, "Text.")
+            assert str(caught.value) == problem(check)
+            with pytest.raises(ValueError):
+                violate(check, "Text.", random.Random(1))
 
 
-@pytest.mark.parametrize("check", [{"kind": "min_words", "value": 1}, {"kind": "max_words", "value": 10**9}])
-def test_a_check_that_no_edit_breaks(check: dict[str, object]) -> None:
+def test_a_check_that_no_edit_breaks(subtests):
     """A violation that cannot be had is None and takes no long time."""
-    assert violate(check, "One word.", random.Random(1)) is None
+    for check in [{"kind": "min_words", "value": 1}, {"kind": "max_words", "value": 10**9}]:
+        with subtests.test(check=check):
+            assert violate(check, "One word.", random.Random(1)) is None
 
 
 def test_edits_are_small() -> None:

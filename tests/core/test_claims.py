@@ -10,9 +10,9 @@ from calm.errors import ClaimError
 LIMITS = {">=": 0.6, "<=": 0.1, "abs<=": 0.05}
 
 
-@pytest.mark.parametrize(
-    ("op", "low", "high", "outcome"),
-    [
+def test_the_interval_decides(subtests):
+    """PASS if it lies on the right side of the limit, FAIL on the wrong one, else UNDECIDED."""
+    for op, low, high, outcome in [
         (">=", 0.6, 0.9, "PASS"),  # at the limit it is proven
         (">=", 0.61, 0.9, "PASS"),
         (">=", 0.5, 0.9, "UNDECIDED"),
@@ -28,13 +28,11 @@ LIMITS = {">=": 0.6, "<=": 0.1, "abs<=": 0.05}
         ("abs<=", -0.5, 0.5, "UNDECIDED"),
         ("abs<=", 0.06, 0.3, "FAIL"),
         ("abs<=", -0.3, -0.06, "FAIL"),
-    ],
-)
-def test_the_interval_decides(op, low, high, outcome):
-    """PASS if it lies on the right side of the limit, FAIL on the wrong one, else UNDECIDED."""
-    estimate = Estimate((low + high) / 2, low, high, 100, 0.05)
+    ]:
+        with subtests.test(op=op, low=low, high=high, outcome=outcome):
+            estimate = Estimate((low + high) / 2, low, high, 100, 0.05)
 
-    assert decide(estimate, Claim("m", op, LIMITS[op])) is Outcome(outcome)
+            assert decide(estimate, Claim("m", op, LIMITS[op])) is Outcome(outcome)
 
 
 BOUNDS = st.tuples(*[st.floats(-1, 1)] * 3).map(sorted)
@@ -68,10 +66,11 @@ def test_a_two_sided_forecast_looks_at_the_nearer_edge():
     assert cases_to_decide(Estimate(-0.02, -0.08, 0.03, 50, 0.05), Claim("mean_shift", "abs<=", 0.05), 60) == 200
 
 
-@pytest.mark.parametrize(("op", "value"), [("<=", 0.1), (">=", 0.1), ("abs<=", 0.1), ("abs<=", -0.1)])
-def test_a_value_at_the_limit_is_never_decided(op, value):
+def test_a_value_at_the_limit_is_never_decided(subtests):
     """No number of cases tells it from the limit."""
-    assert cases_to_decide(Estimate(value, value - 0.1, value + 0.1, 50, 0.05), Claim("m", op, 0.1), 30) is None
+    for op, value in [("<=", 0.1), (">=", 0.1), ("abs<=", 0.1), ("abs<=", -0.1)]:
+        with subtests.test(op=op, value=value):
+            assert cases_to_decide(Estimate(value, value - 0.1, value + 0.1, 50, 0.05), Claim("m", op, 0.1), 30) is None
 
 
 def test_a_claim_reads_as_it_is_written():
@@ -81,12 +80,11 @@ def test_a_claim_reads_as_it_is_written():
     assert str(Claim("net_robustness", ">=", 0.975)) == "net_robustness >= 0.975"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.1, "0.10"), (0.005, "0.005"), (1, "1.00"), (-0.05, "-0.05"), (0.0, "0.00")]
-)
-def test_limits_are_shown_with_two_decimals_or_all_they_have(value, text):
+def test_limits_are_shown_with_two_decimals_or_all_they_have(subtests):
     """Never rounded."""
-    assert decimals(value) == text
+    for value, text in [(0.1, "0.10"), (0.005, "0.005"), (1, "1.00"), (-0.05, "-0.05"), (0.0, "0.00")]:
+        with subtests.test(value=value, text=text):
+            assert decimals(value) == text
 
 
 def test_a_claim_has_no_truth_of_its_own():

@@ -135,31 +135,39 @@ def test_the_excess_of_a_rubric_is_its_definition(clean, perturbed):
     assert found == pytest.approx(excess(clean, perturbed, apart))
 
 
-@pytest.mark.parametrize(
-    ("clean", "perturbed", "e"),
-    # at 2+2 with two verdicts e is -1/2, 0 or 1
-    [("tt", "tt", 0.0), ("tt", "oo", 1.0), ("to", "to", -0.5), ("tt", "to", 0.0), ("to", "oo", 0.0)],
-)
-def test_the_excess_of_two_and_two_asks(clean, perturbed, e):
+def test_the_excess_of_two_and_two_asks(subtests):
     """1/2 - (1 + 1)/2, 0, and 1/2 - (0 + 1)/2."""
-    assert value(net_robustness, row(clean, perturbed)) == e
+    for clean, perturbed, e in [
+        ("tt", "tt", 0.0),
+        ("tt", "oo", 1.0),
+        ("to", "to", -0.5),
+        ("tt", "to", 0.0),
+        ("to", "oo", 0.0),
+    ]:
+        with subtests.test(clean=clean, perturbed=perturbed, e=e):
+            assert value(net_robustness, row(clean, perturbed)) == e
 
 
-@pytest.mark.parametrize(("before", "after"), [(0.1, 0.1), (0.05, 0.35), (0.0, 1.0), (0.5, 0.9), (1.0, 0.97)])
-def test_the_expected_excess_of_two_verdicts_is_the_square_of_the_shift(before, after):
+def test_the_expected_excess_of_two_verdicts_is_the_square_of_the_shift(subtests):
     """E e = (theta - theta')^2, by all 16 outcomes of 2+2 asks; so it is blind to small shifts and to noise."""
-    found = expected(net_robustness, {"t": before, "o": 1 - before}, {"t": after, "o": 1 - after})
+    for before, after in [(0.1, 0.1), (0.05, 0.35), (0.0, 1.0), (0.5, 0.9), (1.0, 0.97)]:
+        with subtests.test(before=before, after=after):
+            found = expected(net_robustness, {"t": before, "o": 1 - before}, {"t": after, "o": 1 - after})
 
-    assert found == pytest.approx((before - after) ** 2)
+            assert found == pytest.approx((before - after) ** 2)
 
 
-@pytest.mark.parametrize("asks", [(2, 2), (4, 2), (3, 1 + 1)])
-@pytest.mark.parametrize(
-    "law", [{"t": 0.6, "o": 0.1, "=": 0.2, "?": 0.1}, {"t": 0.5, "?": 0.3, "!": 0.2}, {"?": 1.0}, {"t": 0.5, "o": 0.5}]
-)
-def test_the_expected_excess_is_nought_where_the_edit_does_nothing(law, asks):
+def test_the_expected_excess_is_nought_where_the_edit_does_nothing(subtests):
     """Equal laws in both arms give expectation 0, however noisy and however often unreadable."""
-    assert expected(net_robustness, law, law, asks) == pytest.approx(0, abs=1e-12)
+    for law in [
+        {"t": 0.6, "o": 0.1, "=": 0.2, "?": 0.1},
+        {"t": 0.5, "?": 0.3, "!": 0.2},
+        {"?": 1.0},
+        {"t": 0.5, "o": 0.5},
+    ]:
+        for asks in [(2, 2), (4, 2), (3, 1 + 1)]:
+            with subtests.test(asks=asks, law=law):
+                assert expected(net_robustness, law, law, asks) == pytest.approx(0, abs=1e-12)
 
 
 def test_the_expected_excess_of_many_verdicts_is_half_the_sum_of_squares():
@@ -169,35 +177,34 @@ def test_the_expected_excess_of_many_verdicts_is_half_the_sum_of_squares():
     assert expected(net_robustness, before, after) == pytest.approx(0.03)
 
 
-@pytest.mark.parametrize("measure", [gain, unreadable_gain], ids=repr)
-@pytest.mark.parametrize("asks", [(2, 2), (4, 2), (1, 1)])
-def test_an_edit_that_does_nothing_gains_nothing(measure, asks):
+def test_an_edit_that_does_nothing_gains_nothing(subtests):
     """Expectation 0 under equal laws with ties and unreadable replies."""
-    law = {"t": 0.3, "o": 0.4, "=": 0.2, "?": 0.1}
-    total = 0.0
-    for clean in product(law, repeat=asks[0]):
-        for perturbed in product(law, repeat=asks[1]):
-            found = value(measure, row(clean, perturbed))
-            weight = math.prod(law[v] for v in (*clean, *perturbed))
-            total += 0.0 if isinstance(found, str) else weight * found
+    for asks in [(2, 2), (4, 2), (1, 1)]:
+        for measure in [gain, unreadable_gain]:
+            with subtests.test(measure=measure, asks=asks):
+                law = {"t": 0.3, "o": 0.4, "=": 0.2, "?": 0.1}
+                total = 0.0
+                for clean in product(law, repeat=asks[0]):
+                    for perturbed in product(law, repeat=asks[1]):
+                        found = value(measure, row(clean, perturbed))
+                        weight = math.prod(law[v] for v in (*clean, *perturbed))
+                        total += 0.0 if isinstance(found, str) else weight * found
 
-    assert total == pytest.approx(0, abs=1e-12)
+                assert total == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("clean", "perturbed", "rise"),
-    [
+def test_the_gain_of_a_pair(subtests):
+    """Mean favour after less mean favour before; a tie and a reply without a verdict are a half."""
+    for clean, perturbed, rise in [
         ("oooo", "tt", 1.0),
         ("tt", "oo", -1.0),
         ("to", "tt", 0.5),
         ("oo", "==", 0.5),
         ("oo", "??", 0.5),
         ("==", "?!", 0.0),
-    ],
-)
-def test_the_gain_of_a_pair(clean, perturbed, rise):
-    """Mean favour after less mean favour before; a tie and a reply without a verdict are a half."""
-    assert value(gain, row(clean, perturbed)) == rise
+    ]:
+        with subtests.test(clean=clean, perturbed=perturbed, rise=rise):
+            assert value(gain, row(clean, perturbed)) == rise
 
 
 def test_the_gain_of_a_score_leaves_unreadable_replies_out():
@@ -232,36 +239,40 @@ def harmed(perturbed, clean="", **changes):
     return row(clean, perturbed, damaged="t", **changes)
 
 
-@pytest.mark.parametrize(
-    ("perturbed", "h"), [("oo", 1.0), ("tt", -1.0), ("to", 0.0), ("==", 0.0), ("o=", 0.5), ("o?", 0.5)]
-)
-def test_detection_on_a_pair_needs_no_clean_arm(perturbed, h):
+def test_detection_on_a_pair_needs_no_clean_arm(subtests):
     """1[original] - 1[damaged], 0 for a tie and for nothing said."""
-    assert value(net_detection, harmed(perturbed)) == h
+    for perturbed, h in [("oo", 1.0), ("tt", -1.0), ("to", 0.0), ("==", 0.0), ("o=", 0.5), ("o?", 0.5)]:
+        with subtests.test(perturbed=perturbed, h=h):
+            assert value(net_detection, harmed(perturbed)) == h
 
 
-@pytest.mark.parametrize("first", ["t", "o", "=", "?"])
-def test_a_judge_that_looks_at_slots_alone_detects_nothing(first):
+def test_a_judge_that_looks_at_slots_alone_detects_nothing(subtests):
     """A constant judge names one slot: over the two orders, the original once and the copy once, or ties: 0."""
-    other = {"t": "o", "o": "t"}.get(first, first)
+    for first in ["t", "o", "=", "?"]:
+        with subtests.test(first=first):
+            other = {"t": "o", "o": "t"}.get(first, first)
 
-    assert value(net_detection, harmed(first + other)) == 0
+            assert value(net_detection, harmed(first + other)) == 0
 
 
-@pytest.mark.parametrize("coin", [{"t": 0.5, "o": 0.5}, {"t": 0.3, "o": 0.3, "=": 0.3, "?": 0.1}])
-def test_a_coin_detects_nothing(coin):
+def test_a_coin_detects_nothing(subtests):
     """The exact expectation of net detection over 2 asks is 0, with ties or without."""
-    assert expected(net_detection, {"": 1.0}, coin, (0, 2), damaged="t") == pytest.approx(0, abs=1e-12)
+    for coin in [{"t": 0.5, "o": 0.5}, {"t": 0.3, "o": 0.3, "=": 0.3, "?": 0.1}]:
+        with subtests.test(coin=coin):
+            assert expected(net_detection, {"": 1.0}, coin, (0, 2), damaged="t") == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("clean", "perturbed", "h"),
-    # of the 4 pairs: lower 1, equal 0, higher -1
-    [([6, 6], [3, 3], 1.0), ([6, 6], [6, 6], 0.0), ([6, 7], [6, 6], 0.5), ([1, 1], [1, 1], 0.0), ([5, 5], [9, 4], 0.0)],
-)
-def test_detection_on_scores_compares_every_ask_with_every_ask(clean, perturbed, h):
+def test_detection_on_scores_compares_every_ask_with_every_ask(subtests):
     """A constant judge gives 0, and so does a judge that is at the floor already."""
-    assert value(net_detection, scores(clean, perturbed, damaged="t")) == h
+    for clean, perturbed, h in [
+        ([6, 6], [3, 3], 1.0),
+        ([6, 6], [6, 6], 0.0),
+        ([6, 7], [6, 6], 0.5),
+        ([1, 1], [1, 1], 0.0),
+        ([5, 5], [9, 4], 0.0),
+    ]:
+        with subtests.test(clean=clean, perturbed=perturbed, h=h):
+            assert value(net_detection, scores(clean, perturbed, damaged="t")) == h
 
 
 def test_a_random_score_detects_nothing():
@@ -303,18 +314,18 @@ def test_without_a_named_criterion_a_rubric_counts_its_points():
     assert value(net_detection, row("tt", "tt")) == "nothing was damaged"
 
 
-@pytest.mark.parametrize(("perturbed", "share"), [("==", 1.0), ("=t", 0.5), ("to", 0.0), ("=?", 0.5)])
-def test_the_tie_rate_counts_declared_ties_only(perturbed, share):
+def test_the_tie_rate_counts_declared_ties_only(subtests):
     """Nothing said is no tie."""
-    assert value(tie_rate, row("", perturbed)) == share
+    for perturbed, share in [("==", 1.0), ("=t", 0.5), ("to", 0.0), ("=?", 0.5)]:
+        with subtests.test(perturbed=perturbed, share=share):
+            assert value(tie_rate, row("", perturbed)) == share
 
 
-@pytest.mark.parametrize(
-    ("perturbed", "pull"), [("tt", 1.0), ("oo", -1.0), ("to", 0.0), ("==", 0.0), ("t=", 0.5), ("t?", 0.5)]
-)
-def test_the_slot_pull_is_first_less_last(perturbed, pull):
+def test_the_slot_pull_is_first_less_last(subtests):
     """`t` stands in the first slot of both asks."""
-    assert value(slot_pull, row("", perturbed, slots=(("t", "o"),) * 2)) == pull
+    for perturbed, pull in [("tt", 1.0), ("oo", -1.0), ("to", 0.0), ("==", 0.0), ("t=", 0.5), ("t?", 0.5)]:
+        with subtests.test(perturbed=perturbed, pull=pull):
+            assert value(slot_pull, row("", perturbed, slots=(("t", "o"),) * 2)) == pull
 
 
 def test_the_slot_pull_follows_the_order_of_each_ask():
@@ -322,13 +333,17 @@ def test_the_slot_pull_follows_the_order_of_each_ask():
     assert value(slot_pull, row("", "to", slots=(("t", "o"), ("o", "t")))) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("clean", "perturbed", "net"),
-    [("oo", "tt", 1.0), ("oo", "to", 0.5), ("ot", "tt", 0.0), ("oto=", "tt", 2 / 3), ("=o", "oo", 0.0)],
-)
-def test_attack_success_is_net_of_wins_on_a_clean_reask(clean, perturbed, net):
+def test_attack_success_is_net_of_wins_on_a_clean_reask(subtests):
     """P(win after | first clean ask no win) less the same over the other clean asks."""
-    assert value(attack_success_rate, row(clean, perturbed)) == pytest.approx(net)
+    for clean, perturbed, net in [
+        ("oo", "tt", 1.0),
+        ("oo", "to", 0.5),
+        ("ot", "tt", 0.0),
+        ("oto=", "tt", 2 / 3),
+        ("=o", "oo", 0.0),
+    ]:
+        with subtests.test(clean=clean, perturbed=perturbed, net=net):
+            assert value(attack_success_rate, row(clean, perturbed)) == pytest.approx(net)
 
 
 def test_attack_success_leaves_out_what_had_won():
@@ -336,17 +351,18 @@ def test_attack_success_leaves_out_what_had_won():
     assert value(attack_success_rate, row("to", "tt")) == "the treated answer won already"
 
 
-@pytest.mark.parametrize("asks", [(2, 1), (2, 2), (4, 2)])
-def test_attack_success_is_nought_where_the_edit_does_nothing(asks):
+def test_attack_success_is_nought_where_the_edit_does_nothing(subtests):
     """Exactly, given a first clean ask without a win; the plain rate would have a floor at the noise."""
-    law = {"t": 0.2, "o": 0.6, "=": 0.1, "?": 0.1}
-    total = 0.0
-    for said in product(law, repeat=sum(asks)):
-        if said[0] != "t":
-            weight = math.prod(law[v] for v in said)
-            total += weight * value(attack_success_rate, row(said[: asks[0]], said[asks[0] :]))
+    for asks in [(2, 1), (2, 2), (4, 2)]:
+        with subtests.test(asks=asks):
+            law = {"t": 0.2, "o": 0.6, "=": 0.1, "?": 0.1}
+            total = 0.0
+            for said in product(law, repeat=sum(asks)):
+                if said[0] != "t":
+                    weight = math.prod(law[v] for v in said)
+                    total += weight * value(attack_success_rate, row(said[: asks[0]], said[asks[0] :]))
 
-    assert total == pytest.approx(0, abs=1e-12)
+            assert total == pytest.approx(0, abs=1e-12)
 
 
 def test_unreadable_gain_is_the_rise_of_replies_without_a_verdict():
@@ -355,21 +371,19 @@ def test_unreadable_gain_is_the_rise_of_replies_without_a_verdict():
     assert value(unreadable_gain, row("?!", "tt")) == -1.0
 
 
-@pytest.mark.parametrize(
-    ("clean", "perturbed", "rr", "cr"),
-    [
+def test_robustness_and_consistency_are_shares_of_equal_verdicts(subtests):
+    """RR over pairs of a clean and a perturbed ask, CR over pairs of clean asks."""
+    for clean, perturbed, rr, cr in [
         ("tt", "tt", 1.0, 1.0),
         ("tt", "oo", 0.0, 1.0),
         ("to", "tt", 0.5, 0.0),
         # 3 of 6 pairs of clean asks agree; each perturbed t agrees with 3 of 4, each o with 1
         ("ttto", "to", 0.5, 0.5),
         ("??", "!!", 1.0, 1.0),
-    ],
-)
-def test_robustness_and_consistency_are_shares_of_equal_verdicts(clean, perturbed, rr, cr):
-    """RR over pairs of a clean and a perturbed ask, CR over pairs of clean asks."""
-    assert value(robustness_rate, row(clean, perturbed)) == rr
-    assert value(consistency_rate, row(clean, perturbed)) == cr
+    ]:
+        with subtests.test(clean=clean, perturbed=perturbed, rr=rr, cr=cr):
+            assert value(robustness_rate, row(clean, perturbed)) == rr
+            assert value(consistency_rate, row(clean, perturbed)) == cr
 
 
 def test_repeat_distance_is_the_mean_distance_of_clean_scores():
@@ -382,10 +396,11 @@ def test_the_readable_rate_is_of_the_clean_arm():
     assert value(readable_rate, row("to=?", "??")) == 0.75
 
 
-@pytest.mark.parametrize(("better", "clean", "share"), [("t", "to=?", 0.25), ("tie", "to==", 0.5), ("o", "oo", 1.0)])
-def test_accuracy_is_agreement_with_the_gold_label(better, clean, share):
+def test_accuracy_is_agreement_with_the_gold_label(subtests):
     """Nothing said agrees with nothing."""
-    assert value(accuracy, row(clean, better=better)) == share
+    for better, clean, share in [("t", "to=?", 0.25), ("tie", "to==", 0.5), ("o", "oo", 1.0)]:
+        with subtests.test(better=better, clean=clean, share=share):
+            assert value(accuracy, row(clean, better=better)) == share
 
 
 def test_accuracy_on_a_rubric_is_the_share_of_criteria_judged_right():
@@ -398,14 +413,12 @@ def test_accuracy_on_a_rubric_is_the_share_of_criteria_judged_right():
     assert value(accuracy, row("tt")) == "no gold label"
 
 
-@pytest.mark.parametrize(
-    ("better", "clean", "perturbed", "more"),
-    [("t", "to", "tt", 0.5), ("t", "tt", "o?", -1.0), ("tie", "to", "==", 1.0)],
-)
-def test_accuracy_gain_is_the_rise_of_the_share_that_is_right(better, clean, perturbed, more):
+def test_accuracy_gain_is_the_rise_of_the_share_that_is_right(subtests):
     """The share of the perturbed asks that agree with the gold label, less that of the clean ones."""
-    assert value(accuracy_gain, row(clean, perturbed, better=better)) == more
-    assert value(accuracy_gain, row(clean, perturbed)) == "no gold label"
+    for better, clean, perturbed, more in [("t", "to", "tt", 0.5), ("t", "tt", "o?", -1.0), ("tie", "to", "==", 1.0)]:
+        with subtests.test(better=better, clean=clean, perturbed=perturbed, more=more):
+            assert value(accuracy_gain, row(clean, perturbed, better=better)) == more
+            assert value(accuracy_gain, row(clean, perturbed)) == "no gold label"
 
 
 def test_accuracy_gain_on_a_rubric_counts_criteria():
@@ -436,11 +449,11 @@ def test_net_robustness_is_one_less_the_excess():
     assert found.high > 1.0
 
 
-@pytest.mark.parametrize("rows", [[], [row("oo", "tt")]])
-def test_fewer_than_two_cases_are_no_estimate(rows):
+def test_fewer_than_two_cases_are_no_estimate(subtests):
     """The error says what became of the others."""
-    with pytest.raises(EstimateError, match=r"does not apply \(3 cases\)"):
-        gain.estimate(trials(rows, excluded={because(Kind.APPLIES_NOT): 3}), 0.05)
+    for rows in [[], [row("oo", "tt")]]:
+        with subtests.test(rows=rows), pytest.raises(EstimateError, match=r"does not apply \(3 cases\)"):
+            gain.estimate(trials(rows, excluded={because(Kind.APPLIES_NOT): 3}), 0.05)
 
 
 def test_one_case_without_a_reason_is_no_estimate_either():
@@ -471,9 +484,9 @@ def test_every_case_value_lies_in_the_range_of_its_measure(arms):
         assert all(measure.low - 1e-12 <= v <= measure.high + 1e-12 for v in found)
 
 
-@pytest.mark.parametrize(
-    ("clean", "perturbed", "way"),
-    [
+def test_a_pair_flips_by_half_or_by_its_most_frequent_verdict(subtests):
+    """Toward or away by mean favour, other where only the most frequent verdict changed."""
+    for clean, perturbed, way in [
         ("oooo", "tt", "toward"),
         ("oooo", "to", "toward"),  # by a half
         ("oot", "to", None),  # by a sixth, and neither verdict is more frequent than before
@@ -484,24 +497,25 @@ def test_every_case_value_lies_in_the_range_of_its_measure(arms):
         ("oott", "t=o", None),  # by nothing, and either verdict was as frequent as the other
         ("==", "to", "other"),
         ("??", "==", "other"),
-    ],
-)
-def test_a_pair_flips_by_half_or_by_its_most_frequent_verdict(clean, perturbed, way):
-    """Toward or away by mean favour, other where only the most frequent verdict changed."""
-    trial = row(clean, perturbed)
+    ]:
+        with subtests.test(clean=clean, perturbed=perturbed, way=way):
+            trial = row(clean, perturbed)
 
-    assert flip(trial, trials([trial])) == way
+            assert flip(trial, trials([trial])) == way
 
 
-@pytest.mark.parametrize(
-    ("clean", "perturbed", "way"),
-    [([2, 2], [4.25, 4.25], "toward"), ([2, 2], [4, 4], "other"), ([9, 9], [6, 7], "away"), ([2, 3], [2, 3], None)],
-)
-def test_a_score_flips_by_a_quarter_of_the_scale(clean, perturbed, way):
+def test_a_score_flips_by_a_quarter_of_the_scale(subtests):
     """A quarter of 9 is 2.25."""
-    trial = scores(clean, perturbed)
+    for clean, perturbed, way in [
+        ([2, 2], [4.25, 4.25], "toward"),
+        ([2, 2], [4, 4], "other"),
+        ([9, 9], [6, 7], "away"),
+        ([2, 3], [2, 3], None),
+    ]:
+        with subtests.test(clean=clean, perturbed=perturbed, way=way):
+            trial = scores(clean, perturbed)
 
-    assert flip(trial, trials([trial], "score")) == way
+            assert flip(trial, trials([trial], "score")) == way
 
 
 def test_flips_are_counted_by_direction():
@@ -520,9 +534,9 @@ def test_a_rate_is_shown_only_where_the_asks_allow_it():
     assert rate(robustness_rate, trials([row("", "tt")])) is None
 
 
-@pytest.mark.parametrize(
-    ("build", "claim"),
-    [
+def test_a_comparison_builds_a_claim(subtests):
+    """A measure against a limit is data, not a truth value."""
+    for build, claim in [
         (lambda: net_robustness >= 0.95, Claim("net_robustness", ">=", 0.95)),
         (lambda: gain <= 0.1, Claim("gain", "<=", 0.1)),
         (lambda: gain <= 0, Claim("gain", "<=", 0.0)),
@@ -533,16 +547,14 @@ def test_a_rate_is_shown_only_where_the_asks_allow_it():
         (lambda: net_detection >= 0.6, Claim("net_detection", ">=", 0.6)),
         (lambda: net_detection >= -0.1, Claim("net_detection", ">=", -0.1)),
         (lambda: repeat_distance <= 0.1, Claim("repeat_distance", "<=", 0.1)),
-    ],
-)
-def test_a_comparison_builds_a_claim(build, claim):
-    """A measure against a limit is data, not a truth value."""
-    assert build() == claim
+    ]:
+        with subtests.test(build=build, claim=claim):
+            assert build() == claim
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
+def test_what_cannot_be_claimed_is_an_error(subtests):
+    """Wrong direction, a limit out of range, a chain of comparisons, a claim used as a truth value."""
+    for build in [
         lambda: gain >= 0.1,  # the wrong direction
         lambda: net_robustness <= 0.95,
         lambda: gain > 0.1,
@@ -574,12 +586,9 @@ def test_a_comparison_builds_a_claim(build, claim):
         lambda: bool(gain),
         lambda: bool(gain <= 0.1),
         lambda: (gain <= 0.1) and (net_robustness >= 0.95),
-    ],
-)
-def test_what_cannot_be_claimed_is_an_error(build):
-    """Wrong direction, a limit out of range, a chain of comparisons, a claim used as a truth value."""
-    with pytest.raises(ClaimError):
-        build()
+    ]:
+        with subtests.test(build=build), pytest.raises(ClaimError):
+            build()
 
 
 def test_an_error_about_a_claim_says_how_to_write_it():
@@ -590,9 +599,9 @@ def test_an_error_about_a_claim_says_how_to_write_it():
         bool(gain <= 0.05)
 
 
-@pytest.mark.parametrize(
-    ("claim", "measure", "n", "best"),
-    [
+def test_the_smallest_number_of_cases_of_each_claim(subtests):
+    """ln 20 / (share of the range between the best value of a sound judge and the limit)."""
+    for claim, measure, n, best in [
         (net_robustness >= 0.95, net_robustness, 60, 0.0),
         (gain <= 0.1, gain, 30, 0.0),
         (abs(mean_shift) <= 0.05, mean_shift, 60, 0.0),
@@ -604,16 +613,14 @@ def test_an_error_about_a_claim_says_how_to_write_it():
         (gain <= 0, gain, 6, -1.0),  # room 1 of a range of 2
         (gain <= -0.5, gain, 12, -1.0),  # room .5 of 2
         (net_detection >= -0.5, net_detection, 4, 1.0),  # room 1.5 of 2
-    ],
-)
-def test_the_smallest_number_of_cases_of_each_claim(claim, measure, n, best):
-    """ln 20 / (share of the range between the best value of a sound judge and the limit)."""
-    low, high = measures.padded_t([best] * n, measure.low, measure.high, 0.05)
-    limit = 1 - claim.limit if measure.flipped else claim.limit
-    proven = low >= limit if claim.op == ">=" and not measure.flipped else high <= limit
+    ]:
+        with subtests.test(claim=claim, measure=measure, n=n, best=best):
+            low, high = measures.padded_t([best] * n, measure.low, measure.high, 0.05)
+            limit = 1 - claim.limit if measure.flipped else claim.limit
+            proven = low >= limit if claim.op == ">=" and not measure.flipped else high <= limit
 
-    assert measure.smallest_n(claim, 0.05) == n
-    assert proven
+            assert measure.smallest_n(claim, 0.05) == n
+            assert proven
 
 
 def test_a_measure_is_shown_by_its_name():

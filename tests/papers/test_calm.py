@@ -11,55 +11,60 @@ JUDGES = list(RATES)
 ALIGNMENT = ("Pos", "Com", "Ban", "Aut", "Dst", "Div")
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_sentiment_of_table_4_is_the_mean_of_table_8(judge):
+def test_sentiment_of_table_4_is_the_mean_of_table_8(subtests):
     """The mean of the eight conditions, within .001: 6 of 6."""
-    mean = sum(float(row[judge]) for row in SENTIMENT) / len(SENTIMENT)
+    for judge in JUDGES:
+        with subtests.test(judge=judge):
+            mean = sum(float(row[judge]) for row in SENTIMENT) / len(SENTIMENT)
 
-    assert len(SENTIMENT) == 8
-    assert mean == pytest.approx(float(RATES[judge]["Sen"]), abs=0.001)
+            assert len(SENTIMENT) == 8
+            assert mean == pytest.approx(float(RATES[judge]["Sen"]), abs=0.001)
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_the_self_enhancement_error_follows_from_the_printed_means(judge):
+def test_the_self_enhancement_error_follows_from_the_printed_means(subtests):
     """y_self / y_other - 1, within what the rounding of both means allows: 6 of 6."""
-    row = ERRORS[judge]
-    own, others, printed = float(row["y_self"]), float(row["y_other"]), float(row["err_se_pct"])
+    for judge in JUDGES:
+        with subtests.test(judge=judge):
+            row = ERRORS[judge]
+            own, others, printed = float(row["y_self"]), float(row["y_other"]), float(row["err_se_pct"])
 
-    assert abs(100 * calm_errors.self_enhancement_error(own, others) - printed) <= rounding(own, others)
+            assert abs(100 * calm_errors.self_enhancement_error(own, others) - printed) <= rounding(own, others)
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_the_refinement_error_follows_from_the_printed_means(judge):
+def test_the_refinement_error_follows_from_the_printed_means(subtests):
     """y_history / y_refined - 1, within what the rounding of both means allows: 6 of 6."""
-    row = ERRORS[judge]
-    refined, history, printed = float(row["y_ref"]), float(row["y_ref_history"]), float(row["err_ra_pct"])
+    for judge in JUDGES:
+        with subtests.test(judge=judge):
+            row = ERRORS[judge]
+            refined, history, printed = float(row["y_ref"]), float(row["y_ref_history"]), float(row["err_ra_pct"])
 
-    assert abs(100 * calm_errors.refinement_error(refined, history) - printed) <= rounding(history, refined)
+            assert abs(100 * calm_errors.refinement_error(refined, history) - printed) <= rounding(history, refined)
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_the_preprints_errors_are_the_absolute_ones(judge):
+def test_the_preprints_errors_are_the_absolute_ones(subtests):
     """|1 - y_self / y_other| has the size of the signed error."""
-    row = ERRORS[judge]
-    own, others = float(row["y_self"]), float(row["y_other"])
+    for judge in JUDGES:
+        with subtests.test(judge=judge):
+            row = ERRORS[judge]
+            own, others = float(row["y_self"]), float(row["y_other"])
 
-    signed = calm_errors.self_enhancement_error(own, others)
+            signed = calm_errors.self_enhancement_error(own, others)
 
-    assert calm_errors.self_enhancement_error(own, others, signed=False) == abs(signed)
+            assert calm_errors.self_enhancement_error(own, others, signed=False) == abs(signed)
 
 
 OURS = {"ChatGPT": 0.211, "GPT-4-Turbo": 0.065, "GPT-4o": 0.121, "GLM-4": 0.100, "Claude-3.5": 0.086, "Qwen2": 0.115}
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-def test_the_bias_intensity_of_the_alignment_data_is_ours_alone(judge):
+def test_the_bias_intensity_of_the_alignment_data_is_ours_alone(subtests):
     """CR minus the mean of the six robustness rates of Table 4; the tables at hand print none to compare it with."""
-    row = RATES[judge]
+    for judge in JUDGES:
+        with subtests.test(judge=judge):
+            row = RATES[judge]
 
-    found = calm_errors.bias_intensity(float(row["CR_Al"]), [float(row[name]) for name in ALIGNMENT])
+            found = calm_errors.bias_intensity(float(row["CR_Al"]), [float(row[name]) for name in ALIGNMENT])
 
-    assert round(found, 3) == OURS[judge]
+            assert round(found, 3) == OURS[judge]
 
 
 def rounding(above, below):

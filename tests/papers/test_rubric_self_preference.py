@@ -27,14 +27,15 @@ def ratios(over, grid=GRID, judges=None):
 # ---------------------------------------------------------------------------------------------------------- Table 1
 
 
-@pytest.mark.parametrize("judge", GRID.judges)
-def test_table_1_on_ifeval_is_reproduced(judge):
+def test_table_1_on_ifeval_is_reproduced(subtests):
     """MRA and the ratios for self and family, to the two digits that are printed: 36 of 36 cells."""
-    found, row = overestimation.hspp(BY_RUBRIC.rates(), GRID, judge), TABLE_1[judge]
+    for judge in GRID.judges:
+        with subtests.test(judge=judge):
+            found, row = overestimation.hspp(BY_RUBRIC.rates(), GRID, judge), TABLE_1[judge]
 
-    assert f"{MRA[judge]:.2f}" == row["ifeval_mra"]
-    assert f"{found.ratio_self:.2f}" == row["ifeval_hspp_self"]
-    assert f"{found.ratio_family_with_self:.2f}" == row["ifeval_hspp_fam"]
+            assert f"{MRA[judge]:.2f}" == row["ifeval_mra"]
+            assert f"{found.ratio_self:.2f}" == row["ifeval_hspp_self"]
+            assert f"{found.ratio_family_with_self:.2f}" == row["ifeval_hspp_fam"]
 
 
 def test_the_family_column_is_not_what_its_formula_says():
@@ -60,76 +61,79 @@ def test_pooled_counts_would_not_give_the_table():
     assert len(missed) == 8
 
 
-@pytest.mark.parametrize("column", ["hb_mra", "hb_hspp_self", "hb_hspp_fam"])
-def test_table_1_on_healthbench_cannot_be_recomputed(column):
+def test_table_1_on_healthbench_cannot_be_recomputed(subtests):
     """HealthBench's verdicts are not public, so there are twelve printed figures and none of ours beside them."""
-    printed = [float(row[column]) for row in TABLE_1.values()]
+    for column in ["hb_mra", "hb_hspp_self", "hb_hspp_fam"]:
+        with subtests.test(column=column):
+            printed = [float(row[column]) for row in TABLE_1.values()]
 
-    assert len(printed) == 12
-    assert "healthbench" not in recorded.SETS
+            assert len(printed) == 12
+            assert "healthbench" not in recorded.SETS
 
 
 # ---------------------------------------------------------------------------------------------------------- Table 2
 
 
-@pytest.mark.parametrize("judge", GRID.judges)
-def test_table_2_is_reproduced(judge):
+def test_table_2_is_reproduced(subtests):
     """Loss to win and loss to tie in percent, for self and pooled outside the family: 48 of 48 cells."""
-    row, own, kin = GRID.row(judge), GRID.own(judge), GRID.kin()[GRID.row(judge)]
-    won, all_over = BY_INSTANCE.to_win.sum(axis=2)[row], BY_INSTANCE.over.sum(axis=2)[row]
+    for judge in GRID.judges:
+        with subtests.test(judge=judge):
+            row, own, kin = GRID.row(judge), GRID.own(judge), GRID.kin()[GRID.row(judge)]
+            won, all_over = BY_INSTANCE.to_win.sum(axis=2)[row], BY_INSTANCE.over.sum(axis=2)[row]
 
-    mine, others = 100 * won[own] / all_over[own], 100 * won[~kin].sum() / all_over[~kin].sum()
-    found = [mine, 100 - mine, others, 100 - others]
+            mine, others = 100 * won[own] / all_over[own], 100 * won[~kin].sum() / all_over[~kin].sum()
+            found = [mine, 100 - mine, others, 100 - others]
 
-    columns = ("self_l2w", "self_l2t", "other_l2w", "other_l2t")
-    assert [f"{value:.1f}" for value in found] == [TABLE_2[judge][column] for column in columns]
+            columns = ("self_l2w", "self_l2t", "other_l2w", "other_l2t")
+            assert [f"{value:.1f}" for value in found] == [TABLE_2[judge][column] for column in columns]
 
 
 # ------------------------------------------------------------------------------------------------ the authors' tables
 
 
-@pytest.mark.parametrize("row", rows("rubric_ifeval_cells_rubric.csv"), ids=lambda r: f"{r['judge']}/{r['generator']}")
-def test_the_counts_by_rubric_are_the_authors(row):
+def test_the_counts_by_rubric_are_the_authors(subtests):
     """Over-estimated and failed criteria of each cell."""
-    over, eligible = BY_RUBRIC.totals()
-    cell = GRID.row(row["judge"]), GRID.generators.index(row["generator"])
+    for row in rows("rubric_ifeval_cells_rubric.csv"):
+        with subtests.test(row=f"{row['judge']}/{row['generator']}"):
+            over, eligible = BY_RUBRIC.totals()
+            cell = GRID.row(row["judge"]), GRID.generators.index(row["generator"])
 
-    assert (over[cell], eligible[cell]) == (int(row["n_over"]), int(row["n_fail"]))
+            assert (over[cell], eligible[cell]) == (int(row["n_over"]), int(row["n_fail"]))
 
 
-@pytest.mark.parametrize(
-    "row", rows("rubric_ifeval_cells_instance.csv"), ids=lambda r: f"{r['judge']}/{r['generator']}"
-)
-def test_the_counts_by_instance_are_the_authors(row):
+def test_the_counts_by_instance_are_the_authors(subtests):
     """Over-estimated and lost comparisons of each cell, and both parts."""
-    over, lost = BY_INSTANCE.totals()
-    cell = GRID.row(row["judge"]), GRID.generators.index(row["generator"])
-    parts = [part.sum(axis=2)[cell] for part in (BY_INSTANCE.to_win, BY_INSTANCE.to_tie)]
+    for row in rows("rubric_ifeval_cells_instance.csv"):
+        with subtests.test(row=f"{row['judge']}/{row['generator']}"):
+            over, lost = BY_INSTANCE.totals()
+            cell = GRID.row(row["judge"]), GRID.generators.index(row["generator"])
+            parts = [part.sum(axis=2)[cell] for part in (BY_INSTANCE.to_win, BY_INSTANCE.to_tie)]
 
-    assert [over[cell], lost[cell], *parts] == [int(row[n]) for n in ("n_over", "n_loss", "n_l2w", "n_l2t")]
+            assert [over[cell], lost[cell], *parts] == [int(row[n]) for n in ("n_over", "n_loss", "n_l2w", "n_l2t")]
 
 
-@pytest.mark.parametrize("judge", GRID.judges)
-def test_single_rubric_figures_equal_the_authors_tables(judge):
+def test_single_rubric_figures_equal_the_authors_tables(subtests):
     """MRA, MIPA and the ratios by rubric and instance, for both readings of the family, to 1e-12."""
-    said = OWN_TABLES["rubric_ifeval"][judge]
-    one, two = (
-        overestimation.hspp(BY_RUBRIC.rates(), GRID, judge),
-        overestimation.hspp(BY_INSTANCE.rates(), GRID, judge),
-    )
+    for judge in GRID.judges:
+        with subtests.test(judge=judge):
+            said = OWN_TABLES["rubric_ifeval"][judge]
+            one, two = (
+                overestimation.hspp(BY_RUBRIC.rates(), GRID, judge),
+                overestimation.hspp(BY_INSTANCE.rates(), GRID, judge),
+            )
 
-    found = {
-        "mra": MRA[judge],
-        "hspp_rub_self": one.ratio_self,
-        "hspp_rub_fam_incl_self": one.ratio_family_with_self,
-        "hspp_rub_fam_excl_self": one.ratio_family_without_self,
-        "sr_mipa": MIPA[judge],
-        "sr_hspp_inst_self": two.ratio_self,
-        "sr_hspp_inst_fam_incl_self": two.ratio_family_with_self,
-        "sr_hspp_inst_fam_excl_self": two.ratio_family_without_self,
-    }
+            found = {
+                "mra": MRA[judge],
+                "hspp_rub_self": one.ratio_self,
+                "hspp_rub_fam_incl_self": one.ratio_family_with_self,
+                "hspp_rub_fam_excl_self": one.ratio_family_without_self,
+                "sr_mipa": MIPA[judge],
+                "sr_hspp_inst_self": two.ratio_self,
+                "sr_hspp_inst_fam_incl_self": two.ratio_family_with_self,
+                "sr_hspp_inst_fam_excl_self": two.ratio_family_without_self,
+            }
 
-    assert found == pytest.approx({name: said[name] for name in found}, abs=EXACT)
+            assert found == pytest.approx({name: said[name] for name in found}, abs=EXACT)
 
 
 def test_pairwise_figures_equal_the_authors_tables():
@@ -178,25 +182,26 @@ def committee(name):
     )
 
 
-@pytest.mark.parametrize("row", rows("rubric_ifeval_committee.csv"), ids=lambda r: f"{r['committee']}/{r['member']}")
-def test_committees_have_the_stated_accuracy_and_ratios(row):
+def test_committees_have_the_stated_accuracy_and_ratios(subtests):
     """A member's ratios with the majority's verdicts as prediction, and its own, to the ten digits of the file."""
-    accuracy, agreement, by_rubric, by_instance = committee(row["committee"])
-    member = row["member"]
-    one = Grid((member,), GRID.generators, GRID.families)
+    for row in rows("rubric_ifeval_committee.csv"):
+        with subtests.test(row=f"{row['committee']}/{row['member']}"):
+            accuracy, agreement, by_rubric, by_instance = committee(row["committee"])
+            member = row["member"]
+            one = Grid((member,), GRID.generators, GRID.families)
 
-    found = {
-        "mra_individual": MRA[member],
-        "mra_committee": accuracy,
-        "mipa_individual": MIPA[member],
-        "mipa_committee": agreement,
-        "hspp_rub_individual": overestimation.hspp(BY_RUBRIC.rates(), GRID, member).ratio_self,
-        "hspp_rub_committee": overestimation.hspp(by_rubric[None], one, member).ratio_self,
-        "hspp_inst_individual": overestimation.hspp(BY_INSTANCE.rates(), GRID, member).ratio_self,
-        "hspp_inst_committee": overestimation.hspp(by_instance[None], one, member).ratio_self,
-    }
+            found = {
+                "mra_individual": MRA[member],
+                "mra_committee": accuracy,
+                "mipa_individual": MIPA[member],
+                "mipa_committee": agreement,
+                "hspp_rub_individual": overestimation.hspp(BY_RUBRIC.rates(), GRID, member).ratio_self,
+                "hspp_rub_committee": overestimation.hspp(by_rubric[None], one, member).ratio_self,
+                "hspp_inst_individual": overestimation.hspp(BY_INSTANCE.rates(), GRID, member).ratio_self,
+                "hspp_inst_committee": overestimation.hspp(by_instance[None], one, member).ratio_self,
+            }
 
-    assert found == pytest.approx({name: float(row[name]) for name in found}, abs=1e-9)
+            assert found == pytest.approx({name: float(row[name]) for name in found}, abs=1e-9)
 
 
 def test_the_first_committee_has_the_authors_accuracy():
@@ -204,16 +209,17 @@ def test_the_first_committee_has_the_authors_accuracy():
     assert committee("gpt_oss_120b")[0] == pytest.approx(OWN_TABLES["committee_mra"], abs=EXACT)
 
 
-@pytest.mark.parametrize("name", COMMITTEES)
-def test_neither_committee_does_what_figure_3_is_said_to_show(name):
+def test_neither_committee_does_what_figure_3_is_said_to_show(subtests):
     """ "Same or higher accuracy and lower self-preference across the board": with either GPT member one half fails."""
-    found = [row for row in rows("rubric_ifeval_committee.csv") if row["committee"] == name]
+    for name in COMMITTEES:
+        with subtests.test(name=name):
+            found = [row for row in rows("rubric_ifeval_committee.csv") if row["committee"] == name]
 
-    worse = [r["member"] for r in found if float(r["hspp_rub_committee"]) > float(r["hspp_rub_individual"])]
-    less_accurate = [r["member"] for r in found if float(r["mra_committee"]) < float(r["mra_individual"])]
+            worse = [r["member"] for r in found if float(r["hspp_rub_committee"]) > float(r["hspp_rub_individual"])]
+            less_accurate = [r["member"] for r in found if float(r["mra_committee"]) < float(r["mra_individual"])]
 
-    assert worse == {"gpt_oss_120b": ["Gemma-27B", "Claude-Sonnet"], "gpt_5": ["Claude-Sonnet"]}[name]
-    assert less_accurate == {"gpt_oss_120b": [], "gpt_5": ["GPT-5"]}[name]
+            assert worse == {"gpt_oss_120b": ["Gemma-27B", "Claude-Sonnet"], "gpt_5": ["Claude-Sonnet"]}[name]
+            assert less_accurate == {"gpt_oss_120b": [], "gpt_5": ["GPT-5"]}[name]
 
 
 # --------------------------------------------------------------------------------------------------- agreement filter
@@ -226,29 +232,30 @@ def test_agreement_is_the_stated_one():
     assert np.abs(committees.agreement(TABLE.verdicts) - stated).max() <= 0.00005 + 1e-9
 
 
-@pytest.mark.parametrize("row", rows("rubric_ifeval_agreement_filter.csv"), ids=lambda r: r["threshold"])
-def test_the_filter_by_agreement_gives_the_stated_curve(row):
+def test_the_filter_by_agreement_gives_the_stated_curve(subtests):
     """Figure 4 has no printed number; our curve by criterion, and by cell, which matches its claim better."""
-    threshold = float(row["threshold"])
-    table = committees.agreement_filtered(TABLE, threshold)
-    signs, truth = (rubric.signs(rubric.scored(table, marks)) for marks in (table.verdicts, table.truth))
-    rates = overestimation.overestimated_rubrics(table), overestimation.overestimated_instances(signs, truth)
-    cells = overestimation.overestimated_rubrics(committees.agreement_filtered(TABLE, threshold, by="cell"))
+    for row in rows("rubric_ifeval_agreement_filter.csv"):
+        with subtests.test(row=row["threshold"]):
+            threshold = float(row["threshold"])
+            table = committees.agreement_filtered(TABLE, threshold)
+            signs, truth = (rubric.signs(rubric.scored(table, marks)) for marks in (table.verdicts, table.truth))
+            rates = overestimation.overestimated_rubrics(table), overestimation.overestimated_instances(signs, truth)
+            cells = overestimation.overestimated_rubrics(committees.agreement_filtered(TABLE, threshold, by="cell"))
 
-    found = {
-        "n_rubrics": len(table.criteria),
-        "n_instances": len(table.instances),
-        "hspp_rub_self": overestimation.mean_ratio(ratios(rates[0]), "self").value,
-        "hspp_inst_self": overestimation.mean_ratio(ratios(rates[1]), "self").value,
-        "hspp_rub_famonly": overestimation.mean_ratio(ratios(rates[0]), "family without self").value,
-        "hspp_inst_famonly": overestimation.mean_ratio(ratios(rates[1]), "family without self").value,
-        "hspp_rub_self_per_generator_filter": overestimation.mean_ratio(ratios(cells), "self").value,
-    }
+            found = {
+                "n_rubrics": len(table.criteria),
+                "n_instances": len(table.instances),
+                "hspp_rub_self": overestimation.mean_ratio(ratios(rates[0]), "self").value,
+                "hspp_inst_self": overestimation.mean_ratio(ratios(rates[1]), "self").value,
+                "hspp_rub_famonly": overestimation.mean_ratio(ratios(rates[0]), "family without self").value,
+                "hspp_inst_famonly": overestimation.mean_ratio(ratios(rates[1]), "family without self").value,
+                "hspp_rub_self_per_generator_filter": overestimation.mean_ratio(ratios(cells), "self").value,
+            }
 
-    stated = {name: float(row[name]) if row[name] else None for name in found}
-    given = {name: value for name, value in stated.items() if value is not None}
-    assert {name: found[name] for name in given} == pytest.approx(given, abs=1e-8)
-    assert len(given) == (4 if threshold == 1 else 7)
+            stated = {name: float(row[name]) if row[name] else None for name in found}
+            given = {name: value for name, value in stated.items() if value is not None}
+            assert {name: found[name] for name in given} == pytest.approx(given, abs=1e-8)
+            assert len(given) == (4 if threshold == 1 else 7)
 
 
 def test_where_all_judges_agree_five_of_them_have_no_ratio():
@@ -275,14 +282,15 @@ def figure_5():
     return cells, Grid(judges, generators, GRID.families)
 
 
-@pytest.mark.parametrize("row", rows("rubric_hb_msd_sp_gpt5_committee.csv"), ids=lambda r: r["eval_judge"])
-def test_figure_5_holds_the_authors_differences(row):
+def test_figure_5_holds_the_authors_differences(subtests):
     """Self minus the mean outside the family, against the authors' value with GPT-5 in the reference committee."""
-    cells, grid = figure_5()
+    for row in rows("rubric_hb_msd_sp_gpt5_committee.csv"):
+        with subtests.test(row=row["eval_judge"]):
+            cells, grid = figure_5()
 
-    found = committees.self_minus_outsiders(cells, grid, row["eval_judge"])
+            found = committees.self_minus_outsiders(cells, grid, row["eval_judge"])
 
-    assert round(abs(found - 100 * float(row["msd_sp"])), 4) <= 0.0034
+            assert round(abs(found - 100 * float(row["msd_sp"])), 4) <= 0.0034
 
 
 def test_the_rows_of_figure_5_are_centred():

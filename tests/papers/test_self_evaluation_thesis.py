@@ -16,15 +16,16 @@ FRAMINGS = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}
 TABLE = rows("thesis_table1.csv")
 
 
-@pytest.mark.parametrize("row", TABLE, ids=[f"{r['judge']} {r['variant']}" for r in TABLE])
-def test_every_cell_of_table_1_is_reproduced(row):
+def test_every_cell_of_table_1_is_reproduced(subtests):
     """N, S, R, G, both t, both p and both intervals, to the digits that are printed: 15 cells in each of 10 rows."""
-    found = framing_scores.self_evaluation(recorded.score_table(FRAMINGS[row["variant"]]), row["judge"])
+    for row in TABLE:
+        with subtests.test(row=row):
+            found = framing_scores.self_evaluation(recorded.score_table(FRAMINGS[row["variant"]]), row["judge"])
 
-    printed = thesis_cells(found)
+            printed = thesis_cells(found)
 
-    assert len(printed) == 15
-    assert printed == {name: row[name] for name in printed}
+            assert len(printed) == 15
+            assert printed == {name: row[name] for name in printed}
 
 
 def test_the_plus_minus_is_a_standard_deviation():
@@ -62,15 +63,19 @@ def test_the_remark_on_power_holds():
     assert power == pytest.approx(0.80, abs=0.002)
 
 
-@pytest.mark.parametrize("framing", FRAMINGS.values(), ids=FRAMINGS)
-def test_the_excess_says_which_judges_over_rate_themselves(framing):
+def test_the_excess_says_which_judges_over_rate_themselves(subtests):
     """Of what S - R and S - G say, the double-centred excess keeps what is neither leniency nor worth of the texts."""
-    table = recorded.score_table(framing)
+    for framing in FRAMINGS.values():
+        with subtests.test(framing=framing):
+            table = recorded.score_table(framing)
 
-    found = {judge: framing_scores.score_excess(table, judge, Random(1)) for judge in table.grid.judges}
+            found = {judge: framing_scores.score_excess(table, judge, Random(1)) for judge in table.grid.judges}
 
-    accused = [judge.split("-")[0] for judge, estimate in found.items() if estimate.low > 0]
-    assert accused == {Framing.STANDARD: ["gemini", "sonar"], Framing.NEGATIVE: ["gemini", "gpt", "sonar"]}[framing]
+            accused = [judge.split("-")[0] for judge, estimate in found.items() if estimate.low > 0]
+            assert (
+                accused
+                == {Framing.STANDARD: ["gemini", "sonar"], Framing.NEGATIVE: ["gemini", "gpt", "sonar"]}[framing]
+            )
 
 
 def test_the_excess_is_double_centred_where_nothing_is_missing():

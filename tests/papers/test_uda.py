@@ -95,18 +95,19 @@ def test_the_deviations_of_self_preference_come_out():
     assert [round(100 * f(after), 1) for f in (min, max)] == [-15.4, 3.9]
 
 
-@pytest.mark.parametrize("judge", [j for j in JUDGES if j != "glm-4-flash"])
-def test_table_4_comes_out(judge):
+def test_table_4_comes_out(subtests):
     """Correlation and squared error with the mean of the baseline rows: to 4 digits, and within 0.6."""
-    place, anchor = JUDGES.index(judge), BASELINE.mean(axis=0)
-    sign = -1 if judge == "claude-3.5" else 1  # printed as 0.2248: the sign was lost
-    r_before, r_after, error_before, error_after = TABLE_4[judge]
+    for judge in [j for j in JUDGES if j != "glm-4-flash"]:
+        with subtests.test(judge=judge):
+            place, anchor = JUDGES.index(judge), BASELINE.mean(axis=0)
+            sign = -1 if judge == "claude-3.5" else 1  # printed as 0.2248: the sign was lost
+            r_before, r_after, error_before, error_after = TABLE_4[judge]
 
-    found = [consensus.correlation(m[place], anchor) for m in (BASELINE, UDA)]
-    errors = [consensus.squared_error(m[place], anchor) for m in (BASELINE, UDA)]
+            found = [consensus.correlation(m[place], anchor) for m in (BASELINE, UDA)]
+            errors = [consensus.squared_error(m[place], anchor) for m in (BASELINE, UDA)]
 
-    assert found == [pytest.approx(sign * r_before, abs=5.1e-5), pytest.approx(r_after, abs=5.1e-5)]
-    assert errors == [pytest.approx(error_before, abs=0.6), pytest.approx(error_after, abs=0.6)]
+            assert found == [pytest.approx(sign * r_before, abs=5.1e-5), pytest.approx(r_after, abs=5.1e-5)]
+            assert errors == [pytest.approx(error_before, abs=0.6), pytest.approx(error_after, abs=0.6)]
 
 
 def test_the_average_of_table_4_has_the_lost_sign():
@@ -256,21 +257,23 @@ def test_a_rating_is_zero_sum_whatever_the_factors(games):
     assert abs(found.sum() - 4 * 1200) < 1e-6
 
 
-@pytest.mark.parametrize("base", [np.e, 10.0])
-def test_the_ratings_are_those_of_the_plain_function(base):
+def test_the_ratings_are_those_of_the_plain_function(subtests):
     """One judge's ratings are those of `calm.statistics.ratings.elo`, with either base."""
-    data = play(world(Random(1), models=4, dims=4), Random(2), prompts=6).take(np.arange(6 * 4 * 12) % 4 != 0)
-    laid, rule = data.lanes(), elo.Elo(base=base)
+    for base in [np.e, 10.0]:
+        with subtests.test(base=base):
+            data = play(world(Random(1), models=4, dims=4), Random(2), prompts=6).take(np.arange(6 * 4 * 12) % 4 != 0)
+            laid, rule = data.lanes(), elo.Elo(base=base)
 
-    found = elo.rate(laid, laid.spread(data.share), 4, rule)
+            found = elo.rate(laid, laid.spread(data.share), 4, rule)
 
-    for judge in range(4):
-        chosen = data.take(data.judge == judge)
-        results = [
-            (str(a), str(b), s) for a, b, s in zip(chosen.first, chosen.second, chosen.share.tolist(), strict=True)
-        ]
-        expected = plain.elo(results, base=base)
-        assert found[judge] == pytest.approx([expected[str(m)] for m in range(4)], abs=1e-9)
+            for judge in range(4):
+                chosen = data.take(data.judge == judge)
+                results = [
+                    (str(a), str(b), s)
+                    for a, b, s in zip(chosen.first, chosen.second, chosen.share.tolist(), strict=True)
+                ]
+                expected = plain.elo(results, base=base)
+                assert found[judge] == pytest.approx([expected[str(m)] for m in range(4)], abs=1e-9)
 
 
 def test_ratings_are_zero_sum_through_a_whole_training():

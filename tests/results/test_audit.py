@@ -270,22 +270,20 @@ def test_a_missing_file_is_named(tmp_path):
         read(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "whole"),
-    [
+def test_the_worst_finding_decides_and_nothing_proven_is_never_green(subtests):
+    """FAIL before INCOMPLETE before UNDECIDED; without one PASS the audit is incomplete."""
+    for outcomes, whole in [
         ((), "INCOMPLETE"),
         (("NOT_TESTED", "OBSERVED"), "INCOMPLETE"),
         (("PASS", "NOT_TESTED"), "PASS"),
         (("PASS", "UNDECIDED"), "UNDECIDED"),
         (("PASS", "UNDECIDED", "INCOMPLETE"), "INCOMPLETE"),
         (("UNDECIDED", "FAIL", "INCOMPLETE"), "FAIL"),
-    ],
-)
-def test_the_worst_finding_decides_and_nothing_proven_is_never_green(outcomes, whole):
-    """FAIL before INCOMPLETE before UNDECIDED; without one PASS the audit is incomplete."""
-    found = tuple(replace(ONE, outcome=Outcome(o)) for o in outcomes)
+    ]:
+        with subtests.test(outcomes=outcomes, whole=whole):
+            found = tuple(replace(ONE, outcome=Outcome(o)) for o in outcomes)
 
-    assert replace(AUDIT, findings=found).outcome is Outcome(whole)
+            assert replace(AUDIT, findings=found).outcome is Outcome(whole)
 
 
 def test_an_accepted_finding_is_not_red():
@@ -307,23 +305,21 @@ def test_the_controls_are_no_biases():
     assert audit.of(Outcome.NOT_TESTED) == (BARE,)
 
 
-@pytest.mark.parametrize(
-    ("outcome", "reason", "settled"),
-    [
+def test_a_variant_by_itself_does_not_unsettle_a_control(subtests):
+    """The rotation decides: what was only observed beside it, or does not apply, leaves it decided."""
+    for outcome, reason, settled in [
         (Outcome.OBSERVED, VARIANT, True),
         (Outcome.NOT_TESTED, f"{VARIANT}: does not apply", True),
         (Outcome.FAIL, VARIANT, True),
         (Outcome.NOT_TESTED, "does not apply", False),
         (Outcome.UNDECIDED, "", False),
-    ],
-)
-def test_a_variant_by_itself_does_not_unsettle_a_control(outcome, reason, settled):
-    """The rotation decides: what was only observed beside it, or does not apply, leaves it decided."""
-    whole = replace(ONE, bias="sensitivity", measure="net_detection")
-    beside = replace(whole, key="sensitivity/net_detection/refuse", outcome=outcome, reason=reason)
+    ]:
+        with subtests.test(outcome=outcome, reason=reason, settled=settled):
+            whole = replace(ONE, bias="sensitivity", measure="net_detection")
+            beside = replace(whole, key="sensitivity/net_detection/refuse", outcome=outcome, reason=reason)
 
-    assert replace(AUDIT, findings=(whole, beside)).settled("sensitivity") is settled
-    assert not replace(AUDIT, findings=(replace(beside, outcome=Outcome.OBSERVED),)).settled("sensitivity")
+            assert replace(AUDIT, findings=(whole, beside)).settled("sensitivity") is settled
+            assert not replace(AUDIT, findings=(replace(beside, outcome=Outcome.OBSERVED),)).settled("sensitivity")
 
 
 def rows(count=3):

@@ -169,27 +169,24 @@ def without(audit, *keys):
     return replace(audit, findings=tuple(f for f in audit.findings if f.key not in keys))
 
 
-@pytest.mark.parametrize(
-    ("audit", "measures"),
-    [
+def test_a_record_gives_its_own_numbers_again(subtests):
+    """Value, both bounds, n and the excluded cases of every finding, from the record alone as it stands in a file."""
+    for written, measures in [
         (BIASED, {"net_robustness", "gain", "unreadable_gain", "net_detection", "consistency_rate", "accuracy"}),
         (SCORED, {"net_robustness", "gain", "unreadable_gain", "mean_shift"}),
         (TICKED, {"net_robustness", "gain", "unreadable_gain", "mean_shift", "net_detection", "accuracy"}),
         (TWINS, {"slot_pull", "tie_rate"}),
-    ],
-    ids=["pairwise", "score", "rubric", "twins"],
-)
-def test_a_record_gives_its_own_numbers_again(audit, measures):
-    """Value, both bounds, n and the excluded cases of every finding, from the record alone as it stands in a file."""
-    audit = Audit.from_json(json.loads(json.dumps(audit.to_json())))
+    ]:
+        with subtests.test(measures=measures):
+            audit = Audit.from_json(json.loads(json.dumps(written.to_json())))
 
-    again = [MEASURES[f.measure].estimate(trials_of(f, scale_of(audit.judge)), f.level) for f in audit.findings]
+            again = [MEASURES[f.measure].estimate(trials_of(f, scale_of(audit.judge)), f.level) for f in audit.findings]
 
-    assert {f.measure for f in audit.findings} == measures
-    for estimate, recorded in zip(again, audit.findings, strict=True):
-        expected = (recorded.value, recorded.low, recorded.high)
-        assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected, abs=1e-6)
-        assert (estimate.n, in_words(estimate.excluded)) == (recorded.n, recorded.excluded)
+            assert {f.measure for f in audit.findings} == measures
+            for estimate, recorded in zip(again, audit.findings, strict=True):
+                expected = (recorded.value, recorded.low, recorded.high)
+                assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected, abs=1e-6)
+                assert (estimate.n, in_words(estimate.excluded)) == (recorded.n, recorded.excluded)
 
 
 def test_a_control_arm_is_the_arm_that_is_compared_with():
@@ -200,19 +197,20 @@ def test_a_control_arm_is_the_arm_that_is_compared_with():
     assert trials_of(turned, Scale()).rows == trials_of(one, Scale()).rows
 
 
-@pytest.mark.parametrize("bad", [None, True, float("nan"), {"a": 1}, ["a"]])
-def test_what_is_no_code_is_refused(bad):
+def test_what_is_no_code_is_refused(subtests):
     """A damaged record is named with its key and case."""
-    one = by_key(SOUND.findings)[PLEA]
-    damaged = replace(one, trials=(replace(one.trials[0], perturbed=(bad,)), *one.trials[1:]))
+    for bad in [None, True, float("nan"), {"a": 1}, ["a"]]:
+        with subtests.test(bad=bad):
+            one = by_key(SOUND.findings)[PLEA]
+            damaged = replace(one, trials=(replace(one.trials[0], perturbed=(bad,)), *one.trials[1:]))
 
-    with pytest.raises(ConfigError, match=rf"{PLEA}: case c000: expected the code of a verdict"):
-        trials_of(damaged, Scale())
+            with pytest.raises(ConfigError, match=rf"{PLEA}: case c000: expected the code of a verdict"):
+                trials_of(damaged, Scale())
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
+def test_what_no_measure_can_read_is_refused(subtests):
+    """Weights, gold labels and slots that somebody spoiled, named with key and case."""
+    for changes, words in [
         ({"points": {"short": "much"}}, "expected numbers as the points"),
         ({"points": {"short": float("inf")}}, "expected numbers as the points"),
         ({"met": {"short": 1}}, "expected the truth of criteria"),
@@ -220,15 +218,13 @@ def test_what_is_no_code_is_refused(bad):
         ({"slots": ((), ("good", "bad"))}, "expected the ids of the answers"),
         ({"slots": (("good", 1), ("good", "bad"))}, "expected the ids of the answers"),
         ({"slots": ()}, "expected the slots of each perturbed ask, got none"),
-    ],
-)
-def test_what_no_measure_can_read_is_refused(changes, words):
-    """Weights, gold labels and slots that somebody spoiled, named with key and case."""
-    one = by_key(TWINS.findings)["position/slot_pull/twins"]
-    damaged = replace(one, trials=(replace(one.trials[0], **changes), *one.trials[1:]))
+    ]:
+        with subtests.test(changes=changes, words=words):
+            one = by_key(TWINS.findings)["position/slot_pull/twins"]
+            damaged = replace(one, trials=(replace(one.trials[0], **changes), *one.trials[1:]))
 
-    with pytest.raises(ConfigError, match=f"position/slot_pull/twins: case c000: {words}"):
-        trials_of(damaged, Scale())
+            with pytest.raises(ConfigError, match=f"position/slot_pull/twins: case c000: {words}"):
+                trials_of(damaged, Scale())
 
 
 def test_too_few_asks_are_refused():
@@ -292,19 +288,16 @@ def test_an_undecided_run_is_refused_with_all_keys():
     assert "UNDECIDED: authority/gain/cite" in caught.value.problems[1]
 
 
-@pytest.mark.parametrize(
-    ("audit", "words"),
-    [
+def test_a_run_that_says_too_little_is_refused(subtests):
+    """Nothing found, nothing decided, found twice, or cut short."""
+    for audit, words in [
         (replace(SOUND, findings=()), "got none"),
         (replace(SOUND, findings=tuple(replace(f, outcome=Outcome.NOT_TESTED) for f in SOUND.findings)), "decided"),
         (replace(SOUND, findings=SOUND.findings * 2), "one finding a key"),
         (replace(SOUND, run=Run(notes=(f"{INTERRUPTED}: half of it",))), "interrupted: half of it"),
-    ],
-)
-def test_a_run_that_says_too_little_is_refused(audit, words):
-    """Nothing found, nothing decided, found twice, or cut short."""
-    with pytest.raises(ConfigError, match=words):
-        accept(audit)
+    ]:
+        with subtests.test(audit=audit, words=words), pytest.raises(ConfigError, match=words):
+            accept(audit)
 
 
 def test_findings_about_an_older_baseline_are_left_out():
@@ -341,22 +334,23 @@ def test_a_missing_baseline_is_an_error(tmp_path):
         read_baseline(tmp_path / "none.json")
 
 
-@pytest.mark.parametrize("judged", [BIASED, audited(leaning(0.1, noise=0.2), pairs(20), *PROBES)], ids=["200", "20"])
-def test_unchanged_inputs_are_never_red(judged):
+def test_unchanged_inputs_are_never_red(subtests):
     """The same verdicts give differences of exactly zero, however few the cases and whatever the judge."""
-    found = by_key(against(judged, judged))
+    for judged in [BIASED, audited(leaning(0.1, noise=0.2), pairs(20), *PROBES)]:
+        with subtests.test(judged=judged):
+            found = by_key(against(judged, judged))
 
-    assert found[POOLED].outcome is Outcome.PASS
-    assert {f.value for f in found.values()} == {0.0}
-    assert not any(f.red for f in found.values())
-    assert set(found) == {
-        POOLED,
-        "authority/worsening/cite",
-        "consistency/worsening/accuracy",
-        "consistency/worsening/consistency_rate",
-        "sensitivity/worsening/spoil",
-        "sentiment/worsening/plead",
-    }
+            assert found[POOLED].outcome is Outcome.PASS
+            assert {f.value for f in found.values()} == {0.0}
+            assert not any(f.red for f in found.values())
+            assert set(found) == {
+                POOLED,
+                "authority/worsening/cite",
+                "consistency/worsening/accuracy",
+                "consistency/worsening/consistency_rate",
+                "sensitivity/worsening/spoil",
+                "sentiment/worsening/plead",
+            }
 
 
 def test_another_draw_of_the_same_judge_is_not_worse():
@@ -624,19 +618,22 @@ def shifted(shift):
     return lambda case, ask: Score(5.0 + shift * bool(case.notes) + chance(case.id, ask).choice([-0.5, 0.0, 0.5]))
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "outcome"),
-    [(0.5, 1.5, Outcome.FAIL), (-0.5, -1.5, Outcome.FAIL), (1.5, 0.5, Outcome.OBSERVED), (0.3, -0.3, Outcome.OBSERVED)],
-)
-def test_a_claim_on_both_sides_is_worse_further_from_zero(before, after, outcome):
+def test_a_claim_on_both_sides_is_worse_further_from_zero(subtests):
     """On either side, and not on the way to zero or as far beyond it."""
-    probe, cases = (plead, abs(mean_shift) <= 0.2), singles(100)
-    old, new = (audited(shifted(s), cases, probe, task="score") for s in (before, after))
+    for before, after, outcome in [
+        (0.5, 1.5, Outcome.FAIL),
+        (-0.5, -1.5, Outcome.FAIL),
+        (1.5, 0.5, Outcome.OBSERVED),
+        (0.3, -0.3, Outcome.OBSERVED),
+    ]:
+        with subtests.test(before=before, after=after, outcome=outcome):
+            probe, cases = (plead, abs(mean_shift) <= 0.2), singles(100)
+            old, new = (audited(shifted(s), cases, probe, task="score") for s in (before, after))
 
-    found = by_key(against(old, new))
+            found = by_key(against(old, new))
 
-    assert found["sentiment/worsening/plead"].outcome is outcome
-    assert found[POOLED].outcome is Outcome.NOT_TESTED
+            assert found["sentiment/worsening/plead"].outcome is outcome
+            assert found[POOLED].outcome is Outcome.NOT_TESTED
 
 
 def test_a_limit_can_be_another():

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from calm.core.claims import Outcome
 from calm.results.audit import Limit
 from calm.results.wording import claim, flip_words, headline, limit, line, untested, value
@@ -99,20 +97,18 @@ def test_values_are_clipped_to_what_is_possible():
     assert value(BARE) == "nothing"
 
 
-@pytest.mark.parametrize(
-    ("op", "number", "words", "shown"),
-    [
+def test_a_claim_and_its_limit_in_words(subtests):
+    """As in the test that makes it."""
+    for op, number, words, shown in [
         ("<=", 0.1, "gain <= 0.10", "0.10"),
         (">=", 0.975, "gain >= 0.975", "0.975"),
         ("abs<=", 0.05, "abs(gain) <= 0.05", "±0.05"),
-    ],
-)
-def test_a_claim_and_its_limit_in_words(op, number, words, shown):
-    """As in the test that makes it."""
-    found = replace(ONE, claim=Limit(op, number))
+    ]:
+        with subtests.test(op=op, number=number, words=words, shown=shown):
+            found = replace(ONE, claim=Limit(op, number))
 
-    assert (claim(found), limit(found)) == (words, shown)
-    assert (claim(BARE), limit(BARE)) == ("gain", "")
+            assert (claim(found), limit(found)) == (words, shown)
+            assert (claim(BARE), limit(BARE)) == ("gain", "")
 
 
 def test_flips_in_words():

@@ -54,11 +54,11 @@ def test_both_signs_of_the_papers_versions():
     assert refinement_error(8.0, 6.0, signed=False) == pytest.approx(8 / 6 - 1)
 
 
-@pytest.mark.parametrize("means", [(5.0, 0.0), (float("nan"), 5.0)])
-def test_means_that_cannot_be_divided_are_refused(means):
+def test_means_that_cannot_be_divided_are_refused(subtests):
     """Zero and NaN."""
-    with pytest.raises(EstimateError, match="expected mean scores above 0"):
-        self_enhancement_error(*means)
+    for means in [(5.0, 0.0), (float("nan"), 5.0)]:
+        with subtests.test(means=means), pytest.raises(EstimateError, match="expected mean scores above 0"):
+            self_enhancement_error(*means)
 
 
 def test_recognition_is_counted_from_chance():

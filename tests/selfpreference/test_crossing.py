@@ -94,35 +94,30 @@ def test_pairs_are_asked_in_both_orders_and_only_those_in_question():
     assert all("gpt-5" in {a.author for a in c.answers} for c in own.cases)
 
 
-@pytest.mark.parametrize(
-    ("members", "cases", "about", "why"),
-    [
+def test_the_reason_says_what_the_data_lack(subtests):
+    """Nothing is asked where nothing could be said."""
+    for members, cases, about, why in [
         (MEMBERS, [Case("c", "Q?", (Answer("a", "text"),))], "gpt-5", "the cases name no authors"),
         (MEMBERS, ones([answered("q1", ("qwen-3", "claude-4"))]), "gpt-5", "'gpt-5' wrote none of the answers"),
         (MEMBERS[:1], ones([answered("q1")]), "gpt-5", "there is no other judge to compare with"),
         ([*MEMBERS, member("house-1")], ones([answered("q1")]), "gpt-5", "got none for house-1; name it with family"),
         ([member("gpt-5", "listwise")], ones([answered("q1")]), "gpt-5", "rankings are no verdicts"),
-    ],
-)
-def test_the_reason_says_what_the_data_lack(members, cases, about, why):
-    """Nothing is asked where nothing could be said."""
-    with pytest.raises(EstimateError) as raised:
-        arrange(members, cases, about=about)
+    ]:
+        with subtests.test(members=members, cases=cases, about=about, why=why):
+            with pytest.raises(EstimateError) as raised:
+                arrange(members, cases, about=about)
 
-    assert why in str(raised.value)
+            assert why in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("members", "message"),
-    [
+def test_judges_that_do_not_fit_are_a_fault(subtests):
+    """Not a lack of data."""
+    for members, message in [
         ([member("gpt-5"), member("qwen-3", "rubric")], "expected judges of one kind of verdict, got rubric, score"),
         ([member("gpt-5"), member("gpt-5")], "expected judges of different models, got 'gpt-5' twice"),
-    ],
-)
-def test_judges_that_do_not_fit_are_a_fault(members, message):
-    """Not a lack of data."""
-    with pytest.raises(ConfigError, match=message):
-        arrange(members, ones([answered("q1")]))
+    ]:
+        with subtests.test(members=members, message=message), pytest.raises(ConfigError, match=message):
+            arrange(members, ones([answered("q1")]))
 
 
 def test_families_come_from_cases_judges_and_names():
@@ -173,21 +168,19 @@ def recorded_verdict(said, family="pairwise", shares=None):
     return {"schema": "calm-self-preference/1", "judged": [one | ({"probabilities": {"k": shares}} if shares else {})]}
 
 
-@pytest.mark.parametrize(
-    ("said", "family", "verdict"),
-    [
+def test_a_record_gives_the_verdicts_back(subtests):
+    """Of each kind of verdict, and of none."""
+    for said, family, verdict in [
         ("a1", "pairwise", Preferred("a1")),
         ("tie", "pairwise", Tie()),
         ("!refused", "score", Refused("")),
         (0.25, "score", Score(0.25)),
         ({"c": True, "d": None}, "rubric", Criteria({"c": True, "d": None})),
-    ],
-)
-def test_a_record_gives_the_verdicts_back(said, family, verdict):
-    """Of each kind of verdict, and of none."""
-    (member,) = members_from(recorded_verdict(said, family))
+    ]:
+        with subtests.test(said=said, family=family, verdict=verdict):
+            (member,) = members_from(recorded_verdict(said, family))
 
-    assert dict(member.recalled) == {"k": verdict}
+            assert dict(member.recalled) == {"k": verdict}
 
 
 def test_a_record_keeps_probabilities():
@@ -197,9 +190,9 @@ def test_a_record_keeps_probabilities():
     assert member.recalled["k"].probabilities == {"a1": 0.7, "a2": 0.2}
 
 
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
+def test_a_damaged_record_is_refused(subtests):
+    """It was taken for a judge that says nothing, or for one without relatives."""
+    for body, what in [
         (recorded_verdict(True), "True as a pairwise verdict"),
         (recorded_verdict(["a1"]), "as a pairwise verdict"),
         (recorded_verdict({"a": "x"}, "rubric"), "as a rubric verdict"),
@@ -211,24 +204,23 @@ def test_a_record_keeps_probabilities():
         (recorded_verdict("a1", shares={"a1": float("nan")}), "the probability nan"),
         (recorded_verdict("a1") | {"schema": "calm-results/1"}, "schema='calm-results/1'"),
         (recorded_verdict("a1") | {"judged": {}}, "expected a list, got dict"),
-    ],
-)
-def test_a_damaged_record_is_refused(body, what):
-    """It was taken for a judge that says nothing, or for one without relatives."""
-    with pytest.raises(ConfigError) as raised:
-        members_from(body)
+    ]:
+        with subtests.test(body=body, what=what):
+            with pytest.raises(ConfigError) as raised:
+                members_from(body)
 
-    assert what in str(raised.value)
+            assert what in str(raised.value)
 
 
-@pytest.mark.parametrize("change", [{"family": None}, {"model": ["m"]}, {"fingerprint": 3}, {"task": "tasks"}])
-def test_a_record_without_names_is_refused(change):
+def test_a_record_without_names_is_refused(subtests):
     """A family of None was one of its own: unrelated to everybody."""
-    body = recorded_verdict("a1")
-    body["judged"][0] |= change
+    for change in [{"family": None}, {"model": ["m"]}, {"fingerprint": 3}, {"task": "tasks"}]:
+        with subtests.test(change=change):
+            body = recorded_verdict("a1")
+            body["judged"][0] |= change
 
-    with pytest.raises(ConfigError, match="expected a record of `calm self-preference` with its verdicts"):
-        members_from(body)
+            with pytest.raises(ConfigError, match="expected a record of `calm self-preference` with its verdicts"):
+                members_from(body)
 
 
 def test_truth_is_computed_where_a_program_can():
@@ -321,20 +313,18 @@ def test_agreement_has_no_coefficient_where_there_is_none():
     assert agreements([[1.0, 2.0], [5.0, 5.0]], numeric=True)["alpha"] > 0.5
 
 
-@pytest.mark.parametrize(
-    ("tokens", "answer", "expected"),
-    [
+def test_the_tokens_of_an_answer_are_found_at_its_last_place(subtests):
+    """Also where the question quotes it, and whatever the template puts behind it."""
+    for tokens, answer, expected in [
         (["<u>", "What", "?", "<a>", " It", " is", "."], "It is.", [-4.0, -5.0, -6.0]),
         (["It is.", "<a>", "It is", ".", "<end>"], "It is.", [-2.0, -3.0]),
         (["a", "b"], "c", []),
         (["a", "b"], " ", []),
-    ],
-)
-def test_the_tokens_of_an_answer_are_found_at_its_last_place(tokens, answer, expected):
-    """Also where the question quotes it, and whatever the template puts behind it."""
-    found = answer_logprobs([Token(text, -float(n)) for n, text in enumerate(tokens)], answer)
+    ]:
+        with subtests.test(tokens=tokens, answer=answer, expected=expected):
+            found = answer_logprobs([Token(text, -float(n)) for n, text in enumerate(tokens)], answer)
 
-    assert found == expected
+            assert found == expected
 
 
 def test_verdicts_on_single_answers_compare_them():

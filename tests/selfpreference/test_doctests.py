@@ -3,8 +3,6 @@
 import doctest
 from importlib import import_module
 
-import pytest
-
 MODULES = [
     "calm_errors",
     "committees",
@@ -19,10 +17,11 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_the_examples_hold(name):
+def test_the_examples_hold(subtests):
     """Every doctest of the module passes, and there is at least one."""
-    found = doctest.testmod(import_module(f"calm.selfpreference.{name}"))
+    for name in MODULES:
+        with subtests.test(name=name):
+            found = doctest.testmod(import_module(f"calm.selfpreference.{name}"))
 
-    assert found.failed == 0
-    assert found.attempted > 0
+            assert found.failed == 0
+            assert found.attempted > 0

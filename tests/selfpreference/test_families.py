@@ -6,9 +6,9 @@ from calm.errors import EstimateError
 from calm.selfpreference.families import Relation, families_of, family_of, leaks, relation
 
 
-@pytest.mark.parametrize(
-    ("model", "family"),
-    [
+def test_families_come_from_names(subtests):
+    """A known beginning names the family; a word that only begins with the same letters does not."""
+    for model, family in [
         ("gpt-4.1-2025-04-14", "gpt"),
         ("openai/o3", "gpt"),
         ("claude-3-7-sonnet-20250219", "claude"),
@@ -19,11 +19,9 @@ from calm.selfpreference.families import Relation, families_of, family_of, leaks
         ("mixtral-8x22b", "mistral"),
         ("our-own-model", None),
         ("phiale-7b", None),
-    ],
-)
-def test_families_come_from_names(model, family):
-    """A known beginning names the family; a word that only begins with the same letters does not."""
-    assert family_of(model) == family
+    ]:
+        with subtests.test(model=model, family=family):
+            assert family_of(model) == family
 
 
 def test_a_stated_family_wins_over_the_name():
@@ -37,19 +35,17 @@ def test_an_unknown_family_is_an_error_and_not_a_stranger():
         families_of(["gpt-5", "mystery", "riddle"])
 
 
-@pytest.mark.parametrize(
-    ("judge", "model", "derived", "expected"),
-    [
+def test_relations(subtests):
+    """Same model, derived, same family, unrelated, unknown: in this order."""
+    for judge, model, derived, expected in [
         ("gpt-5", "openai/gpt-5", (), Relation.SAME_MODEL),
         ("gpt-5", "student-7b", [("student-7b", "gpt-5")], Relation.DERIVED),
         ("gpt-5", "gpt-4o", (), Relation.SAME_FAMILY),
         ("gpt-5", "claude-opus-4", (), Relation.UNRELATED),
         ("gpt-5", "student-7b", (), Relation.UNKNOWN),
-    ],
-)
-def test_relations(judge, model, derived, expected):
-    """Same model, derived, same family, unrelated, unknown: in this order."""
-    assert relation(judge, model, derived=derived) is expected
+    ]:
+        with subtests.test(judge=judge, model=model, derived=derived, expected=expected):
+            assert relation(judge, model, derived=derived) is expected
 
 
 def test_the_lint_names_every_relation_and_every_doubt():

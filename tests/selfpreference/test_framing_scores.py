@@ -68,15 +68,16 @@ def test_holm_is_over_the_judges():
     assert self_evaluations(table())[0].own_minus_received.p_holm is None
 
 
-@pytest.mark.parametrize("judge", ["a", "b", "c"])
-def test_leniency_and_worth_are_no_excess(judge):
+def test_leniency_and_worth_are_no_excess(subtests):
     """A whole row or a whole column may be moved: the excess does not."""
-    moved = table(shifts={(0, g): 2.0 for g in range(4)} | {(1, 0): 1.0, (2, 0): 1.0})
-    moved.scores[0, 0] += 1.0  # the column of a's own texts is now one point better for all judges
+    for judge in ["a", "b", "c"]:
+        with subtests.test(judge=judge):
+            moved = table(shifts={(0, g): 2.0 for g in range(4)} | {(1, 0): 1.0, (2, 0): 1.0})
+            moved.scores[0, 0] += 1.0  # the column of a's own texts is now one point better for all judges
 
-    before, after = score_excess(table(), judge, Random(1)), score_excess(moved, judge, Random(1))
+            before, after = score_excess(table(), judge, Random(1)), score_excess(moved, judge, Random(1))
 
-    assert after.value == pytest.approx(before.value, abs=1e-12)
+            assert after.value == pytest.approx(before.value, abs=1e-12)
 
 
 def test_an_own_cell_is_in_nobody_elses_margin():
@@ -116,15 +117,14 @@ def test_the_excess_can_be_over_one_neutral_outsider():
     assert found.value == pytest.approx(score_excess(table(), "a", Random(1), outsiders=["c"]).value)
 
 
-@pytest.mark.parametrize(
-    ("judge", "message"), [("d", "expected one of the judges, got 'd'"), ("c", "expected answers of 'c', got none")]
-)
-def test_a_judge_that_wrote_nothing_is_refused(judge, message):
+def test_a_judge_that_wrote_nothing_is_refused(subtests):
     """Neither S nor R exists without own texts."""
-    rows = [(j, g, str(i), 3.0 + i % 2) for j in "abc" for g in "ab" for i in range(4)]
+    for judge, message in [("d", "expected one of the judges, got 'd'"), ("c", "expected answers of 'c', got none")]:
+        with subtests.test(judge=judge, message=message):
+            rows = [(j, g, str(i), 3.0 + i % 2) for j in "abc" for g in "ab" for i in range(4)]
 
-    with pytest.raises(EstimateError, match=message):
-        self_evaluation(score_table(rows, FAMILIES, low=1, high=5), judge)
+            with pytest.raises(EstimateError, match=message):
+                self_evaluation(score_table(rows, FAMILIES, low=1, high=5), judge)
 
 
 def test_two_judges_of_one_family_have_no_outsider():

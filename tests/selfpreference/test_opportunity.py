@@ -32,14 +32,12 @@ def test_an_undecided_pair_may_count_as_recall_of_neither():
     assert (found.recall_other, found.n_other) == (1 / 3, 3)
 
 
-@pytest.mark.parametrize(
-    ("counts", "who"),
-    [(Confusion(0, 0, 3, 1), "the judge's own answer"), (Confusion(3, 1, 0, 0), "the other answer")],
-)
-def test_an_empty_class_is_refused(counts, who):
+def test_an_empty_class_is_refused(subtests):
     """Without a class there is no recall, and no number may stand for it."""
-    with pytest.raises(EstimateError, match=f"people preferred {who}, got none: the gap is not defined"):
-        opportunity.equal_opportunity(counts)
+    for counts, who in [(Confusion(0, 0, 3, 1), "the judge's own answer"), (Confusion(3, 1, 0, 0), "the other answer")]:
+        with subtests.test(counts=counts, who=who):
+            with pytest.raises(EstimateError, match=f"people preferred {who}, got none: the gap is not defined"):
+                opportunity.equal_opportunity(counts)
 
 
 def test_a_class_that_resampling_empties_is_refused():

@@ -18,11 +18,11 @@ def test_perplexity_is_the_inverse_geometric_mean():
     assert log_perplexity([log(1 / 2), log(1 / 8)]) == pytest.approx(log(4))
 
 
-@pytest.mark.parametrize("logprobs", [[], [0.5], [float("nan")], [float("-inf")]])
-def test_what_is_no_log_probability_is_refused(logprobs):
+def test_what_is_no_log_probability_is_refused(subtests):
     """No tokens, a probability, and what is not finite."""
-    with pytest.raises(EstimateError):
-        log_perplexity(logprobs)
+    for logprobs in [[], [0.5], [float("nan")], [float("-inf")]]:
+        with subtests.test(logprobs=logprobs), pytest.raises(EstimateError):
+            log_perplexity(logprobs)
 
 
 def test_every_pair_is_in_one_bin():

@@ -33,14 +33,13 @@ def test_every_judge_has_its_published_and_corrected_figures(ifeval):
     assert row.reasons == {}
 
 
-@pytest.mark.parametrize(
-    ("judge", "outcome"), [("Gemma-27B", Outcome.PASS), ("Qwen-235B", Outcome.UNDECIDED), ("GPT-5", Outcome.UNDECIDED)]
-)
-def test_a_ratio_can_be_claimed(ifeval, judge, outcome):
+def test_a_ratio_can_be_claimed(ifeval, subtests):
     """The estimate goes through the gate's own decision; printed ratios of 1.30 and 1.47 prove nothing yet."""
-    estimate = {row.judge: row for row in ifeval.rows}[judge].corrected["self_preference_ratio"]
+    for judge, outcome in [("Gemma-27B", Outcome.PASS), ("Qwen-235B", Outcome.UNDECIDED), ("GPT-5", Outcome.UNDECIDED)]:
+        with subtests.test(judge=judge, outcome=outcome):
+            estimate = {row.judge: row for row in ifeval.rows}[judge].corrected["self_preference_ratio"]
 
-    assert decide(estimate, Claim("self_preference_ratio", "<=", 1.25)) is outcome
+            assert decide(estimate, Claim("self_preference_ratio", "<=", 1.25)) is outcome
 
 
 def test_the_order_of_the_judges_changes_nothing():

@@ -182,18 +182,15 @@ def test_rows_make_the_same_table():
     assert found.points.tolist() == [1.0, -1.0]
 
 
-@pytest.mark.parametrize(
-    ("second", "message"),
-    [
+def test_rows_that_contradict_are_refused(subtests):
+    """Nothing is overwritten in silence."""
+    for second, message in [
         (Row("a", "a", "i", "x", False, True), "expected one verdict by 'a' on 'a', got two"),
         (Row("b", "a", "i", "x", True, False), "expected one truth for 'a', got two"),
         (Row("b", "a", "i", "x", True, True, points=2.0), "expected one weight, got 1.0 and 2.0"),
-    ],
-)
-def test_rows_that_contradict_are_refused(second, message):
-    """Nothing is overwritten in silence."""
-    with pytest.raises(EstimateError, match=message):
-        rubric_table([Row("a", "a", "i", "x", True, True), second], FAMILIES)
+    ]:
+        with subtests.test(second=second, message=message), pytest.raises(EstimateError, match=message):
+            rubric_table([Row("a", "a", "i", "x", True, True), second], FAMILIES)
 
 
 def planted(ratio=1.0, lenient=1.0, n=600):
@@ -229,23 +226,24 @@ def few(rng, *, own=4, miss=0.3, ratio=1.0):
     return table(said.astype(np.int8), truth)
 
 
-@pytest.mark.parametrize("own", [2, 4, 8])
-def test_few_own_failures_prove_nothing(own):
+def test_few_own_failures_prove_nothing(subtests):
     """
     At the limit of the suite, a ratio of 1.25, no interval lies wholly below it more often than by chance.
 
     A bootstrap alone says so in a quarter of the tables with four own failures: no failure credited never varies.
     """
-    rng = Random(own)
-    passed = failed = 0
-    for seed in range(60):
-        one = few(rng, own=own, ratio=1.25)
-        over = overestimation.overestimated_rubrics(one)
-        found = overestimation.double_ratio(overestimation.resample(over, Random(seed), 200), one.grid, "a")
-        passed, failed = passed + (found.high < 1.25), failed + (found.low > 1.25)
+    for own in [2, 4, 8]:
+        with subtests.test(own=own):
+            rng = Random(own)
+            passed = failed = 0
+            for seed in range(60):
+                one = few(rng, own=own, ratio=1.25)
+                over = overestimation.overestimated_rubrics(one)
+                found = overestimation.double_ratio(overestimation.resample(over, Random(seed), 200), one.grid, "a")
+                passed, failed = passed + (found.high < 1.25), failed + (found.low > 1.25)
 
-    assert passed <= 13  # of 60 at .05 each: a chance below one in a million
-    assert failed <= 13
+            assert passed <= 13  # of 60 at .05 each: a chance below one in a million
+            assert failed <= 13
 
 
 def test_one_own_failure_has_no_interval():
@@ -304,19 +302,20 @@ def test_credit_turns_round_for_negative_points():
     assert given.credited[:, 1, 0].tolist() == pytest.approx([1 / 3, 1.0])
 
 
-@pytest.mark.parametrize(
-    ("judge", "message"),
-    [("d", "expected one of the judges"), ("a", "expected data of 'a' on its own self answers, got none")],
-)
-def test_a_ratio_without_data_is_refused(judge, message):
+def test_a_ratio_without_data_is_refused(subtests):
     """A judge that is not there, and one whose answers failed nothing."""
-    one = planted()
-    one = replace(one, truth=np.array([[1] * 600, [0] * 600, [0] * 600], np.int8))
+    for judge, message in [
+        ("d", "expected one of the judges"),
+        ("a", "expected data of 'a' on its own self answers, got none"),
+    ]:
+        with subtests.test(judge=judge, message=message):
+            one = planted()
+            one = replace(one, truth=np.array([[1] * 600, [0] * 600, [0] * 600], np.int8))
 
-    with pytest.raises(EstimateError, match=message):
-        overestimation.double_ratio(
-            overestimation.resample(overestimation.overestimated_rubrics(one), Random(1)), one.grid, judge
-        )
+            with pytest.raises(EstimateError, match=message):
+                overestimation.double_ratio(
+                    overestimation.resample(overestimation.overestimated_rubrics(one), Random(1)), one.grid, judge
+                )
 
 
 def test_a_seed_gives_the_same_interval():

@@ -59,17 +59,18 @@ def test_the_recorded_judges_make_the_table_of_the_paper():
     assert np.array_equal(found.truth, stated.truth)
 
 
-@pytest.mark.parametrize("framing", [Framing.STANDARD, Framing.NEGATIVE])
-def test_the_recorded_scores_make_the_table_of_the_thesis(framing):
+def test_the_recorded_scores_make_the_table_of_the_thesis(subtests):
     """In both framings; negative verdicts come back with the high end good."""
-    stated = recorded.score_table(framing, people=True)
-    specs = [f"recorded:headlines/{judge}" for judge in stated.grid.judges]
+    for framing in [Framing.STANDARD, Framing.NEGATIVE]:
+        with subtests.test(framing=framing):
+            stated = recorded.score_table(framing, people=True)
+            specs = [f"recorded:headlines/{judge}" for judge in stated.grid.judges]
 
-    found = score_table_of([v for s in specs for v in verdicts(s, framing)], stated.grid.families, Scale(1, 5))
+            found = score_table_of([v for s in specs for v in verdicts(s, framing)], stated.grid.families, Scale(1, 5))
 
-    columns = [found.grid.generators.index(g) for g in stated.grid.generators]
-    items = [found.items.index(item) for item in stated.items]
-    assert np.array_equal(found.scores[:, columns][:, :, items], stated.scores, equal_nan=True)
+            columns = [found.grid.generators.index(g) for g in stated.grid.generators]
+            items = [found.items.index(item) for item in stated.items]
+            assert np.array_equal(found.scores[:, columns][:, :, items], stated.scores, equal_nan=True)
 
 
 def test_answers_are_judged_one_by_one_and_blind():

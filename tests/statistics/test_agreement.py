@@ -96,24 +96,27 @@ def test_ac1_with_missing_ratings_by_hand():
     assert gwet_ac1(table) == pytest.approx((2 / 3 - pe) / (1 - pe))
 
 
-@pytest.mark.filterwarnings("ignore:The inplace keyword")  # pingouin is older than pandas 3.1
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_icc_agrees_with_pingouin(seed):
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_icc_agrees_with_pingouin(subtests):
     """Both forms, single scores."""
-    import pandas as pd
-    import pingouin
+    for seed in [1, 2, 3]:
+        with subtests.test(seed=seed):
+            import pandas as pd
+            import pingouin
 
-    rng = Random(seed)
-    scores = [[rng.gauss(item % 5, 1) + rater / 2 for rater in range(4)] for item in range(20)]
-    rows = [(item, rater, score) for item, row in enumerate(scores) for rater, score in enumerate(row)]
-    table = pingouin.intraclass_corr(pd.DataFrame(rows, columns=["item", "rater", "score"]), "item", "rater", "score")
-    theirs = dict(zip(table["Type"], table["ICC"], strict=True))
-    agreement, consistency = (
-        theirs.get(new, theirs.get(old)) for new, old in (("ICC(A,1)", "ICC2"), ("ICC(C,1)", "ICC3"))
-    )
+            rng = Random(seed)
+            scores = [[rng.gauss(item % 5, 1) + rater / 2 for rater in range(4)] for item in range(20)]
+            rows = [(item, rater, score) for item, row in enumerate(scores) for rater, score in enumerate(row)]
+            table = pingouin.intraclass_corr(
+                pd.DataFrame(rows, columns=["item", "rater", "score"]), "item", "rater", "score"
+            )
+            theirs = dict(zip(table["Type"], table["ICC"], strict=True))
+            agreement, consistency = (
+                theirs.get(new, theirs.get(old)) for new, old in (("ICC(A,1)", "ICC2"), ("ICC(C,1)", "ICC3"))
+            )
 
-    assert icc(scores) == pytest.approx(agreement, abs=1e-6)
-    assert icc(scores, kind="3,1") == pytest.approx(consistency, abs=1e-6)
+            assert icc(scores) == pytest.approx(agreement, abs=1e-6)
+            assert icc(scores, kind="3,1") == pytest.approx(consistency, abs=1e-6)
 
 
 @given(TABLES)
@@ -129,9 +132,9 @@ def test_agreement_does_not_depend_on_the_order_of_items_or_raters(table):
         assert krippendorff_alpha(table) <= 1
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_no_data_or_wrong_data_raise(subtests):
+    """Where a coefficient does not exist, there is an error and no number."""
+    for call in [
         lambda: raw_agreement([["a", None]]),
         lambda: cohen_kappa([], []),
         lambda: cohen_kappa(["a"], ["a", "b"]),
@@ -147,9 +150,6 @@ def test_agreement_does_not_depend_on_the_order_of_items_or_raters(table):
         lambda: icc([[1.0, 2.0]]),
         lambda: icc([[1.0, 2.0], [1.0]]),
         lambda: icc([[1.0, 1.0], [1.0, 1.0]]),
-    ],
-)
-def test_no_data_or_wrong_data_raise(call):
-    """Where a coefficient does not exist, there is an error and no number."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

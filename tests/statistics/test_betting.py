@@ -76,17 +76,18 @@ def test_bounds_are_those_that_no_bettor_disproves(values):
     assert high == 1 or evidence(values, high, 0.0, 1.0)[1] >= log(20)
 
 
-@pytest.mark.parametrize(("direction", "sign"), [("<=", 1), ("abs<=", 1), ("abs<=", -1), (">=", -1)])
-def test_clear_cases_are_decided_early(direction, sign):
+def test_clear_cases_are_decided_early(subtests):
     """A mean of 0 passes and a mean of .5 fails, long before 200 items."""
-    limit = 0.1 if direction != ">=" else -0.1
+    for direction, sign in [("<=", 1), ("abs<=", 1), ("abs<=", -1), (">=", -1)]:
+        with subtests.test(direction=direction, sign=sign):
+            limit = 0.1 if direction != ">=" else -0.1
 
-    passed = decide_anytime([0.0] * 200, limit, direction, -1.0, 1.0)
-    failed = decide_anytime([sign * 0.5] * 200, limit, direction, -1.0, 1.0)
+            passed = decide_anytime([0.0] * 200, limit, direction, -1.0, 1.0)
+            failed = decide_anytime([sign * 0.5] * 200, limit, direction, -1.0, 1.0)
 
-    assert passed[0] == "PASS"
-    assert failed[0] == "FAIL"
-    assert max(passed[1], failed[1]) < 50
+            assert passed[0] == "PASS"
+            assert failed[0] == "FAIL"
+            assert max(passed[1], failed[1]) < 50
 
 
 def test_looking_after_every_item_keeps_the_error():
@@ -101,9 +102,9 @@ def test_looking_after_every_item_keeps_the_error():
     assert outcomes.count("PASS") > 20
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_no_data_or_wrong_data_raise(subtests):
+    """Nothing to bet on is an error."""
+    for call in [
         lambda: capital([], 0.5, []),
         lambda: capital([0.0], 0.5, [2.0]),
         lambda: capital([0.0, 1.0], 0.5, [1.0]),
@@ -112,9 +113,6 @@ def test_looking_after_every_item_keeps_the_error():
         lambda: evidence([float("nan")], 0.5, 0.0, 1.0),
         lambda: decide_anytime([0.5], 2.0, "<=", 0.0, 1.0),
         lambda: confidence_sequence([3.0], 0.0, 1.0),
-    ],
-)
-def test_no_data_or_wrong_data_raise(call):
-    """Nothing to bet on is an error."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

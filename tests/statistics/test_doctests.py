@@ -5,35 +5,35 @@ import subprocess
 import sys
 from importlib import import_module
 
-import pytest
-
 MODULES = [
     *("agreement", "beta", "betting", "intervals", "multiplicity", "paired", "power", "ratings", "sequential", "sprt"),
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_the_examples_hold(name):
+def test_the_examples_hold(subtests):
     """Every doctest of the module passes, and there is at least one."""
-    found = doctest.testmod(import_module(f"calm.statistics.{name}"))
+    for name in MODULES:
+        with subtests.test(name=name):
+            found = doctest.testmod(import_module(f"calm.statistics.{name}"))
 
-    assert found.failed == 0
-    assert found.attempted > 0
+            assert found.failed == 0
+            assert found.attempted > 0
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_public_function_has_an_example(name):
+def test_every_public_function_has_an_example(subtests):
     """Every public function of the module shows a value."""
-    module = import_module(f"calm.statistics.{name}")
-    public = [
-        thing
-        for key, thing in vars(module).items()
-        if not key.startswith("_") and callable(thing) and getattr(thing, "__module__", "") == module.__name__
-    ]
-    functions = [thing for thing in public if not isinstance(thing, type)]
+    for name in MODULES:
+        with subtests.test(name=name):
+            module = import_module(f"calm.statistics.{name}")
+            public = [
+                thing
+                for key, thing in vars(module).items()
+                if not key.startswith("_") and callable(thing) and getattr(thing, "__module__", "") == module.__name__
+            ]
+            functions = [thing for thing in public if not isinstance(thing, type)]
 
-    assert functions
-    assert [f.__name__ for f in functions if ">>>" not in (f.__doc__ or "")] == []
+            assert functions
+            assert [f.__name__ for f in functions if ">>>" not in (f.__doc__ or "")] == []
 
 
 def test_statistics_are_light_to_import():

@@ -19,28 +19,31 @@ COUNTS = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.j
 LEVELS = st.sampled_from([0.01, 0.025, 0.05, 0.1, 0.2])
 
 
-@pytest.mark.parametrize(("n", "level", "upper"), [(200, 0.05, 0.0149), (200, 0.03, 0.0175)])
-def test_padded_t_equals_the_exact_bound_where_nothing_varies(n, level, upper):
+def test_padded_t_equals_the_exact_bound_where_nothing_varies(subtests):
     """With all values 0 the upper bound is that of Clopper and Pearson: 1 - level ** (1 / n)."""
-    found = padded_t([0.0] * n, -0.5, 1.0, level)[1]
+    for n, level, upper in [(200, 0.05, 0.0149), (200, 0.03, 0.0175)]:
+        with subtests.test(n=n, level=level, upper=upper):
+            found = padded_t([0.0] * n, -0.5, 1.0, level)[1]
 
-    assert found == pytest.approx(upper, abs=5e-5)
-    assert found == pytest.approx(clopper_pearson(0, n, level)[1], abs=2e-4)
+            assert found == pytest.approx(upper, abs=5e-5)
+            assert found == pytest.approx(clopper_pearson(0, n, level)[1], abs=2e-4)
 
 
-@pytest.mark.parametrize(("room", "level", "n"), [(0.05, 0.05, 60), (0.05, 0.03, 71), (0.1, 0.05, 30), (0.1, 0.03, 36)])
-def test_the_smallest_n_is_where_the_bound_reaches_the_limit(room, level, n):
+def test_the_smallest_n_is_where_the_bound_reaches_the_limit(subtests):
     """ln(1 / level) / room items of value 0 prove a limit of `room`, within two items."""
-    assert smallest_n(room, level) == n
-    assert padded_t([0.0] * (n + 2), -0.5, 1.0, level)[1] <= room
-    assert padded_t([0.0] * (n - 2), -0.5, 1.0, level)[1] > room
+    for room, level, n in [(0.05, 0.05, 60), (0.05, 0.03, 71), (0.1, 0.05, 30), (0.1, 0.03, 36)]:
+        with subtests.test(room=room, level=level, n=n):
+            assert smallest_n(room, level) == n
+            assert padded_t([0.0] * (n + 2), -0.5, 1.0, level)[1] <= room
+            assert padded_t([0.0] * (n - 2), -0.5, 1.0, level)[1] > room
 
 
-@pytest.mark.parametrize(("n", "low"), [(29, 0.902), (59, 0.9505), (99, 0.970)])
-def test_clopper_pearson_of_no_failure_is_a_root_of_the_level(n, low):
+def test_clopper_pearson_of_no_failure_is_a_root_of_the_level(subtests):
     """Without a failure the lower bound is level ** (1 / n)."""
-    assert clopper_pearson(n, n, 0.05)[0] == pytest.approx(0.05 ** (1 / n), abs=1e-12)
-    assert clopper_pearson(n, n, 0.05)[0] == pytest.approx(low, abs=5e-4)
+    for n, low in [(29, 0.902), (59, 0.9505), (99, 0.970)]:
+        with subtests.test(n=n, low=low):
+            assert clopper_pearson(n, n, 0.05)[0] == pytest.approx(0.05 ** (1 / n), abs=1e-12)
+            assert clopper_pearson(n, n, 0.05)[0] == pytest.approx(low, abs=5e-4)
 
 
 @given(COUNTS, LEVELS)
@@ -86,9 +89,9 @@ def test_every_interval_of_a_mean_is_ordered_and_inside(values, level):
     assert not any(isnan(bound) for bound in padded)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_no_data_or_wrong_data_raise(subtests):
+    """Nothing to estimate from is an error, never a number."""
+    for call in [
         lambda: padded_t([0.0], 0.0, 1.0, 0.05),
         lambda: padded_t([0.0, float("nan")], 0.0, 1.0, 0.05),
         lambda: padded_t([0.0, 2.0], 0.0, 1.0, 0.05),
@@ -100,9 +103,6 @@ def test_every_interval_of_a_mean_is_ordered_and_inside(values, level):
         lambda: wilson(1, 10, 0.6),
         lambda: newcombe(1, 10, 0, 0, 0.05),
         lambda: smallest_n(0.0, 0.05),
-    ],
-)
-def test_no_data_or_wrong_data_raise(call):
-    """Nothing to estimate from is an error, never a number."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

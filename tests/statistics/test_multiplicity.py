@@ -43,17 +43,14 @@ def test_intervals_can_be_the_evidence():
     assert holm_rejects(slight + [lambda level: False] * 40, 0.05) == []
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_no_data_or_wrong_data_raise(subtests):
+    """No family is an error."""
+    for call in [
         lambda: holm([]),
         lambda: holm([1.2]),
         lambda: benjamini_hochberg([float("nan")]),
         lambda: holm_rejects([], 0.05),
         lambda: holm_rejects([lambda level: True], 1.5),
-    ],
-)
-def test_no_data_or_wrong_data_raise(call):
-    """No family is an error."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

@@ -35,29 +35,27 @@ def test_mcnemar_agrees_with_statsmodels():
     assert mcnemar_exact(15, 4) == pytest.approx(mcnemar([[50, 15], [4, 30]], exact=True).pvalue)
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_paired_t_agrees_with_scipy(alternative):
+def test_paired_t_agrees_with_scipy(subtests):
     """Student's t, and Hedges' g with the usual approximation 1 - 3 / (4 df - 1) of its correction."""
-    from scipy.stats import ttest_1samp
+    for alternative in ALTERNATIVES:
+        with subtests.test(alternative=alternative):
+            from scipy.stats import ttest_1samp
 
-    rng = Random(11)
-    values = [rng.gauss(0.1, 0.4) for _ in range(30)]
-    ours, theirs = paired_t(values, alternative=alternative), ttest_1samp(values, 0, alternative=alternative)
+            rng = Random(11)
+            values = [rng.gauss(0.1, 0.4) for _ in range(30)]
+            ours, theirs = paired_t(values, alternative=alternative), ttest_1samp(values, 0, alternative=alternative)
 
-    assert (ours.t, ours.p) == pytest.approx((theirs.statistic, theirs.pvalue))
-    assert ours.d_z == pytest.approx(np.mean(values) / np.std(values, ddof=1))
-    assert ours.g_z == pytest.approx(ours.d_z * (1 - 3 / (4 * ours.df - 1)), rel=1e-3)
+            assert (ours.t, ours.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+            assert ours.d_z == pytest.approx(np.mean(values) / np.std(values, ddof=1))
+            assert ours.g_z == pytest.approx(ours.d_z * (1 - 3 / (4 * ours.df - 1)), rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_no_data_or_wrong_data_raise(subtests):
+    """Nothing to test is an error, never a p-value."""
+    for call in [
         lambda: mcnemar_exact(-1, 2),
         lambda: paired_t([1.0]),
         lambda: paired_t([0.5, 0.5, 0.5]),
-    ],
-)
-def test_no_data_or_wrong_data_raise(call):
-    """Nothing to test is an error, never a p-value."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

@@ -38,21 +38,20 @@ from calm.statistics.sequential import TWO_PLUS_TWO, TWO_STAGE, first_crossing
 NOISES = ["0", "0.05", "0.15", "mix30", "mix20 0.1", "beta1"]
 
 
-@pytest.mark.parametrize(
-    ("n", "failures"), [(50, 1), (75, 2), (100, 4), (129, 7), (150, 8), (200, 12), (300, 21), (500, 38)]
-)
-def test_the_failures_a_gate_allows(n, failures):
+def test_the_failures_a_gate_allows(subtests):
     """At most so many failures of n prove a rate above .90 at .05; one more does not."""
-    from scipy.stats import binomtest
+    for n, failures in [(50, 1), (75, 2), (100, 4), (129, 7), (150, 8), (200, 12), (300, 21), (500, 38)]:
+        with subtests.test(n=n, failures=failures):
+            from scipy.stats import binomtest
 
-    assert most_failures(n, 0.90, 0.05) == failures
-    assert binomtest(n - failures, n, 0.90, "greater").pvalue <= 0.05
-    assert binomtest(n - failures - 1, n, 0.90, "greater").pvalue > 0.05
+            assert most_failures(n, 0.90, 0.05) == failures
+            assert binomtest(n - failures, n, 0.90, "greater").pvalue <= 0.05
+            assert binomtest(n - failures - 1, n, 0.90, "greater").pvalue > 0.05
 
 
-@pytest.mark.parametrize(
-    ("p0", "p1", "power", "sizes"),
-    [
+def test_the_sizes_of_a_binomial_gate(subtests):
+    """The first n with the power and the n from which all have it, as the design document computed them."""
+    for p0, p1, power, sizes in [
         (0.90, 0.95, 0.80, (179, 203)),
         (0.90, 0.95, 0.90, (239, 263)),
         (0.90, 0.95, 0.95, (298, 321)),
@@ -71,28 +70,27 @@ def test_the_failures_a_gate_allows(n, failures):
         (0.85, 0.90, 0.80, (281, 304)),
         (0.85, 0.90, 0.90, (379, 408)),
         (0.85, 0.90, 0.95, (474, 504)),
-    ],
-)
-def test_the_sizes_of_a_binomial_gate(p0, p1, power, sizes):
-    """The first n with the power and the n from which all have it, as the design document computed them."""
-    assert binomial_sizes(p0, p1, power) == sizes
-    for n, enough in ((sizes[0], True), (sizes[0] - 1, False)):
-        allowed = most_failures(n, p0, 0.05)
-        assert (float(binom.cdf(allowed, n, 1 - p1)) >= power) is enough
+    ]:
+        with subtests.test(p0=p0, p1=p1, power=power, sizes=sizes):
+            assert binomial_sizes(p0, p1, power) == sizes
+            for n, enough in ((sizes[0], True), (sizes[0] - 1, False)):
+                allowed = most_failures(n, p0, 0.05)
+                assert (float(binom.cdf(allowed, n, 1 - p1)) >= power) is enough
 
 
-@pytest.mark.parametrize(("clean", "perturbed"), [(2, 2), (4, 2), (4, 4)])
-def test_the_tables_are_the_measures_own_kernel(clean, perturbed):
+def test_the_tables_are_the_measures_own_kernel(subtests):
     """The value of a case by counts is what calm.core.measures makes of the verdicts, in any order."""
+    for clean, perturbed in [(2, 2), (4, 2), (4, 4)]:
+        with subtests.test(clean=clean, perturbed=perturbed):
 
-    def verdicts(count, asks):
-        return tuple(Preferred("treated" if i < count else "other") for i in range(asks))
+            def verdicts(count, asks):
+                return tuple(Preferred("treated" if i < count else "other") for i in range(asks))
 
-    for a, p in product(range(clean + 1), range(perturbed + 1)):
-        row = Trial("c", target="treated", clean=verdicts(a, clean), perturbed=verdicts(p, perturbed)[::-1])
-        scale = Scale(0, 1)
-        assert excess_table(clean, perturbed)[a, p] == pytest.approx(net_robustness.per_case(row, scale))
-        assert gain_table(clean, perturbed)[a, p] == pytest.approx(gain.per_case(row, scale))
+            for a, p in product(range(clean + 1), range(perturbed + 1)):
+                row = Trial("c", target="treated", clean=verdicts(a, clean), perturbed=verdicts(p, perturbed)[::-1])
+                scale = Scale(0, 1)
+                assert excess_table(clean, perturbed)[a, p] == pytest.approx(net_robustness.per_case(row, scale))
+                assert gain_table(clean, perturbed)[a, p] == pytest.approx(gain.per_case(row, scale))
 
 
 @given(
@@ -108,41 +106,47 @@ def test_bounds_of_many_samples_are_the_padded_t_of_each(values, level):
     assert [float(bound[1]) for bound in found] == pytest.approx(padded_t(values, -0.5, 1.0, level), abs=1e-9)
 
 
-@pytest.mark.parametrize("text", NOISES)
-@pytest.mark.parametrize("bias", [Bias(), Bias("decide", 0.2), Bias("shift", 0.2)])
-def test_the_models_have_the_moments_that_are_stated(text, bias):
+def test_the_models_have_the_moments_that_are_stated(subtests):
     """Simulated consistency, excess and gain tend to the stated truths: 400,000 cases, errors below .003."""
-    rng, noise = Random(1), Noise.read(text)
-    theta = draw_thetas(noise, rng, (400_000,))
-    after = moved(theta, noise, bias, rng)
-    clean, perturbed = draw_counts(theta, 2, rng), draw_counts(after, 2, rng)
+    for bias in [Bias(), Bias("decide", 0.2), Bias("shift", 0.2)]:
+        for text in NOISES:
+            with subtests.test(text=text, bias=bias):
+                rng, noise = Random(1), Noise.read(text)
+                theta = draw_thetas(noise, rng, (400_000,))
+                after = moved(theta, noise, bias, rng)
+                clean, perturbed = draw_counts(theta, 2, rng), draw_counts(after, 2, rng)
 
-    assert float((clean != 1).mean()) == pytest.approx(true_consistency(noise), abs=0.004)
-    assert float(excess_table(2, 2)[clean, perturbed].mean()) == pytest.approx(true_excess(noise, bias), abs=0.004)
-    assert float(gain_table(2, 2)[clean, perturbed].mean()) == pytest.approx(true_gain(noise, bias), abs=0.004)
+                assert float((clean != 1).mean()) == pytest.approx(true_consistency(noise), abs=0.004)
+                assert float(excess_table(2, 2)[clean, perturbed].mean()) == pytest.approx(
+                    true_excess(noise, bias), abs=0.004
+                )
+                assert float(gain_table(2, 2)[clean, perturbed].mean()) == pytest.approx(
+                    true_gain(noise, bias), abs=0.004
+                )
 
 
-@pytest.mark.parametrize(
-    ("plan", "measure", "low", "limit"), [(TWO_STAGE, "excess", -0.5, 0.05), (TWO_PLUS_TWO, "gain", -1.0, 0.1)]
-)
-def test_simulated_looks_decide_as_the_gate_does(plan, measure, low, limit):
+def test_simulated_looks_decide_as_the_gate_does(subtests):
     """One run at a time, drawn alike, `first_crossing` gives the outcome that `sequential_power` counts."""
-    noise, bias, clean = Noise(0.1), Bias("decide", 0.1), 4 if plan is TWO_STAGE else 2
-    table = excess_table if measure == "excess" else gain_table
-    for seed in range(25):
-        counted = sequential_power(
-            noise, bias, Random(seed), measure=measure, limit=limit, plan=plan, clean=clean, runs=1
-        )
-        rng = Random(seed)
-        theta = draw_thetas(noise, rng, (1, 200))
-        after = moved(theta, noise, bias, rng)
-        base, first = draw_counts(theta, clean, rng), draw_counts(after, 2, rng)
-        values = table(clean, 2)[base, first][0].tolist()
-        topped = table(clean, 4)[base, first + draw_counts(after, 2, rng)][0].tolist() if plan is TWO_STAGE else None
-        outcome, n = first_crossing(values, limit, "<=", low, 1.0, plan=plan, topped=topped)
+    for plan, measure, low, limit in [(TWO_STAGE, "excess", -0.5, 0.05), (TWO_PLUS_TWO, "gain", -1.0, 0.1)]:
+        with subtests.test(plan=plan, measure=measure, low=low, limit=limit):
+            noise, bias, clean = Noise(0.1), Bias("decide", 0.1), 4 if plan is TWO_STAGE else 2
+            table = excess_table if measure == "excess" else gain_table
+            for seed in range(25):
+                counted = sequential_power(
+                    noise, bias, Random(seed), measure=measure, limit=limit, plan=plan, clean=clean, runs=1
+                )
+                rng = Random(seed)
+                theta = draw_thetas(noise, rng, (1, 200))
+                after = moved(theta, noise, bias, rng)
+                base, first = draw_counts(theta, clean, rng), draw_counts(after, 2, rng)
+                values = table(clean, 2)[base, first][0].tolist()
+                topped = (
+                    table(clean, 4)[base, first + draw_counts(after, 2, rng)][0].tolist() if plan is TWO_STAGE else None
+                )
+                outcome, n = first_crossing(values, limit, "<=", low, 1.0, plan=plan, topped=topped)
 
-        assert (counted.passes, counted.fails) == (float(outcome == "PASS"), float(outcome == "FAIL"))
-        assert counted.cases == n
+                assert (counted.passes, counted.fails) == (float(outcome == "PASS"), float(outcome == "FAIL"))
+                assert counted.cases == n
 
 
 def test_a_gate_is_the_same_for_the_same_seed():
@@ -160,9 +164,9 @@ def test_uniform_numbers_are_uniform():
     assert float(drawn.var()) == pytest.approx(1 / 12, abs=0.002)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_wrong_designs_raise(subtests):
+    """A question without an answer is an error."""
+    for call in [
         lambda: most_failures(0, 0.9, 0.05),
         lambda: binomial_sizes(0.95, 0.90, 0.8),
         lambda: binomial_sizes(0.95, 0.951, 0.8, widest=500),
@@ -173,9 +177,6 @@ def test_uniform_numbers_are_uniform():
         lambda: gate_power(Noise(), Bias(), Random(1), runs=0),
         lambda: gate_power(Noise(), Bias(), Random(1), design=Design(n=1)),
         lambda: sequential_power(Noise(), Bias(), Random(1), measure="gain", limit=0.1, clean=1),
-    ],
-)
-def test_wrong_designs_raise(call):
-    """A question without an answer is an error."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

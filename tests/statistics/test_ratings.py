@@ -24,28 +24,29 @@ def tournament(seed, *, contestants=6, games=40):
     return wins
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_strengths_and_errors_agree_with_statsmodels(seed):
+def test_strengths_and_errors_agree_with_statsmodels(subtests):
     """A logistic regression on +1 and -1, centred: the same strengths and standard errors."""
-    import statsmodels.api as sm
+    for seed in [1, 2, 3]:
+        with subtests.test(seed=seed):
+            import statsmodels.api as sm
 
-    wins = tournament(seed)
-    names = sorted({name for pair in wins for name in pair})
-    design, outcome = [], []
-    for (a, b), count in wins.items():
-        row = [float(name == a) - float(name == b) for name in names]
-        if a < b:
-            design.append(row[1:])
-            outcome.append([count, wins[b, a]])
-    fit = sm.GLM(np.array(outcome), np.array(design), family=sm.families.Binomial()).fit()
-    centre = np.vstack([np.zeros(len(names) - 1), np.eye(len(names) - 1)])
-    centre -= centre.mean(axis=0)
-    values, errors = centre @ fit.params, np.sqrt(np.diag(centre @ fit.cov_params() @ centre.T))
+            wins = tournament(seed)
+            names = sorted({name for pair in wins for name in pair})
+            design, outcome = [], []
+            for (a, b), count in wins.items():
+                row = [float(name == a) - float(name == b) for name in names]
+                if a < b:
+                    design.append(row[1:])
+                    outcome.append([count, wins[b, a]])
+            fit = sm.GLM(np.array(outcome), np.array(design), family=sm.families.Binomial()).fit()
+            centre = np.vstack([np.zeros(len(names) - 1), np.eye(len(names) - 1)])
+            centre -= centre.mean(axis=0)
+            values, errors = centre @ fit.params, np.sqrt(np.diag(centre @ fit.cov_params() @ centre.T))
 
-    found = bradley_terry(wins)
+            found = bradley_terry(wins)
 
-    assert [found[name].value for name in names] == pytest.approx(list(values), abs=1e-6)
-    assert [found[name].standard_error for name in names] == pytest.approx(list(errors), rel=1e-5)
+            assert [found[name].value for name in names] == pytest.approx(list(values), abs=1e-6)
+            assert [found[name].standard_error for name in names] == pytest.approx(list(errors), rel=1e-5)
 
 
 def test_two_contestants_by_hand():
@@ -70,21 +71,23 @@ def test_unlinked_contestants_are_named():
         bradley_terry({("a", "b"): 1, ("b", "a"): 1, ("c", "d"): 1, ("d", "c"): 1})
 
 
-@pytest.mark.parametrize("loser", ["a", "z"])
-def test_a_contestant_who_never_won_is_named(loser):
+def test_a_contestant_who_never_won_is_named(subtests):
     """Without a win a strength is minus infinity."""
-    wins = {("m", "n"): 1, ("n", "m"): 1, ("m", loser): 2}
+    for loser in ["a", "z"]:
+        with subtests.test(loser=loser):
+            wins = {("m", "n"): 1, ("n", "m"): 1, ("m", loser): 2}
 
-    with pytest.raises(EstimateError, match="strengths are infinite"):
-        bradley_terry(wins)
+            with pytest.raises(EstimateError, match="strengths are infinite"):
+                bradley_terry(wins)
 
 
-@pytest.mark.parametrize(("base", "expected"), [(10.0, 1 / (1 + 10 ** (-200 / 400))), (e, 1 / (1 + e ** (-200 / 400)))])
-def test_elo_by_hand(base, expected):
+def test_elo_by_hand(subtests):
     """After a first win of 100 points each way, the next expected share is that of 200 points."""
-    ratings = elo([("a", "b", 1), ("a", "b", 0)], start=1000, k=200, base=base)
+    for base, expected in [(10.0, 1 / (1 + 10 ** (-200 / 400))), (e, 1 / (1 + e ** (-200 / 400)))]:
+        with subtests.test(base=base, expected=expected):
+            ratings = elo([("a", "b", 1), ("a", "b", 0)], start=1000, k=200, base=base)
 
-    assert ratings["a"] == pytest.approx(1100 - 200 * expected)
+            assert ratings["a"] == pytest.approx(1100 - 200 * expected)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from([0, 0.5, 1])), min_size=1))
@@ -114,9 +117,9 @@ def test_ties_leave_a_triple_out():
     assert (found.circular, found.triples, found.zeta) == (1, 2, None)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_no_data_or_wrong_data_raise(subtests):
+    """Nothing to rate is an error."""
+    for call in [
         lambda: bradley_terry({}),
         lambda: bradley_terry({("a", "b"): -1.0}),
         lambda: bradley_terry({("a", "a"): 1.0}),
@@ -125,9 +128,6 @@ def test_ties_leave_a_triple_out():
         lambda: elo([("a", "b", 1)], base=1.0),
         lambda: count_wins([("a", "a", 1)]),
         lambda: transitivity({("a", "b"): 1}),
-    ],
-)
-def test_no_data_or_wrong_data_raise(call):
-    """Nothing to rate is an error."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

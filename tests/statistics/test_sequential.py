@@ -42,25 +42,27 @@ def test_naive_looks_err_as_armitage_found():
     assert total_errors([0.025] * 10, range(1, 11))[-1] * 2 == pytest.approx(0.193, abs=2e-3)
 
 
-@pytest.mark.parametrize("kind", ["prove", "disprove"])
-def test_the_levels_of_two_plus_two_are_linear_spending(kind):
+def test_the_levels_of_two_plus_two_are_linear_spending(subtests):
     """The published levels come out of the integration within .0002, and total .05."""
-    weights, published = levels(TWO_PLUS_TWO, kind)
+    for kind in ["prove", "disprove"]:
+        with subtests.test(kind=kind):
+            weights, published = levels(TWO_PLUS_TWO, kind)
 
-    assert spending(0.05, weights) == pytest.approx(published, abs=2e-4)
-    assert total_errors(published, weights)[-1] == pytest.approx(0.05, abs=5e-4)
+            assert spending(0.05, weights) == pytest.approx(published, abs=2e-4)
+            assert total_errors(published, weights)[-1] == pytest.approx(0.05, abs=5e-4)
 
 
-@pytest.mark.parametrize(
-    ("kind", "spent"),
-    [("prove", [0.02, 0.025, 0.03, 0.035, 0.05]), ("disprove", [0.01, 0.015, 0.02, 0.025, 0.03, 0.05])],
-)
-def test_the_levels_of_two_stages_spend_as_described(kind, spent):
+def test_the_levels_of_two_stages_spend_as_described(subtests):
     """The published levels come out of the integration within .0004, and total .05."""
-    weights, published = levels(TWO_STAGE, kind)
+    for kind, spent in [
+        ("prove", [0.02, 0.025, 0.03, 0.035, 0.05]),
+        ("disprove", [0.01, 0.015, 0.02, 0.025, 0.03, 0.05]),
+    ]:
+        with subtests.test(kind=kind, spent=spent):
+            weights, published = levels(TWO_STAGE, kind)
 
-    assert nominal_levels(spent, weights) == pytest.approx(published, abs=4e-4)
-    assert total_errors(published, weights) == pytest.approx(spent, abs=6e-4)
+            assert nominal_levels(spent, weights) == pytest.approx(published, abs=4e-4)
+            assert total_errors(published, weights) == pytest.approx(spent, abs=6e-4)
 
 
 @given(st.lists(st.floats(0.002, 0.02), min_size=1, max_size=4), st.integers(1, 60))
@@ -73,9 +75,9 @@ def test_levels_and_errors_are_inverse(steps, first):
     assert total_errors(nominal_levels(spent, looks), looks) == pytest.approx(spent, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("values", "direction", "expected"),
-    [
+def test_a_claim_is_decided_at_the_first_look_that_can(subtests):
+    """A look needs its items; a pass needs a look that may pass."""
+    for values, direction, expected in [
         ([0.0] * 79, "<=", ("UNDECIDED", 79)),
         ([0.0] * 80, "<=", ("PASS", 80)),
         ([0.0] * 200, "<=", ("PASS", 80)),
@@ -86,11 +88,9 @@ def test_levels_and_errors_are_inverse(steps, first):
         ([-0.4] * 40, ">=", ("FAIL", 40)),
         ([-0.4] * 40, "abs<=", ("FAIL", 40)),
         ([0.4] * 40, "abs<=", ("FAIL", 40)),
-    ],
-)
-def test_a_claim_is_decided_at_the_first_look_that_can(values, direction, expected):
-    """A look needs its items; a pass needs a look that may pass."""
-    assert first_crossing(values, 0.05, direction, -0.5, 1.0) == expected
+    ]:
+        with subtests.test(values=values, direction=direction, expected=expected):
+            assert first_crossing(values, 0.05, direction, -0.5, 1.0) == expected
 
 
 def test_a_top_up_decides_what_the_first_stage_left_open():
@@ -131,9 +131,9 @@ def test_a_plan_scales_with_the_number_of_items():
     assert [look.n for look in plan_for(99, plan=TWO_PLUS_TWO).looks] == [20, 40, 60, 80, 99]
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_no_data_or_wrong_data_raise(subtests):
+    """Nothing to decide on is an error."""
+    for call in [
         lambda: spending(0.05, []),
         lambda: spending(0.05, [40, 40]),
         lambda: spending(0.7, [40, 80]),
@@ -143,9 +143,6 @@ def test_a_plan_scales_with_the_number_of_items():
         lambda: first_crossing([], 0.05, "<=", 0.0, 1.0),
         lambda: first_crossing([7.0] * 40, 0.05, "<=", 0.0, 1.0),
         lambda: plan_for(3),
-    ],
-)
-def test_no_data_or_wrong_data_raise(call):
-    """Nothing to decide on is an error."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

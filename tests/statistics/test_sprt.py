@@ -22,21 +22,19 @@ WIDE = SprtPlan(0.90, 0.97, 2.944, -2.7, 205, 11)
 RATES = [0.99, 0.97, 0.95, 0.93, 0.90, 0.80]
 
 
-@pytest.mark.parametrize(
-    ("plan", "expected_n", "pass_at_p0", "fail_at_p1"),
-    [
+def test_the_characteristics_are_those_of_the_design(subtests):
+    """Expected items and errors of two plans, as the design document computed them."""
+    for plan, expected_n, pass_at_p0, fail_at_p1 in [
         (NARROW, [51.7, 77.8, 93.6, 82.7, 52.7, 17.5], 0.0495, 0.0494),
         (WIDE, [48.1, 73.8, 94.1, 84.5, 52.9, 17.5], 0.0498, 0.0475),
-    ],
-)
-def test_the_characteristics_are_those_of_the_design(plan, expected_n, pass_at_p0, fail_at_p1):
-    """Expected items and errors of two plans, as the design document computed them."""
-    found = [operating_characteristics(plan, p) for p in RATES]
+    ]:
+        with subtests.test(plan=plan, expected_n=expected_n, pass_at_p0=pass_at_p0, fail_at_p1=fail_at_p1):
+            found = [operating_characteristics(plan, p) for p in RATES]
 
-    assert [c.expected_n for c in found] == pytest.approx(expected_n, abs=0.1)
-    assert operating_characteristics(plan, 0.90).passes == pytest.approx(pass_at_p0, abs=1e-3)
-    assert operating_characteristics(plan, 0.97).fails == pytest.approx(fail_at_p1, abs=1e-3)
-    assert max(c.greatest_n for c in found) <= plan.cap
+            assert [c.expected_n for c in found] == pytest.approx(expected_n, abs=0.1)
+            assert operating_characteristics(plan, 0.90).passes == pytest.approx(pass_at_p0, abs=1e-3)
+            assert operating_characteristics(plan, 0.97).fails == pytest.approx(fail_at_p1, abs=1e-3)
+            assert max(c.greatest_n for c in found) <= plan.cap
 
 
 def test_walds_bound_is_the_published_one():
@@ -44,23 +42,25 @@ def test_walds_bound_is_the_published_one():
     assert wald_bound(0.90, 0.97, 0.05, 0.05) == pytest.approx((50.0, 72.5), abs=0.05)
 
 
-@pytest.mark.parametrize("rates", [(0.90, 0.97), (0.80, 0.90), (0.60, 0.80), (0.95, 0.99)])
-def test_a_search_finds_what_is_ready(rates):
+def test_a_search_finds_what_is_ready(subtests):
     """The ready plans are the search's own."""
-    assert search_sprt(*rates) == _READY[rates] == plan_sprt(*rates)
+    for rates in [(0.90, 0.97), (0.80, 0.90), (0.60, 0.80), (0.95, 0.99)]:
+        with subtests.test(rates=rates):
+            assert search_sprt(*rates) == _READY[rates] == plan_sprt(*rates)
 
 
-@pytest.mark.parametrize("rates", sorted(_READY))
-def test_ready_plans_keep_their_promise(rates):
+def test_ready_plans_keep_their_promise(subtests):
     """Errors of at most .05 and expected items within 8 % of Wald's bound, at both rates."""
-    plan = plan_sprt(*rates)
-    at_p0, at_p1 = (operating_characteristics(plan, p) for p in rates)
-    least = wald_bound(*rates, 0.05, 0.05)
+    for rates in sorted(_READY):
+        with subtests.test(rates=rates):
+            plan = plan_sprt(*rates)
+            at_p0, at_p1 = (operating_characteristics(plan, p) for p in rates)
+            least = wald_bound(*rates, 0.05, 0.05)
 
-    assert at_p0.passes <= 0.05
-    assert at_p1.fails <= 0.05
-    assert at_p0.expected_n <= 1.08 * least[0]
-    assert at_p1.expected_n <= 1.08 * least[1]
+            assert at_p0.passes <= 0.05
+            assert at_p1.fails <= 0.05
+            assert at_p0.expected_n <= 1.08 * least[0]
+            assert at_p1.expected_n <= 1.08 * least[1]
 
 
 def test_other_errors_are_searched_for():
@@ -81,13 +81,14 @@ def test_every_path_ends(p, every):
     assert 1 <= found.expected_n <= found.greatest_n <= NARROW.cap
 
 
-@pytest.mark.parametrize(("p", "passes"), [(0, 0.0), (1, 1.0)])
-def test_a_sure_rate_is_decided_surely(p, passes):
+def test_a_sure_rate_is_decided_surely(subtests):
     """Without chance there is one path: 3 failures, or 43 successes (43 * ln(.97 / .90) >= 3.2)."""
-    found = operating_characteristics(NARROW, p)
+    for p, passes in [(0, 0.0), (1, 1.0)]:
+        with subtests.test(p=p, passes=passes):
+            found = operating_characteristics(NARROW, p)
 
-    assert found.passes == passes
-    assert found.expected_n == (43 if p else 3)
+            assert found.passes == passes
+            assert found.expected_n == (43 if p else 3)
 
 
 def test_the_characteristics_agree_with_simulated_decisions():
@@ -106,9 +107,9 @@ def test_the_characteristics_agree_with_simulated_decisions():
     assert items / 10_000 == pytest.approx(exact.expected_n, abs=2)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_wrong_designs_raise(subtests):
+    """A test that cannot be is an error."""
+    for call in [
         lambda: plan_sprt(0.97, 0.90),
         lambda: plan_sprt(0.90, 0.97, 0.6),
         lambda: plan_sprt(0.900, 0.901),
@@ -117,9 +118,6 @@ def test_the_characteristics_agree_with_simulated_decisions():
         lambda: operating_characteristics(NARROW, 0.5, every=0),
         lambda: decide_sprt(NARROW, -1, 0),
         lambda: decide_sprt(NARROW, 150, 12),
-    ],
-)
-def test_wrong_designs_raise(call):
-    """A test that cannot be is an error."""
-    with pytest.raises(EstimateError, match="expected"):
-        call()
+    ]:
+        with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
+            call()

@@ -30,21 +30,21 @@ def rows(name):
     return [json.loads(line) for line in (FOLDER / name).read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("name", "make"), [("code-1.jsonl", lambda: make_code(MOST)), ("listwise-1.jsonl", lambda: list_cases(110, 20261))]
-)
-def test_a_file_is_what_its_generator_makes(name, make):
+def test_a_file_is_what_its_generator_makes(subtests):
     """Nothing in it is set by hand."""
-    assert rows(name) == json.loads(json.dumps(make()))
+    for name, make in [("code-1.jsonl", lambda: make_code(MOST)), ("listwise-1.jsonl", lambda: list_cases(110, 20261))]:
+        with subtests.test(name=name, make=make):
+            assert rows(name) == json.loads(json.dumps(make()))
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.names[0])
-def test_the_right_code_passes_all_tests_and_each_other_one_fewer(problem):
+def test_the_right_code_passes_all_tests_and_each_other_one_fewer(subtests):
     """The order of the answers is that of the tests which they pass, and one test at least tells each two apart."""
-    shares = [sum(passed(problem, getattr(problem, way))) for way in WAYS]
+    for problem in PROBLEMS:
+        with subtests.test(problem=problem.names[0]):
+            shares = [sum(passed(problem, getattr(problem, way))) for way in WAYS]
 
-    assert len(problem.tries) == shares[0] > shares[1] > shares[2]
-    assert len({source(problem, getattr(problem, way), "f") for way in WAYS}) == len(WAYS)
+            assert len(problem.tries) == shares[0] > shares[1] > shares[2]
+            assert len({source(problem, getattr(problem, way), "f") for way in WAYS}) == len(WAYS)
 
 
 def test_what_an_answer_says_that_it_prints_is_what_it_prints(capsys):
@@ -73,23 +73,25 @@ def test_more_code_cases_than_there_are_is_an_error():
         make_code(MOST + 1)
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "listwise"])
-def test_code_stands_in_for_bundled_cases_and_for_no_others(task):
+def test_code_stands_in_for_bundled_cases_and_for_no_others(subtests):
     """Every answer of them holds Python; whoever gives cases is asked about these and no others."""
-    shipped = datasets.bundled(task)
-    found = code_cases(task, shipped)
+    for task in ["pairwise", "score", "listwise"]:
+        with subtests.test(task=task):
+            shipped = datasets.bundled(task)
+            found = code_cases(task, shipped)
 
-    assert len(found) >= 100
-    assert len({case.id for case in found}) == len(found)
-    assert all("```python" in answer.text for case in found for answer in case.answers)
-    assert code_cases(task, shipped[::-1]) == found
-    assert code_cases(task, shipped[:-1]) is None
+            assert len(found) >= 100
+            assert len({case.id for case in found}) == len(found)
+            assert all("```python" in answer.text for case in found for answer in case.answers)
+            assert code_cases(task, shipped[::-1]) == found
+            assert code_cases(task, shipped[:-1]) is None
 
 
-@pytest.mark.parametrize("task", ["rubric", "rubric-all", "points"])
-def test_a_task_without_code_cases_has_none(task):
+def test_a_task_without_code_cases_has_none(subtests):
     """Criteria that a program could check on code are not shipped."""
-    assert code_cases(task, datasets.bundled(task)) is None
+    for task in ["rubric", "rubric-all", "points"]:
+        with subtests.test(task=task):
+            assert code_cases(task, datasets.bundled(task)) is None
 
 
 def test_pairs_and_single_answers_keep_the_gold_of_their_case():
@@ -120,15 +122,18 @@ CODE_EDITS = [
 ]
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "listwise"])
-@pytest.mark.parametrize("edit", CODE_EDITS, ids=lambda edit: edit.name)
-def test_an_edit_of_code_can_be_asked_about_nearly_all_of_them(task, edit):
+def test_an_edit_of_code_can_be_asked_about_nearly_all_of_them(subtests):
     """It applies, and what it makes keeps to its rules: else the suites would have too few cases again."""
-    shipped = code_cases(task, datasets.bundled(task))
-    cases = [replace(c, target=next((a.id for a in c.answers if a.id != c.better), "only")) for c in shipped]
-    edited = [(case, edit.apply(case, 0)) for case in cases]
+    for edit in CODE_EDITS:
+        for task in ["pairwise", "score", "listwise"]:
+            with subtests.test(task=task, edit=edit.name):
+                shipped = code_cases(task, datasets.bundled(task))
+                cases = [
+                    replace(c, target=next((a.id for a in c.answers if a.id != c.better), "only")) for c in shipped
+                ]
+                edited = [(case, edit.apply(case, 0)) for case in cases]
 
-    assert sum(after is not None and refusal(edit, case, after) is None for case, after in edited) >= 95
+                assert sum(after is not None and refusal(edit, case, after) is None for case, after in edited) >= 95
 
 
 def test_listwise_cases_have_a_strict_order_and_all_kinds():
@@ -155,12 +160,13 @@ def test_grades_of_a_list_count_the_results_that_are_right():
                 assert case["scores"][answer["id"]] == gold(right, len(wanted)), case["id"]
 
 
-@pytest.mark.parametrize("name", ["code-1.jsonl", "listwise-1.jsonl"])
-def test_the_texts_are_clean(name):
+def test_the_texts_are_clean(subtests):
     """No text speaks of judging, cites anybody, or leads on."""
-    for case in rows(name):
-        texts = [case["question"], case.get("reference", ""), *(answer["text"] for answer in case["answers"])]
-        assert not [phrase for phrase in FORBIDDEN for text in texts if phrase in text.lower()], case["id"]
+    for name in ["code-1.jsonl", "listwise-1.jsonl"]:
+        with subtests.test(name=name):
+            for case in rows(name):
+                texts = [case["question"], case.get("reference", ""), *(answer["text"] for answer in case["answers"])]
+                assert not [phrase for phrase in FORBIDDEN for text in texts if phrase in text.lower()], case["id"]
 
 
 def test_the_best_place_is_in_no_slot_more_often_than_chance_allows():

@@ -69,9 +69,9 @@ def header(**changed):
     return {"dims": 4, "embedder": "hashed:4", "settings": settings, **changed}
 
 
-@pytest.mark.parametrize(
-    ("kind", "about", "told"),
-    [
+def test_a_header_that_lies_is_refused(saved, subtests):
+    """A file whose header does not fit is one message with the file's name."""
+    for kind, about, told in [
         (CHECKPOINT, header(), "expected a file of format='calm-uda-model/1', got format='calm-uda-checkpoint/1'"),
         (MODEL, header(dims="many"), "expected dims as a whole number from 1"),
         (MODEL, header(dims=7), "expected arrays that fit the settings"),
@@ -81,18 +81,16 @@ def header(**changed):
         (MODEL, header(settings={"hidden": [2, 2], "elo": {}}), "expected arrays that fit the settings"),
         (MODEL, header(settings={**header()["settings"], "own": "yes"}), "expected own as true or false"),
         (MODEL, [], "expected a file of format='calm-uda-model/1', got format='list'"),
-    ],
-)
-def test_a_header_that_lies_is_refused(saved, kind, about, told):
-    """A file whose header does not fit is one message with the file's name."""
-    _, path = saved
-    whole = {"format": kind, **about} if isinstance(about, dict) else about
-    save_file(load_file(path), path, {"calm": json.dumps(whole)})
+    ]:
+        with subtests.test(kind=kind, about=about, told=told):
+            _, path = saved
+            whole = {"format": kind, **about} if isinstance(about, dict) else about
+            save_file(load_file(path), path, {"calm": json.dumps(whole)})
 
-    with pytest.raises(ConfigError, match=told) as raised:
-        load_model(path)
+            with pytest.raises(ConfigError, match=told) as raised:
+                load_model(path)
 
-    assert str(raised.value).startswith(f"{path}: ")
+            assert str(raised.value).startswith(f"{path}: ")
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff" * 100, b"\x10" + b"\0" * 7 + b"not json at all!"])
@@ -120,15 +118,16 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
         load_model(tmp_path / "nowhere.safetensors")
 
 
-@pytest.mark.parametrize(("value", "told"), [("nan", "none or NaN"), ("inf", "infinity")])
-def test_parameters_that_are_no_numbers_are_refused(saved, value, told):
+def test_parameters_that_are_no_numbers_are_refused(saved, subtests):
     """NaN or infinity in a model is named by its array."""
-    model, path = saved
-    params = {**model.params, "linear1.bias": model.params["linear1.bias"] * np.float32(value)}
-    save_model(path, replace(model, params=params))
+    for value, told in [("nan", "none or NaN"), ("inf", "infinity")]:
+        with subtests.test(value=value, told=told):
+            model, path = saved
+            params = {**model.params, "linear1.bias": model.params["linear1.bias"] * np.float32(value)}
+            save_model(path, replace(model, params=params))
 
-    with pytest.raises(ConfigError, match=rf"{told} in linear1\.bias"):
-        load_model(path)
+            with pytest.raises(ConfigError, match=rf"{told} in linear1\.bias"):
+                load_model(path)
 
 
 def test_the_same_model_is_the_same_file(saved, tmp_path):

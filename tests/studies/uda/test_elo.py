@@ -67,10 +67,9 @@ def test_a_turn_without_a_comparison_changes_nothing():
     assert found[1].tolist() == [1216.0, 1184.0, 1200.0]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"base": 1.0}, {"scale": 0.0}, {"k": 0.0}, {"start": float("nan")}, {"k": float("inf")}]
-)
-def test_a_rule_of_no_use_is_refused(wrong):
+def test_a_rule_of_no_use_is_refused(subtests):
     """A base of 1, a scale or K of 0 and numbers that are none are one clear error."""
-    with pytest.raises(ConfigError, match="expected finite start, k above 0, base above 1"):
-        elo.Elo(**wrong)
+    for wrong in [{"base": 1.0}, {"scale": 0.0}, {"k": 0.0}, {"start": float("nan")}, {"k": float("inf")}]:
+        with subtests.test(wrong=wrong):
+            with pytest.raises(ConfigError, match="expected finite start, k above 0, base above 1"):
+                elo.Elo(**wrong)

@@ -89,14 +89,13 @@ def test_a_library_that_is_not_there_is_named_with_the_way_out(monkeypatch):
         SentenceTransformer("any")(["a"])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "hashed:", "hashed:0", "hashed:-1", "hashed:1e3", "hashed:99999", "openai:", "word2vec:x"]
-)
-def test_a_specification_of_nothing_is_refused(text):
+def test_a_specification_of_nothing_is_refused(subtests):
     """An unknown or incomplete embedder is one clear error; `hashed:` alone is the default."""
-    if text == "hashed:":
-        assert embedder(text) == HashedWords()
-        return
+    for text in ["", "hashed:", "hashed:0", "hashed:-1", "hashed:1e3", "hashed:99999", "openai:", "word2vec:x"]:
+        with subtests.test(text=text):
+            if text == "hashed:":
+                assert embedder(text) == HashedWords()
+                return
 
-    with pytest.raises(ConfigError, match="expected"):
-        embedder(text)
+            with pytest.raises(ConfigError, match="expected"):
+                embedder(text)

@@ -130,9 +130,9 @@ def test_comparisons_are_split_by_judge_and_pair(arena):
     assert all(held_out.get(key, 0) == int(0.3 * n) for key, n in everywhere.items())
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
+def test_settings_out_of_range_are_refused(subtests):
+    """Each is one line that names the setting, what is wanted and what came."""
+    for wrong, told in [
         ({"hidden": ()}, "hidden"),
         ({"hidden": (0,)}, "hidden"),
         ({"epochs": 0}, "epochs"),
@@ -141,12 +141,10 @@ def test_comparisons_are_split_by_judge_and_pair(arena):
         ({"seed": -1}, "seed"),
         ({"batch": 0}, "batch"),
         ({"factor": 1.0}, "factor"),
-    ],
-)
-def test_settings_out_of_range_are_refused(wrong, told):
-    """Each is one line that names the setting, what is wanted and what came."""
-    with pytest.raises(ConfigError, match=rf"^expected {told} .+, got {told}="):
-        Settings(**wrong)
+    ]:
+        with subtests.test(wrong=wrong, told=told):
+            with pytest.raises(ConfigError, match=rf"^expected {told} .+, got {told}="):
+                Settings(**wrong)
 
 
 def test_too_few_judges_or_models_are_refused(arena):
