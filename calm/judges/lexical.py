@@ -1,11 +1,11 @@
 """
-The embedded judge: it has no model and goes by overlap with the reference (the question, where there is none).
+The built-in judge: it has no model, and measures overlap with the reference, or with the question if there is none.
 
-It reads `lexical` or `lexical:task=score`. Overlap is chrF++ (Popović 2017): the F-score of character n-grams up to 6
-and word n-grams up to 2, recall counting twice, by sacrebleu. It is weak and real: it rewards saying what the
-reference says in the reference's words, and knows nothing of meaning. The better answer is the one of more overlap, a
-score is the overlap on the scale, and a criterion is met if the answer holds at least two thirds of its words (of those
-in quotation marks, if there are any) or, where the criterion says "not" or the like, if it does not.
+Its specification is `lexical` or `lexical:task=score`. Overlap is chrF++ (Popović 2017), by sacrebleu: the F-score of
+character n-grams up to 6 and word n-grams up to 2, in which recall counts twice. It is a weak judge, but a real one: it
+rewards the words of the reference, and knows nothing of meaning. The better answer has more overlap, and a score is the
+overlap on the scale. A criterion is met if the answer holds at least two thirds of its words (of those in quotation
+marks, if there are any). If the criterion says "not" or the like, it is met if the answer does not hold them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
 
 EQUAL = 1e-9
-"""Overlaps that differ by no more than this are a tie."""
+"""Overlaps that differ by this or less are a tie."""
 LEAST_SHARE = Fraction(2, 3)
 """The least share of a criterion's words that an answer which meets it holds."""
 WORD_ORDER = 2
@@ -41,12 +41,12 @@ STOP_WORDS = frozenset(
         "or response should than that the their them then there they this to was were what when which who will with"
     )
 )
-"""Words that say nothing of what a criterion asks for."""
+"""Words that do not say what a criterion asks for."""
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalJudge:
-    """A judge that goes by n-gram overlap: deterministic, offline, indifferent to the order of the answers."""
+    """A judge that measures n-gram overlap: deterministic, offline, and blind to the order of the answers."""
 
     task: Task = "pairwise"
     name: str = "lexical"
@@ -61,7 +61,7 @@ class LexicalJudge:
 
     @property
     def fingerprint(self) -> str:
-        """What decides its verdicts: the measure, by version, and the task."""
+        """What decides its verdicts: the measure, its version, and the task."""
         return f"lexical-1:{self.task}"
 
     @property
@@ -70,7 +70,7 @@ class LexicalJudge:
         return {"model": None, "parameters": {"overlap": "chrF++", "task": self.task}}
 
     def sees(self, case: Case) -> object:
-        """Return what of a case can reach its verdict; the question only where there is no reference."""
+        """Return what of a case can reach its verdict; the question only if there is no reference."""
         texts = tuple((a.id, a.text) for a in case.shown)
         if self._by_criteria:
             return tuple((c.id, c.text, c.points) for c in case.criteria), texts
@@ -112,7 +112,7 @@ def overlap(reference: str, text: str) -> float:
 
 def covered(criterion: str, text: str) -> bool:
     """
-    Return whether a text holds enough of a criterion's words, or too few of them if the criterion forbids them.
+    Return whether a text holds enough of a criterion's words; if the criterion forbids them, whether it does not.
 
     >>> covered('The answer names the "red lamp".', "A lamp, red and old.")
     True
@@ -156,7 +156,7 @@ def lexical(spec: str) -> LexicalJudge:
 
 @lru_cache(maxsize=1)
 def _chrf() -> CHRF:
-    from sacrebleu.metrics.chrf import CHRF  # 50 ms, which a run with another judge is spared
+    from sacrebleu.metrics.chrf import CHRF  # takes 50 ms, which no other judge should cost
 
     return CHRF(word_order=WORD_ORDER)
 

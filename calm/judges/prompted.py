@@ -10,6 +10,7 @@ from itertools import islice
 from typing import ClassVar, TypeVar
 
 from calm.core.case import Case, Criterion, digest
+from calm.core.identity import Identity
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Verdict
 from calm.errors import JudgeError
@@ -20,20 +21,15 @@ from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Trai
 T = TypeVar("T")
 
 REMEMBERED = 1024
-"""How many prompts a judge remembers as they were rendered."""
+"""How many rendered prompts a judge keeps."""
 _BALANCED, _AS_GIVEN = Traits(patient=True), Traits(patient=True, as_given=True)
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """
-    What a case is asked, and what a verdict on it is about.
+class _Rendering:
+    """The request about a case, and what its reply is read against."""
 
-    The case is kept with it: the key under which it is found holds its address.
-    """
-
-    case: Case
     request: Request
     view: reading.View
 
@@ -43,7 +39,7 @@ class PromptedJudge:
     """
     A judge that renders a prompt, sends it to a model and reads a verdict from the reply.
 
-    `asked` is the scale that its prompt asks for, if not its own: what is said is put on its own.
+    `asked` is the scale that its prompt asks for, if that is another one than its own; scores are put on its own.
     """
 
     name: str
@@ -57,8 +53,8 @@ class PromptedJudge:
     family: str | None = None
     asked: Scale | None = None
     remarks: ClassVar[Remarks] = Remarks()
-    _known: dict[tuple[int, str | None], _Known] = field(default_factory=dict, init=False, repr=False)
-    """What was rendered lately, by case and criterion: a case is asked about several times."""
+    _renderings: dict[tuple[Identity, str | None], _Rendering] = field(default_factory=dict, init=False, repr=False)
+    """The last ones, by case and criterion: a case is asked about several times."""
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -67,7 +63,7 @@ class PromptedJudge:
 
     @property
     def traits(self) -> Traits:
-        """It waits for every reply that it asks for; nothing here calls one off."""
+        """It waits for every reply, and takes the answers in the order that its file says."""
         return _AS_GIVEN if self.as_given else _BALANCED
 
     @property
@@ -77,7 +73,7 @@ class PromptedJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Identify all that decides its verdicts."""
+        """A digest of all that decides its verdicts."""
         parts = (self.server.identity, self.parameters, self.prompt.sha256(), repr(self.form), repr(self.scale))
         return digest(self.task, *parts, *([] if self.asked is None else [repr(self.asked)]))
 
@@ -102,7 +98,7 @@ class PromptedJudge:
 
     @property
     def asks(self) -> Prompt:
-        """Its prompt, with the form and the scale in which it asks for a verdict."""
+        """Its prompt, with the form and the scale of the verdict that it asks for."""
         return replace(self.prompt, form=self.form.kind, scale=self.asked or self.scale)
 
     def with_prompt(self, prompt: Prompt) -> PromptedJudge:
@@ -117,8 +113,8 @@ class PromptedJudge:
         return replace(self, prompt=plain, form=form, schema=schema, asked=asked)
 
     def sees(self, case: Case) -> object:
-        """Return what is sent for a case, in whatever order, up to the verdict and after it."""
-        return _Seen(self, case)
+        """Return what is sent about a case, up to the verdict and after it."""
+        return _Content(self, case)
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict on a case; a rubric is asked criterion by criterion, all at once."""
@@ -131,40 +127,37 @@ class PromptedJudge:
         return joined({c.id: v for c, v in zip(case.criteria, verdicts, strict=True)})
 
     def sent(self, case: Case) -> tuple[tuple[Messages, ...], tuple[str, ...]]:
-        """Return the messages about a case (of a rubric: about each criterion, sorted) and the turns after them."""
-        messages = [self._rendered(case, c) for c in self._parts(case)]
+        """Return the messages about a case (about each criterion of a rubric, sorted), and the turns after them."""
+        messages = [self._rendering(case, c).request.prompt for c in self._parts(case)]
         return tuple(sorted(messages, key=_key)), case.follow_ups
 
     def _parts(self, case: Case) -> tuple[Criterion | None, ...]:
         return case.criteria if self.task == "rubric" else (None,)
 
-    def _rendered(self, case: Case, criterion: Criterion | None) -> Messages:
-        return self._asking(case, criterion).request.prompt
-
-    def _asking(self, case: Case, criterion: Criterion | None) -> _Known:
-        key = id(case), None if criterion is None else criterion.id
-        found = self._known.get(key)
+    def _rendering(self, case: Case, criterion: Criterion | None) -> _Rendering:
+        key = Identity(case), None if criterion is None else criterion.id
+        found = self._renderings.get(key)
         if found is None:
             scale = self.asked or self.scale
             messages = prompts.render(self.prompt, case, self.task, scale, criterion)
-            if len(self._known) >= REMEMBERED:
-                for oldest in list(islice(self._known, REMEMBERED // 8)):
-                    self._known.pop(oldest, None)  # another thread may have been here
+            if len(self._renderings) >= REMEMBERED:
+                for oldest in list(islice(self._renderings, REMEMBERED // 8)):
+                    self._renderings.pop(oldest, None)  # another thread may have been here
             request = Request(self.server, messages, self._body(messages))
-            found = self._known[key] = _Known(case, request, reading.view(case, self.task, scale, criterion))
+            found = self._renderings[key] = _Rendering(request, reading.view(case, self.task, scale, criterion))
         return found
 
     async def _verdict(self, case: Case, send: Send, criterion: Criterion | None) -> Verdict:
-        known = self._asking(case, criterion)
-        messages, reply = known.request.prompt, await send(known.request)
+        rendering = self._rendering(case, criterion)
+        messages, reply = rendering.request.prompt, await send(rendering.request)
         for turn in case.follow_ups:
             said = reply.text or reply.refusal or ""
             if not said.strip():
                 break  # no server takes an empty turn, and there is nothing to follow up
             messages = (*messages, Message("assistant", said), Message("user", turn))
             reply = await self._reply(messages, send)
-        verdict = reading.read(reply, self.form, known.view)
-        return verdict if self.asked is None else _moved(verdict, self.asked, self.scale)
+        verdict = reading.read(reply, self.form, rendering.view)
+        return verdict if self.asked is None else _rescaled(verdict, self.asked, self.scale)
 
     async def _reply(self, messages: Messages, send: Send) -> Reply:
         return await send(Request(self.server, messages, self._body(messages)))
@@ -173,11 +166,11 @@ class PromptedJudge:
         return self.server.body(messages, schema=self.schema, logprobs=self.form.kind == "logprobs")
 
 
-class _Seen:
+class _Content:
     """
-    What a judge is sent about a case; rendered only where nothing simpler tells two cases apart.
+    What a judge is sent about a case, rendered only if two cases cannot be told apart without it.
 
-    Our own prompts show the question and the texts of the answers always, and never two texts as one.
+    The bundled prompts always show the question and the texts of the answers, and never show two texts as the same.
     """
 
     def __init__(self, judge: PromptedJudge, case: Case) -> None:
@@ -188,13 +181,13 @@ class _Seen:
         return self._judge.sent(self._case)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Seen):
+        if not isinstance(other, _Content):
             return NotImplemented
         mine, theirs = self._case, other._case
         if self._judge is other._judge:
             if mine.follow_ups == theirs.follow_ups and prompts.shown(mine) == prompts.shown(theirs):
                 return True
-            if self._judge.prompt.bundled and _told(mine) != _told(theirs) and self._judge._parts(mine):
+            if self._judge.prompt.bundled and _texts(mine) != _texts(theirs) and self._judge._parts(mine):
                 return False
         return self._sent == other._sent
 
@@ -205,15 +198,15 @@ class _Seen:
         return repr(self._sent)
 
 
-def _told(case: Case) -> tuple[str, ...]:
+def _texts(case: Case) -> tuple[str, ...]:
     return (case.question, *(answer.text for answer in case.shown))
 
 
 def joined(verdicts: Mapping[str, Verdict]) -> Verdict:
     """
-    Return the one verdict made of the verdicts on each criterion.
+    Return one verdict made of a verdict on each criterion.
 
-    A criterion whose verdict is missing has None; `Refused` only if the judge declined them all.
+    A criterion without a verdict has None. It is `Refused` only if the judge declined all of them.
     """
     met: dict[str, bool | None] = {}
     probabilities: dict[str, float] = {}
@@ -228,7 +221,7 @@ def joined(verdicts: Mapping[str, Verdict]) -> Verdict:
 
 
 async def together(*work: Coroutine[object, object, T]) -> list[T]:
-    """Do all at once and return the results in order; the first failure is raised when all have ended."""
+    """Run all at the same time and return the results in order; raise the first failure once all have ended."""
     done = await asyncio.gather(*work, return_exceptions=True)
     results: list[T] = []
     for result in done:
@@ -242,8 +235,8 @@ def _key(messages: Messages) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in messages]
 
 
-def _moved(verdict: Verdict, old: Scale, new: Scale) -> Verdict:
-    """Return a score, and what is known of its probabilities, at the same place of another scale."""
+def _rescaled(verdict: Verdict, old: Scale, new: Scale) -> Verdict:
+    """Put a score, and its probabilities, at the same place of another scale."""
     if not isinstance(verdict, Score):
         return verdict
 

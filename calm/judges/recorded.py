@@ -1,9 +1,9 @@
 """
-Recorded judges: verdicts that real models gave once, replayed from data that ship with calm. No model, no key, no call.
+Recorded judges replay verdicts that real models gave once. They need no model, no key and no call.
 
-`recorded:headlines/MODEL` scores headlines from 1 to 5, asked how good they are or how bad; `recorded:ifeval/MODEL`
-marks verifiable criteria. Each verdict was given once, on cases as they were: so there is one repeat, and nothing but
-the framing of the headlines can be changed. What else an edit changes the record cannot show.
+`recorded:headlines/MODEL` scores headlines from 1 to 5, asked how good or how bad they are. `recorded:ifeval/MODEL`
+marks verifiable criteria. Each verdict was given once, on unchanged cases. So there is one ask of each question, and
+the only edit that such a judge can show is the framing of the headlines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 REPEATS = 1
 """How often each question was asked."""
 SERVES = frozenset({"framing", "self-preference"})
-"""The suites that can be run on verdicts that were given once, on unchanged cases."""
+"""The suites that need only one verdict on each unchanged case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class RecordedJudge:
         return {"model": self.model, "parameters": {"recorded": self.recording.version, "repeats": REPEATS}}
 
     def sees(self, case: Case) -> object:
-        """Return what of a case decides which verdict is replayed: its id, and the framing where both were asked."""
+        """Return what decides which verdict is replayed: the case's id, and its framing if both were asked."""
         framed = case.framing if case.framing in self.recording.framings else Framing.STANDARD
         return case.id, framed.value
 
@@ -89,7 +89,7 @@ class RecordedJudge:
             raise JudgeError(f"{self.name} holds one verdict a question; run it with --calm-repeats 1+1")
         places = _places(self.recording.name).get(case.id)
         if places is None:
-            raise JudgeError(f"{self.name} holds no verdict on case {case.id!r}: it replays its own cases alone")
+            raise JudgeError(f"{self.name} holds no verdict on case {case.id!r}: it replays only its own cases")
         generator, found = places
         framed = case.framing if case.framing in self.recording.framings else Framing.STANDARD
         marks = sheet(self.recording.name).marks[framed, self.model, generator]
@@ -101,7 +101,7 @@ class RecordedJudge:
         return Score(self.scale.turned(float(mark)) if framed is Framing.NEGATIVE else float(mark))
 
     def cases(self) -> list[Case]:
-        """Return the cases that it holds verdicts on."""
+        """Return the cases that it has verdicts on."""
         return recorded_cases(self.recording.name)
 
     def table(self) -> RubricTable | ScoreTable:
@@ -114,7 +114,7 @@ def recorded(spec: str) -> RecordedJudge:
     Return the judge of a specification: `recorded:headlines/MODEL` or `recorded:ifeval/MODEL`.
 
     Raises:
-        ConfigError: no such set or model; the message lists those that there are.
+        ConfigError: there is no such set or model; the message names the nearest.
     """
     start, _, rest = spec.partition(":")
     name, slash, model = rest.partition("/")

@@ -14,7 +14,7 @@ from calm.models.wire import Endpoint, Json, Judge, Remarks, Rewordable, Send, T
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeWrapper:
-    """A judge that is, in all that is not said otherwise, the judge inside; with its prompt it is rewritten, too."""
+    """A judge that is like the judge inside in all that a subclass does not change, and has its prompt."""
 
     inner: Judge
 
@@ -78,9 +78,9 @@ class JudgeWrapper:
 
 def joint_traits(judges: Sequence[Judge]) -> Traits:
     """
-    Return the traits of several judges that are all asked for one verdict: what every one of them can do.
+    Return the traits of several judges that are asked for one verdict together: what every one of them can do.
 
-    The order of answers is the first one's.
+    `as_given` is that of the first one.
     """
     traits = [judge.traits for judge in judges]
     served = [one.serves for one in traits if one.serves is not None]

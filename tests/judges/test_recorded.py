@@ -111,7 +111,7 @@ def test_a_case_of_another_set_has_no_verdict():
     """The record knows its own cases alone."""
     judge = judge_from(GEMINI)
 
-    with pytest.raises(JudgeError, match="it replays its own cases alone"):
+    with pytest.raises(JudgeError, match="it replays only its own cases"):
         said(judge, recorded.recorded_cases("ifeval")[0])
 
 
