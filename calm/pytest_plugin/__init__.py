@@ -6,7 +6,6 @@ It is loaded in every pytest run of its environment, so nothing but pytest is im
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -319,5 +318,3 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     session.engine = None
     if session.scratch is not None:
         session.scratch.cleanup()
-    gc.collect()
-    gc.freeze()  # pytest and the interpreter collect six times from here on, and what a run leaves is large and alive

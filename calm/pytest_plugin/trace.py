@@ -1,20 +1,22 @@
 """
-A run of the tests before the run: what each would ask is recorded, nothing is decided and nothing is reported.
+A run of the tests before the run: each hands over what it would ask, nothing is decided and nothing is reported.
 
-Each test that takes `probe` runs once with a probe that only records, up to where it needs a number that nobody has
-yet. Its report reaches nobody. Session fixtures are made once, all others once more in the real run.
+Each test that takes `probe` runs once with a probe that only traces, up to where it needs a number that nobody has
+yet. Its report and its output are dropped. Session fixtures are made once, all others once more in the real run.
 """
 
 from __future__ import annotations
 
+import logging
 import pdb
 import random
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
+from threading import get_ident
 from typing import Any, Literal, TypeAlias
 
 import pytest
@@ -73,6 +75,20 @@ class _Subtests:
         return nullcontext()
 
 
+class _Muted:
+    """A stream that drops what one thread writes; what a judge prints in a thread of the engine is passed on."""
+
+    def __init__(self, stream: Any, thread: int) -> None:
+        self._stream, self._thread = stream, thread
+
+    def write(self, text: str) -> int:
+        """Drop or pass on a text."""
+        return len(text) if get_ident() == self._thread else int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def _where(stop: BaseException, path: Path) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(stop.__traceback__) if Path(frame.filename) == path]
     return f" at {path.name}:{lines[-1]}" if lines else ""
@@ -105,8 +121,12 @@ def trace(session: pytest.Session, items: list[pytest.Item], tracer: Tracer) -> 
 
 @contextmanager
 def _silent(config: pytest.Config, tracer: Tracer) -> Iterator[None]:
-    """Let nothing of a trace be seen or kept: no debugger, no warnings, no shown fixtures, no drawn random numbers."""
+    """Let nothing of a trace be seen or kept: no output, debugger, warnings, shown fixtures, drawn random numbers."""
     manager, option = config.pluginmanager, config.option
+    this_thread = get_ident()
+    live_logs = manager.get_plugin("logging-plugin")
+    handlers: list[logging.Handler] = [live_logs.log_cli_handler, live_logs.log_file_handler] if live_logs else []
+    unlogged: Callable[[logging.LogRecord], bool] = lambda record: record.thread != this_thread  # noqa: E731 - as below
     debugger = manager.unregister(name="pdbinvoke") if manager.has_plugin("pdbinvoke") else None
     shown, option.setupshow = option.setupshow, False
     hooks = sys.breakpointhook, pdb.set_trace
@@ -115,10 +135,15 @@ def _silent(config: pytest.Config, tracer: Tracer) -> Iterator[None]:
     state = random.getstate()
     manager.register(tracer, "calm-tracer")
     try:
-        with warnings.catch_warnings():
+        for handler in handlers:
+            handler.addFilter(unlogged)
+        out, error = _Muted(sys.stdout, this_thread), _Muted(sys.stderr, this_thread)
+        with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(error):
             warnings.simplefilter("ignore")
             yield
     finally:
+        for handler in handlers:
+            handler.removeFilter(unlogged)
         manager.unregister(tracer)
         random.setstate(state)
         sys.breakpointhook, pdb.set_trace = hooks

@@ -514,6 +514,28 @@ def test_an_exit_ends_the_run(projects, workers):
     assert outcomes[0] == outcomes[1]
 
 
+def test_output_is_shown_once_where_nothing_is_captured(projects):
+    """What a test or a fixture prints or logs in a trace is dropped; `-s` and live logs show the run alone."""
+    project = projects("printed")
+    project.write(
+        "conftest.py",
+        "import logging, sys\nimport pytest\n\n\n@pytest.fixture\ndef talking():\n"
+        "    print('fixture begins')\n    yield\n    print('fixture ends', file=sys.stderr)\n",
+    )
+    project.write(
+        "test_flattery.py",
+        "import logging\nfrom calm import gain\nfrom edits import greet\n\n\n"
+        "def test_prints(probe, talking):\n    print('body begins')\n    logging.warning('body logs')\n"
+        "    assert probe(greet).proves(gain <= 0.10)\n    print('body ends')\n",
+    )
+
+    done = project.run_alone("-s", "-o", "log_cli=true")
+
+    words = ("fixture begins", "body begins", "body logs", "body ends", "fixture ends")
+    assert {word: done.stdout.count(word) for word in words} == dict.fromkeys(words, 1)
+    assert "1 passed" in done.stdout
+
+
 def test_random_numbers_are_not_drawn_twice(projects):
     """Looking ahead leaves the state of `random` as it was."""
     project = projects("drawn")
