@@ -47,12 +47,11 @@ def answered(address: Address, response: Response) -> JudgeError:
 
 
 def unreached(address: Address, error: BaseException) -> JudgeError:
-    """Return the error for a call that got no whole response."""
-    root = _root(error)
+    """Return the error for a call that got no whole response; `error` is the cause of a `NoResponse`."""
     return JudgeError(
-        address.secrets.scrub(f"{address} {_outcome(root, address)}"),
-        again=not isinstance(root, TooLarge),
-        billed=isinstance(root, TimeoutError | TooLarge),
+        address.secrets.scrub(f"{address} {_outcome(error, address)}"),
+        again=not isinstance(error, TooLarge),
+        billed=isinstance(error, TimeoutError | TooLarge),
     )
 
 
@@ -177,18 +176,11 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
     return "the server failed: look at its log, or wait"
 
 
-def _root(error: BaseException) -> BaseException:
-    """Return what is at the bottom of an error: the SDKs wrap it twice and call much of it a timeout."""
-    while error.__cause__ is not None and not isinstance(error, TimeoutError):
-        error = error.__cause__
-    return error
-
-
-def _outcome(root: BaseException, address: Address) -> str:
+def _outcome(error: BaseException, address: Address) -> str:
     """Return what happened to a call that got no status."""
-    why = trimmed(address.secrets.scrub(str(root))) or type(root).__name__
-    if isinstance(root, TooLarge):
+    why = trimmed(address.secrets.scrub(str(error))) or type(error).__name__
+    if isinstance(error, TooLarge):
         return f"sent no usable reply: {why}; is base_url right?"
-    if isinstance(root, TimeoutError):
+    if isinstance(error, TimeoutError):
         return f"did not answer within timeout_s={address.timeout_s:g}; raise timeout_s, or check the server"
     return f"could not be reached: {why}; is it running, and is base_url right?"

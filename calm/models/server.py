@@ -11,12 +11,13 @@ from weakref import WeakKeyDictionary
 
 from calm.core.templates import Message
 from calm.errors import JudgeError
-from calm.models import anthropic, faults, openai_chat, openai_responses, transport
+from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
 from calm.models.sampling import SAMPLING, reasons, sampling
 from calm.models.secrets import Secrets
+from calm.models.transport import Connections, Kind, NoResponse
 from calm.models.wire import Json, Limits, Price, Reply
 
 APIS: Final[Mapping[Provider, Api]] = {
@@ -39,7 +40,7 @@ class Server:
     to models that take it, except to a Claude model, which has to be asked through an older version of its API.
     `schema` and `logprobs` are what its judge will ask for, so that `greet` finds out whether the server takes them.
     `retries` is how often the engine tries a call again. A `keyless` server was read without its keys, for a replay:
-    it cannot be called.
+    it cannot be called. `transport` says what its requests are sent with; it changes no request and no reply.
     """
 
     provider: Provider
@@ -60,6 +61,7 @@ class Server:
     logprobs: bool = False
     retries: int = RETRIES
     keyless: bool = False
+    transport: Kind = "fast"
     secrets: Secrets = field(default_factory=Secrets, repr=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False
@@ -168,9 +170,9 @@ class Server:
         address = connections.address
         try:
             response = await connections.send(body, anthropic.OLD_VERSION if self._needs_old_version(body) else "")
-        except transport.errors(self.provider) as error:
-            raise faults.unreached(address, error) from None  # what the SDK raises may quote the key
-        if not 200 <= response.status < 300:
+        except NoResponse as error:
+            raise faults.unreached(address, error.cause) from None  # what the SDK raises may quote the key
+        if not response.ok:
             if (refusal := faults.declined(address, response)) is not None:
                 return refusal
             raise faults.answered(address, response) from None
@@ -184,12 +186,12 @@ class Server:
             return False
         return all(name.lower() != "anthropic-version" for name in (*self.headers, *self.headers_env))
 
-    async def _connections(self) -> transport.Connections:
+    async def _connections(self) -> Connections:
         """Return the connections of the running event loop, opened at its first call and closed when it shuts down."""
         loop = asyncio.get_running_loop()
         held = self._clients.get(loop)
         if held is None:
-            connections = transport.connect(self.address)
+            connections = Connections(self.address, self.transport)
             # An asynchronous generator is the one thing that a loop closes by itself at its end.
             held = self._clients[loop] = _Held(connections, life := _lifetime(connections, self._clients))
             await anext(life)
@@ -198,7 +200,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    connections: transport.Connections
+    connections: Connections
     life: AsyncGenerator[None]
 
 
@@ -217,7 +219,7 @@ def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json
 
 
 async def _lifetime(
-    connections: transport.Connections, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held]
+    connections: Connections, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held]
 ) -> AsyncGenerator[None]:
     try:
         yield

@@ -1,0 +1,73 @@
+"""What comes back from a server: a response, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+MOST_BYTES: Final = 20_000_000
+"""A reply over this size is an error: no verdict is that long."""
+MOST_PACKED_BYTES: Final = 20_000
+"""The same for a compressed reply, which is not asked for: it can grow a thousandfold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What was answered, with whatever status: the headers by their names in lower case, and the unpacked bytes."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is a success."""
+        return 200 <= self.status < 300
+
+    @property
+    def kind(self) -> str:
+        """What the bytes are said to be."""
+        return self.headers.get("content-type", "no content type")
+
+
+class NoResponse(Exception):
+    """No whole response came. `cause` is a `TimeoutError`, a `TooLarge`, or what else stopped it."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.cause = _bottom(error)
+        super().__init__(str(self.cause))
+
+
+class TooLarge(ValueError):
+    """A reply that is too large to be read."""
+
+
+def packed(headers: Mapping[str, str]) -> bool:
+    """Return whether the bytes are compressed; the headers must be looked up without regard to case."""
+    return headers.get("content-encoding", "identity").lower() not in {"", "identity"}
+
+
+async def read(chunks: AsyncIterable[bytes], headers: Mapping[str, str]) -> bytes:
+    """
+    Return the bytes of all chunks, unpacked as they are.
+
+    Raises:
+        TooLarge: there are more than a reply may have.
+    """
+    most = MOST_PACKED_BYTES if packed(headers) else MOST_BYTES
+    found: list[bytes] = []
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > most:
+            raise TooLarge(f"the reply is larger than {most} bytes, the most that is read")
+        found.append(chunk)
+    return b"".join(found)
+
+
+def _bottom(error: BaseException) -> BaseException:
+    """Return what is at the bottom of an error: the SDKs wrap it twice and call much of it a timeout."""
+    while error.__cause__ is not None and not isinstance(error, TimeoutError):
+        error = error.__cause__
+    return error

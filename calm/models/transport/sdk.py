@@ -1,0 +1,164 @@
+"""The SDKs: clients that draw requests, and the transport that is their own (httpx)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from calm.models.address import Address, Provider, host_of, loopback
+from calm.models.transport import headers
+from calm.models.transport.response import NoResponse, Response, read
+from calm.models.wire import Json, Sent
+
+if TYPE_CHECKING:
+    import httpx2
+    from anthropic import AsyncAnthropic
+    from openai import AsyncOpenAI
+
+    Client: TypeAlias = AsyncOpenAI | AsyncAnthropic
+
+_CODED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+"""Headers that speak of the bytes on the wire, not of the content as it was unpacked."""
+_OF_A_CONNECTION = ("host", "content-length")
+
+
+class SdkTransport:
+    """Every request goes through the SDK's client and httpx. It is slow, and relies on what the SDK documents."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._client = client(address, _http(address))
+        self._errors = errors(address.provider)
+        self._status_error = _status_error(address.provider)
+
+    async def send(self, body: Mapping[str, Json], version: str = "") -> Response:
+        """Send a body once; the SDK's error for a status is the response that it holds."""
+        try:
+            content = encoded(body)
+            async with asyncio.timeout(self._address.timeout_s):
+                return _read(await post(self._client, self._address, content, version))
+        except self._status_error as error:
+            return _read(error.response)
+        except self._errors as error:
+            raise NoResponse(error) from None
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+
+def client(address: Address, transport: httpx2.AsyncBaseTransport) -> Client:
+    """Return the SDK's client for an address, over a transport of httpx."""
+    http: dict[str, Any] = {"transport": transport, "follow_redirects": False, "trust_env": False}
+    settings: dict[str, Any] = {
+        "base_url": address.url,
+        "api_key": address.secrets.key or "none",
+        "default_query": dict(address.query),
+        "timeout": address.timeout_s,
+    }
+    if address.provider == "anthropic":
+        import anthropic
+
+        return anthropic.AsyncAnthropic(
+            http_client=anthropic.DefaultAsyncHttpxClient(**http), open_telemetry=False, **settings
+        )
+    import openai
+
+    return openai.AsyncOpenAI(http_client=openai.DefaultAsyncHttpxClient(**http), **settings)
+
+
+async def post(client: Client, address: Address, content: bytes, version: str) -> httpx2.Response:
+    """Make one request through the SDK's client; `version` is that of the API, if not the SDK's own."""
+    import httpx2
+
+    return await client.post(
+        address.path,
+        cast_to=httpx2.Response,
+        content=content,
+        options={
+            "max_retries": 0,
+            "headers": {"anthropic-version": version} if version else {},
+            "timeout": address.timeout_s,
+        },
+    )
+
+
+def encoded(body: Mapping[str, Json]) -> bytes:
+    """Return a body as it is sent: byte for byte what the cache knows."""
+    return (body if isinstance(body, Sent) else Sent(body)).text.encode()
+
+
+def errors(provider: Provider) -> tuple[type[Exception], ...]:
+    """Return what a call may raise where there is no response."""
+    import httpx2
+
+    if provider == "anthropic":
+        from anthropic import AnthropicError
+
+        return (AnthropicError, httpx2.HTTPError, OSError, ValueError)
+    from openai import OpenAIError
+
+    return (OpenAIError, httpx2.HTTPError, OSError, ValueError)
+
+
+def release(provider: Provider) -> str:
+    """Return the name and version of the SDK for a provider."""
+    if provider == "anthropic":
+        import anthropic
+
+        return f"anthropic {anthropic.__version__}"
+    import openai
+
+    return f"openai {openai.__version__}"
+
+
+def proxy_of(url: str) -> str | None:
+    """Return the proxy that the environment names for a server; what goes to this machine is shown to none."""
+    host = host_of(url)
+    if host is None or loopback(host) or proxy_bypass(host):
+        return None
+    named = getproxies()
+    proxy = named.get(urlsplit(url).scheme) or named.get("all")
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+
+
+def _status_error(provider: Provider) -> type[Any]:
+    if provider == "anthropic":
+        from anthropic import APIStatusError as Anthropics
+
+        return Anthropics
+    from openai import APIStatusError
+
+    return APIStatusError
+
+
+def _read(response: httpx2.Response) -> Response:
+    names = {name.lower(): value for name, value in response.headers.items()}
+    return Response(response.status_code, names, response.content)
+
+
+def _http(address: Address) -> httpx2.AsyncBaseTransport:
+    """Return httpx's own transport, which sends our headers alone and reads no more than a reply may have."""
+    import httpx2
+
+    class Bounded(httpx2.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            kept = {name: request.headers[name] for name in _OF_A_CONNECTION if name in request.headers}
+            request.headers = httpx2.Headers(kept | headers.sent(address, request.headers))
+            response = await super().handle_async_request(request)
+            try:
+                content = await read(response.aiter_bytes(), response.headers)
+            finally:
+                await response.aclose()
+            plain = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _CODED]
+            return httpx2.Response(response.status_code, headers=plain, content=content)
+
+    safe = address.url.lower().startswith("https:")
+    return Bounded(
+        verify=httpx2.create_ssl_context() if safe else True,
+        proxy=proxy_of(address.url),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+    )
