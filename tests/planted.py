@@ -62,6 +62,7 @@ class Local:
     price: object = None
     max_tokens: int = 100
     retries: int = 6
+    notes: tuple = ()
     schema: object = None
     hello: object = READY
     begun: list = field(default_factory=list)

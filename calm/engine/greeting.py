@@ -42,6 +42,8 @@ class Greeting:
             self._served[endpoint.identity] = before
             return
         self._served[endpoint.identity] = now = self._served_by(endpoint)
+        for note in endpoint.notes:
+            self._ledger.note(note)
         if before is not None and before != now:
             self._ledger.note(
                 f"{endpoint.model!r} is served by {now!r} now and was by {before!r}: earlier replies are not reused"

@@ -26,7 +26,7 @@ from calm.models.address import Provider
 from calm.models.secrets import Secrets
 from calm.models.server import APIS, PROVIDERS, Server
 from calm.models.settings import wrong_settings
-from calm.models.transport import KEY_HEADERS
+from calm.models.transport import KEY_HEADERS, TRANSPORTS
 from calm.models.wire import Json, Judge, Limits, Price
 
 N = TypeVar("N", int, float)
@@ -352,6 +352,7 @@ def _server(
         schema=schema,
         logprobs=logprobs,
         keyless=env is None,
+        transport=_one(TRANSPORTS, model.choice("transport", TRANSPORTS)) or "fast",
     )
     return replace(server, secrets=_secrets(model, env, server))
 

@@ -67,6 +67,10 @@ class Probed(Protocol):
     def own(self) -> bool:
         """Whether this is the provider's own server."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of how calls are made."""
+
     def body(
         self, messages: Sequence[Message], *, schema: Mapping[str, Json] | None = None, logprobs: bool = False
     ) -> dict[str, Json]:
@@ -135,6 +139,7 @@ async def inspect(server: Probed, greeting: str) -> list[Check]:
     if isinstance(reply, JudgeError):
         return [Check("answers", State.FAILS, str(reply))]
     checks.append(Check("answers", State.OK, f"as {reply.model!r}" if reply.model else "and does not say its model"))
+    checks.extend(Check("transport", State.UNSURE, note) for note in server.notes)
     known = reply.usage.input is not None and reply.usage.output is not None
     words = "both are reported" if known else "not reported: costs are upper estimates"
     checks.append(Check("usage", State.OK if known else State.UNSURE, words))

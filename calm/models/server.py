@@ -73,6 +73,11 @@ class Server:
         return True
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Why another transport is used than the one that was chosen, once a call was made."""
+        return tuple(note for held in self._clients.values() if (note := held.connections.note))
+
+    @property
     def url(self) -> str:
         """The URL that paths are added to."""
         url = (self.base_url or APIS[self.provider].home).rstrip("/")

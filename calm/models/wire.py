@@ -77,7 +77,8 @@ class Endpoint(Protocol):
     `identity` names all that decides what is answered but the request itself: provider, URL, model, query, headers;
     never a secret. `live` is true where a run must begin with a live call. `served_as` is the model that replies must
     come from, if the user named one. `retries` is how often a call that failed may be tried again. `schema` is the JSON
-    schema that the reply to `greet` should follow (None: any reply will do). `call` and `greet` make one attempt, and
+    schema that the reply to `greet` should follow (None: any reply will do). `notes` say what a reader of the run must
+    know about how calls are made; they are complete once `greet` has answered. `call` and `greet` make one attempt, and
     raise `calm.errors.JudgeError` if it has no answer, which says whether the engine may make another.
     """
 
@@ -99,6 +100,8 @@ class Endpoint(Protocol):
     def retries(self) -> int: ...
     @property
     def schema(self) -> Mapping[str, Json] | None: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
     async def call(self, body: Mapping[str, Json]) -> Reply: ...
     async def greet(self) -> Reply: ...
 

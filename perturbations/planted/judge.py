@@ -33,6 +33,7 @@ class Within:
     max_tokens: int = 256
     retries: int = 0
     schema: Mapping[str, Json] | None = None
+    notes: tuple[str, ...] = ()
 
     async def call(self, body: Mapping[str, Json]) -> Reply:
         """Return the reply that the mind gives to what the body says it sees."""

@@ -58,7 +58,7 @@ def tried(server):
         asked = running.ask(PythonJudge(judge), [(pair("c1"), 1)])
     finally:
         running.close()
-    return (found[0] if found else asked[0].verdict.reason), running.ledger.calls
+    return (found[0] if found else str(asked[0].verdict.reason)), running.ledger.calls
 
 
 @every_provider

@@ -63,6 +63,8 @@ class Seen:
     query: Mapping[str, str]
     body: Mapping[str, Any]
     messages: Turns
+    content: bytes = b""
+    """The body, byte for byte."""
 
 
 Respond: TypeAlias = Callable[[Turns, dict[str, Any]], "str | Answer"]
@@ -192,9 +194,10 @@ async def _start(wire: Wire) -> web.AppRunner:
 
 
 async def _handle(wire: Wire, request: web.Request) -> web.StreamResponse:
-    body = await request.json()
+    content = await request.read()
+    body = json.loads(content)
     headers = {name.lower(): value for name, value in request.headers.items()}
-    seen = Seen(request.path, headers, dict(request.query), body, _turns(request.path, body))
+    seen = Seen(request.path, headers, dict(request.query), body, _turns(request.path, body), content)
     wire.seen.append(seen)
     answer = wire.answer(seen)
     if answer.delay_s:

@@ -69,9 +69,8 @@ class Connections:
             if self._transport is None:
                 fault = await fast.fault(self.address) if self._kind == "fast" else ""
                 if fault:
-                    self.note = (
-                        f"{sdk.release(self.address.provider)}: {fault}; calls use transport = 'sdk', not 'fast'"
-                    )
+                    release = sdk.release(self.address.provider)
+                    self.note = f"calls use transport = 'sdk': 'fast' does not fit {release} ({fault})"
                 usable = self._kind == "fast" and not fault
                 self._transport = fast.FastTransport(self.address) if usable else sdk.SdkTransport(self.address)
             return self._transport

@@ -29,5 +29,13 @@ def _ours(address: Address) -> dict[str, str]:
     given = {name.lower(): value for name, value in (*address.headers.items(), *address.secrets.headers.items())}
     headers = {"accept-encoding": "identity"}
     if address.secrets.key is not None or KEY_HEADERS.isdisjoint(given):
-        headers["authorization"] = f"Bearer {address.secrets.key or 'none'}"
+        headers |= _key(address, address.secrets.key or "none")
     return headers | given
+
+
+def _key(address: Address, key: str) -> dict[str, str]:
+    """Return the headers that carry a key: Anthropic takes it in a header of its own, and its gateways in either."""
+    bearer = {"authorization": f"Bearer {key}"}
+    if address.provider != "anthropic":
+        return bearer
+    return {"x-api-key": key} if address.own else {"x-api-key": key} | bearer

@@ -1,0 +1,380 @@
+"""
+The two transports: they send the same requests and have the same outcomes, and a changed SDK is noticed.
+
+The tests of the providers run over the fast transport. Here both are put to each kind of outcome, side by side.
+"""
+
+import asyncio
+import json
+import socket
+from dataclasses import asdict, replace
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.errors import JudgeError
+from calm.models.conformance import inspect
+from calm.models.secrets import Secrets
+from calm.models.server import GREETING, PROVIDERS, Server
+from calm.models.transport import TRANSPORTS, NoResponse, TooLarge, fast, headers, sdk
+from calm.models.wire import Message
+from tests.servers import Answer, wire_server
+
+CANARY = "canary-7f3a91-key"
+PROMPT = (Message("system", "You judge."), Message("user", "Which is better, é or 中 \U0001f600?"))
+SCHEMA = {"type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"]}
+
+
+def says(*_):
+    return "The first. [[A]]"
+
+
+def ask(server, **how):
+    return asyncio.run(server.call(server.body(PROMPT, **how)))
+
+
+async def outcome_of(server):
+    """Return what came of a call."""
+    try:
+        return asdict(await server.call(server.body(PROMPT)))
+    except JudgeError as error:
+        names = ("fatal", "again", "after_s", "limited", "billed")
+        return {"error": str(error), **{name: getattr(error, name) for name in names}}
+
+
+def outcomes_of(server, wire, answers):
+    """Return what came of each call and how many requests it made, if a server gives these answers."""
+
+    async def each():
+        found = []
+        for answer in answers:
+            wire.next(answer)
+            before = len(wire.seen)
+            found.append((await outcome_of(server), len(wire.seen) - before))
+        return found
+
+    return asyncio.run(each())
+
+
+def requests_of(wire):
+    """Return the requests that a server saw, and forget them; the port is not compared."""
+    found = [(s.path, {**s.headers, "host": ""}, s.query, s.content) for s in wire.seen]
+    wire.seen.clear()
+    return found
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_both_send_the_same_request_byte_for_byte(provider, subtests, monkeypatch):
+    """Path, query, every header and every byte of the body, with and without a key, a schema and an old version."""
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"X-Ambient: {CANARY}")
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"X-Ambient: {CANARY}")
+    monkeypatch.setenv("OPENAI_ORG_ID", CANARY)
+    with wire_server(says) as wire:
+        plain = Server(provider, "tiny", base_url=wire.url)
+        kept = Secrets("k-1", {"X-Gateway-Token": "t-1"})
+        servers = {
+            "plain": plain,
+            "headers, query and key": replace(plain, headers={"X-Team": "e"}, query={"v": "a b&c"}, secrets=kept),
+            "an old Claude": replace(plain, model="claude-sonnet-4-6", temperature=0.0),
+            "its own header for the key": replace(plain, secrets=Secrets(None, {"X-Api-Key": "k-1"})),
+        }
+        for name, server in servers.items():
+            with subtests.test(name):
+                sent = {}
+                for transport in TRANSPORTS:
+                    ask(replace(server, transport=transport), schema=SCHEMA)
+                    sent[transport] = requests_of(wire)
+
+                assert sent["fast"] == sent["sdk"]
+                assert len(sent["fast"]) == 1
+                assert CANARY not in repr(sent)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_both_have_the_same_outcomes(provider, subtests):
+    """Replies, refusals, statuses, waits that a server asks for, and what is no reply."""
+    long = json.dumps({"error": {"message": f"bad key {CANARY}, Bearer abc " + "x" * 900}}).encode()
+    answers = [
+        Answer("The first. [[A]]"),
+        Answer("The first is", stop="length"),
+        Answer(stop="refusal", refusal="I cannot judge this"),
+        Answer(status=400, code="content_filter", message="the prompt was filtered"),
+        *(Answer(status=status) for status in (400, 401, 402, 403, 404, 405, 408, 409, 413, 422, 500, 503, 529)),
+        Answer(status=429, code="insufficient_quota"),
+        Answer(status=429, headers={"Retry-After": "7"}),
+        Answer(status=503, headers={"Retry-After-Ms": "250"}),
+        Answer(status=400, headers={"x-should-retry": "true"}),
+        Answer(status=500, headers={"x-should-retry": "false"}),
+        Answer(status=307, headers={"Location": "http://127.0.0.1:1/v1"}),
+        Answer(fault="html"),
+        Answer(payload=b'{"id": "1", "choices": [{"mess'),
+        Answer("[[A]]", fault="mistyped"),
+        Answer(payload=long),
+        Answer(payload=b"[]"),
+        Answer(payload=b"\xff"),
+        Answer(payload=b'{"error": {"message": "no upstream"}}'),
+        Answer(payload=b" " * 20_000_001),
+        Answer("Cookies. [[A]]", headers={"Set-Cookie": "a=1"}),
+        Answer("And then. [[A]]"),
+    ]
+    with wire_server(says) as wire:
+        server = Server(provider, "tiny", base_url=wire.url, secrets=Secrets(CANARY))
+        quick, own = (outcomes_of(replace(server, transport=t), wire, answers) for t in ("fast", "sdk"))
+        for place, (answer, one, two) in enumerate(zip(answers, quick, own, strict=True)):
+            with subtests.test(f"{place}: {answer.status} {answer.fault or ''}"):
+                assert one == two
+                assert one[1] == 1
+        assert all("cookie" not in seen.headers for seen in wire.seen)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_call_without_a_response_says_what_stopped_it(transport, subtests):
+    """A timeout, a cut connection, an address where nobody listens, and a bomb, over each transport."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    bomb = Answer(payload=b"\x1f\x8b" * 20_000, headers={"Content-Encoding": "gzip"})
+    for provider in PROVIDERS:
+        with subtests.test(provider), wire_server(says) as wire:
+            server = Server(provider, "tiny", base_url=wire.url, timeout_s=0.3, transport=transport)
+            answers = [Answer(fault="hang"), Answer(fault="cut"), bomb]
+            hung, cut, bombed = (outcome for outcome, _ in outcomes_of(server, wire, answers))
+            lost = asyncio.run(outcome_of(replace(server, base_url=nobody)))
+
+            assert "did not answer within timeout_s=0.3" in hung["error"]
+            assert (hung["again"], hung["billed"]) == (True, True)
+            assert "could not be reached" in cut["error"]
+            assert "could not be reached" in lost["error"]
+            assert (cut["again"], cut["billed"]) == (lost["again"], lost["billed"]) == (True, False)
+            assert bombed["error"].startswith("judge model 'tiny'")
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_each_keeps_to_the_rules_of_a_call(transport, monkeypatch, subtests):
+    """No proxy for this machine, no redirect, no key of the environment, one client for a loop and none left open."""
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
+    for provider in PROVIDERS:
+        with subtests.test(provider), wire_server(says) as elsewhere, wire_server(says) as wire:
+            monkeypatch.setenv("HTTP_PROXY", elsewhere.url.removesuffix("/v1"))
+            monkeypatch.setenv("http_proxy", elsewhere.url.removesuffix("/v1"))
+            server = Server(provider, "tiny", base_url=wire.url, transport=transport)
+            wire.next(Answer(status=307, headers={"Location": elsewhere.url}))
+
+            async def many(server=server):
+                return await asyncio.gather(
+                    *(server.call(server.body(PROMPT)) for _ in range(20)), return_exceptions=True
+                )
+
+            found = asyncio.run(many())
+
+            assert [isinstance(reply, JudgeError) for reply in found].count(True) == 1
+            assert elsewhere.seen == []
+            assert len(wire.seen) == 20
+            assert CANARY not in json.dumps([dict(seen.headers) for seen in wire.seen])
+            assert len(server._clients) == 0
+
+
+# ------------------------------------------------------------------------------------- what is relied on, one by one
+
+
+def address_at(wire, provider):
+    return Server(provider, "tiny", base_url=wire.url, query={"v": "1"}, secrets=Secrets("k-1")).address
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_the_installed_sdk_is_what_the_fast_transport_relies_on(provider, subtests):
+    """If one of these fails, the bet on this release of the SDK is lost: calls go over the SDK's own transport."""
+    with wire_server(says) as wire:
+        address = address_at(wire, provider)
+        bodies = (b'{"a":1}', '{"\u00e9":[2]}'.encode())
+        drawn = asyncio.run(fast.drawn(address, *((body, "") for body in bodies)))
+        versioned = asyncio.run(fast.drawn(address, (b"{}", "2000-01-01")))[0]
+
+    with subtests.test("request building: one call makes one request, and sends nothing by itself"):
+        assert len(drawn) == 2
+        assert wire.seen == []
+    with subtests.test("request building: the address, with its path and query"):
+        assert {str(request.url) for request in drawn} == {f"{address.url}{address.path}?v=1"}
+        assert {request.method for request in drawn} == {"POST"}
+    with subtests.test("request building: the body is sent as it is given"):
+        assert tuple(request.content for request in drawn) == bodies
+        assert {request.headers["content-type"] for request in drawn} == {"application/json"}
+    with subtests.test("request building: two requests differ in their bodies alone"):
+        assert headers.sent(address, drawn[0].headers) == headers.sent(address, drawn[1].headers)
+    with subtests.test("streaming off"):
+        assert {request.headers["accept"] for request in drawn} == {"application/json"}
+    with subtests.test("the version of the API can be chosen"):
+        assert provider != "anthropic" or versioned.headers["anthropic-version"] == "2000-01-01"
+    with subtests.test("all that is checked before the first call"):
+        assert asyncio.run(fast.fault(address)) == ""
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_the_installed_sdk_is_what_its_own_transport_relies_on(provider, subtests):
+    """Its errors hold the response, which says when to try again, and it does not try again itself."""
+    limited = Answer(status=429, headers={"Retry-After": "7", "x-should-retry": "true"}, message="slow down")
+    package = anthropic if provider == "anthropic" else openai
+    with wire_server(says) as wire:
+        address = address_at(wire, provider)
+
+        async def posted():
+            async with sdk.client(address, httpx2.AsyncHTTPTransport()) as client:
+                return await sdk.post(client, address, sdk.encoded({"model": "m", "messages": [], "input": []}), "")
+
+        async def sent(address):
+            transport = sdk.SdkTransport(address)
+            try:
+                return await transport.send({"model": "m", "messages": [], "input": []})
+            finally:
+                await transport.close()
+
+        wire.next(limited, Answer(fault="hang"), Answer(payload=b" " * 20_000_001))
+        with pytest.raises(package.APIStatusError) as caught:
+            asyncio.run(posted())
+        with pytest.raises(NoResponse) as late:
+            asyncio.run(sent(replace(address, timeout_s=0.2)))
+        with pytest.raises(NoResponse) as large:
+            asyncio.run(sent(address))
+
+    with subtests.test("error classes: a status is an APIStatusError that holds the response"):
+        assert isinstance(caught.value, sdk.errors(provider)[0])
+        assert caught.value.response.status_code == 429
+        assert "slow down" in caught.value.response.content.decode()
+    with subtests.test("retry headers: they are in the response, and nothing is tried again"):
+        assert caught.value.response.headers["retry-after"] == "7"
+        assert caught.value.response.headers["x-should-retry"] == "true"
+        assert len(wire.seen) == 3
+    with subtests.test("error classes: what stopped a call is at the bottom of the error"):
+        assert isinstance(late.value.cause, TimeoutError)
+        assert isinstance(large.value.cause, TooLarge)
+
+
+def twice(client):
+    """It warms up with a request of its own."""
+
+    class Changed(client):
+        async def post(self, path, **how):
+            await super().post("/warm-up", **how)
+            return await super().post(path, **how)
+
+    return Changed
+
+
+def numbered(client):
+    """It numbers its requests in a header."""
+
+    class Changed(client):
+        calls = 0
+
+        async def post(self, path, *, options, **how):
+            Changed.calls += 1
+            options = {**options, "headers": {**options["headers"], "X-Stainless-Call": str(Changed.calls)}}
+            return await super().post(path, options=options, **how)
+
+    return Changed
+
+
+def wrapped(client):
+    """It wraps each body."""
+
+    class Changed(client):
+        async def post(self, path, *, content, **how):
+            return await super().post(path, content=b'{"request":' + content + b"}", **how)
+
+    return Changed
+
+
+def moved(client):
+    """It adds a version to each path."""
+
+    class Changed(client):
+        async def post(self, path, **how):
+            return await super().post("/v9" + path, **how)
+
+    return Changed
+
+
+def streaming(client):
+    """It asks for a stream."""
+
+    class Changed(client):
+        async def post(self, path, *, options, **how):
+            options = {**options, "headers": {**options["headers"], "Accept": "text/event-stream"}}
+            return await super().post(path, options=options, **how)
+
+    return Changed
+
+
+def renamed(client):
+    """Its functions have other arguments."""
+
+    class Changed(client):
+        async def post(self, path, *, data):
+            raise NotImplementedError
+
+    return Changed
+
+
+CHANGED = {
+    twice: "three calls make 6 requests",
+    numbered: "two requests differ in the header 'x-stainless-call'",
+    wrapped: "a body is changed on its way",
+    moved: "a request goes to another address",
+    streaming: "a stream is asked for",
+    renamed: "its client cannot be used: TypeError",
+}
+
+
+@pytest.mark.parametrize("package", [openai, anthropic], ids=lambda p: p.__name__)
+def test_a_changed_sdk_is_noticed_before_the_first_call(package, monkeypatch, subtests):
+    """Whatever a later release may do, the check at the start names it, and nothing is sent."""
+    name = "AsyncAnthropic" if package is anthropic else "AsyncOpenAI"
+    kept = getattr(package, name)
+    for change, fault in CHANGED.items():
+        with subtests.test(change.__doc__), wire_server(says) as wire:
+            monkeypatch.setattr(package, name, change(kept))
+            provider = "anthropic" if package is anthropic else "openai"
+            found = asyncio.run(fast.fault(address_at(wire, provider)))
+
+            assert found.startswith(fault)
+            assert wire.seen == []
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_calls_fall_back_to_the_sdk_s_own_transport_and_say_so(provider, monkeypatch):
+    """With a release that the fast transport does not fit, replies are the same, and the run has a note."""
+    package, name = (anthropic, "AsyncAnthropic") if provider == "anthropic" else (openai, "AsyncOpenAI")
+    monkeypatch.setattr(package, name, numbered(getattr(package, name)))
+    with wire_server(says) as wire:
+        server = Server(provider, "tiny", base_url=wire.url)
+        engine = Engine(Store(None, Mode.OFF))
+        try:
+            engine.greet(server)
+            notes = list(engine.notes)
+        finally:
+            engine.close()
+        reply = ask(server)
+        checks = asyncio.run(inspect(server, GREETING))
+
+    release = f"{package.__name__} {package.__version__}"
+    expected = f"calls use transport = 'sdk': 'fast' does not fit {release} (two requests differ in the header "
+    assert reply.text == "The first. [[A]]"
+    assert [note.startswith(expected) for note in notes] == [True]
+    assert [check.words.startswith(expected) for check in checks if check.name == "transport"] == [True]
+
+
+def test_a_key_goes_into_the_header_that_its_provider_takes():
+    """Anthropic wants it in a header of its own; a gateway may want it in either."""
+
+    def keyed(provider, base_url=None):
+        sent = headers.sent(Server(provider, "m", base_url=base_url, secrets=Secrets("k-1")).address, {})
+        return {name: value for name, value in sent.items() if name in headers.KEY_HEADERS}
+
+    assert keyed("openai") == keyed("openai-responses") == {"authorization": "Bearer k-1"}
+    assert keyed("anthropic") == {"x-api-key": "k-1"}
+    assert keyed("anthropic", "https://gateway.example/v1") == {"x-api-key": "k-1", "authorization": "Bearer k-1"}
