@@ -1,0 +1,35 @@
+"""A verdict as it is written, and where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+MAX_MARKS: Final = 200
+"""Verdicts that are looked at, from the end of a reply; a judge writes one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A verdict as written, and where: `start` and `end` in the text that is looked at."""
+
+    start: int
+    end: int
+    raw: object
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two different values for one key of a JSON object."""
+
+
+def line_of(text: str, mark: Mark) -> tuple[int, int]:
+    """Return start and end of the line (or lines) that a verdict stands in."""
+    end = text.find("\n", mark.end)
+    return text.rfind("\n", 0, mark.start) + 1, len(text) if end < 0 else end
+
+
+def short(text: object) -> str:
+    """Return a few words of a text for a message, with nothing in them that could move a terminal's cursor."""
+    words = " ".join(str(text)[:400].split())
+    return ascii(words if len(words) <= 80 else f"{words[:77]}...")

@@ -1,0 +1,210 @@
+"""What a verdict as it is written means for a task."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from calm.core.case import Framing
+from calm.core.verdict import Criteria, Preferred, Ranking, Score, Tie, Unreadable, Verdict
+from calm.judges.reading.formats import SYMBOLS, Format
+from calm.judges.reading.marks import Clash, short
+from calm.judges.reading.views import View
+
+_NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
+_PLAIN_NUMBER = re.compile(_NUMBER)
+_RATIO = re.compile(rf"({_NUMBER})\s{{0,4}}(?:/|out\s{{1,4}}of|of)\s{{0,4}}({_NUMBER})", re.IGNORECASE)
+_NOUN = re.compile(r"(?:answer|assistant|response|option|candidate|text|output|model)\s{1,4}", re.IGNORECASE)
+_WORDS: Mapping[str, bool] = {
+    "yes": True,
+    "met": True,
+    "true": True,
+    "no": False,
+    "not met": False,
+    "not_met": False,
+    "unmet": False,
+    "false": False,
+}
+
+
+def meant(raw: object, form: Format, view: View) -> Verdict:
+    """Return what a verdict as written means for the task, with framing and scale mapped back."""
+    if isinstance(raw, Clash):
+        return Unreadable("two verdicts: the JSON object has the field twice, with different values")
+    if view.task == "rubric-all":
+        return _checklist(raw, form, view)
+    value, mapped = _mapped(raw, form)
+    if view.task == "pairwise":
+        return _choice(value, mapped, view)
+    if view.task == "score":
+        return _score(value, view)
+    if view.task == "rubric":
+        met = is_met(raw, form)
+        if met is None:
+            return Unreadable(f"{short(raw)} is neither yes nor no")
+        return all_criteria({view.criteria[0]: met}, view)
+    if view.task == "points":
+        return _share(value, mapped, view)
+    return _ranking(value, view)
+
+
+def _mapped(raw: object, form: Format) -> tuple[object, bool]:
+    """Return a value as `values` maps it, and whether it does."""
+    if not form.values or not isinstance(raw, str | bool | int | float):
+        return raw, False
+    text = str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw)
+    return folded(form).get(text.strip().casefold(), raw), text.strip().casefold() in folded(form)
+
+
+def folded(form: Format) -> dict[str, float | str]:
+    """Return the labels of a format, whatever their case, with what they stand for."""
+    return {label.strip().casefold(): value for label, value in form.values.items()}
+
+
+def _slot(text: str, labels: Sequence[str]) -> int | None:
+    """Return the slot that a text names: its label, also as `A (You)`, `(A)`, `Answer A`."""
+    names = [text.strip()]
+    plain = names[0].strip("\"'`“”‘’*").strip()
+    names.append(plain)
+    if plain.endswith(")") and "(" in plain:
+        head = plain[: plain.rfind("(")].strip()
+        names.append(head or plain[1:-1].strip())
+    if noun := _NOUN.match(plain):
+        names.append(plain[noun.end() :].strip("() "))
+    for name in names:
+        if name in labels:
+            return list(labels).index(name)
+    folded = [label.casefold() for label in labels]
+    for name in names:
+        if folded.count(name.casefold()) == 1:
+            return folded.index(name.casefold())
+    return None
+
+
+def _choice(value: object, mapped: bool, view: View) -> Verdict:
+    """Return which of two answers is preferred; where the judge named the worse one, the other."""
+    if mapped and value in SYMBOLS:
+        slot = {"first": 0, "second": 1}.get(str(value))
+        if value == "tie":
+            return Tie()
+    else:
+        name = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        slot = _slot(name, view.labels)
+        if slot is None and name.strip().strip("\"'`*").casefold() in ("c", "tie"):
+            return Tie()
+    if slot is None or slot >= len(view.ids):
+        return Unreadable(f"{short(value)} is no label; expected one of {', '.join(view.labels)} or a tie")
+    return Preferred(view.ids[better(slot, view)])
+
+
+def better(slot: int, view: View) -> int:
+    """Return the slot of the better of two answers, where the judge may have named the worse one."""
+    return 1 - slot if view.framing is Framing.NEGATIVE and len(view.ids) == 2 else slot
+
+
+def number_of(value: object) -> float | None:
+    """Return a finite number, or None; text must be the number and nothing else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value.strip()):
+        return float(value.strip())
+    return None
+
+
+def _ratio(value: object) -> tuple[float, float] | None:
+    found = _RATIO.fullmatch(value.strip()) if isinstance(value, str) else None
+    return None if found is None else (float(found[1]), float(found[2]))
+
+
+def turns(view: View) -> bool:
+    """Return whether a score has to be turned over for its high end to be good."""
+    return (view.framing is not Framing.STANDARD) != (view.scale.best == "low")
+
+
+def _score(value: object, view: View) -> Verdict:
+    """Return a score with the high end good; `4/5` is read if 5 is the top of the scale."""
+    ratio = _ratio(value)
+    if ratio is not None and ratio[1] != view.scale.high:
+        return Unreadable(f"{short(value)} is out of {ratio[1]:g}; expected a score up to {view.scale.high:g}")
+    number = number_of(value) if ratio is None else ratio[0]
+    if number is None:
+        return Unreadable(f"{short(value)} is no score")
+    if not view.scale.holds(number):
+        steps = "" if view.scale.step is None else f" in steps of {view.scale.step:g}"
+        return Unreadable(f"{number:g} is not on the scale from {view.scale.low:g} to {view.scale.high:g}{steps}")
+    return Score(view.scale.turned(number) if turns(view) else number)
+
+
+def is_met(raw: object, form: Format) -> bool | None:
+    """Return whether a criterion is met (under negative framing: failed) as written; None if that cannot be read."""
+    value, mapped = _mapped(raw, form)
+    if mapped:
+        return (
+            {"met": True, "unmet": False, 1: True, 0: False}.get(value)
+            if isinstance(value, str | int | float)
+            else None
+        )
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _WORDS.get(" ".join(value.strip().strip("\"'`*").casefold().split()))
+    if isinstance(value, dict):
+        return is_met(value.get("criteria_met"), form)
+    return None
+
+
+def all_criteria(met: Mapping[str, bool | None], view: View) -> Verdict:
+    """Return the criteria as met or not; under negative framing the judge said which ones fail."""
+    if all(m is None for m in met.values()):
+        return Unreadable("no criterion could be read")
+    negative = view.framing is Framing.NEGATIVE
+    return Criteria({c: None if m is None else m != negative for c, m in met.items()})
+
+
+def _checklist(raw: object, form: Format, view: View) -> Verdict:
+    """Return the criteria of a JSON object by number or id, or of a list that has them all in order."""
+    if isinstance(raw, list):
+        if len(raw) != len(view.criteria):
+            return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
+        return all_criteria({c: is_met(r, form) for c, r in zip(view.criteria, raw, strict=True)}, view)
+    if isinstance(raw, dict):
+        keys = {str(k).strip().casefold(): v for k, v in raw.items()}
+        numbers = enumerate(view.criteria, start=1)
+        return all_criteria({c: is_met(keys.get(str(n), keys.get(c.casefold())), form) for n, c in numbers}, view)
+    return Unreadable(f"{short(raw)} is no list of criteria")
+
+
+def _share(value: object, mapped: bool, view: View) -> Verdict:
+    """Return X out of the judge's own Y as a score from 0 to 1; under negative framing X are the ones that fail."""
+    if isinstance(value, dict):
+        met, of = number_of(value.get("met")), number_of(value.get("of"))
+    elif mapped:
+        met, of = number_of(value), 1.0
+    else:
+        met, of = _ratio(value) or (None, None)
+    if met is None or of is None:
+        return Unreadable(f"{short(value)} is not of the form X/Y")
+    if of <= 0 or met < 0:
+        return Unreadable(f"{met:g}/{of:g} counts nothing; expected X of Y with Y above 0")
+    share = min(met, of) / of
+    return Score(1 - share if view.framing is Framing.NEGATIVE else share)
+
+
+def _ranking(value: object, view: View) -> Verdict:
+    """Return a ranking that has every label exactly once, best first."""
+    groups: list[list[object]]
+    if isinstance(value, str):
+        groups = [list(group.split("=")) for group in value.split(">")]
+    elif isinstance(value, list):
+        groups = [group if isinstance(group, list) else [group] for group in value]
+    else:
+        return Unreadable(f"{short(value)} is no ranking")
+    slots = [[_slot(str(n), view.labels) if isinstance(n, str | int) else None for n in group] for group in groups]
+    flat = [s for group in slots for s in group]
+    if None in flat or [] in slots or sorted(s for s in flat if s is not None) != list(range(len(view.ids))):
+        return Unreadable(f"{short(value)} does not name each of {', '.join(view.labels)} exactly once")
+    order = tuple(tuple(view.ids[s] for s in group if s is not None) for group in slots)
+    return Ranking(order[::-1] if view.framing is Framing.NEGATIVE else order)

@@ -1,0 +1,93 @@
+"""What of a reply quotes a judged text: a verdict in a quotation is none."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final
+
+from calm.judges.reading.marks import Mark, line_of
+
+MIN_QUOTE: Final = 5
+"""Characters from which on a quotation can be told from a bare verdict in quotes: the length of `[[A]]`."""
+
+
+_PAIRS = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "“": "”",
+    "„": "“”",
+    "”": "”",
+    "‘": "’",
+    "‚": "‘’",
+    "«": "»",
+    "»": "«",
+    "「": "」",
+}
+_TICKS = "(?<!`)`{1,2}(?!`)"  # three of them are a fence
+_OPENERS = re.compile(f"{_TICKS}|[{''.join(_PAIRS).replace('`', '')}]")
+_CLOSERS = re.compile(f"{_TICKS}|[{''.join(sorted(set(''.join(_PAIRS.values())))).replace('`', '')}]")
+_WINDOW = 2_000
+_NEAREST = 6
+FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
+
+
+@lru_cache(maxsize=512)
+def _normal(text: str) -> str:
+    """Return a text without what a quotation may change: case, white space, the backslashes of neutralised tags."""
+    return " ".join(text.replace("\\", "").casefold().split())
+
+
+def _repeats(content: str, judged: Sequence[str]) -> bool:
+    """Return whether a judged text has this content, apart from an ellipsis at its ends."""
+    plain = _normal(content).strip(" .…")
+    return len(plain) >= MIN_QUOTE and any(plain in _normal(text) for text in judged)
+
+
+def quoted(text: str, mark: Mark, judged: Sequence[str]) -> bool:
+    """Return whether a verdict stands in a quotation of a judged text."""
+    plain = _normal(text[mark.start : mark.end])
+    if not any(plain in _normal(text) for text in judged):
+        return False
+    return _in_quotes(text, mark, judged) or _in_block(text, mark, judged)
+
+
+def _in_quotes(text: str, mark: Mark, judged: Sequence[str]) -> bool:
+    """Return whether quotes or backticks around a verdict hold what a judged text says; the nearest few are tried."""
+    begin = max(0, mark.start - _WINDOW)
+    opened = list(_OPENERS.finditer(text, begin, mark.start))[-_NEAREST:]
+    closed = islice(_CLOSERS.finditer(text, mark.end, mark.end + _WINDOW), _NEAREST)
+    return any(
+        _fits(left[0][0], right[0][0]) and _repeats(text[left.end() : right.start()], judged)
+        for right in closed
+        for left in reversed(opened)
+    )
+
+
+def _fits(left: str, right: str) -> bool:
+    return right in _PAIRS.get(left, "")
+
+
+def _in_block(text: str, mark: Mark, judged: Sequence[str]) -> bool:
+    """Return whether a code fence or a block quote holds the verdict, in lines that a judged text has."""
+    start, end = line_of(text, mark)
+    line = text[start:end].strip()
+    if line.startswith(">"):
+        return _repeats(line.lstrip("> \t"), judged)
+    return bisect_left(_fences(text), start) % 2 == 1 and _repeats(line, judged)
+
+
+def is_quotation(text: str, start: int, line: str, judged: Sequence[str]) -> bool:
+    """Return whether a whole line is quoted, and a judged text has it."""
+    marked = line.startswith(">") or bisect_left(_fences(text), start) % 2 == 1 or _fits(line[0], line[-1])
+    return marked and _repeats(line.strip("> \t" + "".join(_PAIRS) + "".join(_PAIRS.values())), judged)
+
+
+@lru_cache(maxsize=2)
+def _fences(text: str) -> tuple[int, ...]:
+    """Return where the lines begin that open or close a code fence."""
+    return tuple(m.start() for m in FENCE.finditer(text))
