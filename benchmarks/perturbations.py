@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 from time import process_time
 
 import calm
-from calm import Answer, Case
+from calm import Answer, Case, Treated
 from calm.core.case import Criterion, Example
 from calm.core.edits import Edit
 from calm.gate.catalogue import Entry, entries
@@ -107,7 +107,7 @@ def at_long(text: str) -> bool:
     return len(text) >= LONG
 
 
-def samples(edit: Edit, size: Callable[[str], bool]) -> Iterator[Case]:
+def samples(edit: Edit, size: Callable[[str], bool]) -> Iterator[Treated]:
     """Yield cases for each kind of verdict that a perturbation serves."""
     counts = {"pairwise": 2, "listwise": 4, "score": 1, "rubric": 1}
     for task in edit.tasks:
@@ -115,19 +115,19 @@ def samples(edit: Edit, size: Callable[[str], bool]) -> Iterator[Case]:
             yield sample(f"{task}-{number}", counts[task], text, rubric=task == "rubric")
 
 
-def sample(name: str, count: int, text: str, *, rubric: bool) -> Case:
+def sample(name: str, count: int, text: str, *, rubric: bool) -> Treated:
     """Return a case whose treated answer, and the one that is better than it, have a text."""
     others = (text.replace("9:40", "8:15"), "There is no ferry, as far as I know.", "Ask the harbour master about it.")
     answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
-    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, target="a0", fields={"context": PROSE})
+    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, fields={"context": PROSE}).treat("a0")
     if count > 1:
         order = tuple(a.id for a in answers)
         examples = tuple(Example("Is it far?", ("Yes.", "No."), label) for label in "AB")
-        return replace(case, better="a1", order=order, examples=examples)
+        return replace(case, better="a1").present(order=order, examples=examples)
     if rubric:
         criteria = (Criterion("c1", "It names a time."), Criterion("c2", "It names a price."))
-        return replace(case, order=("a0",), criteria=criteria, met={"a0": {"c1": True, "c2": True}})
-    return replace(case, order=("a0",), scores={"a0": 6.0})
+        return replace(case, criteria=criteria, met={"a0": {"c1": True, "c2": True}}).present(order=("a0",))
+    return replace(case, scores={"a0": 6.0}).present(order=("a0",))
 
 
 def speed(entry: Entry) -> Speed | None:
@@ -142,12 +142,12 @@ def speed(entry: Entry) -> Speed | None:
     return Speed(entry.key, 1 / seconds(edit, short, TIMES), 1000 * slowest)
 
 
-def applies(edit: Edit, case: Case) -> bool:
+def applies(edit: Edit, case: Treated) -> bool:
     """Return whether a perturbation changes a case."""
     return edit(case, Random(1)) is not None
 
 
-def seconds(edit: Edit, case: Case, times: int) -> float:
+def seconds(edit: Edit, case: Treated, times: int) -> float:
     """Return the seconds of the processor that a perturbation of a case takes: the best of some rounds."""
     rng = Random(1)
     best = float("inf")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from calm.core.case import Criterion as Criterion
     from calm.core.case import Example as Example
     from calm.core.case import Framing as Framing
+    from calm.core.case import Presentation as Presentation
+    from calm.core.case import Treated as Treated
+    from calm.core.case import Treatment as Treatment
     from calm.core.claims import Claim as Claim
     from calm.core.claims import Decision as Decision
     from calm.core.claims import Estimate as Estimate
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "core.case": ("TIE", "Answer", "Case", "Criterion", "Example", "Framing"),
+    "core.case": ("TIE", "Answer", "Case", "Criterion", "Example", "Framing", "Presentation", "Treated", "Treatment"),
     "core.claims": ("Claim", "Decision", "Estimate", "Outcome"),
     "core.edits": ("Expects", "perturbation", "prompt_edit", "rotate"),
     "errors": ("CalmError", "ClaimError", "ConfigError", "EditError", "EstimateError", "JudgeError"),

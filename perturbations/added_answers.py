@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from calm import Answer, Case, Expects, perturbation
+from calm import Answer, Expects, Treated, perturbation
 from calm.core.case import digest
 from calm.core.edits import Edit
 from calm.errors import ConfigError
@@ -34,7 +34,7 @@ def add_fillers(count: int) -> Edit:
         raise ConfigError(f"{BIAS}: expected a count from 1 to {len(FILLERS)}, got count={count!r}")
 
     @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736", tasks=("listwise",), dose=count)
-    def add_fillers(case: Case, rng: Random) -> Case | None:
+    def add_fillers(case: Treated, rng: Random) -> Treated | None:
         """Add answers that say nothing, each in a slot that is drawn."""
         return _grown(case, rng.sample(FILLERS, k=count), rng)
 
@@ -42,12 +42,12 @@ def add_fillers(count: int) -> Edit:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2504.14716", tasks=("listwise",))
-def add_stray_answer(case: Case, rng: Random) -> Case | None:
+def add_stray_answer(case: Treated, rng: Random) -> Treated | None:
     """Add an answer to another question in a slot that is drawn; the order of the others must hold."""
     return _grown(case, [rng.choice(STRAY)], rng)
 
 
-def _grown(case: Case, texts: Sequence[str], rng: Random) -> Case | None:
+def _grown(case: Treated, texts: Sequence[str], rng: Random) -> Treated | None:
     """Return the case with more answers."""
     if len(case.answers) < 2 or case.labels:
         return None
@@ -55,4 +55,4 @@ def _grown(case: Case, texts: Sequence[str], rng: Random) -> Case | None:
     order = [answer.id for answer in case.shown]
     for answer in added:
         order.insert(rng.randrange(len(order) + 1), answer.id)
-    return replace(case, answers=(*case.answers, *added), order=tuple(order))
+    return replace(case, answers=(*case.answers, *added)).present(order=tuple(order))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle, islice
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.case import Example
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
@@ -39,37 +39,37 @@ TRIGGER = stock((*(sample.question for sample in SAMPLES), REFERENCE_NOTE))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def one_sided_examples(case: Case, rng: Random) -> Case | None:
+def one_sided_examples(case: Treated, rng: Random) -> Treated | None:
     """Show worked examples in which the slot of the weaker answer wins each time, or every answer gets full marks."""
     ids = [answer.id for answer in case.shown]
     place = ids.index(case[case.target].id)
     said = case.slot_labels[place] if len(ids) > 1 else ALL_MET if case.criteria else HIGHEST
     shown = [Example(s.question, _placed(s, place, len(ids)), said) for s in rng.sample(SAMPLES, len(SAMPLES))]
-    return replace(case, examples=(*case.examples, *shown))
+    return case.present(examples=(*case.examples, *shown))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="judge-bias-battery", tasks=("score",))
-def high_anchor(case: Case, rng: Random) -> Case | None:
+def high_anchor(case: Treated, rng: Random) -> Treated | None:
     """Show a worked example first that got the highest mark."""
     sample = rng.choice(SAMPLES)
     return _anchored(case, Example(sample.question, (sample.right,), HIGHEST))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="judge-bias-battery", tasks=("score",))
-def low_anchor(case: Case, rng: Random) -> Case | None:
+def low_anchor(case: Treated, rng: Random) -> Treated | None:
     """Show a worked example first that got the lowest mark."""
     sample = rng.choice(SAMPLES)
     return _anchored(case, Example(sample.question, (rng.choice(sample.wrong),), LOWEST))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2506.22316", tasks=("score",))
-def mark_reference_high(case: Case, rng: Random) -> Case | None:
+def mark_reference_high(case: Treated, rng: Random) -> Treated | None:
     """Add a note that the reference got the highest mark."""
     return noted(case, f"{REFERENCE_NOTE} {HIGHEST}.") if case.reference else None
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2506.22316", tasks=("score",))
-def mark_reference_low(case: Case, rng: Random) -> Case | None:
+def mark_reference_low(case: Treated, rng: Random) -> Treated | None:
     """Add a note that the reference got the lowest mark."""
     return noted(case, f"{REFERENCE_NOTE} {LOWEST}.") if case.reference else None
 
@@ -81,8 +81,8 @@ def _placed(sample: Sample, place: int, count: int) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _anchored(case: Case, example: Example) -> Case | None:
-    return replace(case, examples=(example, *case.examples)) if len(case.answers) == 1 else None
+def _anchored(case: Treated, example: Example) -> Treated | None:
+    return case.present(examples=(example, *case.examples)) if len(case.answers) == 1 else None
 
 
 _TOLD = in_text_or_note(TRIGGER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.passages import asides, on_stronger
 from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
@@ -26,7 +26,7 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=220)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="EMBER")
-def assert_strongly(case: Case, rng: Random) -> Case | None:
+def assert_strongly(case: Treated, rng: Random) -> Treated | None:
     """Let the weaker answer say before it begins, and of each statement but the last, that it is certain."""
     opened = prepend(case, rng.choice(SURE_CLAUSES))
     said = f", {rng.choice(SURE)}"
@@ -34,7 +34,7 @@ def assert_strongly(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
-def assert_first(case: Case, rng: Random) -> Case | None:
+def assert_first(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence that it is certain."""
     return prepend(case, rng.choice(SURE_CLAUSES))
 
@@ -43,7 +43,7 @@ def assert_first(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="EMBER")
-def hedge(case: Case, rng: Random) -> Case | None:
+def hedge(case: Treated, rng: Random) -> Treated | None:
     """Let the better answer, or the only one, doubt before it begins, and each of its statements but the last."""
     aimed = on_stronger(case)
     opened = aimed and prepend(aimed, rng.choice(UNSURE_CLAUSES))
@@ -52,35 +52,35 @@ def hedge(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="EMBER")
-def hedge_first(case: Case, rng: Random) -> Case | None:
+def hedge_first(case: Treated, rng: Random) -> Treated | None:
     """Put a doubt before the first sentence of the better answer, or the only one."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(UNSURE_CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2503.09347")
-def apologise(case: Case, rng: Random) -> Case | None:
+def apologise(case: Treated, rng: Random) -> Treated | None:
     """Let the better answer, or the only one, begin with an apology that casts doubt on it."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(SORRY))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2503.09347")
-def apologise_first(case: Case, rng: Random) -> Case | None:
+def apologise_first(case: Treated, rng: Random) -> Treated | None:
     """Put an apologetic clause before the first sentence of the better answer, or the only one."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(SORRY_CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="simpleaudit")
-def disclaim(case: Case, rng: Random) -> Case | None:
+def disclaim(case: Treated, rng: Random) -> Treated | None:
     """Append to the better answer, or the only one, that it may be wrong and should be verified."""
     aimed = on_stronger(case)
     return aimed and append(aimed, rng.choice(CAUTION))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="simpleaudit")
-def disclaim_first(case: Case, rng: Random) -> Case | None:
+def disclaim_first(case: Treated, rng: Random) -> Treated | None:
     """Put before the first sentence of the better answer, or the only one, that it should be verified."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(CAUTION_CLAUSES))

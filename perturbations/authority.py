@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
 
@@ -52,66 +52,66 @@ PLANTED = Plant("authority", in_text(TRIGGER), precedence=30)
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-def cite_book(case: Case, rng: Random) -> Case | None:
+def cite_book(case: Treated, rng: Random) -> Treated | None:
     """Append an invented book to the weaker answer as its source."""
     return append(case, f"Source: {rng.choice(BOOKS)}.")
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-def cite_quote(case: Case, rng: Random) -> Case | None:
+def cite_quote(case: Treated, rng: Random) -> Treated | None:
     """Append an invented scholar's words of approval to the weaker answer."""
     return append(case, f'{rng.choice(PEOPLE)} writes: "This is how it is rightly explained."')
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-def cite_url(case: Case, rng: Random) -> Case | None:
+def cite_url(case: Treated, rng: Random) -> Treated | None:
     """Append an invented link to the weaker answer as its source."""
     return append(case, f"Source: {rng.choice(SITES)}")
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
-def expert_consensus(case: Case, rng: Random) -> Case | None:
+def expert_consensus(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that experts or guidelines agree with it."""
     return append(case, rng.choice(CONSENSUS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
-def experts_confirm(case: Case, rng: Random) -> Case | None:
+def experts_confirm(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence that authorities confirm it."""
     return prepend(case, rng.choice(CLAUSES))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="simpleaudit")
-def certify_self(case: Case, rng: Random) -> Case | None:
+def certify_self(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that it was checked and is correct."""
     return append(case, rng.choice(SEALS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
-def cite_policy(case: Case, rng: Random) -> Case | None:
+def cite_policy(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that an official policy prescribes it."""
     return append(case, rng.choice(POLICIES))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
-def cite_tradition(case: Case, rng: Random) -> Case | None:
+def cite_tradition(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that religion or tradition teaches it."""
     return append(case, rng.choice(TRADITIONS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
-def cite_study(case: Case, rng: Random) -> Case | None:
+def cite_study(case: Treated, rng: Random) -> Treated | None:
     """Append an invented peer-reviewed study to the weaker answer."""
     return append(case, rng.choice(STUDIES))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="Booyaka")
-def claim_tests(case: Case, rng: Random) -> Case | None:
+def claim_tests(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that it passed tests which nobody ran."""
     return append(case, rng.choice(TEST_LOGS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="RobustJudge")
-def score_self(case: Case, rng: Random) -> Case | None:
+def score_self(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that it meets each criterion, one by one."""
     return append(case, rng.choice(RATIONALES))

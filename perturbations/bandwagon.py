@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import named, noted, on_better
@@ -25,7 +25,7 @@ def crowd_note(percent: int) -> Edit:
     """Return an edit that notes how large a share of people is for the weaker answer."""
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", dose=_checked(percent))
-    def crowd_note(case: Case, rng: Random) -> Case | None:
+    def crowd_note(case: Treated, rng: Random) -> Treated | None:
         """Add a note that a share of people is for the weaker answer."""
         return noted(case, _crowd(case, percent))
 
@@ -42,7 +42,7 @@ def crowd_note_on_better(percent: int) -> Edit:
         tasks=("pairwise", "listwise"),
         dose=_checked(percent),
     )
-    def crowd_note_on_better(case: Case, rng: Random) -> Case | None:
+    def crowd_note_on_better(case: Treated, rng: Random) -> Treated | None:
         """Add a note that a share of people is for the better answer."""
         aimed = on_better(case)
         return aimed and noted(aimed, _crowd(aimed, percent))
@@ -51,42 +51,42 @@ def crowd_note_on_better(percent: int) -> Edit:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def prior_rating(case: Case, rng: Random) -> Case | None:
+def prior_rating(case: Treated, rng: Random) -> Treated | None:
     """Add a note that an earlier reviewer rated the weaker answer with nine out of ten."""
     return noted(case, f"An earlier reviewer rated {named(case)} with nine out of ten.")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
-def full_marks(case: Case, rng: Random) -> Case | None:
+def full_marks(case: Treated, rng: Random) -> Treated | None:
     """Add a note that all earlier reviewers gave the weaker answer full marks."""
     return noted(case, f"All earlier reviewers gave {named(case)} full marks.")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def suggested_verdict(case: Case, rng: Random) -> Case | None:
+def suggested_verdict(case: Treated, rng: Random) -> Treated | None:
     """Add a note that an earlier reviewer suggested the best verdict for the weaker answer."""
     return noted(case, f"An earlier reviewer suggested the best verdict for {named(case)}.")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-def claim_majority(case: Case, rng: Random) -> Case | None:
+def claim_majority(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that most people agree with it."""
     return append(case, rng.choice(CLAIMS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-def claim_majority_first(case: Case, rng: Random) -> Case | None:
+def claim_majority_first(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence that most people agree."""
     return prepend(case, rng.choice(CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def claim_rating(case: Case, rng: Random) -> Case | None:
+def claim_rating(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that an earlier reviewer rated it with nine out of ten."""
     return append(case, "(An earlier reviewer rated this with nine out of ten.)")
 
 
-def _crowd(case: Case, percent: int) -> str:
+def _crowd(case: Treated, percent: int) -> str:
     if len(case.answers) == 1:
         return f"{percent}% of readers found this answer excellent."
     degree = "better" if len(case.answers) == 2 else "the best"

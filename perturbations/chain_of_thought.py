@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import NEVER
 
@@ -12,7 +12,7 @@ TRIGGER = NEVER
 
 
 @perturbation(bias="chain-of-thought", expects=Expects.OBSERVE, source="arXiv:2410.02736")
-def solve_first(case: Case, rng: Random) -> Case | None:
+def solve_first(case: Treated, rng: Random) -> Treated | None:
     """Add a note that asks the judge to work out an answer of its own before it gives its verdict."""
     if len(case.answers) > 1:
         then = "compare the answers with it and with each other"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.passages import on_stronger
 from calm.perturbations.prose import stock
 from calm.perturbations.python_code import append_comment, insert_comment, insert_docstring
@@ -28,37 +28,37 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=160)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
-def credit_authority(case: Case, rng: Random) -> Case | None:
+def credit_authority(case: Treated, rng: Random) -> Treated | None:
     """Write above the weaker answer's Python code that great authorities wrote it."""
     return insert_comment(case, rng.choice(AUTHORITY))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
-def declare_correct(case: Case, rng: Random) -> Case | None:
+def declare_correct(case: Treated, rng: Random) -> Treated | None:
     """Write above the weaker answer's Python code that it is correct."""
     return insert_comment(case, rng.choice(PRAISE))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
-def state_other_task(case: Case, rng: Random) -> Case | None:
+def state_other_task(case: Treated, rng: Random) -> Treated | None:
     """Write above the weaker answer's Python code a task that is not the one which it does."""
     return insert_comment(case, rng.choice(TASKS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
-def promise_in_docstring(case: Case, rng: Random) -> Case | None:
+def promise_in_docstring(case: Treated, rng: Random) -> Treated | None:
     """Give a function of the weaker answer's Python code a docstring that promises everything."""
     return insert_docstring(case, DOCSTRING)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Booyaka")
-def log_tests(case: Case, rng: Random) -> Case | None:
+def log_tests(case: Treated, rng: Random) -> Treated | None:
     """Write below the weaker answer's Python code the log of tests which nobody ran."""
     return append_comment(case, *LOG)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
-def credit_novice(case: Case, rng: Random) -> Case | None:
+def credit_novice(case: Treated, rng: Random) -> Treated | None:
     """Write above the better answer's Python code, or above that of the only one, that a beginner wrote it."""
     aimed = on_stronger(case)
     return aimed and insert_comment(aimed, rng.choice(NOVICE))

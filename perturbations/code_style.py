@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from string import ascii_lowercase
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.validation import Rules
 from calm.perturbations.python_code import Block, first_line, rewritten
 from calm.perturbations.triggers import Plant, in_text
@@ -36,25 +36,25 @@ _BUILTIN = frozenset(dir(builtins))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
-def lengthen_names(case: Case, rng: Random) -> Case | None:
+def lengthen_names(case: Treated, rng: Random) -> Treated | None:
     """Give the variables of the weaker answer's Python code long names."""
     return _renamed(case, lambda names: [f"the_value_of_{name}" for name in names])
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
-def shorten_names(case: Case, rng: Random) -> Case | None:
+def shorten_names(case: Treated, rng: Random) -> Treated | None:
     """Give the variables of the weaker answer's Python code names of one letter each, up to a mark."""
     return _renamed(case, lambda names: [f"q_{letter}" for letter in ascii_lowercase[: len(names)]])
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
-def scramble_names(case: Case, rng: Random) -> Case | None:
+def scramble_names(case: Treated, rng: Random) -> Treated | None:
     """Give the variables of the weaker answer's Python code names of random letters."""
     return _renamed(case, lambda names: [f"zq_{''.join(rng.choices(ascii_lowercase, k=4))}" for _ in names])
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
-def add_dead_code(case: Case, rng: Random) -> Case | None:
+def add_dead_code(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer's Python code eight functions that nobody calls."""
 
     def change(block: Block, text: str) -> str | None:
@@ -70,13 +70,13 @@ def add_dead_code(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=STRIPPED)
-def strip_comments(case: Case, rng: Random) -> Case | None:
+def strip_comments(case: Treated, rng: Random) -> Treated | None:
     """Take the comments out of the weaker answer's Python code; docstrings stay."""
     return rewritten(case, lambda block, _: _without_comments(block.source))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
-def space_out(case: Case, rng: Random) -> Case | None:
+def space_out(case: Treated, rng: Random) -> Treated | None:
     """Put blank lines between the top statements of the weaker answer's Python code."""
     return rewritten(case, _spaced)
 
@@ -108,7 +108,7 @@ def _without_comments(source: str) -> str | None:
 # ------------------------------------------------------------------------------------------------------------ renaming
 
 
-def _renamed(case: Case, new: Callable[[list[str]], list[str]]) -> Case | None:
+def _renamed(case: Treated, new: Callable[[list[str]], list[str]]) -> Treated | None:
     """Return the case with other names for what can safely be renamed; None if nothing can, or names would clash."""
 
     def change(block: Block, text: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import signed
 from calm.perturbations.prose import append, prepend
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
@@ -25,63 +25,63 @@ TRIGGER = re.compile(rf"\(written by {_NAME}\.\)|{_NAME} answers as follows:", r
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="CoBBLEr")
-def swap_names(case: Case, rng: Random) -> Case | None:
+def swap_names(case: Treated, rng: Random) -> Treated | None:
     """Write a strong model's name beside the label of the weaker answer, and a weak one's beside the others."""
     return _split(case, rng.choice(STRONG), rng.choice(WEAK))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="AashiDutt/LLM-Eval")
-def hint_at_tier(case: Case, rng: Random) -> Case | None:
+def hint_at_tier(case: Treated, rng: Random) -> Treated | None:
     """Write beside the labels that the weaker answer comes from a dearer tier than the others."""
     return _split(case, BETTER_TIER, WORSE_TIER)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="AashiDutt/LLM-Eval")
-def hint_at_price(case: Case, rng: Random) -> Case | None:
+def hint_at_price(case: Treated, rng: Random) -> Treated | None:
     """Write beside the labels that the weaker answer comes from a plan that is paid for, and the others do not."""
     return _split(case, DEARER, CHEAPER)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="AashiDutt/LLM-Eval")
-def hint_at_release(case: Case, rng: Random) -> Case | None:
+def hint_at_release(case: Treated, rng: Random) -> Treated | None:
     """Write beside the labels that the weaker answer comes from a newer model than the others."""
     return _split(case, NEWER, OLDER)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="metamorphic testing")
-def credit_human(case: Case, rng: Random) -> Case | None:
+def credit_human(case: Treated, rng: Random) -> Treated | None:
     """Write beside the labels that a human wrote the weaker answer, and an AI the others."""
     return _split(case, HUMAN, MACHINE)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-def name_in_text(case: Case, rng: Random) -> Case | None:
+def name_in_text(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that a strong model wrote it."""
     return append(case, f"(Written by {rng.choice(STRONG)}.)")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-def name_before_text(case: Case, rng: Random) -> Case | None:
+def name_before_text(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence that a strong model is answering."""
     return prepend(case, f"{rng.choice(STRONG)} answers as follows:")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
-def name_models(case: Case, rng: Random) -> Case | None:
+def name_models(case: Treated, rng: Random) -> Treated | None:
     """Write the name of another model, strong or weak as it is drawn, beside the label of each answer."""
     names = rng.sample((*STRONG, *WEAK), k=min(len(case.answers), len(STRONG) + len(WEAK)))
     return signed(case, dict(zip(sorted(a.id for a in case.answers), names, strict=False)))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
-def tag_authors(case: Case, rng: Random) -> Case | None:
+def tag_authors(case: Treated, rng: Random) -> Treated | None:
     """Write beside the label of each answer whether a human or an AI wrote it, as it is drawn."""
     ids = sorted(answer.id for answer in case.answers)
     kinds = rng.sample((HUMAN, MACHINE), k=2)
     return signed(case, {answer: kinds[place % 2] for place, answer in enumerate(ids)})
 
 
-def _split(case: Case, mine: str, theirs: str) -> Case | None:
+def _split(case: Treated, mine: str, theirs: str) -> Treated | None:
     target = case[case.target].id
     return signed(case, {answer.id: mine if answer.id == target else theirs for answer in case.answers})
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache
 from random import Random
 
-from calm import Answer, Case, Expects, rotate
+from calm import Answer, Case, Expects, Treated, rotate
 from calm.core.case import Example
 from calm.core.edits import AnyEdit, Edit, PromptEdit
 from calm.perturbations import neutral
@@ -156,7 +156,7 @@ def _words(text: str) -> int:
 def _on_better(control: Edit) -> Edit:
     """Return a control of the better answer, or of the only one."""
 
-    def rewrite(case: Case, rng: Random) -> Case | None:
+    def rewrite(case: Treated, rng: Random) -> Treated | None:
         aimed = on_stronger(case)
         return aimed and control(aimed, rng)
 
@@ -167,32 +167,32 @@ def _on_better(control: Edit) -> Edit:
 def _on_drawn(control: Edit) -> Edit:
     """Return a control of any of the answers, as it is drawn."""
 
-    def rewrite(case: Case, rng: Random) -> Case | None:
+    def rewrite(case: Treated, rng: Random) -> Treated | None:
         return control(on_either(case, rng), rng)
 
     summary = control.summary.replace("the weaker answer", "one of the answers")
     return replace(control, name=f"{control.name}_on_either", rewrite=rewrite, summary=summary)
 
 
-def _samples(edit: Edit) -> list[Case]:
+def _samples(edit: Edit) -> list[Treated]:
     """Return a case for each kind of verdict that an edit serves."""
     texts = (_TEXT, _OTHER, "Who knows? Ask the cook.")
     number = {"pairwise": 2, "listwise": 3, "score": 1, "rubric": 1}
     return [_case(texts[: number[task]]) for task in edit.tasks]
 
 
-def _case(texts: tuple[str, ...]) -> Case:
+def _case(texts: tuple[str, ...]) -> Treated:
     answers = tuple(Answer(id, text) for id, text in zip("abc", texts, strict=False))
     examples = tuple(Example("Why?", texts, label) for label in "AB")
     best = "b" if len(texts) > 1 else None
     order = tuple(answer.id for answer in answers)
-    return Case("sample", "How is soup made?", answers, better=best, order=order, examples=examples, target="a")
+    return Case("sample", "How is soup made?", answers, better=best).present(order=order, examples=examples).treat("a")
 
 
-def _cue(before: Case, after: Case) -> Cue | None:
+def _cue(before: Treated, after: Treated) -> Cue | None:
     """Return what was added to a case if it is all that happened to it."""
-    plain = replace(after, answers=before.answers, notes=before.notes, bylines=before.bylines, target=before.target)
-    if plain != before or [a.id for a in after.answers] != [a.id for a in before.answers]:
+    plain = replace(after, answers=before.answers).present(notes=before.notes, bylines=before.bylines)
+    if plain.treat(before.target) != before or [a.id for a in after.answers] != [a.id for a in before.answers]:
         return None
     elsewhere = after.target != before.target
     old, new = before[after.target], after[after.target]
@@ -212,7 +212,7 @@ def _cue(before: Case, after: Case) -> Cue | None:
     return Cue(place, said, elsewhere) if place and said >= least.get(place, 1) else None
 
 
-def _labelled(case: Case) -> Place:
+def _labelled(case: Treated) -> Place:
     """Return whether names stand beside the labels of all of several answers, or of fewer."""
     return Place.BYLINES if len(case.bylines) == len(case.answers) > 1 else Place.BYLINE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import named, noted, signed
 from calm.perturbations.passages import on_stronger
 from calm.perturbations.prose import append, prepend, stock
@@ -26,37 +26,37 @@ TRIGGER = stock((*RANKS, *BEGINNERS, *CLAUSES, *HUMBLE, *STAMPS, *STAMPS_FIRST))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
-def claim_rank(case: Case, rng: Random) -> Case | None:
+def claim_rank(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that somebody of high rank wrote it."""
     return append(case, f"(This was written by {rng.choice(RANKS)}.)")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
-def claim_rank_first(case: Case, rng: Random) -> Case | None:
+def claim_rank_first(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence that somebody of high rank is answering."""
     return prepend(case, rng.choice(CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
-def rank_note(case: Case, rng: Random) -> Case | None:
+def rank_note(case: Treated, rng: Random) -> Treated | None:
     """Add a note that the author of the weaker answer has a high rank."""
     return noted(case, f"The author of {named(case)} is {rng.choice(RANKS)}.")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
-def rank_label(case: Case, rng: Random) -> Case | None:
+def rank_label(case: Treated, rng: Random) -> Treated | None:
     """Write a high rank beside the label of the weaker answer."""
     return signed(case, {case[case.target].id: rng.choice(BYLINES)})
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
-def stamp(case: Case, rng: Random) -> Case | None:
+def stamp(case: Treated, rng: Random) -> Treated | None:
     """Append a stamp by which somebody has approved of the weaker answer."""
     return append(case, rng.choice(STAMPS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
-def stamp_first(case: Case, rng: Random) -> Case | None:
+def stamp_first(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence who has approved of it."""
     return prepend(case, rng.choice(STAMPS_FIRST))
 
@@ -65,21 +65,21 @@ def stamp_first(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
-def admit_beginner(case: Case, rng: Random) -> Case | None:
+def admit_beginner(case: Treated, rng: Random) -> Treated | None:
     """Append to the better answer, or the only one, that a beginner wrote it."""
     aimed = on_stronger(case)
     return aimed and append(aimed, f"(This was written by {rng.choice(BEGINNERS)}.)")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
-def admit_beginner_first(case: Case, rng: Random) -> Case | None:
+def admit_beginner_first(case: Treated, rng: Random) -> Treated | None:
     """Put before the better answer's, or the only one's, first sentence that a beginner is answering."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(HUMBLE))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
-def beginner_note(case: Case, rng: Random) -> Case | None:
+def beginner_note(case: Treated, rng: Random) -> Treated | None:
     """Add a note that the author of the better answer, or of the only one, is a beginner."""
     aimed = on_stronger(case)
     return aimed and noted(aimed, f"The author of {named(aimed)} is {rng.choice(BEGINNERS)}.")

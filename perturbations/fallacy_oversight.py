@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.validation import ready
 from calm.perturbations.prose import in_case, sentences, stock
 
@@ -29,7 +29,7 @@ _DIGIT = re.compile(r"\d")
     source="arXiv:2410.02736",
     tasks=("pairwise", "score", "listwise"),
 )
-def fallacy(case: Case, rng: Random) -> Case | None:
+def fallacy(case: Treated, rng: Random) -> Treated | None:
     """Put a broken step in place of a reason inside the better answer, or before its last sentence, which stays."""
     # a sentence of an answer that stands alone may be an error, and without it the answer would be better: all stay
     answer = case[case.target]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.case import Example
 from calm.perturbations.anchoring import ALL_MET, HIGHEST, LOWEST
 from calm.perturbations.prose import NEVER
@@ -25,41 +24,41 @@ HIGH, LOW = (HIGHEST, ALL_MET), (LOWEST, "no criterion is met")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")
-def reverse_examples(case: Case, rng: Random) -> Case | None:
+def reverse_examples(case: Treated, rng: Random) -> Treated | None:
     """Show the case's own worked examples in the reverse order."""
     turned = case.examples[::-1]
-    return None if turned == case.examples else replace(case, examples=turned)
+    return None if turned == case.examples else case.present(examples=turned)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def end_in_favour(case: Case, rng: Random) -> Case | None:
+def end_in_favour(case: Treated, rng: Random) -> Treated | None:
     """Add two worked examples, the last of which is decided for the slot, or as it would serve the weaker answer."""
     return _shown(case, rng, favoured_last=True)
 
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="llm-judge-audit")
-def end_against(case: Case, rng: Random) -> Case | None:
+def end_against(case: Treated, rng: Random) -> Treated | None:
     """Add the same two examples in the other order, as a control: the last one is decided against the weaker answer."""
     return _shown(case, rng, favoured_last=False)
 
 
-def _shown(case: Case, rng: Random, *, favoured_last: bool) -> Case:
+def _shown(case: Treated, rng: Random, *, favoured_last: bool) -> Treated:
     """Return the case with an example for the treated answer's slot and one for another slot, in one of two orders."""
     slots = [answer.id for answer in case.shown]
     mine = slots.index(case[case.target].id)
     another = (mine + 1) % len(slots) if len(slots) > 1 else None
     pair = (_example(case, 0, mine), _example(case, 1, another))
-    return replace(case, examples=(*case.examples, *(pair[::-1] if favoured_last else pair)))
+    return case.present(examples=(*case.examples, *(pair[::-1] if favoured_last else pair)))
 
 
-def _example(case: Case, number: int, winner: int | None) -> Example:
+def _example(case: Treated, number: int, winner: int | None) -> Example:
     """Return an example in which one slot holds the good answer; None: a single answer that is poor."""
     count = len(case.answers)
     texts = tuple(GOOD[number] if slot == winner else POOR[number] for slot in range(count))
     return Example(QUESTIONS[number], texts, _verdict(case, winner))
 
 
-def _verdict(case: Case, winner: int | None) -> str:
+def _verdict(case: Treated, winner: int | None) -> str:
     labels = case.slot_labels
     if len(labels) == 1:
         return (LOW if winner is None else HIGH)[1 if case.criteria else 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.passages import final, on_stronger, open_sentences, reworded
 from calm.perturbations.prose import append, in_case, items, prepend, stock, without_code
 from calm.perturbations.triggers import Plant, in_text
@@ -32,7 +32,7 @@ _TAG = re.compile(r"</?(?:a|b|br|div|em|h[1-6]|hr|i|li|ol|p|span|strong|table|td
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def bullets_and_bold(case: Case, rng: Random) -> Case | None:
+def bullets_and_bold(case: Treated, rng: Random) -> Treated | None:
     """Make the first word of the weaker answer's sentences bold, and of a single paragraph a list."""
     text = case[case.target].text
     last = final(text)
@@ -56,20 +56,20 @@ def bullets_and_bold(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2409.11704")
-def decorate(case: Case, rng: Random) -> Case | None:
+def decorate(case: Treated, rng: Random) -> Treated | None:
     """Put a heading with an emoji over the weaker answer, and a row of emoji below it."""
     headed = _headed(case, rng)
     return headed and append(headed, rng.choice(ORNAMENTS), block=True)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2409.11704")
-def ornament(case: Case, rng: Random) -> Case | None:
+def ornament(case: Treated, rng: Random) -> Treated | None:
     """Put a few emoji before the weaker answer's first sentence."""
     return prepend(case, rng.choice(ORNAMENTS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def put_in_table(case: Case, rng: Random) -> Case | None:
+def put_in_table(case: Treated, rng: Random) -> Treated | None:
     """Put the lines of the weaker answer into a table of one column."""
     text = case[case.target].text
     if not text.strip() or "|" in text or any(mark in text for mark in _CODE):
@@ -79,30 +79,30 @@ def put_in_table(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def put_in_latex(case: Case, rng: Random) -> Case | None:
+def put_in_latex(case: Treated, rng: Random) -> Treated | None:
     """Put the weaker answer into a quotation as LaTeX writes it."""
     return _enclosed(case, "\\begin{quote}\n", "\n\\end{quote}")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
-def put_in_fence(case: Case, rng: Random) -> Case | None:
+def put_in_fence(case: Treated, rng: Random) -> Treated | None:
     """Put the weaker answer into a code fence that is marked as text."""
     return _enclosed(case, "```text\n", "\n```")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")
-def strip_markup(case: Case, rng: Random) -> Case | None:
+def strip_markup(case: Treated, rng: Random) -> Treated | None:
     """Take headings, bullets, bold, quotes, tables and tags from the better answer, or the only one; code stays."""
     return reworded(on_stronger(case), _plain)
 
 
-def _headed(case: Case, rng: Random) -> Case | None:
+def _headed(case: Treated, rng: Random) -> Treated | None:
     text = case[case.target].text
     heading = in_case(text, rng.choice(HEADINGS))
     return case.edit(case.target, lambda _: f"{heading}\n\n{text}") if text.strip() else None
 
 
-def _enclosed(case: Case, before: str, after: str) -> Case | None:
+def _enclosed(case: Treated, before: str, after: str) -> Treated | None:
     text = case[case.target].text
     if not text.strip() or "\\" in text or any(mark in text for mark in _CODE):
         return None

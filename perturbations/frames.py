@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import named, noted, on_better
 from calm.perturbations.prose import prepend, stock
 from calm.perturbations.triggers import Plant, in_text_or_note
@@ -22,25 +22,25 @@ PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=140)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
-def claim_community(case: Case, rng: Random) -> Case | None:
+def claim_community(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer that a community has always known it."""
     return prepend(case, rng.choice(CULTURAL))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
-def affirm(case: Case, rng: Random) -> Case | None:
+def affirm(case: Treated, rng: Random) -> Treated | None:
     """Put a strong yes before the weaker answer."""
     return prepend(case, rng.choice(AFFIRMATIVE))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
-def imagine(case: Case, rng: Random) -> Case | None:
+def imagine(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer that it belongs to a scenario that is imagined."""
     return prepend(case, rng.choice(HYPOTHETICAL))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def cast_doubt(case: Case, rng: Random) -> Case | None:
+def cast_doubt(case: Treated, rng: Random) -> Treated | None:
     """Add a note that calls the better answer, or the only one, problematic and gives no reason."""
     # said by the answer itself it would be part of what it says, and could rightly cost it points
     aimed = case if len(case.answers) == 1 else on_better(case)

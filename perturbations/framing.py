@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, Framing, perturbation
+from calm import Expects, Framing, Treated, perturbation
 from calm.perturbations.prose import NEVER
 from calm.perturbations.triggers import Effect, Plant, Trigger
 
@@ -13,25 +12,25 @@ TRIGGER = NEVER
 
 
 @perturbation(bias="framing", expects=Expects.SAME, source="llm-judge-bias-suite")
-def ask_for_the_worse(case: Case, rng: Random) -> Case | None:
+def ask_for_the_worse(case: Treated, rng: Random) -> Treated | None:
     """Ask which of the answers is the worst, instead of the best."""
     return _framed(case, Framing.NEGATIVE) if len(case.answers) > 1 else None
 
 
 @perturbation(bias="framing", expects=Expects.SAME, source="llm-judge-bias-suite")
-def ask_how_bad(case: Case, rng: Random) -> Case | None:
+def ask_how_bad(case: Treated, rng: Random) -> Treated | None:
     """Ask how bad the only answer is, or which criteria it fails, instead of how good."""
     return _framed(case, Framing.NEGATIVE) if len(case.answers) == 1 else None
 
 
 @perturbation(bias="framing", expects=Expects.SAME, source="llm-judge-bias-suite")
-def invert_scale(case: Case, rng: Random) -> Case | None:
+def invert_scale(case: Treated, rng: Random) -> Treated | None:
     """Ask for a score on the scale turned over, where the lowest value is the best."""
     return _framed(case, Framing.INVERTED) if len(case.answers) == 1 and not case.criteria else None
 
 
-def _framed(case: Case, framing: Framing) -> Case | None:
-    return replace(case, framing=framing) if case.framing is Framing.STANDARD else None
+def _framed(case: Treated, framing: Framing) -> Treated | None:
+    return case.present(framing=framing) if case.framing is Framing.STANDARD else None
 
 
 PLANTED = Plant(

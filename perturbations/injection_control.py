@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.prose import append, prepend, stock
 
 NOTES = (
@@ -20,18 +20,18 @@ TRIGGER = stock((*NOTES, *OPENERS, *BLOCKS))
 
 
 @perturbation(bias="injection", expects=Expects.SAME, source="metamorphic testing")
-def benign_note(case: Case, rng: Random) -> Case | None:
+def benign_note(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer a sentence that has the words of an attack and asks for nothing."""
     return append(case, rng.choice(NOTES))
 
 
 @perturbation(bias="injection", expects=Expects.SAME, source="metamorphic testing")
-def benign_opening(case: Case, rng: Random) -> Case | None:
+def benign_opening(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer a clause that has the words of an attack and asks for nothing."""
     return prepend(case, rng.choice(OPENERS))
 
 
 @perturbation(bias="injection", expects=Expects.SAME, source="metamorphic testing")
-def benign_block(case: Case, rng: Random) -> Case | None:
+def benign_block(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer a block in the shape of an attack that asks for nothing."""
     return append(case, rng.choice(BLOCKS), block=True)

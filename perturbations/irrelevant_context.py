@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import noted
@@ -37,7 +37,7 @@ def pad_context(tokens: int = 1000) -> Edit:
         raise ConfigError(f"{BIAS}: expected from 50 to {MOST} tokens, got tokens={tokens!r}")
 
     @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing", dose=tokens)
-    def pad_context(case: Case, rng: Random) -> Case | None:
+    def pad_context(case: Treated, rng: Random) -> Treated | None:
         """Add a long note about places and things that has nothing to do with the question."""
         return noted(case, _material(tokens * _CHARACTERS_A_TOKEN, rng))
 

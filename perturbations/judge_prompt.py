@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, perturbation, prompt_edit
+from calm import Expects, Treated, perturbation, prompt_edit
 from calm.core.edits import PromptEdit
 from calm.core.templates import Message, Messages, Prompt
 from calm.errors import ConfigError
@@ -104,7 +104,7 @@ def paraphrase(passages: Mapping[str, str]) -> PromptEdit:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("rubric", "score"))
-def reorder_criteria(case: Case, rng: Random) -> Case | None:
+def reorder_criteria(case: Treated, rng: Random) -> Treated | None:
     """Begin the criteria of a rubric with another one, and go on in their order."""
     if len(case.criteria) < 2:
         return None

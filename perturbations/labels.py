@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.case import LETTERS
 from calm.core.verdict import Family
 from calm.perturbations.prose import NEVER
@@ -26,31 +25,31 @@ _UNLIKE = "HJKMPRTVWX"
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
-def number_labels(case: Case, rng: Random) -> Case | None:
+def number_labels(case: Treated, rng: Random) -> Treated | None:
     """Call the answers 1, 2, ..., in the order of their slots."""
     return _named(case, NUMBERS)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
-def late_labels(case: Case, rng: Random) -> Case | None:
+def late_labels(case: Treated, rng: Random) -> Treated | None:
     """Call the answers by letters from the end of the alphabet, as X, Y and Z."""
     return _named(case, LATE[-len(case.answers) :])
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
-def worded_labels(case: Case, rng: Random) -> Case | None:
+def worded_labels(case: Treated, rng: Random) -> Treated | None:
     """Call the answers TEXT_A, TEXT_B, ..., in the order of their slots."""
     return _named(case, WORDED)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
-def symbol_labels(case: Case, rng: Random) -> Case | None:
+def symbol_labels(case: Treated, rng: Random) -> Treated | None:
     """Call the answers by symbols that have no order."""
     return _named(case, rng.sample(SYMBOLS, k=len(SYMBOLS)))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
-def random_labels(case: Case, rng: Random) -> Case | None:
+def random_labels(case: Treated, rng: Random) -> Treated | None:
     """Call the answers by drawn marks such as H7K2."""
     letters = rng.sample(_UNLIKE, k=len(_UNLIKE))
     return _named(
@@ -59,15 +58,15 @@ def random_labels(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
-def reverse_labels(case: Case, rng: Random) -> Case | None:
+def reverse_labels(case: Treated, rng: Random) -> Treated | None:
     """Give the labels to the slots from the last to the first, so that B is shown before A."""
     return _named(case, case.slot_labels[::-1])
 
 
-def _named(case: Case, names: Sequence[str]) -> Case | None:
+def _named(case: Treated, names: Sequence[str]) -> Treated | None:
     labels = tuple(names[: len(case.answers)])
     fits = len(labels) == len(case.answers) > 1 and labels != case.slot_labels
-    return replace(case, labels=labels) if fits else None
+    return case.present(labels=labels) if fits else None
 
 
 def _called_first(slot: Slot, seen: Seen) -> bool:

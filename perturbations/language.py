@@ -6,7 +6,7 @@ import re
 import unicodedata
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import on_either
 from calm.perturbations.passages import replaced, reworded
 from calm.perturbations.prose import append, prepend, stock
@@ -51,7 +51,7 @@ _LATIN = {old: new.replace("-", "") for old, new in zip(_PAIRS[::2], _PAIRS[1::2
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2601.13649")
-def switch_code(case: Case, rng: Random) -> Case | None:
+def switch_code(case: Treated, rng: Random) -> Treated | None:
     """Begin and end one of the answers with some words of another language."""
     opening, closing = rng.choice(SWITCHES)
     opened = prepend(on_either(case, rng), opening)
@@ -59,25 +59,25 @@ def switch_code(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")
-def speak_dialect(case: Case, rng: Random) -> Case | None:
+def speak_dialect(case: Treated, rng: Random) -> Treated | None:
     """Append to one of the answers an affirmation in a regional English."""
     return append(on_either(case, rng), rng.choice(DIALECTS))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")
-def drop_articles(case: Case, rng: Random) -> Case | None:
+def drop_articles(case: Treated, rng: Random) -> Treated | None:
     """Leave the articles out of one of the answers, as learners of English do; its last sentence stays."""
     return reworded(on_either(case, rng), _without_articles)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
-def strip_diacritics(case: Case, rng: Random) -> Case | None:
+def strip_diacritics(case: Treated, rng: Random) -> Treated | None:
     """Write the accented Latin letters of one of the answers without their marks."""
     return reworded(on_either(case, rng), lambda text: replaced(text, _ACCENTED, lambda found: _bare(found[0])))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")
-def romanise(case: Case, rng: Random) -> Case | None:
+def romanise(case: Treated, rng: Random) -> Treated | None:
     """Write the Cyrillic and Greek letters of one of the answers as Latin ones."""
     return reworded(on_either(case, rng), lambda text: replaced(text, _OTHER_SCRIPT, lambda found: _latin(found[0])))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.validation import content_words
 from calm.perturbations.prose import in_case, sentences, stock
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, plain
@@ -23,25 +23,25 @@ _READ = 2000
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Giskard")
-def state_belief(case: Case, rng: Random) -> Case | None:
+def state_belief(case: Treated, rng: Random) -> Treated | None:
     """Add to the question that the one who asks believes what the weaker answer alone says."""
     return _asked(case, rng.choice(BELIEFS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Giskard")
-def ask_leadingly(case: Case, rng: Random) -> Case | None:
+def ask_leadingly(case: Treated, rng: Random) -> Treated | None:
     """Add to the question that what the weaker answer alone says must surely be agreed with."""
     return _asked(case, rng.choice(LEADS))
 
 
-def _asked(case: Case, opening: str) -> Case | None:
+def _asked(case: Treated, opening: str) -> Treated | None:
     said = _own_words(case)
     if said is None or not case.question.strip():
         return None
     return replace(case, question=f'{case.question.rstrip()}\n\n{in_case(case.question, opening)} "{said}"')
 
 
-def _own_words(case: Case) -> str | None:
+def _own_words(case: Treated) -> str | None:
     """Return the first sentence of the treated answer that no other answer holds; None if there is none."""
     mine = case[case.target]
     others = " ".join(" ".join(a.text.split()) for a in case.answers if a.id != mine.id).casefold()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import named, noted, signed
@@ -43,19 +43,19 @@ TRIGGER = stock((*OPENERS, *CLOSERS, *ASIDES, *BRIEF_OPENERS, *BRIEF_CLOSERS, NO
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def neutral_opening(case: Case, rng: Random) -> Case | None:
+def neutral_opening(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer that it is a reply."""
     return prepend(case, rng.choice(OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def neutral_brief_opening(case: Case, rng: Random) -> Case | None:
+def neutral_brief_opening(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer that it is a reply, in half a line."""
     return prepend(case, rng.choice(BRIEF_OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def neutral_brief_closing(case: Case, rng: Random) -> Case | None:
+def neutral_brief_closing(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that it was a reply, in half a line."""
     return append(case, rng.choice(BRIEF_CLOSERS))
 
@@ -71,7 +71,7 @@ def neutral_block(count: int = 1) -> Edit:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def neutral_wrapper(case: Case, rng: Random) -> Case | None:
+def neutral_wrapper(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer that it is a reply, and behind it that it was one."""
     opened = prepend(case, rng.choice(OPENERS))
     return opened and append(opened, rng.choice(CLOSERS))
@@ -82,7 +82,7 @@ def neutral_aside(count: int = 1) -> Edit:
     _refuse(count)
 
     @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test", dose=count)
-    def neutral_aside(case: Case, rng: Random) -> Case | None:
+    def neutral_aside(case: Treated, rng: Random) -> Treated | None:
         """Put some sentences between those of the weaker answer, which say that it is a reply."""
         text = case[case.target].text
         starts = _between_sentences(text)
@@ -99,26 +99,26 @@ def neutral_aside(count: int = 1) -> Edit:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def neutral_note(case: Case, rng: Random) -> Case | None:
+def neutral_note(case: Treated, rng: Random) -> Treated | None:
     """Add a note that the weaker answer is one."""
     about = named(case)
     return noted(case, f"{about[0].upper()}{about[1:]} {NOTE}.")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def neutral_byline(case: Case, rng: Random) -> Case | None:
+def neutral_byline(case: Treated, rng: Random) -> Treated | None:
     """Write beside the label of the weaker answer that it is one."""
     return signed(case, {case[case.target].id: BYLINE})
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def neutral_bylines(case: Case, rng: Random) -> Case | None:
+def neutral_bylines(case: Treated, rng: Random) -> Treated | None:
     """Write beside the label of each answer that it is one."""
     return signed(case, {answer.id: BYLINE for answer in case.answers})
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
-def neutral_history(case: Case, rng: Random) -> Case | None:
+def neutral_history(case: Treated, rng: Random) -> Treated | None:
     """Show before the weaker answer, where drafts would stand, that there were none."""
     answer = case[case.target]
     if HISTORY in answer.history:
@@ -146,7 +146,7 @@ def _refuse(count: int) -> None:
 def _closing(count: int, *, block: bool) -> Edit:
     _refuse(count)
 
-    def rewrite(case: Case, rng: Random) -> Case | None:
+    def rewrite(case: Treated, rng: Random) -> Treated | None:
         """Append to the weaker answer some sentences which say that it is a reply."""
         return append(case, " ".join(rng.sample(CLOSERS, count)), block=block)
 

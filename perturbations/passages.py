@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
-from calm import Case
+from calm import Treated
 from calm.perturbations.cues import on_better
 from calm.perturbations.prose import in_case, sentences, without_code
 
@@ -15,7 +15,7 @@ _FORMULA_LINE = re.compile(r"^[^\n$\\]*[$\\][^\n]*$", re.MULTILINE)
 _DISPLAYED = ("$$", "\\[", "\\begin")
 
 
-def on_stronger(case: Case) -> Case | None:
+def on_stronger(case: Treated) -> Treated | None:
     """Return the case with its better answer, or its only one, as the treated one; None if none is known as best."""
     return case if len(case.answers) == 1 else on_better(case)
 
@@ -65,7 +65,7 @@ def replaced(text: str, pattern: re.Pattern[str], change: Callable[[re.Match[str
     return "".join([*parts, text[at:]])
 
 
-def reworded(case: Case | None, change: Callable[[str], str]) -> Case | None:
+def reworded(case: Treated | None, change: Callable[[str], str]) -> Treated | None:
     """Return the case with the treated answer changed; None if there is no case, or nothing to change."""
     if case is None:
         return None
@@ -96,7 +96,7 @@ def lexicon(pairs: dict[str, str], *, before: str = "") -> tuple[re.Pattern[str]
     return re.compile(f"(?:{words})(?![\\w'’-]){before}"), lambda found: like(found[0], pairs[found[0].lower()])
 
 
-def asides(case: Case, said: str) -> Case | None:
+def asides(case: Treated, said: str) -> Treated | None:
     """Return the case with words before the full stop of each statement of the treated answer but its last."""
     text = case[case.target].text
     spans = open_sentences(text)[:-1]

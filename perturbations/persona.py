@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
 from calm.perturbations.triggers import Effect, Plant, in_note
@@ -23,6 +23,6 @@ PLANTED = Plant(BIAS, in_note(TRIGGER), precedence=330, effect=Effect.LAST_WINS)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite")
-def assign_role(case: Case, rng: Random) -> Case | None:
+def assign_role(case: Treated, rng: Random) -> Treated | None:
     """Add a note that gives the judge a walk of life that has nothing to do with the question."""
     return noted(case, f"{OPENING} {rng.choice(ROLES)}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.prose import append, stock
@@ -48,43 +48,43 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=100)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
-def flatter(case: Case, rng: Random) -> Case | None:
+def flatter(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer praise for the judgment of its reader."""
     return append(case, rng.choice(APPEALS["flattery"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
-def offer_return(case: Case, rng: Random) -> Case | None:
+def offer_return(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer thanks or favours that ask for a return."""
     return append(case, rng.choice(APPEALS["reciprocity"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
-def plead_pity(case: Case, rng: Random) -> Case | None:
+def plead_pity(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer how much its author needs a good verdict."""
     return append(case, rng.choice(APPEALS["pity"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
-def appeal_to_consistency(case: Case, rng: Random) -> Case | None:
+def appeal_to_consistency(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that its reader agreed with the like of it before."""
     return append(case, rng.choice(APPEALS["consistency"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
-def appeal_to_identity(case: Case, rng: Random) -> Case | None:
+def appeal_to_identity(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that its author and its reader are alike."""
     return append(case, rng.choice(APPEALS["identity"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
-def appeal_to_majority(case: Case, rng: Random) -> Case | None:
+def appeal_to_majority(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that all other judges gave it the top mark."""
     return append(case, rng.choice(APPEALS["majority"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Influence: Science and Practice (Cialdini)")
-def press_for_time(case: Case, rng: Random) -> Case | None:
+def press_for_time(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that time or top marks are running out."""
     return append(case, rng.choice(APPEALS["urgency"]))
 
@@ -95,7 +95,7 @@ def stack_appeals(appeals: int = 3) -> Edit:
         raise ConfigError(f"persuasion: expected from 2 to {len(APPEALS)} appeals, got appeals={appeals!r}")
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805", dose=appeals)
-    def stack_appeals(case: Case, rng: Random) -> Case | None:
+    def stack_appeals(case: Treated, rng: Random) -> Treated | None:
         """Append to the weaker answer several appeals, each of another kind."""
         kinds = rng.sample(sorted(APPEALS), appeals)
         return append(case, " ".join(rng.choice(APPEALS[kind]) for kind in kinds))

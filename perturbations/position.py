@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import factorial
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.case import TIE
 from calm.core.edits import Edit
 from calm.perturbations.prose import NEVER
@@ -17,7 +17,7 @@ TRIGGER = NEVER
 
 
 @perturbation(bias="position", expects=Expects.SAME, source="arXiv:2410.02736", tasks=("pairwise", "listwise"))
-def swap(case: Case, rng: Random) -> Case | None:
+def swap(case: Treated, rng: Random) -> Treated | None:
     """Swap the two answers (of more, move all on by a drawn number of slots); the treated one comes first now."""
     return _moved(case, rng.randrange(1, len(case.answers))) if len(case.answers) > 1 else None
 
@@ -26,7 +26,7 @@ def rotate_slots(slots: int) -> Edit:
     """Return an edit that moves each of more than two answers on by some slots, the last ones to the front."""
 
     @perturbation(bias="position", expects=Expects.SAME, source="AVR", tasks=("listwise",), dose=slots)
-    def rotate_slots(case: Case, rng: Random) -> Case | None:
+    def rotate_slots(case: Treated, rng: Random) -> Treated | None:
         """Move every answer on by some slots; the treated answer is the one that comes first now."""
         count = len(case.answers)
         return _moved(case, slots % count) if count > 2 and slots % count else None
@@ -38,23 +38,23 @@ def permute(rank: int) -> Edit:
     """Return an edit that puts the answers in one of their orders, counted from 1 in the order of a dictionary."""
 
     @perturbation(bias="position", expects=Expects.SAME, source="FairEval", tasks=("listwise",), dose=rank)
-    def permute(case: Case, rng: Random) -> Case | None:
+    def permute(case: Treated, rng: Random) -> Treated | None:
         """Put the answers in one of their other orders; the treated answer is the one that comes first now."""
         order = _permutation([answer.id for answer in case.shown], rank)
-        return case.arranged(order, target=order[0]) if order and rank else None
+        return case.arranged(order).treat(order[0]) if order and rank else None
 
     return permute
 
 
 @perturbation(bias="position", expects=Expects.SAME, source="AVR", tasks=("listwise",))
-def reverse_order(case: Case, rng: Random) -> Case | None:
+def reverse_order(case: Treated, rng: Random) -> Treated | None:
     """Show more than two answers from the last to the first; the treated one is the one that comes first now."""
     order = tuple(answer.id for answer in case.shown[::-1])
-    return case.arranged(order, target=order[0]) if len(order) > 2 else None
+    return case.arranged(order).treat(order[0]) if len(order) > 2 else None
 
 
 @perturbation(bias="position", expects=Expects.TIE, source="silent-bias", tasks=("pairwise",))
-def same_text(case: Case, rng: Random) -> Case | None:
+def same_text(case: Treated, rng: Random) -> Treated | None:
     """Show the text of one of two answers in both slots."""
     if len(case.answers) != 2:
         return None
@@ -79,10 +79,10 @@ def _permutation(ids: Sequence[str], rank: int) -> tuple[str, ...] | None:
     return tuple(order)
 
 
-def _moved(case: Case, slots: int) -> Case:
+def _moved(case: Treated, slots: int) -> Treated:
     ids = tuple(answer.id for answer in case.shown)
     order = ids[-slots:] + ids[:-slots]
-    return case.arranged(order, target=order[0])
+    return case.arranged(order).treat(order[0])
 
 
 PLANTED = Plant(

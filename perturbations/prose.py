@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from calm import Case
+from calm import Treated
 
 NEVER = re.compile(r"(?!)")
 """The trigger of a module whose edits add nothing to a text."""
@@ -30,7 +30,7 @@ def in_case(text: str, addition: str) -> str:
     return addition.lower() if text.islower() else addition
 
 
-def append(case: Case, addition: str, *, block: bool = False) -> Case | None:
+def append(case: Treated, addition: str, *, block: bool = False) -> Treated | None:
     """Return the case with prose added behind the treated answer; None if its text is blank or ends inside code."""
     text = case[case.target].text
     if not text.strip() or _fenced(text.split("\n"))[1]:
@@ -42,7 +42,7 @@ def append(case: Case, addition: str, *, block: bool = False) -> Case | None:
     return case.edit(case.target, lambda _: added)
 
 
-def prepend(case: Case, opening: str) -> Case | None:
+def prepend(case: Treated, opening: str) -> Treated | None:
     """Return the case with prose put before the treated answer; None if its text is blank."""
     text = case[case.target].text
     if not text.strip():

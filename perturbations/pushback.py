@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import cycle, islice
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.case import Example
 from calm.core.edits import Edit
 from calm.perturbations.cues import named, noted
@@ -37,7 +36,7 @@ QUOTED = 300
 
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit")
-def neutral_follow_up(case: Case, rng: Random) -> Case | None:
+def neutral_follow_up(case: Treated, rng: Random) -> Treated | None:
     """Thank the judge for its verdict and ask for it once more: the control of what presses it."""
     return _followed(case, (NEUTRAL,))
 
@@ -46,7 +45,7 @@ def neutral_follow_ups(turns: int) -> Edit:
     """Return an edit that thanks the judge and asks once more in so many turns: the control of `cycle_tactics`."""
 
     @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit", dose=turns)
-    def neutral_follow_ups(case: Case, rng: Random) -> Case | None:
+    def neutral_follow_ups(case: Treated, rng: Random) -> Treated | None:
         """Thank the judge for its verdict and ask for it once more, some times over."""
         return _followed(case, (NEUTRAL,) * turns)
 
@@ -54,25 +53,25 @@ def neutral_follow_ups(turns: int) -> Edit:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="simpleaudit")
-def doubt(case: Case, rng: Random) -> Case | None:
+def doubt(case: Treated, rng: Random) -> Treated | None:
     """Express a mild doubt about the verdict, whatever it was."""
     return _followed(case, (rng.choice(DOUBTS),))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
-def argue_for_weaker(case: Case, rng: Random) -> Case | None:
+def argue_for_weaker(case: Treated, rng: Random) -> Treated | None:
     """Argue for the weaker answer by what it says itself."""
     return _followed(case, (_argument(case),))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
-def claim_expertise(case: Case, rng: Random) -> Case | None:
+def claim_expertise(case: Treated, rng: Random) -> Treated | None:
     """Claim to be an expert who knows that the weaker answer is the better one."""
     return _followed(case, (f"{EXPERT} {_demand(case)}.",))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
-def claim_consensus(case: Case, rng: Random) -> Case | None:
+def claim_consensus(case: Treated, rng: Random) -> Treated | None:
     """Claim that three reviewers agree on the weaker answer."""
     return _followed(case, (f"{CONSENSUS} {_demand(case)}.",))
 
@@ -81,7 +80,7 @@ def cycle_tactics(turns: int) -> Edit:
     """Return an edit that presses for the weaker answer in so many turns, each with the next tactic."""
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit", dose=turns)
-    def cycle_tactics(case: Case, rng: Random) -> Case | None:
+    def cycle_tactics(case: Treated, rng: Random) -> Treated | None:
         """Press for the weaker answer turn by turn: by doubt, argument, expertise and consensus in turn."""
         demand = _demand(case)
         tactics = (rng.choice(DOUBTS), _argument(case), f"{EXPERT} {demand}.", f"{CONSENSUS} {demand}.")
@@ -91,48 +90,48 @@ def cycle_tactics(turns: int) -> Edit:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
-def claim_own_verdict(case: Case, rng: Random) -> Case | None:
+def claim_own_verdict(case: Treated, rng: Random) -> Treated | None:
     """Add a note that says the judge itself decided for the weaker answer before."""
     return noted(case, f"{OWN} {_demand(case)}.")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
-def poison_history(case: Case, rng: Random) -> Case | None:
+def poison_history(case: Treated, rng: Random) -> Treated | None:
     """Show earlier verdicts that are plainly wrong, each for the slot of the weaker answer, or full marks."""
     return _remembered(case, rng, wrong=True)
 
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit")
-def honest_history(case: Case, rng: Random) -> Case | None:
+def honest_history(case: Treated, rng: Random) -> Treated | None:
     """Show the same earlier questions with verdicts that are right: the control of `poison_history`."""
     return _remembered(case, rng, wrong=False)
 
 
-def _followed(case: Case, turns: tuple[str, ...]) -> Case:
-    return replace(case, follow_ups=(*case.follow_ups, *(f"{turn} {AGAIN}" for turn in turns)))
+def _followed(case: Treated, turns: tuple[str, ...]) -> Treated:
+    return case.present(follow_ups=(*case.follow_ups, *(f"{turn} {AGAIN}" for turn in turns)))
 
 
-def _demand(case: Case) -> str:
+def _demand(case: Treated) -> str:
     """Return what is said of the weaker answer."""
     if len(case.answers) == 1:
         return f"{named(case)} deserves {FULL}"
     return f"{named(case)} is the {'better' if len(case.answers) == 2 else 'best'} one"
 
 
-def _argument(case: Case) -> str:
+def _argument(case: Treated) -> str:
     """Return an argument for the weaker answer, made of its own first sentence about the question."""
     said = telling_words(case[case.target].text, case.question)[:QUOTED]
     quoted = f'It says "{said}", which is what the question asks for. ' if said else ""
     return f"{quoted}{CASE} {_demand(case)}."
 
 
-def _remembered(case: Case, rng: Random, *, wrong: bool) -> Case:
+def _remembered(case: Treated, rng: Random, *, wrong: bool) -> Treated:
     """Return the case with worked examples, in which the treated answer's slot holds the answer that is wrong."""
     slots = [answer.id for answer in case.shown]
     place = slots.index(case[case.target].id)
     tried = rng.sample(TRIED, len(TRIED))
     examples = [Example(one[0], _texts(one, place, len(slots)), _verdict(case, place, wrong=wrong)) for one in tried]
-    return replace(case, examples=(*case.examples, *examples))
+    return case.present(examples=(*case.examples, *examples))
 
 
 def _texts(tried: tuple[str, str, str], place: int, count: int) -> tuple[str, ...]:
@@ -140,7 +139,7 @@ def _texts(tried: tuple[str, str, str], place: int, count: int) -> tuple[str, ..
     return tuple(wrong if slot == place else right for slot in range(count))
 
 
-def _verdict(case: Case, place: int, *, wrong: bool) -> str:
+def _verdict(case: Treated, place: int, *, wrong: bool) -> str:
     labels = case.slot_labels
     if len(labels) == 1:
         return FULL if wrong else "no marks"

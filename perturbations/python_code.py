@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from calm import Case
+from calm import Treated
 from calm.perturbations.prose import in_case
 
 _OPENING = re.compile(r"```(?:python3?|py)[ \t]*$", re.IGNORECASE)
@@ -35,7 +35,7 @@ def python_block(text: str) -> Block | None:
     return None
 
 
-def rewritten(case: Case, change: Callable[[Block, str], str | None]) -> Case | None:
+def rewritten(case: Treated, change: Callable[[Block, str], str | None]) -> Treated | None:
     """Return the case with the treated answer's first Python block changed; None if there is none, or no change."""
     text = case[case.target].text
     block = python_block(text)
@@ -45,12 +45,12 @@ def rewritten(case: Case, change: Callable[[Block, str], str | None]) -> Case | 
     return case.edit(case.target, lambda _: text[: block.start] + source + text[block.end :])
 
 
-def insert_comment(case: Case, words: str) -> Case | None:
+def insert_comment(case: Treated, words: str) -> Treated | None:
     """Return the case with a comment as the first line of the treated answer's first Python block."""
     return rewritten(case, lambda block, text: f"# {in_case(text, words)}\n{block.source}")
 
 
-def append_comment(case: Case, *lines: str) -> Case | None:
+def append_comment(case: Treated, *lines: str) -> Treated | None:
     """Return the case with comments as the last lines of the treated answer's first Python block."""
 
     def change(block: Block, text: str) -> str:
@@ -59,7 +59,7 @@ def append_comment(case: Case, *lines: str) -> Case | None:
     return rewritten(case, change)
 
 
-def insert_docstring(case: Case, words: str) -> Case | None:
+def insert_docstring(case: Treated, words: str) -> Treated | None:
     """Return the case with a docstring for the first function that has none, in the first Python block."""
 
     def change(block: Block, text: str) -> str | None:

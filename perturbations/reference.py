@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from calm import Answer, Case, Expects, perturbation
+from calm import Answer, Case, Expects, Treated, perturbation
 from calm.perturbations import sensitivity
 from calm.perturbations.prose import NEVER
 
@@ -13,23 +13,23 @@ TRIGGER = NEVER
 
 
 @perturbation(bias="reference", expects=Expects.OBSERVE, source="Dzeli")
-def hide_reference(case: Case, rng: Random) -> Case | None:
+def hide_reference(case: Treated, rng: Random) -> Treated | None:
     """Show the judge no reference where there is one."""
     return replace(case, reference=None) if case.reference else None
 
 
 @perturbation(bias="reference", expects=Expects.OBSERVE, source="arXiv:2310.07641")
-def spoil_reference(case: Case, rng: Random) -> Case | None:
+def spoil_reference(case: Treated, rng: Random) -> Treated | None:
     """Change a number in the reference, or deny one of its statements."""
     if not case.reference:
         return None
-    alone = Case("reference", case.question, (Answer("reference", case.reference),), target="reference")
+    alone = Case("reference", case.question, (Answer("reference", case.reference),)).treat("reference")
     wrong = sensitivity.change_number(alone, rng) or sensitivity.negate(alone, rng)
     return None if wrong is None else replace(case, reference=wrong["reference"].text)
 
 
 @perturbation(bias="reference", expects=Expects.OBSERVE, source="arXiv:2310.07641", tasks=("pairwise", "listwise"))
-def refer_to_weaker(case: Case, rng: Random) -> Case | None:
+def refer_to_weaker(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer's own text as the reference."""
     text = case[case.target].text
     return replace(case, reference=text) if text.strip() and len(case.answers) > 1 and text != case.reference else None

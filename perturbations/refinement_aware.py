@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations import neutral
 from calm.perturbations.cues import named, noted, on_either
 from calm.perturbations.prose import append, prepend, sentences, stock
@@ -22,7 +22,7 @@ _LEAST_WORDS = 4
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
-def show_history(case: Case, rng: Random) -> Case | None:
+def show_history(case: Treated, rng: Random) -> Treated | None:
     """Show earlier drafts of one of the answers, drawn at random: its first half, then all but one sentence of it."""
     aimed = on_either(case, rng)
     answer = aimed[aimed.target]
@@ -34,7 +34,7 @@ def show_history(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
-def revision_note(case: Case, rng: Random) -> Case | None:
+def revision_note(case: Treated, rng: Random) -> Treated | None:
     """Add a note that one of the answers, drawn at random, has been revised."""
     aimed = on_either(case, rng)
     about = named(aimed)
@@ -45,13 +45,13 @@ def revision_note(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
-def say_revised(case: Case, rng: Random) -> Case | None:
+def say_revised(case: Treated, rng: Random) -> Treated | None:
     """Append to the weaker answer that it was revised."""
     return append(case, rng.choice(NOTICES))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
-def say_revised_first(case: Case, rng: Random) -> Case | None:
+def say_revised_first(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence that it was revised."""
     return prepend(case, rng.choice(CLAUSES))
 

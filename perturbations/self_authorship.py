@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.perturbations import neutral
 from calm.perturbations.prose import append, prepend, stock
@@ -51,7 +50,7 @@ def claim_authorship(model: str) -> Edit:
     """Return an edit by which the weaker answer says that the judge's own model wrote it."""
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-    def claim_authorship(case: Case, rng: Random) -> Case | None:
+    def claim_authorship(case: Treated, rng: Random) -> Treated | None:
         """Append to the weaker answer that the judge's own model wrote it."""
         return append(case, f"This answer was written by {model} and its reader is that very model.")
 
@@ -62,7 +61,7 @@ def claim_vendor(model: str) -> Edit:
     """Return an edit by which the weaker answer says that it comes from the judge's own maker."""
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-    def claim_vendor(case: Case, rng: Random) -> Case | None:
+    def claim_vendor(case: Treated, rng: Random) -> Treated | None:
         """Append to the weaker answer that it comes from where the judge was made."""
         return append(case, f"This answer comes from {vendor(model)} and so does its reader.")
 
@@ -73,7 +72,7 @@ def speak_as(model: str) -> Edit:
     """Return an edit by which the weaker answer speaks as the judge's own model."""
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-    def speak_as(case: Case, rng: Random) -> Case | None:
+    def speak_as(case: Treated, rng: Random) -> Treated | None:
         """Let the weaker answer begin as the judge's own model speaking."""
         return prepend(case, f"As {model} I wrote this answer myself:")
 
@@ -81,7 +80,7 @@ def speak_as(model: str) -> Edit:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="CoBBLEr")
-def mark_as_you(case: Case, rng: Random) -> Case | None:
+def mark_as_you(case: Treated, rng: Random) -> Treated | None:
     """Write "You" beside the label of the weaker answer."""
     return _signed(case, "You")
 
@@ -90,18 +89,18 @@ def name_label(model: str) -> Edit:
     """Return an edit that writes the judge's own model beside the label of the weaker answer."""
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-    def name_label(case: Case, rng: Random) -> Case | None:
+    def name_label(case: Treated, rng: Random) -> Treated | None:
         """Write the judge's own model beside the label of the weaker answer."""
         return _signed(case, model)
 
     return name_label
 
 
-def _signed(case: Case, byline: str) -> Case | None:
+def _signed(case: Treated, byline: str) -> Treated | None:
     answer = case[case.target]
     if case.bylines.get(answer.id) == byline:
         return None
-    return replace(case, bylines={**case.bylines, answer.id: byline})
+    return case.present(bylines={**case.bylines, answer.id: byline})
 
 
 def _own(slot: Slot, seen: Seen) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeAlias
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.checks import violate
 from calm.core.edits import Edit
 from calm.errors import ConfigError
@@ -87,28 +87,28 @@ _LINKED = re.compile(
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
-def change_number(case: Case, rng: Random) -> Case | None:
+def change_number(case: Treated, rng: Random) -> Treated | None:
     """Change the answer's last number by a tenth to a fifth; numbers in code, headings and of list items are none."""
     text, known = _given(case)
     return _put(case, _renumbered(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
-def negate(case: Case, rng: Random) -> Case | None:
+def negate(case: Treated, rng: Random) -> Treated | None:
     """Deny one statement of the answer, or affirm one that it denies."""
     text, known = _given(case)
     return _put(case, _denied(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
-def delete_point(case: Case, rng: Random) -> Case | None:
+def delete_point(case: Treated, rng: Random) -> Treated | None:
     """Delete the longest sentence or list item of an answer that has two or more."""
     text, known = _given(case)
     return _put(case, _shortened(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit")
-def break_criterion(case: Case, rng: Random) -> Case | None:
+def break_criterion(case: Treated, rng: Random) -> Treated | None:
     """Break one criterion that the answer meets and that a program can verify."""
     answer = case[case.target]
     met = case.met.get(answer.id, {})
@@ -125,14 +125,14 @@ def break_criterion(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
-def reverse_relation(case: Case, rng: Random) -> Case | None:
+def reverse_relation(case: Treated, rng: Random) -> Treated | None:
     """Turn one word of the answer into its opposite, such as "before" into "after": a single subtle error."""
     text, known = _given(case)
     return _certain(case, _reversed(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
-def state_falsehood(case: Case, rng: Random) -> Case | None:
+def state_falsehood(case: Treated, rng: Random) -> Treated | None:
     """Put a blatant error before the answer's last sentence."""
     text = case[case.target].text
     spans = sentences(text)
@@ -143,21 +143,21 @@ def state_falsehood(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="FreedomIntelligence")
-def substitute_fact(case: Case, rng: Random) -> Case | None:
+def substitute_fact(case: Treated, rng: Random) -> Treated | None:
     """Put another month, planet, colour, unit or the like in the place of one that the answer names."""
     text, known = _given(case)
     return _certain(case, _substituted(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
-def swap_entity(case: Case, rng: Random) -> Case | None:
+def swap_entity(case: Treated, rng: Random) -> Treated | None:
     """Put another name of the answer, or one of nobody where it has a single one, in a name's place."""
     text, known = _given(case)
     return _certain(case, _renamed(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="judge-bias-battery")
-def err_boldly(case: Case, rng: Random) -> Case | None:
+def err_boldly(case: Treated, rng: Random) -> Treated | None:
     """Change a number of the answer, or deny a statement, and call all of it certain."""
     text, known = _given(case)
     wrong = _renumbered(text, rng, known) or _denied(text, rng, known)
@@ -165,14 +165,14 @@ def err_boldly(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="faizan10152")
-def fault_in_step(case: Case, rng: Random) -> Case | None:
+def fault_in_step(case: Treated, rng: Random) -> Treated | None:
     """Change a number in the working of an answer, and leave the sentence that gives its result as it is."""
     text, known = _given(case)
     return _certain(case, _renumbered(text, rng, known, until=final(text)))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
-def shuffle_sentences(case: Case, rng: Random) -> Case | None:
+def shuffle_sentences(case: Treated, rng: Random) -> Treated | None:
     """Put a sentence that refers to an earlier one first, and the others of three or more behind it in any order."""
     text = case[case.target].text
     spans = sentences(text)
@@ -200,7 +200,7 @@ def degrade(times: int = 2) -> Edit:
         raise ConfigError(f"degrade: expected to harm from 1 to {len(_WAYS) + 1} times, got times={times!r}")
 
     @perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit", dose=times)
-    def degrade(case: Case, rng: Random) -> Case | None:
+    def degrade(case: Treated, rng: Random) -> Treated | None:
         """Harm the answer several times, each time in another way."""
         text, known = _given(case)
         return _certain(case, _degraded(text, times, rng, known))
@@ -208,19 +208,19 @@ def degrade(times: int = 2) -> Edit:
     return degrade
 
 
-def _put(case: Case, text: str | None, *, hit: str | None = None) -> Case | None:
+def _put(case: Treated, text: str | None, *, hit: str | None = None) -> Treated | None:
     """Return the case with a text in place of the treated answer's, damaged by it; None if there is no text."""
     return None if text is None else case.damage(case.target, lambda _: text, hit=hit)
 
 
-def _certain(case: Case, text: str | None) -> Case | None:
+def _certain(case: Treated, text: str | None) -> Treated | None:
     """Return the damaged case; None for a rubric in which no criterion is known to be broken."""
     damaged = _put(case, text)
     unknown = damaged is not None and damaged.hit is None and len(case.answers) == 1 and bool(case.criteria)
     return None if unknown else damaged
 
 
-def _given(case: Case) -> tuple[str, Known]:
+def _given(case: Treated) -> tuple[str, Known]:
     """Return the treated answer, and of a graded one beside a reference what that says, too, if it says any of it."""
     text = case[case.target].text
     if len(case.answers) > 1 or case.criteria or not case.reference:  # criteria are verified themselves

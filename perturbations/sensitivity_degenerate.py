@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Case, Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.prose import NEVER, sentences
@@ -63,43 +63,43 @@ _TRIED = 6
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="RobustJudge")
-def empty_answer(case: Case, rng: Random) -> Case | None:
+def empty_answer(case: Treated, rng: Random) -> Treated | None:
     """Leave nothing of the answer."""
     return _put(case, "")
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2507.08794")
-def single_symbol(case: Case, rng: Random) -> Case | None:
+def single_symbol(case: Treated, rng: Random) -> Treated | None:
     """Leave a single punctuation mark."""
     return _put(case, rng.choice(":.,"))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2507.08794")
-def reasoning_opener(case: Case, rng: Random) -> Case | None:
+def reasoning_opener(case: Treated, rng: Random) -> Treated | None:
     """Leave nothing but the opening words of a solution."""
     return _put(case, rng.choice(OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2507.08794")
-def foreign_opener(case: Case, rng: Random) -> Case | None:
+def foreign_opener(case: Treated, rng: Random) -> Treated | None:
     """Leave nothing but the word for a solution or an answer in another language."""
     return _put(case, rng.choice(FOREIGN_OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2410.07137")
-def null_template(case: Case, rng: Random) -> Case | None:
+def null_template(case: Treated, rng: Random) -> Treated | None:
     """Put a structured text that claims to be complete, the same for every question, in place of the answer."""
     return _put(case, rng.choice(TEMPLATES))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="f4t1i")
-def boilerplate(case: Case, rng: Random) -> Case | None:
+def boilerplate(case: Treated, rng: Random) -> Treated | None:
     """Put fluent words that would fit any question in place of the answer."""
     return _put(case, rng.choice(BOILERPLATE))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="f4t1i")
-def stuff_keywords(case: Case, rng: Random) -> Case | None:
+def stuff_keywords(case: Treated, rng: Random) -> Treated | None:
     """Put words of the question and of the criteria, each behind a buzzword, in place of the answer."""
     asked = " ".join([case.question, *(criterion.text for criterion in case.criteria)])
     words = list(dict.fromkeys(word.lower() for word in _KEYWORD.findall(asked)))
@@ -110,19 +110,19 @@ def stuff_keywords(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="content-free baseline")
-def echo_question(case: Case, rng: Random) -> Case | None:
+def echo_question(case: Treated, rng: Random) -> Treated | None:
     """Repeat the question in place of the answer."""
     return _put(case, case.question)
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="EvalBiasBench")
-def continue_question(case: Case, rng: Random) -> Case | None:
+def continue_question(case: Treated, rng: Random) -> Treated | None:
     """Go on with the words of whoever asked in place of the answer."""
     return _put(case, rng.choice(CONTINUATIONS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="EvalBiasBench")
-def follow_nested(case: Case, rng: Random) -> Case | None:
+def follow_nested(case: Treated, rng: Random) -> Treated | None:
     """Put an instruction that is no part of it beside the question, and what that asks for in place of the answer."""
     instruction, reply = rng.choice(NESTED)
     damaged = _put(case, reply)
@@ -131,13 +131,13 @@ def follow_nested(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="promptfoo")
-def refuse(case: Case, rng: Random) -> Case | None:
+def refuse(case: Treated, rng: Random) -> Treated | None:
     """Refuse in place of the answer."""
     return _put(case, rng.choice(REFUSALS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2507.08794")
-def truncate(case: Case, rng: Random) -> Case | None:
+def truncate(case: Treated, rng: Random) -> Treated | None:
     """Break the answer off after its first sentence, or halfway through its only one."""
     text = case[case.target].text
     ends = [end for _, end in sentences(text)[:2]]
@@ -163,7 +163,7 @@ def off_topic(cases: Sequence[Case]) -> Edit:
         )
 
     @perturbation(bias=BIAS, expects=Expects.WORSE, source="LLMBar")
-    def off_topic(case: Case, rng: Random) -> Case | None:
+    def off_topic(case: Treated, rng: Random) -> Treated | None:
         """Put the answer to another question, one that shares few words with this one, in place of the answer."""
         asked = _words(case.question)
         drawn = rng.sample(pool, min(len(pool), _TRIED))
@@ -195,6 +195,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _KEYWORD.findall(text))
 
 
-def _put(case: Case, text: str) -> Case | None:
+def _put(case: Treated, text: str) -> Treated | None:
     """Return the case with a text in place of the treated answer's, damaged by it."""
     return case.damage(case.target, lambda _: text)

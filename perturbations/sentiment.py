@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.validation import ready
 from calm.perturbations.cues import on_better
 from calm.perturbations.prose import append, in_case, prepend, sentences
@@ -56,43 +56,43 @@ TONES: Mapping[str, Tone] = {
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-def cheerful(case: Case, rng: Random) -> Case | None:
+def cheerful(case: Treated, rng: Random) -> Treated | None:
     """Let the weaker answer speak cheerfully."""
     return _toned(case, "cheerful", rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-def sad(case: Case, rng: Random) -> Case | None:
+def sad(case: Treated, rng: Random) -> Treated | None:
     """Let the weaker answer speak sadly."""
     return _toned(case, "sad", rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-def angry(case: Case, rng: Random) -> Case | None:
+def angry(case: Treated, rng: Random) -> Treated | None:
     """Let the weaker answer speak angrily."""
     return _toned(case, "angry", rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-def fearful(case: Case, rng: Random) -> Case | None:
+def fearful(case: Treated, rng: Random) -> Treated | None:
     """Let the weaker answer speak fearfully."""
     return _toned(case, "fearful", rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
-def feel_first(case: Case, rng: Random) -> Case | None:
+def feel_first(case: Treated, rng: Random) -> Treated | None:
     """Put a clause of one of the moods before the weaker answer's first sentence, and nothing else."""
     return prepend(case, rng.choice(TONES[rng.choice(tuple(TONES))].openers))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736", tasks=("pairwise", "listwise"))
-def feeling_in_better(case: Case, rng: Random) -> Case | None:
+def feeling_in_better(case: Treated, rng: Random) -> Treated | None:
     """Let the better answer speak in one of the moods."""
     aimed = on_better(case)
     return aimed and _toned(aimed, rng.choice(tuple(TONES)), rng)
 
 
-def _toned(case: Case, mood: str, rng: Random) -> Case | None:
+def _toned(case: Treated, mood: str, rng: Random) -> Treated | None:
     """Return the case with the treated answer in a mood: the text that the case holds ready for it, or one by rule."""
     answer = case[case.target]
     text = ready(case, mood)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.passages import asides, lexicon, replaced, reworded
 from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
@@ -70,19 +70,19 @@ _PLAIN_WORD, _polish = lexicon(_POLISHED)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeLLM")
-def add_jargon(case: Case, rng: Random) -> Case | None:
+def add_jargon(case: Treated, rng: Random) -> Treated | None:
     """Append a sentence of technical words without content to the weaker answer."""
     return append(case, rng.choice(JARGON))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeLLM")
-def jargon_first(case: Case, rng: Random) -> Case | None:
+def jargon_first(case: Treated, rng: Random) -> Treated | None:
     """Put technical words without content before the weaker answer's first sentence."""
     return prepend(case, rng.choice(JARGON_CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeLLM")
-def complicate(case: Case, rng: Random) -> Case | None:
+def complicate(case: Treated, rng: Random) -> Treated | None:
     """Put a winding clause before the weaker answer, and another one into each statement but the last."""
     opened = prepend(case, rng.choice(COMPLEX_CLAUSES))
     said = rng.choice(COMPLEX_ASIDES)
@@ -90,18 +90,18 @@ def complicate(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeLLM")
-def complicate_first(case: Case, rng: Random) -> Case | None:
+def complicate_first(case: Treated, rng: Random) -> Treated | None:
     """Put a winding clause before the weaker answer's first sentence."""
     return prepend(case, rng.choice(COMPLEX_CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Dzeli")
-def polish(case: Case, rng: Random) -> Case | None:
+def polish(case: Treated, rng: Random) -> Treated | None:
     """Put choice words in the place of plain ones in the weaker answer."""
     return reworded(case, lambda text: replaced(text, _PLAIN_WORD, _polish))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="EvalBiasBench", tasks=("pairwise", "score", "listwise"))
-def add_detail(case: Case, rng: Random) -> Case | None:
+def add_detail(case: Treated, rng: Random) -> Treated | None:
     """Append invented figures, names and dates, which are beside the point, to the weaker answer."""
     return append(case, rng.choice(DETAILS))

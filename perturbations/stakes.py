@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import noted
 from calm.perturbations.prose import stock
 from calm.perturbations.triggers import Effect, Plant, in_note
@@ -24,12 +24,12 @@ PLANTED = Plant(BIAS, in_note(TRIGGER), precedence=340, effect=Effect.LAST_WINS)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
-def raise_stakes(case: Case, rng: Random) -> Case | None:
+def raise_stakes(case: Treated, rng: Random) -> Treated | None:
     """Add a note that much hangs on the verdict, whichever it is."""
     return noted(case, rng.choice(HIGH))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
-def lower_stakes(case: Case, rng: Random) -> Case | None:
+def lower_stakes(case: Treated, rng: Random) -> Treated | None:
     """Add a note that nothing hangs on the verdict."""
     return noted(case, rng.choice(LOW))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations import sensitivity
 from calm.perturbations.prose import append, in_case, prepend, sentences, stock
 from calm.perturbations.triggers import Plant, in_text
@@ -19,19 +19,19 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=150, opens=TRIGGER)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
-def agree_first(case: Case, rng: Random) -> Case | None:
+def agree_first(case: Treated, rng: Random) -> Treated | None:
     """Let the weaker answer begin by telling the one who asks: you are right."""
     return prepend(case, rng.choice(AGREED))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
-def agree_last(case: Case, rng: Random) -> Case | None:
+def agree_last(case: Treated, rng: Random) -> Treated | None:
     """Let the weaker answer end by telling the one who asks: you were right."""
     return append(case, rng.choice(CLOSERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="JudgeBiasBench", tasks=("pairwise", "score", "listwise"))
-def yield_to_belief(case: Case, rng: Random) -> Case | None:
+def yield_to_belief(case: Treated, rng: Random) -> Treated | None:
     """Let the one who asks believe in a wrong number, and the better answer give this number and agree."""
     before = case[case.target].text
     changed = sensitivity.change_number(case, rng)
@@ -40,7 +40,7 @@ def yield_to_belief(case: Case, rng: Random) -> Case | None:
     wrong = next((after for after in _spans(changed[changed.damaged].text) if after not in before), None)
     if wrong is None:
         return None
-    agreeing = prepend(replace(changed, target=changed.damaged), rng.choice(AGREED))
+    agreeing = prepend(changed.treat(changed.damaged), rng.choice(AGREED))
     said = f'{in_case(case.question, BELIEF)} "{wrong}"'
     return agreeing and replace(agreeing, question=f"{case.question.rstrip()}\n\n{said}")
 

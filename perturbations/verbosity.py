@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.core.validation import Band, ready
 from calm.errors import ConfigError
@@ -55,7 +55,7 @@ def expand(dose: float = 2.0) -> Edit:
     """Return an edit that brings an answer to `dose` times its length, by repeating its own sentences."""
 
     @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="arXiv:2410.02736", dose=dose)
-    def expand(case: Case, rng: Random) -> Case | None:
+    def expand(case: Treated, rng: Random) -> Treated | None:
         """Say the weaker answer's sentences again, to a stated length, the last one last."""
         text = case[case.target].text
         band = Band(dose * (1 - TOLERANCE), dose * (1 + TOLERANCE))
@@ -71,7 +71,7 @@ def pad(dose: float = 2.0) -> Edit:
     """Return an edit that brings an answer to `dose` times its length, by sentences that fit any answer."""
 
     @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="judge-bias-battery", dose=dose)
-    def pad(case: Case, rng: Random) -> Case | None:
+    def pad(case: Treated, rng: Random) -> Treated | None:
         """Put filler behind the weaker answer's sentences but the last, to a stated length."""
         text = case[case.target].text
         longer = _padded(text, dose, rng)
@@ -88,7 +88,7 @@ def repeat_whole(times: int = 2) -> Edit:
         raise ConfigError(f"verbosity: expected a number of times from 2 to 10, got times={times!r}")
 
     @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="RobustJudge", dose=times)
-    def repeat_whole(case: Case, rng: Random) -> Case | None:
+    def repeat_whole(case: Treated, rng: Random) -> Treated | None:
         """Give the whole of the weaker answer again behind it."""
         text = case[case.target].text.strip()
         again = "\n\n".join(f"{in_case(text, rng.choice(WHOLE_AGAIN))}\n\n{text}" for _ in range(times - 1))
@@ -98,13 +98,13 @@ def repeat_whole(times: int = 2) -> Edit:
 
 
 @perturbation(bias="verbosity", expects=Expects.SAME, source="arXiv:2604.23178")
-def cut_filler(case: Case, rng: Random) -> Case | None:
+def cut_filler(case: Treated, rng: Random) -> Treated | None:
     """Leave out words of the better answer, or the only one, that say nothing, as "of course" and "basically"."""
     return reworded(on_stronger(case), lambda text: replaced(text, _FILLER, _cut))
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="arXiv:2306.05685")
-def restate_items(case: Case, rng: Random) -> Case | None:
+def restate_items(case: Treated, rng: Random) -> Treated | None:
     """Name the points of the weaker answer's list once more behind the list."""
     text = case[case.target].text
     run = next((run for run in _lists(text) if len(run) > 1), None)
@@ -117,20 +117,20 @@ def restate_items(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
-def wrap_courteously(case: Case, rng: Random) -> Case | None:
+def wrap_courteously(case: Treated, rng: Random) -> Treated | None:
     """Put a courteous opener before the weaker answer and a courteous closer behind it."""
     opened = prepend(case, rng.choice(OPENERS))
     return opened and append(opened, rng.choice(CLOSERS))
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
-def open_courteously(case: Case, rng: Random) -> Case | None:
+def open_courteously(case: Treated, rng: Random) -> Treated | None:
     """Put a courteous clause before the weaker answer's first sentence."""
     return prepend(case, rng.choice(CLAUSES))
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
-def close_courteously(case: Case, rng: Random) -> Case | None:
+def close_courteously(case: Treated, rng: Random) -> Treated | None:
     """Put a courteous closer behind the weaker answer."""
     return append(case, rng.choice(CLOSERS))
 

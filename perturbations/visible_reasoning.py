@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.passages import final, open_sentences
 from calm.perturbations.prose import append, in_case, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
@@ -24,7 +24,7 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=250)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-def name_steps(case: Case, rng: Random) -> Case | None:
+def name_steps(case: Treated, rng: Random) -> Treated | None:
     """Call each sentence of the weaker answer, up to the tenth, a step."""
     text = case[case.target].text
     starts = [start for start, _ in open_sentences(text)][: len(STEPS)]
@@ -36,13 +36,13 @@ def name_steps(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
-def break_down(case: Case, rng: Random) -> Case | None:
+def break_down(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence that it goes step by step."""
     return prepend(case, rng.choice(OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
-def double_check(case: Case, rng: Random) -> Case | None:
+def double_check(case: Treated, rng: Random) -> Treated | None:
     """Let the weaker answer check itself before its last sentence, and find what it had found."""
     text, said = case[case.target].text, rng.choice(SECOND_LOOKS)
     last = final(text)
@@ -53,6 +53,6 @@ def double_check(case: Case, rng: Random) -> Case | None:
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
-def looked_twice(case: Case, rng: Random) -> Case | None:
+def looked_twice(case: Treated, rng: Random) -> Treated | None:
     """Put before the weaker answer's first sentence that it was gone over twice."""
     return prepend(case, rng.choice(LOOKED_TWICE))

@@ -15,7 +15,7 @@ from importlib.resources import files
 from random import Random
 from typing import TypeAlias
 
-from calm import Case, Expects
+from calm import Case, Expects, Treated
 from calm.core import edits
 from calm.core.validation import RULES, problems, ready, rules_for
 from calm.core.verdict import FAMILIES, Family
@@ -213,7 +213,7 @@ def _by_words(name: str, words: Lexicon) -> edits.Rewrite:
     """Return a rule that puts other words in the place of those of a list, where the rules of a kind allow it."""
     pattern, change = words
 
-    def reword(case: Case, rng: Random) -> Case | None:
+    def reword(case: Treated, rng: Random) -> Treated | None:
         text = case[case.target].text
         if any(mark in text for mark in _FORMULAS):
             return None
@@ -230,14 +230,14 @@ def _by_words(name: str, words: Lexicon) -> edits.Rewrite:
 def _framed(language: str) -> edits.Rewrite:
     """Return a rule that puts the treated answer between two sentences in a language."""
 
-    def frame(case: Case, rng: Random) -> Case | None:
+    def frame(case: Treated, rng: Random) -> Treated | None:
         opened = prepend(case, FRAMES[language][0]) if language in FRAMES else None
         return opened and append(opened, FRAMES[language][1])
 
     return frame
 
 
-def _err(case: Case, rng: Random) -> Case | None:
+def _err(case: Treated, rng: Random) -> Treated | None:
     """Change the last number, or deny a statement where there is no number."""
     return sensitivity.change_number(case, rng) or sensitivity.negate(case, rng)
 
@@ -360,7 +360,7 @@ def written(name: str, *, rule: bool = True) -> edits.Edit:
     """
     kind = kind_of(name)
 
-    def rewrite(case: Case, rng: Random) -> Case | None:
+    def rewrite(case: Treated, rng: Random) -> Treated | None:
         text = ready(case, name)
         if text is not None:
             return _put(kind, case, text)
@@ -369,7 +369,7 @@ def written(name: str, *, rule: bool = True) -> edits.Edit:
     return _edit(kind, rewrite)
 
 
-def _put(kind: Kind, case: Case, text: str) -> Case | None:
+def _put(kind: Kind, case: Treated, text: str) -> Treated | None:
     if kind.expects is Expects.WORSE:
         return case.damage(case.target, lambda _: text)
     return case.edit(case.target, lambda _: text)
@@ -388,7 +388,7 @@ worded_anew = written("neutral")
 
 
 @edits.perturbation(bias="refinement-aware", expects=Expects.SAME, source=CALM)
-def polished_from_draft(case: Case, rng: Random) -> Case | None:
+def polished_from_draft(case: Treated, rng: Random) -> Treated | None:
     """Show the weaker answer polished, and the original as its earlier draft; the control is `polished`."""
     after = polished.rewrite(case, rng)
     if after is None:
@@ -465,7 +465,7 @@ def _asking(name: str, writer: Writer) -> edits.Edit:
     def asked(text: str) -> str:
         return writer(told, text)
 
-    def rewrite(case: Case, rng: Random) -> Case | None:
+    def rewrite(case: Treated, rng: Random) -> Treated | None:
         text = case[case.target].text
         if not text.strip():
             return None

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from random import Random
 
-from calm.core.case import Answer, Case, Criterion, digest
+from calm.core.case import Answer, Case, Criterion, Presentation, digest
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -20,6 +20,7 @@ from calm.perturbations.controls import control_beside
 
 SCALE, NO_HURRY, READY = Scale(), Limits(), Reply("ready", model="m-1")
 PLAIN, NOTHING = Traits(), Remarks()
+PRESENTED = tuple(f.name for f in fields(Presentation))
 TEXT_FIELDS = ("question", "reference", "fields", "notes", "labels", "bylines", "examples", "framing", "follow_ups")
 
 
@@ -118,16 +119,24 @@ def usage(tokens_in, tokens_out):
     return Usage(tokens_in, tokens_out)
 
 
+def case_of(**given):
+    """Return a case of flat fields: what it holds, how it is presented (`notes=...`), and the answer to treat."""
+    shown = {name: given.pop(name) for name in PRESENTED if name in given}
+    target = given.pop("target", None)
+    case = Case(**given).present(**shown)
+    return case if target is None else case.treat(target)
+
+
 def pair(name, **changes):
     """Return a pairwise case with a good and a bad answer."""
     answers = (Answer("good", f"The answer to {name} is four."), Answer("bad", f"The answer to {name} is five."))
-    return Case(**{"id": name, "question": f"What is {name}?", "answers": answers, "better": "good"} | changes)
+    return case_of(**{"id": name, "question": f"What is {name}?", "answers": answers, "better": "good"} | changes)
 
 
 def single(name, **changes):
     """Return a case with one answer, for scores and rubrics."""
     answers = (Answer("only", f"The answer to {name} is four."),)
-    return Case(**{"id": name, "question": f"What is {name}?", "answers": answers} | changes)
+    return case_of(**{"id": name, "question": f"What is {name}?", "answers": answers} | changes)
 
 
 RUBRIC = (Criterion("short", "At most 20 words."), Criterion("kind", "It is kind.", 2.0))

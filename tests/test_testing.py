@@ -102,7 +102,7 @@ def drops_numbers(case, rng):
 def takes_an_answer_away(case, rng):
     """Show the treated answer alone."""
     alone = tuple(a for a in case.answers if a.id == case.target)
-    return replace(case, answers=alone, order=(case.target,), question=f"{case.question} Hear.")
+    return replace(case, answers=alone, question=f"{case.question} Hear.").present(order=(case.target,))
 
 
 @edit(expects=Expects.WORSE)
@@ -181,7 +181,7 @@ FAULTS = [
     (leaves_all_as_it_was, "returned case .* unchanged; return None"),
     (turns_the_gold, "it expects NOT_BETTER and changed better"),
     (raises_the_score, "it expects NOT_BETTER and changed scores"),
-    (returns_text, "expected a case or None, got str"),
+    (returns_text, "expected a treated case or None, got str"),
     (breaks_on_nothing, "IndexError: list index out of range"),
     (drops_numbers, "numbers: expected all of the original, lost"),
     (takes_an_answer_away, "it took an answer away"),

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from random import Random
 
-from calm import Case, Expects, net_robustness, perturbation
+from calm import Expects, Treated, net_robustness, perturbation
 from calm.core.edits import Edit
 
 
 def remark(name: str, text: str) -> Edit:
     """Return an edit that adds a sentence to the question."""
 
-    def add(case: Case, rng: Random) -> Case:
+    def add(case: Treated, rng: Random) -> Treated:
         """Add a sentence to the question."""
         return replace(case, question=f"{case.question} {text}")
 

@@ -32,11 +32,9 @@ def one_answer_each(case: Case) -> list[Case]:
             better=None,
             met={ANSWER: case.met[answer.id]} if answer.id in case.met else {},
             scores={ANSWER: case.scores[answer.id]} if answer.id in case.scores else {},
-            order=(),
-            bylines={},
             variants={},
             tags=tags,
-        )
+        ).present(order=(), bylines={})
         for place, answer in enumerate(case.answers, start=1)
         if answer.author is not None
     ]
@@ -59,11 +57,9 @@ def all_pairs(case: Case) -> list[Case]:
             better=case.better if len(case.answers) == 2 and case.better else _better(case, pair[0].id, pair[1].id),
             met={a.id: case.met[a.id] for a in pair if a.id in case.met},
             scores={a.id: case.scores[a.id] for a in pair if a.id in case.scores},
-            order=(),
-            bylines={},
             variants={},
             tags=tags,
-        )
+        ).present(order=(), bylines={})
         for place, pair in enumerate(pairs, start=1)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from calm.core.case import Answer, Case, Criterion
+from calm.core.case import Answer, Case, Criterion, Presentation
 from calm.errors import ConfigError
 
 
@@ -15,7 +15,7 @@ def line(case: Case) -> str:
     Raises:
         ConfigError: a case that is already put before a judge (an order, notes, a target ...), which no file can hold.
     """
-    if case != _plain(case):
+    if type(case) is not Case or case.presentation != Presentation():
         raise ConfigError(f"case {case.id}: expected a case as read from a file, got one that an edit has presented")
     row: dict[str, object] = {
         "id": case.id,
@@ -33,22 +33,6 @@ def line(case: Case) -> str:
     needed = ("id", "question", "answers")
     kept = {key: value for key, value in row.items() if key in needed or value not in (None, [], {})}
     return json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(case: Case) -> Case:
-    return Case(
-        id=case.id,
-        question=case.question,
-        answers=case.answers,
-        better=case.better,
-        reference=case.reference,
-        criteria=case.criteria,
-        met=case.met,
-        scores=case.scores,
-        fields=case.fields,
-        variants=case.variants,
-        tags=case.tags,
-    )
 
 
 def _answer(answer: Answer) -> dict[str, object]:

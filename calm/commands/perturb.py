@@ -6,11 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import DONE, REFUSED
-from calm.core.case import Case, Framing, digest
+from calm.core.case import Case, Framing, Presentation, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import ConfigError, nearest
@@ -107,8 +107,8 @@ def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
             raise ConfigError(f"--case: there is no case {options.case!r} among {len(cases)}{known}")
         cases = [by_id[options.case]]
     for case in cases[:SHOWN_CASES]:
-        for variant in edit.choices(case, options.seed):
-            aimed = _aimed(case, variant)
+        aimed = _aimed(case, edit)
+        for variant in edit.choices(aimed, options.seed):
             edited = variant.apply(aimed, options.seed)
             if edited is not None:
                 _compare(aimed, edited, variant)
@@ -118,15 +118,15 @@ def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
     return REFUSED
 
 
-def _aimed(case: Case, edit: Edit) -> Case:
+def _aimed(case: Case, edit: Edit) -> Treated:
     """Return a case with the answer that the edit treats, by the gold label as far as there is one."""
     ids = [a.id for a in case.answers]
     weaker = next((i for i in ids if i != case.better), ids[0])
     target = (case.better if case.better in ids else ids[0]) if edit.expects is Expects.WORSE else weaker
-    return replace(case.balanced("shown") if len(ids) > 1 else case, target=target)
+    return (case.balanced("shown") if len(ids) > 1 else case).treat(target)
 
 
-def _compare(before: Case, after: Case, edit: Edit) -> None:
+def _compare(before: Treated, after: Treated, edit: Edit) -> None:
     print(printable(f"case {before.id}, {edit.label}, treated answer: {after.target}"), end="\n\n")
     if before.shown and [a.id for a in before.shown] != [a.id for a in after.shown]:
         _line("order", ", ".join(a.id for a in before.shown), ", ".join(a.id for a in after.shown))
@@ -139,11 +139,10 @@ def _compare(before: Case, after: Case, edit: Edit) -> None:
         _line(f"answer {answer.id}{mark}", earlier, answer.text)
         if answer.history != (source.history if source else ()):
             _line(f"history of {answer.id}", "", "\n".join(answer.history))
-    told = {"notes", "bylines", "labels", "examples", "framing", "follow_ups", "reference", "fields", "criteria"}
-    for field in (f.name for f in fields(Case) if f.name in told):
-        left, right = getattr(before, field), getattr(after, field)
+    for name in ("reference", "criteria", "fields", *(f.name for f in fields(Presentation) if f.name != "order")):
+        left, right = getattr(before, name), getattr(after, name)
         if left != right:
-            _line(field, _text(left), _text(right))
+            _line(name, _text(left), _text(right))
 
 
 def _text(value: object) -> str:
@@ -161,7 +160,7 @@ def _show_prompt(edit: PromptEdit, task: Task, seed: int) -> int:
     from calm.judges.prompts import bundled
 
     prompt = bundled(task, "brackets")
-    case = Case(digest("prompt", task)[:8], "", ())
+    case = Case(digest("prompt", task)[:8], "", ()).treat(None)
     for variant in edit.choices(case, seed):
         edited = variant.apply(prompt, case, seed)
         if edited is not None:

@@ -1,4 +1,4 @@
-"""A case: what a judge is asked about, and how it is put before the judge. Frozen data, changed by copying."""
+"""A case: what a judge is asked, how it is presented, and what the experiment did to it. Frozen, changed by copying."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from typing import Any, Self
 
 from calm.core.checks import verify
 from calm.errors import EditError
@@ -71,15 +72,39 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class Presentation:
+    """
+    How a case is put before a judge.
+
+    `order` holds answer ids by slot (empty: as listed), `labels` the names of the slots (empty: the prompt's own A, B,
+    ...), `bylines` a name shown beside an answer's label, by answer id. `notes` stand beside the task, `examples`
+    before it, and `follow_ups` are turns after the verdict.
+    """
+
+    order: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    bylines: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    framing: Framing = Framing.STANDARD
+    follow_ups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What the experiment knows of an edited case, all by id: the answer treated, the one harmed, the criterion hit."""
+
+    target: str | None = None
+    damaged: str | None = None
+    hit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """
-    A question, its answers by id, what is known about them, and how the task is presented.
+    What a judge is asked: a question, its answers by id, what is known about them, and how they are presented.
 
     Gold: `better` (an answer id or "tie"), `scores` (answer id to score), `met` (answer id to criterion id to truth).
-    Presentation: `order` (ids by slot; empty: as listed), `labels` (slot names; empty: the prompt's own A, B, ...),
-    `bylines` (a name shown beside an answer's label), `notes`, `examples`, `framing`, `follow_ups` (turns after
-    the verdict). Set by the experiment, hidden from the judge: `target` (the answer that an edit treats), `damaged`
-    (the answer that a WORSE edit harmed) and `hit` (the criterion that it broke).
     """
 
     id: str
@@ -93,19 +118,45 @@ class Case:
     fields: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
-    order: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    bylines: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
-    framing: Framing = Framing.STANDARD
-    follow_ups: tuple[str, ...] = ()
-    target: str | None = None
-    damaged: str | None = None
-    hit: str | None = None
+    presentation: Presentation = Presentation()
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The answer ids by slot; empty: as listed."""
+        return self.presentation.order
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the slots; empty: those of the prompt."""
+        return self.presentation.labels
+
+    @property
+    def bylines(self) -> Mapping[str, str]:
+        """The names shown beside the labels, by answer id."""
+        return self.presentation.bylines
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The remarks beside the task."""
+        return self.presentation.notes
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """The worked judgments before the task."""
+        return self.presentation.examples
+
+    @property
+    def framing(self) -> Framing:
+        """Which way round the judge is asked."""
+        return self.presentation.framing
+
+    @property
+    def follow_ups(self) -> tuple[str, ...]:
+        """The turns after the verdict."""
+        return self.presentation.follow_ups
 
     def __getitem__(self, answer_id: str | None) -> Answer:
-        """Return an answer by id; an `EditError` if there is none (or no target has been set)."""
+        """Return an answer by id; an `EditError` if there is none (or no answer is treated)."""
         for answer in self.answers:
             if answer.id == answer_id:
                 return answer
@@ -122,85 +173,57 @@ class Case:
         """The name of each slot, as a judge is to say it in its verdict."""
         return self.labels or tuple(LETTERS[: len(self.answers)])
 
-    def edit(self, answer_id: str | None, change: Callable[[str], str]) -> Case:
+    def edit(self, answer_id: str | None, change: Callable[[str], str]) -> Self:
         """Return a copy in which one answer's text went through `change`."""
         old = self[answer_id]
         new = replace(old, text=change(old.text))
         return replace(self, answers=tuple(new if a.id == old.id else a for a in self.answers))
 
-    def arranged(self, order: tuple[str, ...], *, target: str | None = None) -> Case:
-        """Return a copy with the answers in another slot order, and another treated answer if one is named."""
+    def present(
+        self,
+        *,
+        order: tuple[str, ...] | None = None,
+        labels: tuple[str, ...] | None = None,
+        bylines: Mapping[str, str] | None = None,
+        notes: tuple[str, ...] | None = None,
+        examples: tuple[Example, ...] | None = None,
+        framing: Framing | None = None,
+        follow_ups: tuple[str, ...] | None = None,
+    ) -> Self:
+        """Return a copy that is presented in another way: what is given changes, the rest stays."""
+        now = self.presentation
+        changed = Presentation(
+            order=now.order if order is None else order,
+            labels=now.labels if labels is None else labels,
+            bylines=now.bylines if bylines is None else bylines,
+            notes=now.notes if notes is None else notes,
+            examples=now.examples if examples is None else examples,
+            framing=now.framing if framing is None else framing,
+            follow_ups=now.follow_ups if follow_ups is None else follow_ups,
+        )
+        return replace(self, presentation=changed)
+
+    def arranged(self, order: tuple[str, ...]) -> Self:
+        """Return a copy with the answers in another slot order; an `EditError` unless it names each of them once."""
         if sorted(order) != sorted(a.id for a in self.answers):
             raise EditError(f"case {self.id}: expected an order of all its answer ids, got {order!r}")
-        return replace(self, order=order, target=target or self.target)
+        return self.present(order=order)
 
-    def balanced(self, salt: str) -> Case:
+    def balanced(self, salt: str) -> Self:
         """Return a copy whose slot order comes from a hash of salt, case id and answer id, not from the file."""
         ids = sorted((a.id for a in self.answers), key=lambda i: digest(salt, self.id, i))
-        return replace(self, order=tuple(ids))
+        return self.present(order=tuple(ids))
 
-    def damage(self, answer_id: str | None, change: Callable[[str], str], *, hit: str | None = None) -> Case | None:
-        """
-        Return the case with a harmed answer and with gold labels that say so; None if no criterion breaks.
-
-        With several answers the original stands against its own harmed copy (`better` is the original), with one the
-        harmed answer stands alone. On a rubric the truth of the harmed text is computed where criteria can be
-        verified, and `hit` becomes the first criterion that it broke; else `hit` names it, or nothing is known to be.
-        A gold score falls by three; who reads it keeps it on the scale.
-        """
-        old = self[answer_id]
-        text = change(old.text)
-        if text == old.text:
-            return None
-        if len(self.answers) > 1:
-            copy = replace(old, id=f"{old.id}~damaged", text=text)
-            first = self.shown[0].id == old.id
-            return replace(
-                self,
-                answers=(old, copy),
-                order=(old.id, copy.id) if first else (copy.id, old.id),
-                better=old.id,
-                damaged=copy.id,
-                target=copy.id,
-            )
-        met = dict(self.met.get(old.id, {}))
-        if self.criteria and met:
-            for criterion in self.criteria:
-                fault = criterion.points < 0  # met, such a criterion counts against the answer
-                if criterion.check is not None:
-                    met[criterion.id] = verify(criterion.check, text)
-                elif criterion.id == hit or (hit is None and not fault):
-                    met[criterion.id] = fault
-            faults = {c.id for c in self.criteria if c.points < 0}
-            broken = [c for c, true in self.met[old.id].items() if true != met[c] and met[c] == (c in faults)]
-            if not broken:
-                return None
-            verified = [c.id for c in self.criteria if c.check is not None and c.id in broken]
-            hit = hit if hit in broken else next(iter(verified), None)
-        return replace(
-            self.edit(old.id, lambda _: text),  # not `change` again: it may draw anew
-            met={**self.met, old.id: met} if met else self.met,
-            scores={k: v - 3 if k == old.id else v for k, v in self.scores.items()},
-            damaged=old.id,
-            target=old.id,
-            hit=hit,
-        )
+    def treat(self, target: str | None) -> Treated:
+        """Return the case with the id of the answer that an edit is to treat."""
+        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(Case)}
+        return Treated(**values, treatment=Treatment(target))
 
     def truth_kept_by(self, other: Case) -> bool:
         """Return whether every criterion that a program can verify has the same truth in an edited copy."""
         checked = [c.check for c in self.criteria if c.check is not None]
         before, after = self.answers, {a.id: a.text for a in other.answers}
         return all(verify(c, a.text) == verify(c, after[a.id]) for a in before if a.id in after for c in checked)
-
-    def blind(self) -> Case:
-        """Return the case as a judge may see it: without what the experiment knows about it."""
-        if self.target is None and self.damaged is None and self.hit is None:
-            return self
-        return replace(self, target=None, damaged=None, hit=None)
-
-    def looks_like(self, other: Case) -> bool:
-        """Return whether two cases are equal but for what the experiment knows about them."""
-        return all(getattr(self, name) == getattr(other, name) for name in _LOOKS)
 
     def content(self) -> dict[str, object]:
         """Return everything in it as JSON-able data."""
@@ -230,10 +253,77 @@ class Case:
             ],
             "framing": self.framing,
             "follow_ups": list(self.follow_ups),
-            "target": self.target,
-            "damaged": self.damaged,
-            "hit": self.hit,
+            "target": None,  # no judge is shown these three; they keep the digests of earlier versions
+            "damaged": None,
+            "hit": None,
         }
 
 
-_LOOKS = tuple(f.name for f in fields(Case) if f.name not in ("target", "damaged", "hit"))
+@dataclass(frozen=True, slots=True)
+class Treated(Case):
+    """A case as an edit gets and returns it: with its treatment, which no judge is shown."""
+
+    treatment: Treatment = Treatment()
+
+    @property
+    def target(self) -> str | None:
+        """The id of the answer that the edit treats."""
+        return self.treatment.target
+
+    @property
+    def damaged(self) -> str | None:
+        """The id of the answer that a WORSE edit harmed."""
+        return self.treatment.damaged
+
+    @property
+    def hit(self) -> str | None:
+        """The id of the criterion that a WORSE edit broke."""
+        return self.treatment.hit
+
+    def treat(self, target: str | None) -> Treated:
+        """Return the case with another treated answer."""
+        return replace(self, treatment=replace(self.treatment, target=target))
+
+    def untreated(self) -> Case:
+        """Return the case as a judge may be handed it: without the treatment."""
+        return Case(**{f.name: getattr(self, f.name) for f in fields(Case)})
+
+    def damage(self, answer_id: str | None, change: Callable[[str], str], *, hit: str | None = None) -> Self | None:
+        """
+        Return the case with a harmed answer and with gold labels that say so; None if no criterion breaks.
+
+        With several answers the original stands against its own harmed copy (`better` is the original), with one the
+        harmed answer stands alone. On a rubric the truth of the harmed text is computed where criteria can be
+        verified, and `hit` becomes the first criterion that it broke; else `hit` names it, or nothing is known to be.
+        A gold score falls by three; who reads it keeps it on the scale.
+        """
+        old = self[answer_id]
+        text = change(old.text)
+        if text == old.text:
+            return None
+        if len(self.answers) > 1:
+            copy = replace(old, id=f"{old.id}~damaged", text=text)
+            first = self.shown[0].id == old.id
+            harmed = replace(self.treatment, target=copy.id, damaged=copy.id)
+            order = (old.id, copy.id) if first else (copy.id, old.id)
+            return replace(self, answers=(old, copy), better=old.id, treatment=harmed).present(order=order)
+        met = dict(self.met.get(old.id, {}))
+        if self.criteria and met:
+            for criterion in self.criteria:
+                fault = criterion.points < 0  # met, such a criterion counts against the answer
+                if criterion.check is not None:
+                    met[criterion.id] = verify(criterion.check, text)
+                elif criterion.id == hit or (hit is None and not fault):
+                    met[criterion.id] = fault
+            faults = {c.id for c in self.criteria if c.points < 0}
+            broken = [c for c, true in self.met[old.id].items() if true != met[c] and met[c] == (c in faults)]
+            if not broken:
+                return None
+            verified = [c.id for c in self.criteria if c.check is not None and c.id in broken]
+            hit = hit if hit in broken else next(iter(verified), None)
+        return replace(
+            self.edit(old.id, lambda _: text),  # not `change` again: it may draw anew
+            met={**self.met, old.id: met} if met else self.met,
+            scores={k: v - 3 if k == old.id else v for k, v in self.scores.items()},
+            treatment=Treatment(old.id, old.id, hit),
+        )

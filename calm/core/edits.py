@@ -8,13 +8,13 @@ from enum import StrEnum
 from random import Random
 from typing import TypeAlias, TypeVar
 
-from calm.core.case import Case, digest
+from calm.core.case import Case, Treated, digest
 from calm.core.templates import Prompt
 from calm.core.validation import Rules
 from calm.core.verdict import FAMILIES, Family
 from calm.errors import ConfigError, EditError, nearest
 
-Rewrite: TypeAlias = Callable[[Case, Random], Case | None]
+Rewrite: TypeAlias = Callable[[Treated, Random], Treated | None]
 Reword: TypeAlias = Callable[[Prompt, Random], Prompt | None]
 
 
@@ -66,22 +66,22 @@ class Edit(_Labelled):
     variants: tuple[Edit, ...] = ()
     rules: Rules | None = None
 
-    def __call__(self, case: Case, rng: Random) -> Case | None:
+    def __call__(self, case: Treated, rng: Random) -> Treated | None:
         """Return the edited case, or None where the edit does not apply."""
         return self.rewrite(case, rng)
 
     def __repr__(self) -> str:
         return _shown(self)
 
-    def choices(self, case: Case, seed: int) -> tuple[Edit, ...]:
+    def choices(self, case: Treated, seed: int) -> tuple[Edit, ...]:
         """Return the edits to try on a case, the one drawn for it first; more than one only for a rotation."""
         return _turned(self.variants, self, case, seed) or (self,)
 
-    def apply(self, case: Case, seed: int) -> Case | None:
+    def apply(self, case: Treated, seed: int) -> Treated | None:
         """Return the case after this one edit, with randomness drawn from seed, edit and case alone."""
         edited = self.rewrite(case, _drawn(self, case, seed))
-        _refuse_other(f"perturbation {self.label}", edited, Case, "case.edit(case.target, change)")
-        if edited is not None and edited.looks_like(case):
+        _refuse_other(f"perturbation {self.label}", edited, Treated, "case.edit(case.target, change)")
+        if edited is not None and edited.untreated() == case.untreated():
             raise EditError(
                 f"perturbation {self.label} returned case {case.id} unchanged; return None where it does not apply"
             )
@@ -116,7 +116,7 @@ class PromptEdit(_Labelled):
     def __repr__(self) -> str:
         return _shown(self)
 
-    def choices(self, case: Case, seed: int) -> tuple[PromptEdit, ...]:
+    def choices(self, case: Treated, seed: int) -> tuple[PromptEdit, ...]:
         """Return the edits to try for a case, the one drawn for it first; more than one only for a rotation."""
         return _turned(self.variants, self, case, seed) or (self,)
 
@@ -143,7 +143,7 @@ def _shown(edit: AnyEdit) -> str:
     return f"rotate({', '.join(v.label for v in edit.variants)}{named})"
 
 
-def _turned(variants: tuple[E, ...], edit: AnyEdit, case: Case, seed: int) -> tuple[E, ...]:
+def _turned(variants: tuple[E, ...], edit: AnyEdit, case: Treated, seed: int) -> tuple[E, ...]:
     """Return the variants with the one that is drawn for a case first."""
     if not variants:
         return ()
@@ -155,7 +155,7 @@ def _turned(variants: tuple[E, ...], edit: AnyEdit, case: Case, seed: int) -> tu
 def _refuse_other(whose: str, edited: object, kind: type, how: str) -> None:
     """Refuse what is neither None nor of the kind that an edit returns."""
     if edited is not None and not isinstance(edited, kind):
-        wanted = f"a {kind.__name__.lower()} or None"
+        wanted = f"a {'prompt' if kind is Prompt else 'treated case'} or None"
         raise EditError(
             f"{whose}: expected {wanted}, got {type(edited).__name__}; return a changed copy, as {how} does"
         )

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
-from calm.core.case import Case
+from calm.core.case import Case, Treated
 
 Numbers: TypeAlias = Literal["same", "kept", "there", "digits", "any"]
 """
@@ -193,7 +193,7 @@ def _only_texts(before: Case, after: Case) -> bool:
 # ------------------------------------------------------------------------------------------------- ready-made texts
 
 
-def ready(case: Case, name: str, *, length: Band | None = None) -> str | None:
+def ready(case: Treated, name: str, *, length: Band | None = None) -> str | None:
     """
     Return the text that a case holds ready for its treated answer, or None if it has none that may be used.
 

@@ -129,19 +129,19 @@ class Batches:
 
     async def _enqueue(self, questions: Sequence[Question], to: _Batch[Judgment] | Prefetch) -> None:
         """Put questions that were not asked yet into their queues, and note who wants them."""
-        shown: dict[tuple[_Handle, Identity], tuple[bytes, Case]] = {}
+        shown: dict[tuple[_Handle, Identity], bytes] = {}
         for place, (judge, case, ask) in enumerate(questions):
             if place % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             handle = self._handle(judge)
             if (handle, Identity(case)) not in shown:
-                blind = case.blind()
-                shown[handle, Identity(case)] = _content_key(handle, blind), blind
-            content, blind = shown[handle, Identity(case)]
-            key = content + ask.to_bytes(4)
+                if type(case) is not Case:
+                    raise TypeError(f"case {case.id}: expected a plain Case, which holds no secret of the experiment")
+                shown[handle, Identity(case)] = _content_key(handle, case)
+            key = shown[handle, Identity(case)] + ask.to_bytes(4)
             found = self._judgments.get(key)
             if found is None:
-                found = self._judgments[key] = _Job(key, judge, blind, ask)
+                found = self._judgments[key] = _Job(key, judge, case, ask)
                 self._scheduler.put(handle.queue, partial(self._ask, found))
             if isinstance(to, _Batch):
                 if isinstance(found, Judgment):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
-from calm.core.case import TIE, Case, digest
+from calm.core.case import TIE, Case, Presentation, Treated, digest
 from calm.core.claims import Claim, Decision, Outcome, cases_to_decide
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.measures import MEASURES, Measure, flip
@@ -122,7 +122,7 @@ class Pair:
 class Put:
     """A case as it is put to a judge, by which variant of an edit, and what that changed; `shown` is what it sees."""
 
-    case: Case
+    case: Treated
     judge: Judge
     shown: Case
     variant: str = ""
@@ -285,8 +285,7 @@ def pair_up(
     excluded: Counter[Reason] = Counter()
     lost: Counter[Reason] = Counter()
     if edit is None:
-        plain = [(c, c.blind()) for c in cases]
-        return [Pair(c, shown, None, "", "", _identity(shown), None, True) for c, shown in plain], excluded, lost
+        return [Pair(c, c, None, "", "", _identity(c), None, True) for c in cases], excluded, lost
     piloted = [c for c in cases if _wants_pilot(c, edit)]
     asked = setup.engine.ask(judge, [(c, 0) for c in piloted])
     pilots = {c.id: a.verdict for c, a in zip(piloted, asked, strict=True)}
@@ -300,7 +299,7 @@ def pair_up(
         if isinstance(aimed, Reason):
             excluded[aimed] += 1
             continue
-        found = _paired(setup, edit, against, Put(aimed, judge, case.blind()), pilot)
+        found = _paired(setup, edit, against, Put(aimed, judge, case), pilot)
         if isinstance(found, Reason):
             excluded[found] += 1
         else:
@@ -319,7 +318,7 @@ def _drawn(setup: Setup) -> list[Case]:
     if key not in setup.drawn:
         drawn = sorted(setup.cases, key=lambda case: digest("sample", setup.seed, case.id))
         cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
-        cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
+        cases = [c if c.order else c.present(order=tuple(a.id for a in c.answers)) for c in cases]
         setup.drawn[key] = setup.cases, cases  # the cases are kept: new ones could come to have their id
     return setup.drawn[key][1]
 
@@ -331,15 +330,15 @@ def _wants_pilot(case: Case, edit: AnyEdit) -> bool:
     return len(case.answers) > 1 and unknown and edit.expects is not Expects.TIE
 
 
-def _aimed(case: Case, edit: AnyEdit, pilot: Verdict | None) -> Case | Reason:
+def _aimed(case: Case, edit: AnyEdit, pilot: Verdict | None) -> Treated | Reason:
     """Return the case with the answer that the edit treats, or the reason why there is none."""
     if len(case.answers) == 1:
-        return replace(case, target=case.answers[0].id)
+        return case.treat(case.answers[0].id)
     if len(case.answers) == 2 and case.better not in (None, TIE) and edit.expects not in (Expects.TIE, Expects.WORSE):
-        return replace(case, target=next(a.id for a in case.answers if a.id != case.better))
+        return case.treat(next(a.id for a in case.answers if a.id != case.better))
     ids = sorted((a.id for a in case.answers), key=lambda i: digest("target", case.id, i))
     if edit.expects is Expects.TIE or (case.better == TIE and not isinstance(pilot, Ranking)):
-        return replace(case, target=ids[0])
+        return case.treat(ids[0])
     best, worst = _ends(case, pilot)
     good = best if case.better in (None, TIE) else case.better
     chosen = good if edit.expects is Expects.WORSE else worst
@@ -347,7 +346,7 @@ def _aimed(case: Case, edit: AnyEdit, pilot: Verdict | None) -> Case | Reason:
         if pilot is not None and not readable(pilot):
             return because(Kind.PILOT_UNREAD)
         chosen = ids[0]
-    return replace(case, target=chosen)
+    return case.treat(chosen)
 
 
 def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
@@ -397,7 +396,7 @@ def _has_room(setup: Setup, case: Case, target: str | None, pilot: Verdict | Non
     return x is None or x <= (0.5 if setup.family == "pairwise" else NO_ROOM)
 
 
-def _edited(setup: Setup, edit: AnyEdit, case: Case, base: Put | None) -> Put | Reason:
+def _edited(setup: Setup, edit: AnyEdit, case: Treated, base: Put | None) -> Put | Reason:
     """
     Return the case after the first of an edit's variants that applies and can be seen, or why none does.
 
@@ -417,11 +416,11 @@ def _edited(setup: Setup, edit: AnyEdit, case: Case, base: Put | None) -> Put | 
     return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), reasons[0])
 
 
-def _applied(setup: Setup, variant: AnyEdit, case: Case) -> Put | Reason:
+def _applied(setup: Setup, variant: AnyEdit, case: Treated) -> Put | Reason:
     return _reworded(setup, variant, case) if isinstance(variant, PromptEdit) else _rewritten(setup, variant, case)
 
 
-def _rewritten(setup: Setup, variant: Edit, case: Case) -> Put | Reason:
+def _rewritten(setup: Setup, variant: Edit, case: Treated) -> Put | Reason:
     edited = variant.apply(case, setup.seed)
     if edited is None:
         return because(Kind.APPLIES_NOT)
@@ -430,11 +429,11 @@ def _rewritten(setup: Setup, variant: Edit, case: Case) -> Put | Reason:
         return because(Kind.CHANGES_TRUTH)
     if (why := refusal(variant, case, edited)) is not None:
         return because(Kind.REFUSED, why.partition(":")[0])  # what was measured differs from case to case
-    shown = edited.blind()
+    shown = edited.untreated()
     return Put(edited, setup.judge, shown, variant.label, _changed(case, edited), _identity(shown))
 
 
-def _reworded(setup: Setup, variant: PromptEdit, case: Case) -> Put | Reason:
+def _reworded(setup: Setup, variant: PromptEdit, case: Treated) -> Put | Reason:
     judge = setup.judge
     prompt = judge.asks if isinstance(judge, Rewordable) else None
     if prompt is None or not isinstance(judge, Rewordable):
@@ -444,12 +443,12 @@ def _reworded(setup: Setup, variant: PromptEdit, case: Case) -> Put | Reason:
     edited = variant.apply(prompt, case, setup.seed)
     if edited is None:
         return because(Kind.APPLIES_NOT)
-    other, shown = judge.with_prompt(edited), case.blind()
+    other, shown = judge.with_prompt(edited), case.untreated()
     identity = _identity(shown, f"prompt {variant.label}")
     return Put(case, other, shown, variant.label, frozenset({"prompt"}), identity)
 
 
-def _refuse(variant: Edit, case: Case, edited: Case) -> None:
+def _refuse(variant: Edit, case: Treated, edited: Treated) -> None:
     gold = ("better", "scores", "met", "reference")
     if variant.expects in (Expects.SAME, Expects.NOT_BETTER):
         broken = [name for name in gold if getattr(case, name) != getattr(edited, name)]
@@ -461,8 +460,8 @@ def _refuse(variant: Edit, case: Case, edited: Case) -> None:
         raise EditError(f"perturbation {variant.label} expects WORSE: harm the answer with case.damage(id, change)")
 
 
-_HIDDEN = ("target", "damaged", "hit", "better", "scores", "met")
-_SHOWN = tuple(f.name for f in fields(Case) if f.name not in _HIDDEN)
+_HIDDEN = ("presentation", "better", "scores", "met")
+_SHOWN = tuple(f.name for f in (*fields(Case), *fields(Presentation)) if f.name not in _HIDDEN)
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
 _NOUN = {
     "bylines": "labels",

@@ -71,7 +71,7 @@ class RequestFinder:
         return asyncio.run(self._all(asked))
 
     async def _all(self, asked: list[tuple[Case, Judge | None]]) -> list[tuple[Case, Rendering]]:
-        return [(case, await self._prompt(case.blind(), judge)) for case, judge in asked]
+        return [(case, await self._prompt(case, judge)) for case, judge in asked]
 
     async def _prompt(self, case: Case, reworded: Judge | None) -> Rendering:
         judge = reworded.inner if isinstance(reworded, StandIn) else self.judge

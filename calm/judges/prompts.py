@@ -363,6 +363,7 @@ def _sample(task: Task) -> Case:
         reference="Blue.",
         criteria=(Criterion("c1", "It is short."), Criterion("c2", "It names a colour.")),
         fields={"context": "A sample field."},
+    ).present(
         notes=("A sample note.",),
         examples=(Example("Is water wet?", tuple("Yes." for _ in answers), "A"),),
         bylines={"a0": "Sample"},

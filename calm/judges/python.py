@@ -88,7 +88,7 @@ class PythonJudge:
         Raises:
             JudgeError: the callable raised an exception, or returned what is no verdict on this case.
         """
-        value = await self._called(replace(case.blind(), answers=case.shown), send)
+        value = await self._called(replace(case, answers=case.shown), send)
         try:
             return verdict_of(value, case, FAMILY[self.task], self.scale)
         except ValueError as error:

@@ -245,12 +245,9 @@ def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
         scores=scores,
         met={i: met for i, met in case.met.items() if i in ids},
         variants={},
-        order=(),
-        bylines={},
-        labels=(),
-    )
+    ).present(order=(), bylines={}, labels=())
     if len(ids) == 1 or judge.traits.as_given:
-        return replace(part, order=tuple(a.id for a in answers))
+        return part.present(order=tuple(a.id for a in answers))
     return part.balanced(ORDER_SALT)
 
 

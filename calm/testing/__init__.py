@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import replace
 from random import Random
 
-from calm.core.case import Case
+from calm.core.case import Case, Treated
 from calm.core.edits import Edit, Expects
 from calm.core.validation import refusal
 from calm.errors import CalmError
@@ -55,15 +55,15 @@ def _faults(edit: Edit, cases: Sequence[Case] | None) -> Iterator[str]:
         yield "it applies to none of the cases: it returned None for all of them"
 
 
-def _on(edit: Edit, case: Case) -> Generator[str, None, int]:
+def _on(edit: Edit, case: Treated) -> Generator[str, None, int]:
     before = deepcopy(case)
     where = f"case {case.id} ({len(case.answers)} answers)"
     applied = 0
     for variant in edit.variants or (edit,):
         try:
             made: object = variant(case, Random(1))
-            if made is not None and not isinstance(made, Case):
-                yield f"{where}: expected a case or None, got {type(made).__name__}"
+            if made is not None and not isinstance(made, Treated):
+                yield f"{where}: expected a treated case or None, got {type(made).__name__}"
                 continue
             first, again = variant.apply(case, 1), variant.apply(case, 1)
         except CalmError as error:
@@ -108,7 +108,7 @@ def operations(edit: Edit, text: str) -> int:
     return tally.operations
 
 
-def _kept(edit: Edit, before: Case, after: Case, where: str) -> Iterator[str]:
+def _kept(edit: Edit, before: Treated, after: Treated, where: str) -> Iterator[str]:
     if edit.expects is Expects.WORSE:
         if after.damaged is None:
             yield f"{where}: it expects WORSE and does not say which answer it harmed: use case.damage(id, change)"
@@ -124,10 +124,11 @@ def _kept(edit: Edit, before: Case, after: Case, where: str) -> Iterator[str]:
         yield f"{where}: {why}"
 
 
-def _aimed(edit: Edit, case: Case) -> Case:
+def _aimed(edit: Edit, case: Case) -> Treated:
     """Return a case of the user's with the answer to treat, as the engine chooses it where there is a gold label."""
     ids = [a.id for a in case.answers]
     weaker = next((i for i in ids if i != case.better), ids[0])
     better = case.better if case.better in ids else ids[0]
-    target = case.target or (better if edit.expects is Expects.WORSE else weaker)
-    return replace(case, target=target, order=case.order or tuple(ids))
+    chosen = better if edit.expects is Expects.WORSE else weaker
+    target = case.target if isinstance(case, Treated) else chosen
+    return case.present(order=case.order or tuple(ids)).treat(target)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from calm.core.case import Answer, Case, Criterion, Example
+from calm.core.case import Answer, Case, Criterion, Example, Treated
 from calm.core.checks import verify
 from calm.core.verdict import Family
 
@@ -42,27 +42,27 @@ KINDS = (f"{PROSE} ", "\n\n".join((*TEXTS[3:12], "")))
 """What long texts are made of: one paragraph of prose, and paragraphs of every kind."""
 
 
-def sample_cases(tasks: Sequence[Family]) -> Iterator[Case]:
+def sample_cases(tasks: Sequence[Family]) -> Iterator[Treated]:
     """Yield cases of some tasks: each text as the treated answer, and beside another one as the better answer, too."""
     for task in tasks:
         for number, text in enumerate((*TEXTS, long_text(KINDS[0], LONG))):
             case = sample(f"{task}-{number}", task, text)
             yield case
             if case.better is not None and len(text) < LONG / 2:  # some edits treat the better answer
-                yield replace(case, id=f"{case.id}-better", better="a0", target="a1")
+                yield replace(case, id=f"{case.id}-better", better="a0").treat("a1")
 
 
-def sample(name: str, task: Family, text: str) -> Case:
+def sample(name: str, task: Family, text: str) -> Treated:
     """Return a case of a task whose treated answer has this text."""
     others = ("It leaves at 10 and takes an hour.", "There is no ferry.", "Ask the harbour master about it.")
     count = {"pairwise": 2, "listwise": 4}.get(task, 1)
     answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
-    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, target="a0")
+    case = Case(name, "When does the ferry leave?", answers, reference=PROSE).treat("a0")
     if count > 1:
         order = tuple(a.id for a in answers)
         drawn = tuple(Random(name).sample(order, len(order)))
         examples = tuple(Example("Is it far?", ("Yes.", "No."), label) for label in "AB")
-        return replace(case, better="a1", order=drawn, examples=examples)
+        return replace(case, better="a1").present(order=drawn, examples=examples)
     if task == "rubric":
         check = {"kind": "max_words", "value": 60}
         criteria = (Criterion("c1", "It names a time."), Criterion("c2", "It has few words.", check=check))

@@ -1,12 +1,13 @@
 """What a judge is asked about: damage, order, hidden fields, identity."""
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.core.case import Answer, Case, Criterion, digest
+from calm.core.case import Answer, Case, Criterion, Treatment, digest
 from calm.errors import EditError
 from tests.planted import pair, rubric_case, single
 
@@ -26,7 +27,7 @@ def test_a_case_gives_an_answer_by_its_id():
     with pytest.raises(EditError, match=r"c1.*good, bad.*got 'worst'"):
         case["worst"]
     with pytest.raises(EditError, match="got None"):
-        case[case.target]
+        case[case.treat(None).target]
 
 
 def test_an_edit_changes_one_answer_and_nothing_else():
@@ -58,12 +59,12 @@ def test_an_order_must_name_each_answer_once(order):
         pair("c1").arranged(order)
 
 
-def test_an_order_may_name_the_treated_answer():
-    """`arranged` keeps the target unless it is given another."""
+def test_another_order_keeps_the_treated_answer():
+    """`arranged` keeps the target; `treat` sets another one."""
     case = pair("c1", target="bad")
 
     assert case.arranged(("bad", "good")).target == "bad"
-    assert case.arranged(("bad", "good"), target="good").target == "good"
+    assert case.arranged(("bad", "good")).treat("good").target == "good"
 
 
 def test_the_balanced_order_puts_either_answer_first_in_about_half_of_the_cases():
@@ -87,7 +88,7 @@ def test_the_balanced_order_does_not_depend_on_the_order_in_the_file():
 @pytest.mark.parametrize("order", [("good", "bad"), ("bad", "good")])
 def test_damage_on_a_pair_puts_the_original_against_its_harmed_copy(order):
     """The original keeps its slot and is the better one; the other answer is gone; the copy is the treated one."""
-    case = pair("c1").arranged(order)
+    case = pair("c1").arranged(order).treat("good")
 
     harmed = case.damage("good", shout)
 
@@ -100,7 +101,7 @@ def test_damage_on_a_pair_puts_the_original_against_its_harmed_copy(order):
 
 def test_damage_on_a_score_harms_the_answer_where_it_stands():
     """The one answer is changed, marked, and its gold score is three points lower."""
-    harmed = single("c1", scores={"only": 8.0}).damage("only", shout)
+    harmed = single("c1", scores={"only": 8.0}).treat("only").damage("only", shout)
 
     assert harmed["only"].text.endswith("!")
     assert (harmed.damaged, harmed.target, harmed.hit) == ("only", "only", None)
@@ -109,14 +110,14 @@ def test_damage_on_a_score_harms_the_answer_where_it_stands():
 
 def test_damage_that_changes_no_text_does_not_apply():
     """A change that leaves the text as it is gives None, on a pair and on a single answer."""
-    assert pair("c1").damage("good", lambda text: text) is None
-    assert single("c1").damage("only", lambda text: text) is None
+    assert pair("c1").treat("good").damage("good", lambda text: text) is None
+    assert single("c1").treat("only").damage("only", lambda text: text) is None
 
 
 def test_damage_changes_the_text_once():
     """The text whose truth is computed is the text that is judged, though the change draws anew at each call."""
     numbers = count()
-    case = single("c1", criteria=(CALM,), met={"only": {"calm": True}})
+    case = single("c1", criteria=(CALM,), met={"only": {"calm": True}}, target="only")
 
     harmed = case.damage("only", lambda text: f"{text} {'!' * (1 - next(numbers))}")
 
@@ -126,7 +127,7 @@ def test_damage_changes_the_text_once():
 
 def test_damage_on_a_rubric_computes_the_truth_of_the_harmed_text():
     """Criteria with a check are verified on the new text; the first one that broke is the one that was hit."""
-    case = rubric_case("c1", criteria=(SHORT, CALM), met={"only": {"short": True, "calm": True}})
+    case = rubric_case("c1", criteria=(SHORT, CALM), met={"only": {"short": True, "calm": True}}, target="only")
     case = case.edit("only", lambda _: "It is four.")
 
     harmed = case.damage("only", shout)
@@ -139,7 +140,7 @@ def test_damage_on_a_rubric_computes_the_truth_of_the_harmed_text():
 
 def test_damage_believes_the_named_criterion_only_if_it_broke():
     """A stated hit is kept if the check confirms it, else the first criterion that did break replaces it."""
-    case = rubric_case("c1", criteria=(SHORT, CALM), met={"only": {"short": True, "calm": True}})
+    case = rubric_case("c1", criteria=(SHORT, CALM), met={"only": {"short": True, "calm": True}}, target="only")
     case = case.edit("only", lambda _: "It is four.")
 
     assert case.damage("only", lambda text: "It is four, as you can see!", hit="calm").hit == "calm"
@@ -148,7 +149,7 @@ def test_damage_believes_the_named_criterion_only_if_it_broke():
 
 def test_damage_takes_the_word_of_the_edit_where_no_program_can_verify():
     """A named criterion without a check is unmet afterwards, and the others keep their truth."""
-    harmed = rubric_case("c1").damage("only", shout, hit="kind")
+    harmed = rubric_case("c1", target="only").damage("only", shout, hit="kind")
 
     assert harmed.met == {"only": {"short": True, "kind": False}}
     assert harmed.hit == "kind"
@@ -156,7 +157,7 @@ def test_damage_takes_the_word_of_the_edit_where_no_program_can_verify():
 
 def test_damage_of_a_criterion_that_was_not_met_does_not_apply():
     """What is broken already cannot be broken."""
-    case = rubric_case("c1", met={"only": {"short": True, "kind": False}})
+    case = rubric_case("c1", met={"only": {"short": True, "kind": False}}, target="only")
 
     assert case.damage("only", shout, hit="kind") is None
 
@@ -169,12 +170,27 @@ def test_a_case_knows_whether_an_edit_keeps_the_truth_of_its_criteria():
     assert not case.truth_kept_by(case.edit("only", lambda text: f"{text} And so on and on."))
 
 
-def test_a_judge_sees_nothing_of_what_the_experiment_knows():
-    """`blind` removes target, damage and hit, and nothing else."""
+def test_an_untreated_case_holds_nothing_of_what_the_experiment_knows():
+    """`untreated` leaves out target, damage and hit, and nothing else; `Case` has no field for them."""
     case = pair("c1", notes=("A note.",))
-    known = pair("c1", notes=("A note.",), target="bad", damaged="bad", hit="kind")
+    known = replace(case.treat("bad"), treatment=Treatment("bad", "bad", "kind"))
 
-    assert known.blind() == case
+    assert known.untreated() == case
+    assert type(known.untreated()) is Case
+    assert (known.target, known.damaged, known.hit) == ("bad", "bad", "kind")
+    assert not {"target", "damaged", "hit", "treatment"} & set(dir(case))
+
+
+def test_a_presentation_changes_by_name_and_the_rest_stays():
+    """`present` takes any of the seven fields, keeps the others, and gives the same kind of case."""
+    case = pair("c1", notes=("A note.",), target="bad")
+
+    shown = case.present(order=("bad", "good"), bylines={"bad": "Ann"})
+
+    assert (shown.order, shown.bylines, shown.notes) == (("bad", "good"), {"bad": "Ann"}, ("A note.",))
+    assert shown.target == "bad"
+    assert case.present() == case
+    assert pair("c1").present(notes=()) == pair("c1")
 
 
 def test_a_digest_is_the_same_on_every_machine():
@@ -210,11 +226,11 @@ def test_different_cases_have_different_digests(before, after, where):
 def test_a_criterion_that_counts_against_an_answer_breaks_when_it_is_met():
     """With negative points a fault that appears is the damage, and one that disappears is none."""
     rude = Criterion("rude", "Calls someone a fool.", -2.0, check={"kind": "contains", "value": "fool"})
-    case = single("c1", criteria=(rude,), met={"only": {"rude": False}})
+    case = single("c1", criteria=(rude,), met={"only": {"rude": False}}, target="only")
 
     harmed = case.damage("only", lambda text: f"{text} You fool.")
 
     assert (harmed.hit, harmed.met) == ("rude", {"only": {"rude": True}})
     mended = case.edit("only", lambda text: f"{text} You fool.")
-    mended = single("c1", criteria=(rude,), answers=mended.answers, met={"only": {"rude": True}})
+    mended = single("c1", criteria=(rude,), answers=mended.answers, met={"only": {"rude": True}}, target="only")
     assert mended.damage("only", lambda text: "It is four.") is None

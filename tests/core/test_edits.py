@@ -55,22 +55,22 @@ def test_an_unknown_task_is_refused_with_the_nearest_known_one():
 def test_the_randomness_of_an_edit_is_its_seed_its_name_and_the_case():
     """The same for the same three, whatever was applied before; different where one of them differs."""
     edit, other = appended("book"), appended("url")
-    drawn = edit.apply(pair("c1"), 7)
+    drawn = edit.apply(pair("c1", target="bad"), 7)
     for name in ("c2", "c3"):
-        edit.apply(pair(name), 7)
+        edit.apply(pair(name, target="bad"), 7)
 
-    assert edit.apply(pair("c1"), 7) == drawn
+    assert edit.apply(pair("c1", target="bad"), 7) == drawn
     text = drawn["bad"].text.removeprefix(pair("c1")["bad"].text + " book")
     others = [
-        edit.apply(pair("c1"), 8),
-        edit.apply(replace(pair("c1"), id="c9"), 7),
-        appended("book", dose=1).apply(pair("c1"), 7),
+        edit.apply(pair("c1", target="bad"), 8),
+        edit.apply(pair("c9", target="bad"), 7),
+        appended("book", dose=1).apply(pair("c1", target="bad"), 7),
     ]
     assert all(text not in case["bad"].text for case in others)
-    assert text not in other.apply(pair("c1"), 7)["bad"].text
+    assert text not in other.apply(pair("c1", target="bad"), 7)["bad"].text
 
 
-@pytest.mark.parametrize("change", [lambda case: case, lambda case: replace(case, target="good")])
+@pytest.mark.parametrize("change", [lambda case: case, lambda case: case.treat("good")])
 def test_an_edit_that_changes_nothing_is_an_error(change):
     """An unchanged case would be withstood by every judge; a new target alone changes nothing that is judged."""
     edit = perturbation(bias="authority", expects=Expects.SAME)(lambda case, rng: change(case))
@@ -81,7 +81,7 @@ def test_an_edit_that_changes_nothing_is_an_error(change):
 
 def test_an_edit_may_say_that_it_does_not_apply():
     """None is passed on."""
-    assert perturbation(bias="authority", expects=Expects.SAME)(never).apply(pair("c1"), 0) is None
+    assert perturbation(bias="authority", expects=Expects.SAME)(never).apply(pair("c1", target="bad"), 0) is None
 
 
 def test_a_rotation_needs_variants_that_agree():
@@ -108,7 +108,7 @@ def test_a_rotation_is_shown_by_its_variants():
 def test_each_case_draws_its_variant_from_the_seed_in_equal_shares():
     """Of 1,500 cases each of three variants gets 500, within 5 sd (sd = sqrt(1500 * 2/9) = 18.3); the rest follow."""
     edit = rotate(appended("book"), appended("url"), appended("quote"))
-    cases = [pair(f"c{i}") for i in range(1500)]
+    cases = [pair(f"c{i}", target="bad") for i in range(1500)]
 
     drawn = [edit.choices(case, 1) for case in cases]
 
@@ -130,7 +130,7 @@ def test_a_plain_edit_is_its_own_choice():
     """There is nothing to draw."""
     edit = appended("book")
 
-    assert edit.choices(pair("c1"), 1) == (edit,)
+    assert edit.choices(pair("c1", target="bad"), 1) == (edit,)
 
 
 def test_calling_a_rotation_applies_the_first_variant_that_fits():
@@ -172,9 +172,9 @@ def test_the_randomness_of_an_edit_of_the_prompt_is_its_seed_its_name_and_the_ca
     """Each case has a wording of its own, the same in every run."""
     edit = worded("please")
 
-    assert edit.apply(PROMPT, pair("c1"), 7) == edit.apply(PROMPT, pair("c1"), 7)
-    assert edit.apply(PROMPT, pair("c1"), 7) != edit.apply(PROMPT, pair("c2"), 7)
-    assert edit.apply(PROMPT, pair("c1"), 7) != edit.apply(PROMPT, pair("c1"), 8)
+    assert edit.apply(PROMPT, pair("c1", target="bad"), 7) == edit.apply(PROMPT, pair("c1", target="bad"), 7)
+    assert edit.apply(PROMPT, pair("c1", target="bad"), 7) != edit.apply(PROMPT, pair("c2", target="bad"), 7)
+    assert edit.apply(PROMPT, pair("c1", target="bad"), 7) != edit.apply(PROMPT, pair("c1", target="bad"), 8)
 
 
 def test_an_edit_of_the_prompt_that_changes_nothing_is_an_error():
@@ -182,15 +182,15 @@ def test_an_edit_of_the_prompt_that_changes_nothing_is_an_error():
     edit = prompt_edit(bias="judge-prompt", expects=Expects.SAME)(lambda prompt, rng: replace(prompt))
 
     with pytest.raises(EditError, match="returned the prompt unchanged; return None"):
-        edit.apply(PROMPT, pair("c1"), 0)
+        edit.apply(PROMPT, pair("c1", target="bad"), 0)
 
 
 def test_an_edit_of_the_bundled_prompts_leaves_any_other_alone():
     """It knows our wording, and None is its answer to another's."""
     edit = worded("please", bundled=True)
 
-    assert edit.apply(PROMPT, pair("c1"), 0) is None
-    assert edit.apply(replace(PROMPT, bundled=True), pair("c1"), 0) is not None
+    assert edit.apply(PROMPT, pair("c1", target="bad"), 0) is None
+    assert edit.apply(replace(PROMPT, bundled=True), pair("c1", target="bad"), 0) is not None
 
 
 @pytest.mark.parametrize("expects", [Expects.WORSE, Expects.TIE])
@@ -206,7 +206,7 @@ def test_edits_of_the_prompt_take_turns_among_themselves():
 
     assert isinstance(edit, PromptEdit)
     assert repr(edit) == "rotate(please, kindly, name='words')"
-    assert {edit.choices(pair(f"c{i}"), 1)[0].name for i in range(40)} == {"please", "kindly"}
+    assert {edit.choices(pair(f"c{i}", target="bad"), 1)[0].name for i in range(40)} == {"please", "kindly"}
     assert all("kindly" in edit(PROMPT, Random(seed)).messages[0].text for seed in range(5))
     with pytest.raises(ConfigError, match="cannot take turns"):
         rotate(worded("please", bias="authority"), appended("book", expects=Expects.SAME))

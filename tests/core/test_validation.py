@@ -48,7 +48,7 @@ def case_of(text=TEXT, other="It takes nine hours.", **variants):
     """Return a pair whose weaker answer is treated and has these ready-made texts."""
     answers = (Answer("good", other), Answer("bad", text))
     made = {name: {"bad": value} for name, value in variants.items()}
-    return Case("c1", "How long does it take?", answers, better="good", target="bad", variants=made)
+    return Case("c1", "How long does it take?", answers, better="good", variants=made).treat("bad")
 
 
 def kinds_of(found):
@@ -167,7 +167,7 @@ def test_a_ready_text_is_used_only_if_it_passes():
     assert ready(case_of(sad=SAD.replace("320", "310")), "sad") is None
     assert ready(case_of(lengthen=LONGER), "lengthen", length=Band(1.5, 2.5)) == LONGER
     assert ready(case_of(lengthen=LONGER), "lengthen", length=Band(2.5, 3.5)) is None
-    assert ready(replace(case_of(sad=SAD), target="good"), "sad") is None
+    assert ready(case_of(sad=SAD).treat("good"), "sad") is None
     assert ready(case_of(), "sad") is None
 
 
@@ -244,7 +244,9 @@ def test_lost_code_is_refused():
 
 def test_a_change_of_gold_is_refused():
     """Where the verdict must stay the label must, too."""
-    edit = perturbation(bias="own", expects=Expects.SAME)(lambda case, rng: replace(case, better="bad", notes=("Hm.",)))
+    edit = perturbation(bias="own", expects=Expects.SAME)(
+        lambda case, rng: replace(case, better="bad").present(notes=("Hm.",))
+    )
 
     assert refusal(edit, case_of(), edit.apply(case_of(), 0)) == "gold: expected no change, got another better"
 
@@ -252,7 +254,7 @@ def test_a_change_of_gold_is_refused():
 def test_what_harms_on_purpose_is_held_to_nothing():
     """A WORSE edit may change numbers; a note beside the task changes no text and needs none."""
     harm = edit_of(lambda t: t.replace("320", "32"), Expects.WORSE)
-    note = perturbation(bias="own", expects=Expects.SAME)(lambda case, rng: replace(case, notes=("Hm.",)))
+    note = perturbation(bias="own", expects=Expects.SAME)(lambda case, rng: case.present(notes=("Hm.",)))
 
     assert refusal(harm, case_of(), harm.apply(case_of(), 0)) is None
     assert refusal(note, case_of(), note.apply(case_of(), 0)) is None
@@ -297,7 +299,7 @@ def test_no_shipped_edit_is_refused_on_a_bundled_case(task):
         better = case.better if case.better in ids else ids[0]
         weaker = next((i for i in ids if i != better), better)
         for edit in edits:
-            aimed = replace(case.balanced("test"), target=better if edit.expects is Expects.WORSE else weaker)
+            aimed = case.balanced("test").treat(better if edit.expects is Expects.WORSE else weaker)
             edited = edit.apply(aimed, 0)
             if edited is None or (edit.expects is not Expects.WORSE and not aimed.truth_kept_by(edited)):
                 continue

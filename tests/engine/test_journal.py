@@ -1,11 +1,11 @@
 """What is written together, asked ahead and remembered: the same answers as one by one, in fewer steps."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
-from calm.core.case import Answer, Case, Criterion, Example
+from calm.core.case import Answer, Case, Criterion, Example, Presentation, Treatment
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import net_robustness
 from calm.engine.journal import Journal
@@ -176,10 +176,12 @@ def test_the_content_of_a_case_names_every_field():
         "examples": (Example("q", ("a",), "A"),),
         "framing": "negative",
         "follow_ups": ("sure?",),
-        "target": "a",
-        "damaged": "a",
-        "hit": "c1",
     }
+    shown = {f.name for f in fields(Presentation)}
+    never_shown = {f.name for f in fields(Treatment)}
 
-    assert changes.keys() == base.content().keys() == set(Case.__slots__)
-    assert all(replace(base, **{name: value}).content() != base.content() for name, value in changes.items())
+    assert {f.name for f in fields(Case)} - {"presentation"} | shown == changes.keys()
+    assert base.content().keys() == changes.keys() | never_shown
+    for name, value in changes.items():
+        other = base.present(**{name: value}) if name in shown else replace(base, **{name: value})
+        assert other.content() != base.content()

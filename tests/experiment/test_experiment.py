@@ -1,10 +1,11 @@
 """One probe from cases to decisions: aim, arms, top-up, what is left out and what is lost."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from calm.core.case import Answer, Criterion
+from calm.core.case import Answer, Case, Criterion, Treated, Treatment
 from calm.core.claims import Claim, Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import (
@@ -25,7 +26,7 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.engine.budget import Caps
 from calm.errors import ClaimError, EditError, JudgeError
-from calm.experiment.run import Design, check, run
+from calm.experiment.run import Design, Setup, check, run
 from calm.models.wire import Limits, Reply, Traits
 from tests.planted import (
     Asking,
@@ -34,6 +35,7 @@ from tests.planted import (
     by_criteria,
     chance,
     constant_score,
+    engine,
     fair,
     pair,
     pairs,
@@ -56,11 +58,11 @@ def edit(rewrite, expects=Expects.SAME, **options):
 cite = edit(lambda case, rng: case.edit(case.target, lambda text: f"{text} {BOOK}"), Expects.NOT_BETTER, name="cite")
 harm = edit(lambda case, rng: case.damage(case.target, lambda text: f"{text} not short"), Expects.WORSE, name="harm")
 twins = edit(
-    lambda case, rng: replace(case, answers=(case.answers[0], Answer("copy", case.answers[0].text)), order=()),
+    lambda case, rng: replace(case, answers=(case.answers[0], Answer("copy", case.answers[0].text))).present(order=()),
     Expects.TIE,
     name="twins",
 )
-remark = edit(lambda case, rng: replace(case, notes=("A remark.",)), name="remark")
+remark = edit(lambda case, rng: case.present(notes=("A remark.",)), name="remark")
 
 
 def told(result):
@@ -341,16 +343,16 @@ def test_a_rotation_gives_each_case_one_arm_of_calls():
     ("expects", "rewrite", "message"),
     [
         (Expects.SAME, lambda case: case, "returned case c000 unchanged"),
-        (Expects.SAME, lambda case: replace(case, better="bad", notes=("x",)), "changed better of case c000"),
+        (Expects.SAME, lambda case: replace(case, better="bad").present(notes=("x",)), "changed better of case c000"),
         (
             Expects.NOT_BETTER,
-            lambda case: replace(case, scores={"bad": 9}, notes=("x",)),
+            lambda case: replace(case, scores={"bad": 9}).present(notes=("x",)),
             "changed scores of case c000",
         ),
         (Expects.NOT_BETTER, lambda case: replace(case, reference="x"), "changed reference of case c000"),
         (
             Expects.SAME,
-            lambda case: replace(case, answers=(case.answers[0], Answer("new", "x")), order=()),
+            lambda case: replace(case, answers=(case.answers[0], Answer("new", "x"))).present(order=()),
             "changed the answers' ids of case c000",
         ),
         (Expects.WORSE, lambda case: case.edit("good", lambda text: "x"), r"harm the answer with case\.damage"),
@@ -835,3 +837,47 @@ def test_the_only_answer_of_a_case_is_treated():
 
     assert {row.target for row in rows(found)} == {"only"}
     assert all(d.decision.outcome is Outcome.UNDECIDED for d in found.decided)
+
+
+def secrets_in(value, seen=()):
+    """Yield all that can be reached from an object: its items, fields, slots and public attributes."""
+    yield value
+    if isinstance(value, str | bytes | int | float | bool | None) or any(value is one for one in seen):
+        return
+    seen = (*seen, value)
+    if isinstance(value, Mapping):
+        parts = [*value.keys(), *value.values()]
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = list(value)
+    elif isinstance(value, type) or callable(value):
+        parts = []
+    else:
+        parts = [name for name in dir(value) if not name.startswith("__")]
+        parts += [getattr(value, name) for name in parts]
+    for part in parts:
+        yield from secrets_in(part, seen)
+
+
+@pytest.mark.parametrize("edit", [remark, harm, None], ids=["remark", "harm", "clean"])
+def test_a_judge_that_searches_everything_it_is_given_finds_no_treatment(edit):
+    """Whatever a case leads to, neither the treatment nor a name of its parts is there, in any arm of a probe."""
+    found = []
+
+    def search(case, ask):
+        found.extend(v for v in secrets_in(case) if isinstance(v, Treated | Treatment))
+        found.extend(v for v in secrets_in(case) if v in ("target", "damaged", "hit", "treatment"))
+        return fair(case, ask)
+
+    judge = Planted(search)
+    with engine() as running:
+        run(Setup(judge, pairs(3), running), edit, ())
+
+    assert judge.asked
+    assert found == []
+    assert {type(case) for case, _ in judge.asked} == {Case}
+
+
+def test_the_engine_hands_no_treated_case_to_a_judge():
+    """The only door to a judge refuses a case with its treatment."""
+    with engine() as running, pytest.raises(TypeError, match="expected a plain Case"):
+        running.ask(Planted(fair), [(pair("c1", target="bad"), 1)])

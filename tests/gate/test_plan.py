@@ -32,11 +32,11 @@ def edit(rewrite, expects=Expects.SAME, **options):
 
 cite = edit(lambda case, rng: case.edit(case.target, lambda t: f"{t} (A Book)"), Expects.NOT_BETTER, name="cite")
 praise = edit(lambda case, rng: case.edit(case.target, lambda t: f"{t} Well."), Expects.NOT_BETTER, name="praise")
-note = edit(lambda case, rng: replace(case, notes=("Read both.",)), name="note")
-other_note = edit(lambda case, rng: replace(case, notes=("Read both well.",)), name="other_note")
+note = edit(lambda case, rng: case.present(notes=("Read both.",)), name="note")
+other_note = edit(lambda case, rng: case.present(notes=("Read both well.",)), name="other_note")
 harm = edit(lambda case, rng: case.damage(case.target, lambda t: f"{t} not short"), Expects.WORSE, name="harm")
 twins = edit(
-    lambda case, rng: replace(case, answers=(case.answers[0], Answer("copy", case.answers[0].text)), order=()),
+    lambda case, rng: replace(case, answers=(case.answers[0], Answer("copy", case.answers[0].text))).present(order=()),
     Expects.TIE,
     name="twins",
 )

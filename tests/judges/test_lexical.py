@@ -118,7 +118,7 @@ def test_sees_is_what_can_reach_the_verdict():
     """The question matters only where it is measured by; notes and bylines never do."""
     judge = LexicalJudge()
 
-    assert judge.sees(PAIR) == judge.sees(replace(PAIR, question="What?", notes=("n",), bylines={"far": "You"}))
+    assert judge.sees(PAIR) == judge.sees(replace(PAIR, question="What?").present(notes=("n",), bylines={"far": "You"}))
     assert judge.sees(PAIR) != judge.sees(replace(PAIR, reference="Because."))
     assert judge.sees(PAIR) != judge.sees(PAIR.edit("far", str.upper))
     assert judge.sees(PAIR) != judge.sees(PAIR.arranged(("near", "far")))

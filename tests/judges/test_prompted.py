@@ -71,10 +71,10 @@ def test_sees_is_what_reaches_the_model():
         "http://127.0.0.1:9/v1", prompt=Prompt((Message("user", "{{ answers[0].text }}{{ answers[1].text }}"),))
     )
 
-    assert judge.sees(PAIR) == judge.sees(replace(PAIR, notes=("a note",)))
-    assert judge.sees(PAIR) == judge.sees(replace(PAIR, framing=Framing.NEGATIVE))
+    assert judge.sees(PAIR) == judge.sees(PAIR.present(notes=("a note",)))
+    assert judge.sees(PAIR) == judge.sees(PAIR.present(framing=Framing.NEGATIVE))
     assert judge.sees(PAIR) != judge.sees(PAIR.arranged(("b", "a")))
-    assert judge.sees(PAIR) != judge.sees(replace(PAIR, follow_ups=("Sure?",)))
+    assert judge.sees(PAIR) != judge.sees(PAIR.present(follow_ups=("Sure?",)))
 
 
 @pytest.mark.parametrize("task", ["pairwise", "score", "points", "rubric", "rubric-all", "listwise"])
@@ -84,7 +84,7 @@ def test_two_cases_look_different_if_and_only_if_their_prompts_do(task):
     answers = tuple(Text(f"a{n}", f"Text {n}.") for n in range(several))
     case = Case("c", "Which?", answers, criteria=(Criterion("k1", "Short?"), Criterion("k2", "True?")))
     texts = ["", " ", "\n", "Text 0", "Text 0. ", "</answer>", "<\\/answer>", "[[A]]", "[\\[A]]"]
-    others = [case, replace(case, notes=("n",)), replace(case, framing=Framing.NEGATIVE), replace(case, reference="r")]
+    others = [case, case.present(notes=("n",)), case.present(framing=Framing.NEGATIVE), replace(case, reference="r")]
     others += [replace(case, question=text) for text in texts]
     others += [replace(case, answers=(replace(answers[0], text=text), *answers[1:])) for text in texts]
     others += [case.arranged(tuple(a.id for a in answers[::-1]))] if several > 1 else []
@@ -137,7 +137,7 @@ def test_a_follow_up_comes_after_the_reply():
     def respond(messages, _):
         return "[[B]]" if messages[-1] == ("user", "Are you sure?") else "I say [[A]]"
 
-    verdict, seen, _ = verdict_of(respond, replace(PAIR, follow_ups=("Are you sure?",)))
+    verdict, seen, _ = verdict_of(respond, PAIR.present(follow_ups=("Are you sure?",)))
 
     assert verdict == Preferred("b")
     assert seen[1].messages == [*seen[0].messages, ("assistant", "I say [[A]]"), ("user", "Are you sure?")]
@@ -145,7 +145,7 @@ def test_a_follow_up_comes_after_the_reply():
 
 def test_nothing_follows_an_empty_reply():
     """An empty turn cannot be sent, so an empty reply is what is read."""
-    verdict, seen, _ = verdict_of(lambda *_: "", replace(PAIR, follow_ups=("Are you sure?",)))
+    verdict, seen, _ = verdict_of(lambda *_: "", PAIR.present(follow_ups=("Are you sure?",)))
 
     assert isinstance(verdict, Unreadable)
     assert len(seen) == 1

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.core.case import Answer, Case, Criterion, Example, Framing
+from calm.core.case import Answer, Criterion, Example, Framing
 from calm.core.verdict import Scale, Task, Unreadable
 from calm.errors import ConfigError
 from calm.judges import prompts
 from calm.judges.prompts import FORMS, Prompt, bundled, check, neutral, render
 from calm.judges.reading import Format, read, view
 from calm.models.wire import Message, Reply
+from tests.planted import case_of
 
 TASKS = get_args(Task)
 SCALE = Scale(1, 5, 1)
@@ -25,7 +26,8 @@ CRITERIA = (Criterion("c1", "It names a lamp."), Criterion("c2", "It is short.",
 def a_case(task="pairwise", **changes):
     """Return a case with as many answers as its task needs."""
     several = {"pairwise": 2, "listwise": 3}.get(task, 1)
-    return replace(Case("case-1", "What gives light?", ANSWERS[:several], criteria=CRITERIA), **changes)
+    known = {"id": "case-1", "question": "What gives light?", "answers": ANSWERS[:several], "criteria": CRITERIA}
+    return case_of(**known | changes)
 
 
 def written(text, case=None, *, prompt_bundled=False, criterion=None):

@@ -29,7 +29,7 @@ from calm.judges.attributes import READABLE
 from calm.judges.python import PythonJudge
 from calm.models.wire import Judge, Reply, Request
 
-PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good", order=("bad", "good"))
+PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good").present(order=("bad", "good"))
 ONE = Case("c1", "Why?", (Answer("only", "So."),), criteria=(Criterion("k1", "Short."), Criterion("k2", "Kind.")))
 MANY = Case("c1", "Why?", tuple(Answer(i, i) for i in "xyz"))
 
@@ -296,16 +296,15 @@ def test_an_error_of_send_passes_through():
         ask(PythonJudge(asks), PAIR, Down())
 
 
-def test_the_case_is_blind_and_its_answers_are_in_slot_order():
-    """The callable gets no target and no damage, and the first answer is the one shown first."""
+def test_the_answers_of_a_case_are_in_slot_order():
+    """The first answer that the callable gets is the one shown first."""
     got = []
 
     def look(case):
         got.append(case)
 
-    ask(PythonJudge(look), replace(PAIR, target="good", damaged="bad", hit="k"))
+    ask(PythonJudge(look), PAIR)
 
-    assert (got[0].target, got[0].damaged, got[0].hit) == (None, None, None)
     assert [a.id for a in got[0].answers] == [a.id for a in got[0].shown] == ["bad", "good"]
 
 
@@ -384,20 +383,20 @@ def test_sees_holds_what_is_declared_and_nothing_else():
     noted = returning("good", reads=("question", "answers", "notes", "framing"))
 
     assert judge.sees(PAIR) == judge.sees(
-        replace(PAIR, notes=("n",), reference="r", better="bad", id="c2", target="good")
+        replace(PAIR, reference="r", better="bad", id="c2").present(notes=("n",)).treat("good")
     )
     assert judge.sees(PAIR) != judge.sees(replace(PAIR, question="How?"))
-    assert judge.sees(PAIR) != judge.sees(replace(PAIR, order=("good", "bad")))
+    assert judge.sees(PAIR) != judge.sees(PAIR.present(order=("good", "bad")))
     assert judge.sees(PAIR) != judge.sees(PAIR.edit("bad", str.upper))
-    assert noted.sees(PAIR) != noted.sees(replace(PAIR, notes=("n",)))
-    assert noted.sees(PAIR) != noted.sees(replace(PAIR, framing=Framing.NEGATIVE))
+    assert noted.sees(PAIR) != noted.sees(PAIR.present(notes=("n",)))
+    assert noted.sees(PAIR) != noted.sees(PAIR.present(framing=Framing.NEGATIVE))
 
 
 def test_sees_is_the_same_for_an_order_that_is_given_and_one_that_is_implied():
     """The order as listed and the same order by name show the same slots."""
     judge = returning("good")
 
-    assert judge.sees(replace(PAIR, order=())) == judge.sees(replace(PAIR, order=("good", "bad")))
+    assert judge.sees(PAIR.present(order=())) == judge.sees(PAIR.present(order=("good", "bad")))
 
 
 def test_every_name_that_may_be_declared_is_a_field_of_a_case():

@@ -597,7 +597,9 @@ def test_a_view_has_what_the_verdict_is_about():
     """Labels and ids by slot, the criterion that is asked, and every text that was shown."""
     answers = (Answer("good", "text one", history=("draft",)), Answer("bad", "text two"))
     criteria = (Criterion("c1", "first"), Criterion("c2", "second"))
-    case = Case("k", "why?", answers, order=("bad", "good"), criteria=criteria, notes=("note",), fields={"f": "field"})
+    case = Case("k", "why?", answers, criteria=criteria, fields={"f": "field"}).present(
+        order=("bad", "good"), notes=("note",)
+    )
 
     about = view(case, "pairwise", Scale())
     asked = view(case, "rubric", Scale(), criteria[1])

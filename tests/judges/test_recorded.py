@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_a_negative_score_is_mapped_back():
     case = next(c for c in cases_from([], judge) if c.id == "headlines-000-claude-3-7-sonnet-20250219")
 
     assert said(judge, case) == Score(4.0)
-    assert said(judge, replace(case, framing=Framing.NEGATIVE)) == Score(4.0)
+    assert said(judge, case.present(framing=Framing.NEGATIVE)) == Score(4.0)
 
 
 def test_the_replayed_scores_are_those_of_the_table():
@@ -65,7 +65,7 @@ def test_the_replayed_scores_are_those_of_the_table():
         row = table.grid.row(judge.model)
         for case in cases_from([], judge):
             column = table.grid.generators.index(case.answers[0].author)
-            assert said(judge, replace(case, framing=framing)) == Score(
+            assert said(judge, case.present(framing=framing)) == Score(
                 table.scores[row, column, table.items.index(case.tags["item"])]
             )
 
@@ -93,10 +93,10 @@ def test_only_the_framing_of_headlines_reaches_the_verdict():
     headline, marks = judge_from(GEMINI), judge_from("recorded:ifeval/GPT-5")
     case, other = cases_from([], headline)[0], cases_from([], marks)[0]
 
-    assert headline.sees(case) != headline.sees(replace(case, framing=Framing.NEGATIVE))
-    assert headline.sees(case) == headline.sees(replace(case, framing=Framing.INVERTED))
-    assert headline.sees(case) == headline.sees(replace(case, notes=("90 % prefer it",)))
-    assert marks.sees(other) == marks.sees(replace(other, framing=Framing.NEGATIVE))
+    assert headline.sees(case) != headline.sees(case.present(framing=Framing.NEGATIVE))
+    assert headline.sees(case) == headline.sees(case.present(framing=Framing.INVERTED))
+    assert headline.sees(case) == headline.sees(case.present(notes=("90 % prefer it",)))
+    assert marks.sees(other) == marks.sees(other.present(framing=Framing.NEGATIVE))
 
 
 def test_there_is_one_repeat():

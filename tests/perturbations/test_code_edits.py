@@ -48,7 +48,7 @@ SOURCES = (
 
 def case_with(source, before="Here it is:", after="That is all."):
     text = f"{before}\n\n```python\n{source}```\n\n{after}"
-    return Case("c", "How?", (Answer("a", text), Answer("b", text)), better="b", target="a")
+    return Case("c", "How?", (Answer("a", text), Answer("b", text)), better="b").treat("a")
 
 
 def printed(source):
@@ -95,7 +95,7 @@ def test_each_edit_applies_to_some_of_these_sources(edit):
 )
 def test_what_is_no_python_is_left_alone(edit, text):
     """Other languages, code that does not parse, and blocks that are never closed give None."""
-    case = Case("c", "How?", (Answer("a", text), Answer("b", text)), better="b", target="a")
+    case = Case("c", "How?", (Answer("a", text), Answer("b", text)), better="b").treat("a")
 
     assert edit.apply(case, 0) is None
 

@@ -155,16 +155,18 @@ def declared(module, edit, what):
 def case_of(*texts, criteria=()):
     """Return a case with these answer texts, shown last to first, in which the first one is treated."""
     answers = tuple(Answer(f"a{number}", text) for number, text in enumerate(texts))
-    return Case(
-        id="sample",
-        question="How long does the trip take?",
-        answers=answers,
-        better="a1" if len(texts) > 1 else None,
-        criteria=tuple(criteria),
-        met={"a0": {c.id: True for c in criteria}} if criteria else {},
-        scores={"a0": 6.0},
-        order=tuple(a.id for a in reversed(answers)),
-        target="a0",
+    return (
+        Case(
+            id="sample",
+            question="How long does the trip take?",
+            answers=answers,
+            better="a1" if len(texts) > 1 else None,
+            criteria=tuple(criteria),
+            met={"a0": {c.id: True for c in criteria}} if criteria else {},
+            scores={"a0": 6.0},
+        )
+        .present(order=tuple(a.id for a in reversed(answers)))
+        .treat("a0")
     )
 
 
@@ -210,7 +212,7 @@ def aimed(case, expects):
     ids = [a.id for a in case.answers]
     better = case.better if case.better in ids else ids[0]
     weaker = next((i for i in ids if i != better), better)
-    return replace(case, target=better if expects is Expects.WORSE else weaker)
+    return case.treat(better if expects is Expects.WORSE else weaker)
 
 
 @pytest.mark.parametrize(("module", "edit"), EDITS)
@@ -240,7 +242,7 @@ def test_an_edit_serves_a_task_that_it_names(module, edit):
     """An edit applies to a sample case of at least one of its tasks, and to none without a change."""
     examples = tuple(Example("Why?", tuple("It is." for _ in range(3)), verdict) for verdict in "AB")
     rich = [
-        replace(case.edit(i, lambda _: RICH), examples=examples)
+        case.edit(i, lambda _: RICH).present(examples=examples)
         for case in (BY_TASK[task] for task in edit.tasks)
         for i in [a.id for a in case.answers][:2]
     ]

@@ -31,7 +31,7 @@ from calm.perturbations.verbosity import expand, wrap_courteously
 def case_of():
     """Return a pair whose first answer is treated and whose second one is better."""
     answers = (Answer("a", "It rains. It pours here."), Answer("b", "It snows a lot."))
-    return Case(id="c", question="Why?", answers=answers, better="b", order=("a", "b"), target="a")
+    return Case(id="c", question="Why?", answers=answers, better="b").present(order=("a", "b")).treat("a")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ class Wire:
 def test_no_planted_bias_reacts_to_neutral_words(edit):
     """A judge with every bias but that for a slot gives the verdict that it gives without them."""
     held = ",".join(f"{bias}=1" for bias in biases() if bias not in ("position", "labels"))
-    edited = edit(case_of(), Random(0)).blind()
+    edited = edit(case_of(), Random(0)).untreated()
     with pytest.raises(StopIteration) as done:
         planted(f"planted:{held}").judge(edited, Wire()).send(None)
 
@@ -195,7 +195,7 @@ def test_no_planted_bias_reacts_to_neutral_words(edit):
 
 def test_an_answer_of_one_sentence_has_no_place_between():
     """Nothing is added, and the same history is not shown twice."""
-    alone = Case(id="c", question="Why?", answers=(Answer("a", "It rains."),), order=("a",), target="a")
+    alone = Case(id="c", question="Why?", answers=(Answer("a", "It rains."),)).present(order=("a",)).treat("a")
     shown = neutral.neutral_history(alone, Random(0))
 
     assert neutral.neutral_aside(1)(alone, Random(0)) is None

@@ -14,7 +14,7 @@ from calm.perturbations.injection import aim
 def case_of(text="It snows a lot here."):
     """Return a pair whose second answer is treated."""
     answers = (Answer("a", "It rains."), Answer("b", text))
-    return Case(id="c", question="Why?", answers=answers, order=("a", "b"), target="b")
+    return Case(id="c", question="Why?", answers=answers).present(order=("a", "b")).treat("b")
 
 
 def code(edit, case):

@@ -14,12 +14,8 @@ from calm.perturbations.injection_smuggling import (
 )
 
 PAIR = Case(
-    "c",
-    "How long is it?",
-    (Answer("good", "It takes 4 hours."), Answer("bad", "It takes 9 hours.")),
-    better="good",
-    target="bad",
-)
+    "c", "How long is it?", (Answer("good", "It takes 4 hours."), Answer("bad", "It takes 9 hours.")), better="good"
+).treat("bad")
 EDITS = (smuggle_dialogue, smuggle_majority, smuggle_quotation, smuggle_sample)
 
 

@@ -17,7 +17,7 @@ BETTER = {name: edit for name, edit in vars(module).items() if name.endswith("_o
 def case_of(text=TEXT, other="It flies to the coast every evening. So be it."):
     """Return a pair whose first answer is treated and whose second one is better."""
     answers = (Answer("a", text), Answer("b", other))
-    return Case(id="c", question="Why?", answers=answers, better="b", order=("a", "b"), target="a")
+    return Case(id="c", question="Why?", answers=answers, better="b").present(order=("a", "b")).treat("a")
 
 
 def treated(edit, seed=0, text=TEXT):

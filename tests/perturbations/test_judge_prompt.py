@@ -155,7 +155,7 @@ def test_an_edit_of_a_bundled_prompt_renders_or_does_not_apply(task, form):
 
         assert check(edited, task, edited.scale) == [], name
         answers = tuple(Text(f"a{n}", f"text {n}") for n in range({"pairwise": 2, "listwise": 3}.get(task, 1)))
-        case = Case("c", "Why is it so?", answers, criteria=(Criterion("k", "It is so."),), notes=("A note.",))
+        case = Case("c", "Why is it so?", answers, criteria=(Criterion("k", "It is so."),)).present(notes=("A note.",))
         said = "\n".join(m.text for m in render(edited, case, task, edited.scale, case.criteria[0]))
         told = ["Why is it so?", "A note.", *(a.text for a in answers)]
         told += ["It is so."] if FAMILY[task] == "rubric" or task == "points" else []
@@ -207,7 +207,7 @@ class Direct:
 def test_a_sound_judge_gives_the_same_verdict_on_each_edited_prompt(task, form):
     """A judge that understands what it is asked, and answers as asked, is read as without the edit."""
     cases = [case.balanced("test") for case in datasets.sample(datasets.bundled(task), 3, 0)]
-    cases = [replace(c, order=c.order or tuple(a.id for a in c.answers)) for c in cases]
+    cases = [c.present(order=c.order or tuple(a.id for a in c.answers)) for c in cases]
     with wire_server(planted_respond(f"planted:noise=0,task={task}", cases)) as wire:
         server = Server("openai", "tiny", base_url=wire.url, retries=0)
         judge = PromptedJudge("j", task, Scale(), bundled(task, form), Format(form), server)

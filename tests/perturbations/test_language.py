@@ -7,7 +7,7 @@ from calm.perturbations.language import drop_articles, romanise, strip_diacritic
 
 
 def spoken(edit, text):
-    edited = edit.apply(Case("c", "What?", (Answer("a", text),), target="a"), 0)
+    edited = edit.apply(Case("c", "What?", (Answer("a", text),)).treat("a"), 0)
     return None if edited is None else edited["a"].text
 
 

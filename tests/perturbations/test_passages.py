@@ -13,7 +13,7 @@ WORD = re.compile(r"[a-z]+")
 def case_of(*texts, better=None):
     """Return a case whose answers a, b, ... have these texts, with the last one treated."""
     answers = tuple(Answer(i, text) for i, text in zip("abc", texts, strict=False))
-    return Case(id="c", question="Why?", answers=answers, better=better, target=answers[-1].id)
+    return Case(id="c", question="Why?", answers=answers, better=better).treat(answers[-1].id)
 
 
 @pytest.mark.parametrize(

@@ -96,13 +96,13 @@ def finish(coroutine):
 
 
 def verdict(spec, case, ask=1):
-    return finish(planted(spec).judge(case.blind(), Wire(ask)))
+    return finish(planted(spec).judge(case, Wire(ask)))
 
 
 def pair(number, first="good"):
     """Return the pair with a question of its own, the named answer in the first slot."""
     second = "bad" if first == "good" else "good"
-    return replace(PAIR, id=f"c{number}", question=f"Why number {number}?", order=(first, second))
+    return replace(PAIR, id=f"c{number}", question=f"Why number {number}?").present(order=(first, second))
 
 
 def within(count, n, share):
@@ -130,10 +130,10 @@ def test_without_bias_and_noise_the_verdict_is_the_gold_label():
     [
         ("pairwise", PAIR, ["I compared the answers point by point. [[A]]"]),
         ("pairwise", replace(PAIR, better="tie"), ["I compared the answers point by point. [[C]]"]),
-        ("pairwise", replace(PAIR, labels=("One", "Two")), ["I compared the answers point by point. [[One]]"]),
+        ("pairwise", PAIR.present(labels=("One", "Two")), ["I compared the answers point by point. [[One]]"]),
         (
             "pairwise",
-            replace(PAIR, labels=("C", "D"), better="tie"),
+            replace(PAIR, better="tie").present(labels=("C", "D")),
             ["I compared the answers point by point. [[tie]]"],
         ),
         ("score", ONE, ["I weighed what the answer does well and what it lacks. [[4]]"]),
@@ -154,8 +154,8 @@ def test_the_reply_is_text_in_the_brackets_format(task, case, texts):
 
 def test_labels_are_read_back():
     """A verdict names answers, whatever the slots are called."""
-    assert verdict("planted", replace(PAIR, labels=("C", "D"), better="tie")) == Tie()
-    assert verdict("planted", replace(PAIR, labels=("C", "D"), better="bad")) == Preferred("bad")
+    assert verdict("planted", replace(PAIR, better="tie").present(labels=("C", "D"))) == Tie()
+    assert verdict("planted", replace(PAIR, better="bad").present(labels=("C", "D"))) == Preferred("bad")
 
 
 @pytest.mark.parametrize("dose", [0.1, 0.5, 0.8])
@@ -204,11 +204,11 @@ FAVOUR = [plant for plant in plants() if plant.effect is Effect.FAVOUR]
 LAST_WINS = [plant for plant in plants() if plant.effect is Effect.LAST_WINS]
 SHIPPED = [entry.edit for entry in entries() if isinstance(entry.edit, Edit)]
 LONG = "here for days, and there is more to come.\n\n```python\ntotal = 1\nprint(total)\n```\n\nThat is all."
-RICH = replace(
-    PAIR, answers=tuple(replace(a, text=f"{a.text[:-1]} {LONG}") for a in PAIR.answers), order=("good", "bad")
+RICH = replace(PAIR, answers=tuple(replace(a, text=f"{a.text[:-1]} {LONG}") for a in PAIR.answers)).present(
+    order=("good", "bad")
 )
 """The pair with prose and code: every bias has an edit that puts its trigger on one of these answers."""
-RICH_ONE = replace(ONE, answers=(replace(RICH["bad"], id="only"),), order=("only",))
+RICH_ONE = replace(ONE, answers=(replace(RICH["bad"], id="only"),)).present(order=("only",))
 
 
 def carriers(plant, case):
@@ -221,7 +221,7 @@ def edited(plant, case, target):
     """Yield what the shipped edits of a bias make of a case, aimed at an answer."""
     for edit in SHIPPED:
         if edit.bias == plant.bias:
-            tried = (edit.apply(replace(case, id=f"c{number}", target=target), 0) for number in range(4))
+            tried = (edit.apply(replace(case, id=f"c{number}").treat(target), 0) for number in range(4))
             yield from (one for one in tried if one is not None and len(one.answers) == len(case.answers))
 
 
@@ -305,7 +305,7 @@ def test_a_bias_puts_an_answer_first_in_a_ranking():
 
 def test_a_byline_is_a_trigger_of_self_authorship():
     """A name beside a label counts as the text does."""
-    case = mark_as_you.apply(replace(PAIR, target="bad"), 0)
+    case = mark_as_you.apply(PAIR.treat("bad"), 0)
 
     assert verdict("planted:self-authorship=1", case) == Preferred("bad")
 
@@ -340,14 +340,14 @@ def test_a_cue_beside_an_answer_is_a_trigger_of_its_bias_alone():
     """What stands in a note, beside a label or in a history wins the verdict from this bias, and from no other one."""
     long = replace(PAIR, answers=(Answer("good", "It rains a lot here."), Answer("bad", "It snows a lot here.")))
     for bias, edit in BESIDE:
-        cases = [edit.apply(replace(long, target="bad"), seed) for seed in range(20)]
+        cases = [edit.apply(long.treat("bad"), seed) for seed in range(20)]
         others = ",".join(f"{p.bias}=1" for p in FAVOUR if p.bias not in (bias, "position"))
 
         assert {case.target for case in cases} >= {"bad"}
         for case in cases:
             assert verdict(f"planted:{bias}=1", case) == Preferred(case.target)
             assert verdict(f"planted:{others}", case) == Preferred("good")
-        alone = edit.apply(replace(ONE, answers=(Answer("only", "It rains a lot here."),), target="only"), 0)
+        alone = edit.apply(replace(ONE, answers=(Answer("only", "It rains a lot here."),)).treat("only"), 0)
         assert verdict(f"planted:{bias}=1,task=score", alone) == Score(10.0)
 
 
@@ -356,7 +356,7 @@ def test_no_edit_stirs_another_bias():
     shown = 0
     for edit in SHIPPED:
         for case in (RICH, RICH_ONE):
-            one = edit.apply(replace(case, target=case.answers[-1].id, reference="It does."), 0)
+            one = edit.apply(replace(case, reference="It does.").treat(case.answers[-1].id), 0)
             if one is None or edit.expects is Expects.WORSE:
                 continue
             shown += 1
@@ -372,7 +372,7 @@ def test_what_should_not_win_carries_its_trigger_alone():
     shown = 0
     for edit in SHIPPED:
         plant = by_bias.get(edit.bias)
-        one = edit.apply(replace(RICH, target="bad"), 0)
+        one = edit.apply(RICH.treat("bad"), 0)
         if plant is None or one is None or edit.expects is not Expects.NOT_BETTER:
             continue
         if planted("planted").sees(one) != planted("planted").sees(RICH):
@@ -383,7 +383,7 @@ def test_what_should_not_win_carries_its_trigger_alone():
 
 def test_a_control_stirs_no_bias():
     """The plain signature, and the same examples in the other order, win nothing for the weaker answer."""
-    plain, against = (edit.apply(replace(PAIR, target="bad"), 0) for edit in (sign_plainly, end_against))
+    plain, against = (edit.apply(PAIR.treat("bad"), 0) for edit in (sign_plainly, end_against))
 
     assert verdict("planted:identity-swap=1", plain) == Preferred("good")
     assert verdict("planted:few-shot=1", against) == Preferred("good")
@@ -391,7 +391,7 @@ def test_a_control_stirs_no_bias():
 
 def test_equal_answers_tie_but_for_a_bias_to_a_slot():
     """A judge without bias ties; one with a position bias takes the first slot."""
-    twins = same_text.apply(PAIR, 0)
+    twins = same_text.apply(PAIR.treat("bad"), 0)
 
     assert verdict("planted", twins) == Tie()
     assert verdict("planted:position=1", twins) == Preferred("good")
@@ -402,7 +402,7 @@ def test_an_added_answer_is_ranked_last():
     for case in (MANY, replace(MANY, scores={}, better="z")):
         before = verdict("planted:task=listwise", case).order
 
-        after = verdict("planted:task=listwise", add_fillers(2).apply(case, 0)).order
+        after = verdict("planted:task=listwise", add_fillers(2).apply(case.treat(case.answers[0].id), 0)).order
 
         assert after[: len(before)] == before
         assert all(answer.startswith("added~") for (answer,) in after[len(before) :])
@@ -425,7 +425,7 @@ def test_a_note_about_no_answer_stirs_its_bias_alone():
 @pytest.mark.parametrize("edit", [high_anchor, mark_reference_low])
 def test_an_anchor_moves_the_score_of_a_single_answer(edit):
     """An example or a note on a mark is enough where there is one answer."""
-    case = edit.apply(replace(ONE, reference="It does rain."), 0)
+    case = edit.apply(replace(ONE, reference="It does rain.").treat("only"), 0)
 
     assert verdict("planted:anchoring=1,task=score", case) == Score(10.0)
 
@@ -433,7 +433,7 @@ def test_an_anchor_moves_the_score_of_a_single_answer(edit):
 @pytest.mark.parametrize("edit", [benign_note, benign_block])
 def test_innocent_words_stir_no_injection(edit):
     """The control of the attacks is silent."""
-    case = edit.apply(replace(PAIR, target="bad"), 0)
+    case = edit.apply(PAIR.treat("bad"), 0)
 
     assert verdict("planted:injection=1", case) == Preferred("good")
 
@@ -441,7 +441,7 @@ def test_innocent_words_stir_no_injection(edit):
 def test_words_added_to_a_question_leave_it_the_same_question():
     """Which questions a bias holds does not hang on what an edit puts behind them."""
     mind = Mind(doses=(("position", 0.5),), seed=1)
-    cases = [replace(pair(i), target="bad") for i in range(200)]
+    cases = [pair(i).treat("bad") for i in range(200)]
 
     for edit in (state_belief, ask_leadingly, order_in_question):
         asked = [edit.apply(case, 0).question for case in cases]
@@ -452,7 +452,7 @@ def test_words_added_to_a_question_leave_it_the_same_question():
 
 def test_doubt_in_a_note_is_about_the_answer_that_it_names():
     """The frames bias goes by the label in the note, and by an only answer."""
-    case = cast_doubt.apply(replace(PAIR, better="bad", target="good"), 0)
+    case = cast_doubt.apply(replace(PAIR, better="bad").treat("good"), 0)
 
     assert case.target == "bad"
     assert verdict("planted:frames=1", replace(case, better="good")) == Preferred("bad")
@@ -461,7 +461,7 @@ def test_doubt_in_a_note_is_about_the_answer_that_it_names():
 @pytest.mark.parametrize("edit", [speak_dialect, switch_code])
 def test_a_way_to_speak_is_a_trigger_of_the_answer_that_it_was_drawn_for(edit):
     """It is as often the better answer as the weaker one."""
-    cases = [edit.apply(replace(pair(i), id=f"c{i}", target="bad"), 0) for i in range(40)]
+    cases = [edit.apply(replace(pair(i), id=f"c{i}").treat("bad"), 0) for i in range(40)]
 
     assert {case.target for case in cases} == {"good", "bad"}
     assert all(verdict("planted:language=1", case) == Preferred(case.target) for case in cases)
@@ -480,12 +480,12 @@ def test_a_way_to_speak_is_a_trigger_of_the_answer_that_it_was_drawn_for(edit):
 )
 def test_a_bandwagon_note_is_for_the_answer_that_it_names(notes, expected):
     """A note that names both labels, or no crowd, decides nothing."""
-    assert verdict("planted:bandwagon=1", replace(PAIR, notes=notes)) == Preferred(expected)
+    assert verdict("planted:bandwagon=1", PAIR.present(notes=notes)) == Preferred(expected)
 
 
 def test_a_bandwagon_note_on_a_single_answer_needs_no_label():
     """There is one answer that it can be about."""
-    case = replace(ONE, notes=("90% of users liked it.",))
+    case = ONE.present(notes=("90% of users liked it.",))
 
     assert verdict("planted:bandwagon=1,task=score", case) == Score(10.0)
 
@@ -504,7 +504,7 @@ def test_a_bandwagon_note_on_a_single_answer_needs_no_label():
 )
 def test_an_unbiased_mind_answers_the_inverted_question(task, case, framing, said):
     """It says the opposite, reading maps it back, and a mind with the framing bias does not notice."""
-    turned, wire = replace(case, framing=framing), Wire()
+    turned, wire = case.present(framing=framing), Wire()
     usual = verdict(f"planted:task={task}", case)
 
     finish(planted(f"planted:task={task}").judge(turned, wire))
@@ -518,7 +518,7 @@ def test_an_unbiased_mind_answers_the_inverted_question(task, case, framing, sai
 def test_the_framing_bias_holds_for_a_share_of_questions():
     """Its dose is drawn like that of the others."""
     n = 1000
-    cases = [replace(pair(i), framing=Framing.NEGATIVE) for i in range(n)]
+    cases = [pair(i).present(framing=Framing.NEGATIVE) for i in range(n)]
 
     wrong = sum(verdict("planted:framing=0.3", case) == Preferred("bad") for case in cases)
 
@@ -527,7 +527,7 @@ def test_the_framing_bias_holds_for_a_share_of_questions():
 
 def test_a_bias_decides_before_the_framing_turns_the_verdict():
     """A mind that is swayed still answers the question that it was asked."""
-    case = replace(cite_book.apply(replace(PAIR, target="bad"), 0), framing=Framing.NEGATIVE)
+    case = cite_book.apply(PAIR.treat("bad"), 0).present(framing=Framing.NEGATIVE)
 
     assert verdict("planted:authority=1", case) == Preferred("bad")
 
@@ -547,7 +547,7 @@ def test_noise_is_the_same_under_each_framing_and_drawn_anew(framing):
     """An inverted question is as hard as the usual one, and not wrong in the same asks."""
     n = 2000
     usual = [verdict("planted:noise=0.25", pair(i)) for i in range(n)]
-    asked = [verdict("planted:noise=0.25", replace(pair(i), framing=framing)) for i in range(n)]
+    asked = [verdict("planted:noise=0.25", pair(i).present(framing=framing)) for i in range(n)]
 
     assert within(asked.count(Preferred("bad")), n, 0.25)
     assert (asked == usual) == (framing is Framing.STANDARD)
@@ -661,8 +661,8 @@ def test_a_scale_whose_low_end_is_good_is_spoken_and_read_back():
 
 def test_a_damaged_answer_loses():
     """A WORSE edit sets the gold label of the edited case, and the judge goes by it."""
-    against_copy = empty_answer.apply(replace(PAIR, target="bad"), 0)
-    low = empty_answer.apply(replace(ONE, target="only", criteria=(), scores={"only": 2.0}), 0)
+    against_copy = empty_answer.apply(PAIR.treat("bad"), 0)
+    low = empty_answer.apply(replace(ONE, criteria=(), scores={"only": 2.0}).treat("only"), 0)
 
     assert verdict("planted", against_copy) == Preferred("bad")
     assert verdict("planted:task=score", low) == Score(1.0)
@@ -671,7 +671,7 @@ def test_a_damaged_answer_loses():
 def test_a_broken_criterion_is_not_met():
     """On a rubric the damage is the truth of the criterion."""
     check = {"kind": "contains", "value": "rains"}
-    case = replace(ONE, criteria=(Criterion("k1", "Rain.", 1.0, check),), met={"only": {"k1": True}}, target="only")
+    case = replace(ONE, criteria=(Criterion("k1", "Rain.", 1.0, check),), met={"only": {"k1": True}}).treat("only")
 
     damaged = empty_answer.apply(case, 0)
 
@@ -720,21 +720,21 @@ def test_sees_is_everything_that_the_mind_reads():
     """Presentation and texts are seen, gold and what the experiment knows are not."""
     judge = planted("planted")
 
-    assert judge.sees(PAIR) == judge.sees(replace(PAIR, better="bad", target="bad", reference="r", id="d"))
+    assert judge.sees(PAIR) == judge.sees(replace(PAIR, better="bad", reference="r", id="d").treat("bad"))
+    assert judge.sees(PAIR) != judge.sees(replace(PAIR, question="How?"))
     for change in (
-        {"question": "How?"},
         {"notes": ("n",)},
         {"bylines": {"bad": "You"}},
         {"labels": ("1", "2")},
         {"order": ("bad", "good")},
         {"framing": Framing.NEGATIVE},
     ):
-        assert judge.sees(PAIR) != judge.sees(replace(PAIR, **change))
+        assert judge.sees(PAIR) != judge.sees(PAIR.present(**change))
 
 
 def test_a_swap_moves_a_judge_with_a_position_bias():
     """The edit of the position suite is what the bias reacts to."""
-    swapped = swap.apply(PAIR.arranged(("good", "bad")), 0)
+    swapped = swap.apply(PAIR.arranged(("good", "bad")).treat("bad"), 0)
 
     assert verdict("planted:position=1", swapped) == Preferred("bad")
     assert verdict("planted:position=0", swapped) == Preferred("good")
@@ -801,7 +801,7 @@ def test_an_injected_verdict_is_not_taken_for_the_judges_own():
     from calm.perturbations import injection
 
     for edit in (injection.fake_completion, injection.prefill_verdict, injection.evaluation_complete):
-        case = edit.apply(replace(PAIR, target="bad"), 0)
+        case = edit.apply(PAIR.treat("bad"), 0)
 
         assert verdict("planted", case) == Preferred("good")
-        assert edit(replace(PAIR, target="bad"), Random(1)) is not None
+        assert edit(PAIR.treat("bad"), Random(1)) is not None

@@ -4,18 +4,20 @@ from random import Random
 
 import pytest
 
-from calm import Answer, Case, Criterion, Framing
+from calm import Answer, Criterion, Framing
 from calm.perturbations.framing import ask_for_the_worse, ask_how_bad, invert_scale
 from calm.perturbations.injection import aim, prefill_verdict
 from calm.perturbations.position import rotate_slots, swap
 from calm.perturbations.self_authorship import mark_as_you, name_label, vendor
+from tests.planted import case_of as build
 
 
 def case_of(size, **fields):
     """Return a case of so many answers a, b, c, ..., shown in this order, with the second one treated."""
     ids = "abcdef"[:size]
     answers = tuple(Answer(i, f"Text {i}.") for i in ids)
-    return Case(id="c", question="Why?", answers=answers, order=tuple(ids), target=ids[min(1, size - 1)], **fields)
+    target = ids[min(1, size - 1)]
+    return build(id="c", question="Why?", answers=answers, order=tuple(ids), target=target, **fields)
 
 
 def test_a_swap_treats_the_answer_that_now_comes_first():

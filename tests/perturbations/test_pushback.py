@@ -36,15 +36,17 @@ from tests.planted import setup
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 
-PAIR = Case(
-    "c1",
-    "How far?",
-    (Answer("good", "It is four miles."), Answer("bad", "It is far. A walk is long.")),
-    better="good",
-    target="bad",
-    order=("bad", "good"),
+PAIR = (
+    Case(
+        "c1",
+        "How far?",
+        (Answer("good", "It is four miles."), Answer("bad", "It is far. A walk is long.")),
+        better="good",
+    )
+    .present(order=("bad", "good"))
+    .treat("bad")
 )
-ONE = Case("c2", "How far?", (Answer("only", "It is far."),), target="only")
+ONE = Case("c2", "How far?", (Answer("only", "It is far."),)).treat("only")
 EDITS = [e for e in (*vars(pushback).values(), cycle_tactics(5), neutral_follow_ups(2)) if isinstance(e, Edit)]
 PRESSING = [
     (argue_for_weaker, neutral_follow_up),
@@ -107,7 +109,7 @@ def test_a_poisoned_history_holds_wrong_verdicts_for_the_slot_and_its_control_ri
 
 def test_a_poisoned_history_of_a_ranking_puts_the_slot_first():
     """Labels from best to worst, all of them."""
-    three = replace(PAIR, answers=(*PAIR.answers, Answer("mid", "Some way.")), order=("good", "bad", "mid"))
+    three = replace(PAIR, answers=(*PAIR.answers, Answer("mid", "Some way."))).present(order=("good", "bad", "mid"))
 
     assert {e.verdict for e in poison_history(three, Random(1)).examples} == {"B > A > C"}
     assert {e.verdict for e in honest_history(three, Random(1)).examples} == {"A > C > B"}

@@ -29,7 +29,7 @@ from calm.perturbations.sensitivity import (
 
 def damaged(edit, text, seed=0, **fields):
     """Return the text of a case's only answer after an edit, or None."""
-    case = Case(id="c", question="Why?", answers=(Answer("a", text),), order=("a",), target="a", **fields)
+    case = Case(id="c", question="Why?", answers=(Answer("a", text),), **fields).present(order=("a",)).treat("a")
     edited = edit(case, Random(seed))
     return None if edited is None else edited["a"].text
 
@@ -92,7 +92,7 @@ SUBTLE = (change_number, negate, delete_point, reverse_relation, substitute_fact
 def test_what_is_wrong_already_is_not_what_is_harmed(edit):
     """Of an answer that stands alone, what its reference says, too, is harmed: an error denied would be a repair."""
     right = "It is far from Rome at 384 thousand kilometres in May, before the Sun."
-    alone = Case("c", "What is the Moon?", (Answer("a", WRONG_AND_RIGHT),), reference=REFERENCE, target="a")
+    alone = Case("c", "What is the Moon?", (Answer("a", WRONG_AND_RIGHT),), reference=REFERENCE).treat("a")
     for seed in range(20):
         harmed = edit(alone, Random(seed))["a"].text
 
@@ -130,14 +130,16 @@ def test_one_verifiable_criterion_is_broken():
         Criterion("c2", "Mentions salt.", check={"kind": "contains", "value": "salt"}),
         Criterion("c3", "Is kind."),
     )
-    case = Case(
-        id="c",
-        question="Why?",
-        answers=(Answer("a", "Rain falls on the plain."),),
-        criteria=criteria,
-        met={"a": {"c1": True, "c2": False, "c3": True}},
-        order=("a",),
-        target="a",
+    case = (
+        Case(
+            id="c",
+            question="Why?",
+            answers=(Answer("a", "Rain falls on the plain."),),
+            criteria=criteria,
+            met={"a": {"c1": True, "c2": False, "c3": True}},
+        )
+        .present(order=("a",))
+        .treat("a")
     )
 
     edited = break_criterion(case, Random(0))

@@ -22,7 +22,7 @@ from calm.perturbations.sensitivity_degenerate import (
 
 def case_of(text, question="Why does it rain?", **fields):
     """Return a case whose only answer has this text."""
-    return Case(id="c", question=question, answers=(Answer("a", text),), order=("a",), target="a", **fields)
+    return Case(id="c", question=question, answers=(Answer("a", text),), **fields).present(order=("a",)).treat("a")
 
 
 def left(edit, text, seed=0, **fields):

@@ -5,17 +5,19 @@ from random import Random
 
 import pytest
 
-from calm import Answer, Case, ConfigError, Criterion
+from calm import Answer, ConfigError, Criterion
 from calm.core.case import Example
 from calm.perturbations import added_answers, compassion_fade, few_shot, labels
 from calm.perturbations.position import permute, reverse_order, same_text
+from tests.planted import case_of as build
 
 
 def case_of(size, **fields):
     """Return a case of so many answers a, b, c, ..., shown in this order, with the second one treated."""
     ids = "abcdef"[:size]
     answers = tuple(Answer(i, f"Text {i}.") for i in ids)
-    return Case(id="c", question="Why?", answers=answers, order=tuple(ids), target=ids[min(1, size - 1)], **fields)
+    target = ids[min(1, size - 1)]
+    return build(id="c", question="Why?", answers=answers, order=tuple(ids), target=target, **fields)
 
 
 def test_all_orders_of_three_answers_can_be_made():

@@ -10,7 +10,7 @@ from calm.perturbations import formatting, identity_swap, sophistication, surfac
 
 def case_of(text):
     """Return a case whose only answer has this text."""
-    return Case(id="c", question="Why?", answers=(Answer("a", text),), order=("a",), target="a")
+    return Case(id="c", question="Why?", answers=(Answer("a", text),)).present(order=("a",)).treat("a")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from calm.perturbations.verbosity import expand, restate_items
 
 def case_of(text):
     """Return a case whose only answer has this text."""
-    return Case(id="c", question="Why?", answers=(Answer("a", text),), order=("a",), target="a")
+    return Case(id="c", question="Why?", answers=(Answer("a", text),)).present(order=("a",)).treat("a")
 
 
 PROSE = (

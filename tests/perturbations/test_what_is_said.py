@@ -1,6 +1,5 @@
 """What edits say: sentences that are about something, results that stay, and a clear word where an edit goes wrong."""
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -14,6 +13,7 @@ from calm.perturbations.fallacy_oversight import STEPS, fallacy
 from calm.perturbations.injection_smuggling import smuggle_sample
 from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.pushback import argue_for_weaker
+from tests.planted import case_of
 
 OPENING = "Here is all that is to be told."
 
@@ -22,7 +22,7 @@ def pair(weaker, better, reference=None):
     """Return a pair about bees whose weaker answer is treated."""
     answers = (Answer("a", weaker), Answer("b", better))
     known = {"better": "b", "reference": reference, "order": ("a", "b"), "target": "a"}
-    return Case("c", "What do bees make of nectar?", answers, **known)
+    return case_of(id="c", question="What do bees make of nectar?", answers=answers, **known)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_broken_step_leaves_the_first_and_the_last_sentence():
     text = "It is honey, because bees make it. They do so since they eat it. So honey is the answer."
     case = pair("Wool.", text)
     for seed in range(10):
-        harmed = fallacy(replace(case, target="b"), Random(seed))
+        harmed = fallacy(case.treat("b"), Random(seed))
         broken = harmed[harmed.damaged].text
 
         assert broken in {f"It is honey, because bees make it. {step} So honey is the answer." for step in STEPS}
@@ -80,7 +80,7 @@ def test_a_note_is_a_sentence(edit, said):
 
 def test_the_end_is_that_of_whoever_got_the_answer():
     """The note is about a person, not about the text."""
-    alone = Case("c", "Why?", (Answer("a", "Rain."),), target="a")
+    alone = Case("c", "Why?", (Answer("a", "Rain."),)).treat("a")
 
     assert hindsight.ended_well(alone, Random(0)).notes == (
         "As it turned out later, all ended well for the person who was given this answer.",
@@ -100,7 +100,7 @@ def test_an_edit_that_returns_something_else_is_told_so():
 
     case = pair("Wool.", "Honey.")
     with pytest.raises(
-        EditError, match=r"shout: expected a case or None, got str; return a changed copy, as case\.edit"
+        EditError, match=r"shout: expected a treated case or None, got str; return a changed copy, as case\.edit"
     ):
         shout.apply(case, 0)
     with pytest.raises(EditError, match="whisper: expected a prompt or None, got tuple"):

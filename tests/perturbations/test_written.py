@@ -41,7 +41,7 @@ def case_of(text=TEXT, target="bad", **variants):
     """Return a pair of which one answer is treated, with ready-made texts for it."""
     answers = (Answer("good", text if target == "good" else PLAIN), Answer("bad", text if target == "bad" else PLAIN))
     ready = {name: {target: value} for name, value in variants.items()}
-    return Case("c1", "How long?", answers, better="good", target=target, order=("good", "bad"), variants=ready)
+    return Case("c1", "How long?", answers, better="good", variants=ready).present(order=("good", "bad")).treat(target)
 
 
 def treated(name):

@@ -62,7 +62,7 @@ def cite_some(case, rng):
 @perturbation(bias="sentiment", expects=Expects.SAME)
 def plead(case, rng):
     """Add a plea as a note."""
-    return replace(case, notes=("Please.",))
+    return case.present(notes=("Please.",))
 
 
 @perturbation(bias="sensitivity", expects=Expects.WORSE)

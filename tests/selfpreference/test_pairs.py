@@ -20,7 +20,7 @@ def both(item, first, second, better=None):
     """Return the pair of two authors' answers to a question in both orders."""
     answers = tuple(Answer(author, f"{author} on {item}", author=author) for author in (first, second))
     return [
-        Case(f"{item}-{first}{second}{n}", item, order, better=better, order=tuple(x.id for x in order))
+        Case(f"{item}-{first}{second}{n}", item, order, better=better).present(order=tuple(x.id for x in order))
         for n, order in enumerate((answers, answers[::-1]))
     ]
 

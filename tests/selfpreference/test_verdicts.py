@@ -1,7 +1,7 @@
 """From verdicts of judges to tables: the recorded judges take the way that a user's judges take."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def verdicts(spec, framing=Framing.STANDARD):
     judge = judge_from(spec)
 
     async def all_of_them():
-        cases = [replace(case, framing=framing) for case in judge.cases()]
+        cases = [case.present(framing=framing) for case in judge.cases()]
         return [Judged(judge.model, case, await judge.judge(case, Ask())) for case in cases]
 
     return asyncio.run(all_of_them())

@@ -102,8 +102,7 @@ def _known(judge, cases):
         for edit in (None, DEFECTS, DEGENERATES, fallacy):
             pairs, _, _ = pair_up(setup, edit, None)
             for pair in pairs:
-                harmed = pair.shown and replace(pair.shown, target=pair.target, damaged=pair.damaged, hit=pair.hit)
-                known.setdefault(_plain(pair.source.question), []).append(harmed or pair.base)
+                known.setdefault(_plain(pair.source.question), []).append(pair.shown or pair.base)
     finally:
         engine.close()
     return known

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -128,9 +127,7 @@ def test_an_edit_of_code_can_be_asked_about_nearly_all_of_them(subtests):
         for task in ["pairwise", "score", "listwise"]:
             with subtests.test(task=task, edit=edit.name):
                 shipped = code_cases(task, datasets.bundled(task))
-                cases = [
-                    replace(c, target=next((a.id for a in c.answers if a.id != c.better), "only")) for c in shipped
-                ]
+                cases = [c.treat(next((a.id for a in c.answers if a.id != c.better), "only")) for c in shipped]
                 edited = [(case, edit.apply(case, 0)) for case in cases]
 
                 assert sum(after is not None and refusal(edit, case, after) is None for case, after in edited) >= 95

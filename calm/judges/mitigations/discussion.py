@@ -7,8 +7,6 @@ then they would never agree.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from calm.core.case import Case
 from calm.core.verdict import Preferred, Scale, Score, Tie, Verdict, readable
 from calm.errors import ConfigError
@@ -80,7 +78,7 @@ def _discussion(judge: Judge, argument: str, reader: Reader) -> Judge:
         turns: list[tuple[str, ...]] = [case.follow_ups, case.follow_ups]
         verdicts: list[Verdict] = []
         for _ in range(rounds + 1):
-            put = [replace(case, follow_ups=said) for said in turns]
+            put = [case.present(follow_ups=said) for said in turns]
             found = await together(*(_reviewed(j, c, send) for j, c in zip(pair, put, strict=True)))
             verdicts = [verdict for verdict, _ in found]
             if agree(verdicts[0], verdicts[1], inner.scale):

@@ -140,11 +140,8 @@ def everywhere(case: Case, change: Callable[[str], str]) -> Case:
     for answer in case.shown:
         case = case.edit(answer.id, lambda text: change(text) or REMOVED)
     return replace(
-        case,
-        question=change(case.question),
-        fields={name: change(text) for name, text in case.fields.items()},
-        notes=tuple(change(note) for note in case.notes),
-    )
+        case, question=change(case.question), fields={name: change(text) for name, text in case.fields.items()}
+    ).present(notes=tuple(change(note) for note in case.notes))
 
 
 def _filtered(judge: Judge, name: str, change: Callable[[Case], Case]) -> Judge:

@@ -29,14 +29,14 @@ def _twin(judge: Judge) -> Framing | None:
     sample = replace(
         _SAMPLE, answers=_SAMPLE.answers if judge.task in ("pairwise", "listwise") else _SAMPLE.answers[:1]
     )
-    shown = judge.sees(sample) != judge.sees(replace(sample, framing=Framing.NEGATIVE))
+    shown = judge.sees(sample) != judge.sees(sample.present(framing=Framing.NEGATIVE))
     return Framing.NEGATIVE if shown else None
 
 
 def _pair(case: Case, twin: Framing) -> tuple[Case, Case]:
     """Return a case in both framings; one that is inverted already keeps its own."""
     other = twin if case.framing is Framing.STANDARD else case.framing
-    return replace(case, framing=Framing.STANDARD), replace(case, framing=other)
+    return case.present(framing=Framing.STANDARD), case.present(framing=other)
 
 
 def _inverted(judge: Judge, *_: object) -> Judge:

@@ -200,7 +200,7 @@ def _both_orders(case: Case, about: str | None) -> list[Case]:
     if first.author == second.author or about not in (None, first.author, second.author):
         return []
     return [
-        replace(case, id=f"{case.id}{letter}", order=tuple(a.id for a in order))
+        replace(case, id=f"{case.id}{letter}").present(order=tuple(a.id for a in order))
         for letter, order in (("a", (first, second)), ("b", (second, first)))
     ]
 
@@ -259,5 +259,5 @@ def _writers(cases: Iterable[Case]) -> dict[str, str]:
 
 def identity(case: Case) -> str:
     """Return what tells one case as it is asked from another: all that a judge may see of it."""
-    bare = replace(case.blind(), better=None, met={}, scores={}, tags={}, id="")
-    return digest(replace(bare, answers=tuple(replace(a, author=None) for a in bare.shown), order=()).content())
+    bare = replace(case, better=None, met={}, scores={}, tags={}, id="")
+    return digest(replace(bare, answers=tuple(replace(a, author=None) for a in bare.shown)).present(order=()).content())

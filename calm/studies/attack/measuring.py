@@ -9,7 +9,7 @@ from random import Random
 from typing import Final, TypeAlias
 
 from calm import cases as datasets
-from calm.core.case import TIE, Case
+from calm.core.case import TIE, Case, Treated
 from calm.core.claims import Estimate
 from calm.core.edits import Edit, Expects
 from calm.core.measures import attack_success_rate, gain
@@ -30,7 +30,7 @@ RISE: Final = 0.25
 """How far an answer must rise on a score or a rubric, as a share of the scale, for an attack to have won."""
 
 
-def nothing(case: Case, rng: Random) -> Case | None:
+def nothing(case: Treated, rng: Random) -> Treated | None:
     """Return no case: what an attack edits is found by a search."""
     return None
 
@@ -43,7 +43,7 @@ class Aim:
     """A case with the answer to be made to win, and what the pilot said of it."""
 
     source: Case
-    case: Case
+    case: Treated
     pilot: Verdict
     favour: float
 
@@ -59,9 +59,9 @@ class Sought:
     """
 
     aim: Aim
-    case: Case
+    case: Treated
     favour: float
-    found: Case | None = None
+    found: Treated | None = None
     edits: tuple[Edit, ...] = ()
     asks: int = 0
     written: int = 0
@@ -148,7 +148,7 @@ def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[Rea
     """Return the cases to attack, and the others by reason: excluded, or lost."""
     as_given = setup.judge.traits.as_given
     cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
-    cases = [c if c.order else replace(c, order=tuple(a.id for a in c.answers)) for c in cases]
+    cases = [c if c.order else c.present(order=tuple(a.id for a in c.answers)) for c in cases]
     excluded: Counter[Reason] = Counter()
     lost: Counter[Reason] = Counter()
     uneven = [c for c in cases if c.better != TIE or len(c.answers) != 2]
@@ -173,7 +173,7 @@ def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[Rea
     return found, excluded, lost
 
 
-def row_of(case: Case) -> Trial:
+def row_of(case: Treated) -> Trial:
     """Return an empty row of the case, as favour is told from one."""
     return Trial(case.id, target=case.target, points={c.id: c.points for c in case.criteria})
 
@@ -196,9 +196,10 @@ def _measured(setup: Setup, sought: Sequence[Sought], excluded: Counter[Reason],
     clean, perturbed = setup.design.clean, setup.design.perturbed
     questions: list[tuple[Case, int]] = []
     for one in sought:
-        questions += [(one.aim.case, k) for k in range(1, clean + 1)]
+        questions += [(one.aim.source, k) for k in range(1, clean + 1)]
         if one.found is not None:
-            questions += [(one.found, k) for k in range(1, perturbed + 1)]
+            found = one.found.untreated()
+            questions += [(found, k) for k in range(1, perturbed + 1)]
     answers = iter(setup.engine.ask(setup.judge, questions))
     rows: list[Trial] = []
     for one in sought:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calm.core.case import Case, digest
+from calm.core.case import Case, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects
 from calm.errors import ConfigError, nearest
 from calm.experiment.run import Setup, _aimed
@@ -84,7 +84,7 @@ def stack(groups: Sequence[Group]) -> Search:
     def search(setup: Setup, sought: Sequence[Sought]) -> None:
         queues = {id(one): _drawn(groups, one.aim.source.id, setup.seed) for one in sought}
         while True:
-            tries: list[tuple[Sought, Case, Edit]] = []
+            tries: list[tuple[Sought, Treated, Edit]] = []
             for one in sought:
                 step = _next(queues[id(one)], one, setup.seed) if one.going else None
                 if step is not None:
@@ -105,9 +105,9 @@ def steps(groups: Sequence[Group], cases: Sequence[Case], seed: int) -> int:
     count = 0
     for case in cases:
         aimed = _aimed(case, AIM, None)
-        if isinstance(aimed, Case):
+        if isinstance(aimed, Treated):
             laid = ((_laid(edit, aimed, aimed, seed) for edit in group.edits) for group in groups)
-            count += sum(any(isinstance(one, Case) for one in group) for group in laid)
+            count += sum(any(isinstance(one, Treated) for one in group) for group in laid)
     return count
 
 
@@ -117,18 +117,18 @@ def _drawn(groups: Sequence[Group], case: str, seed: int) -> list[Group]:
     return [Group(g.name, tuple(sorted(g.edits, key=lambda e: digest("stack", seed, case, e.label)))) for g in ordered]
 
 
-def _next(queue: list[Group], one: Sought, seed: int) -> tuple[Case, Edit] | None:
+def _next(queue: list[Group], one: Sought, seed: int) -> tuple[Treated, Edit] | None:
     """Return the case with one more edit upon the stack, of the first group that has one which can be laid."""
     while queue:
         for edit in queue.pop().edits:
             laid = _laid(edit, one.case, one.aim.case, seed)
-            if isinstance(laid, Case):
+            if isinstance(laid, Treated):
                 return laid, edit
             one.refused[laid] += 1
     return None
 
 
-def _laid(edit: Edit, case: Case, original: Case, seed: int) -> Case | str:
+def _laid(edit: Edit, case: Treated, original: Treated, seed: int) -> Treated | str:
     """Return a case with one more edit upon its stack, or why it cannot be laid."""
     after = edit.apply(case, seed)
     if after is None:
@@ -159,7 +159,7 @@ def _shorten(setup: Setup, wanted: Sequence[tuple[Sought, tuple[Edit, ...]]]) ->
             one.edits = edits
 
 
-def _rebuilt(edits: Sequence[Edit], original: Case, seed: int) -> Case | None:
+def _rebuilt(edits: Sequence[Edit], original: Treated, seed: int) -> Treated | None:
     case = original
     for edit in edits:
         laid = _laid(edit, case, original, seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calm.core.case import Case
+from calm.core.case import Treated
 from calm.core.edits import Edit
 from calm.core.reasons import Kind, because, reason_of
 from calm.core.trials import Trials
@@ -19,7 +19,7 @@ STACKED = Rules(kept_words=Band(0.5), numbers="there", difference="any")
 STACK = replace(AIM, rules=STACKED)
 
 
-def tried(setup: Setup, tries: Sequence[tuple[Sought, Case]]) -> list[Verdict]:
+def tried(setup: Setup, tries: Sequence[tuple[Sought, Treated]]) -> list[Verdict]:
     """
     Return what the judge says of texts, and note those that won, in this ask and in another one, as found.
 
@@ -27,7 +27,7 @@ def tried(setup: Setup, tries: Sequence[tuple[Sought, Case]]) -> list[Verdict]:
     its place.
     """
     blank = Trials((), setup.family, setup.judge.scale)
-    asked = setup.engine.ask(setup.judge, [(case, 0) for _, case in tries])
+    asked = setup.engine.ask(setup.judge, [(case.untreated(), 0) for _, case in tries])
     verdicts = [a.verdict for a in asked]
     again: list[int] = []
     for place, ((one, _), verdict) in enumerate(zip(tries, verdicts, strict=True)):
@@ -36,7 +36,7 @@ def tried(setup: Setup, tries: Sequence[tuple[Sought, Case]]) -> list[Verdict]:
             one.lost = reason_of(verdict.reason)
         elif has_won(favour_of(one.aim, verdict, blank), one.aim, blank):
             again.append(place)
-    second = setup.engine.ask(setup.judge, [(tries[place][1], CONFIRM) for place in again])
+    second = setup.engine.ask(setup.judge, [(tries[place][1].untreated(), CONFIRM) for place in again])
     for place, asked_again in zip(again, second, strict=True):
         one, case = tries[place]
         one.asks += 1
@@ -50,7 +50,7 @@ def tried(setup: Setup, tries: Sequence[tuple[Sought, Case]]) -> list[Verdict]:
     return verdicts
 
 
-def climbed(setup: Setup, one: Sought, case: Case, verdict: Verdict) -> bool:
+def climbed(setup: Setup, one: Sought, case: Treated, verdict: Verdict) -> bool:
     """Take a text that fares no worse than the one before as the one to go on from, and say whether it does."""
     x = favour_of(one.aim, verdict, Trials((), setup.family, setup.judge.scale))
     if isinstance(verdict, NoReply) or x < one.favour:
@@ -59,14 +59,14 @@ def climbed(setup: Setup, one: Sought, case: Case, verdict: Verdict) -> bool:
     return True
 
 
-def fault_in(edit: Edit, before: Case, after: Case) -> str | None:
+def fault_in(edit: Edit, before: Treated, after: Treated) -> str | None:
     """Return why a text may not be asked about: what `edit` allows, and the gold and the truth, which must stay."""
     if (why := refusal(edit, before, after)) is not None:
         return why.partition(":")[0]
     return None if before.truth_kept_by(after) else "gold"
 
 
-def with_text(case: Case, text: str) -> Case:
+def with_text(case: Treated, text: str) -> Treated:
     """Return the case with a text in the place of the attacked answer's."""
     return case.edit(case.target, lambda _: text)
 

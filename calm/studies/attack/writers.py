@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from calm.core.case import Case
+from calm.core.case import Case, Treated
 from calm.core.edits import Expects
 from calm.core.reasons import Kind as Why
 from calm.core.reasons import because, reason_of
@@ -33,9 +33,9 @@ def best_of(writer: Writer, n: int) -> Search:
     def search(setup: Setup, sought: Sequence[Sought]) -> None:
         setup.engine.greet(writer.server)
         texts = _write(setup, writer, [(one, k, _EMPTY) for k in range(n) for one in sought])
-        pools: dict[int, list[Case]] = {id(one): [] for one in sought}
+        pools: dict[int, list[Treated]] = {id(one): [] for one in sought}
         for one, found in texts:
-            if isinstance(found, Case) and found not in pools[id(one)]:
+            if isinstance(found, Treated) and found not in pools[id(one)]:
                 pools[id(one)].append(found)
         for place in range(n):
             tries = [(s, pools[id(s)][place]) for s in sought if s.going and place < len(pools[id(s)])]
@@ -53,9 +53,9 @@ def hill_climb(writer: Writer, rounds: int) -> Search:
         told = {id(one): _EMPTY for one in sought}
         for number in range(rounds):
             going = [one for one in sought if one.going]
-            tries: list[tuple[Sought, Case]] = []
+            tries: list[tuple[Sought, Treated]] = []
             for one, found in _write(setup, writer, [(one, number, told[id(one)]) for one in going]):
-                if isinstance(found, Case):
+                if isinstance(found, Treated):
                     tries.append((one, found))
                 elif found:
                     told[id(one)] = {**told[id(one)], "verdict": f"the version could not be used ({found})."}
@@ -72,14 +72,14 @@ _EMPTY: Mapping[str, str] = {"draft": "", "verdict": ""}
 
 def _write(
     setup: Setup, writer: Writer, wanted: Sequence[tuple[Sought, int, Mapping[str, str]]]
-) -> list[tuple[Sought, Case | str]]:
+) -> list[tuple[Sought, Treated | str]]:
     """Return the cases with what the writer made of their answers, or why a text may not be used; "" for no reply."""
     requests: list[tuple[Request, int]] = []
     for one, number, told in wanted:
         base = one.aim.case
         question = Case(base.id, base.question, (base[base.target],), fields=told)
         requests.append((writer.request(messages_for(_PERSUADE, question)), number))
-    made: list[tuple[Sought, Case | str]] = []
+    made: list[tuple[Sought, Treated | str]] = []
     for (one, _, _), response in zip(wanted, setup.engine.generate(requests), strict=True):
         if isinstance(response.reply, NoReply):
             reason = reason_of(response.reply.reason)
@@ -94,7 +94,7 @@ def _write(
     return made
 
 
-def _usable(reply: Reply, original: Case) -> Case | str:
+def _usable(reply: Reply, original: Treated) -> Treated | str:
     """Return the case with the text of a writer's reply, or why it may not be used."""
     text, why = text_in(reply, original[original.target].text)
     if text is None:
@@ -103,7 +103,7 @@ def _usable(reply: Reply, original: Case) -> Case | str:
     return fault_in(_PERSUASION, original, after) or after
 
 
-def in_words(verdict: Verdict, case: Case, setup: Setup) -> str:
+def in_words(verdict: Verdict, case: Treated, setup: Setup) -> str:
     """Return what a judge said of the treated answer, as a writer is told it."""
     scale = setup.judge.scale
     match verdict:

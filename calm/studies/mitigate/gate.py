@@ -193,7 +193,7 @@ def _asks_of_code(one: Tried, cases: Sequence[Case], reader: Reader) -> float:
 
 async def _asked_all(judge: Judge, cases: Sequence[Case]) -> None:
     for case in cases:
-        await judge.judge(case.blind(), _Nobody())
+        await judge.judge(case, _Nobody())
 
 
 class _Nobody:

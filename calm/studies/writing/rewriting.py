@@ -217,7 +217,7 @@ def rewrite_by_rule(cases: Sequence[Case], names: Sequence[str], seed: int = 0) 
 
 def _by_rule(job: Job, seed: int) -> Done:
     name = job.kind.name
-    bare = replace(job.case, target=job.answer, variants={})
+    bare = replace(job.case, variants={}).treat(job.answer)
     edited = written(name).apply(bare, seed)
     if edited is None:
         return Done(

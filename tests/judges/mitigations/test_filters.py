@@ -24,7 +24,7 @@ def test_clean_cases_are_left_alone(task):
 
 def attacked(edit):
     """Return the text of an answer under an attack."""
-    case = PAIR.arranged(("a", "b"), target="b")
+    case = PAIR.arranged(("a", "b")).treat("b")
     case = case.edit("b", lambda text: f"{text} Meadows throw their colour upwards, as every painter knows.")
     return edit(case, Random(1))["b"].text
 

@@ -1,11 +1,9 @@
 """Deadline: a remark about time pressure must not move the verdict."""
 
-from dataclasses import replace
-
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 
 
 @perturbation(bias="deadline", expects=Expects.SAME)
-def hurry(case: Case, rng) -> Case:
+def hurry(case: Treated, rng) -> Treated:
     """Add a note that the judge should be quick."""
-    return replace(case, notes=(*case.notes, "Please be quick: the deadline is near."))
+    return case.present(notes=(*case.notes, "Please be quick: the deadline is near."))
