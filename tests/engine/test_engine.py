@@ -86,14 +86,14 @@ def test_repeats_are_calls_of_their_own():
 
 
 def test_what_the_experiment_knows_makes_no_new_question():
-    """Target, damage and hit are in neither the key nor the case that the judge is given."""
-    judge = Planted(lambda case, ask: Preferred(str((case.target, case.damaged, case.hit))))
-    cases = [pair("c1"), pair("c1", target="bad"), pair("c1", damaged="bad", hit="kind")]
+    """The target is in neither the key nor the case that the judge is given."""
+    judge = Planted(lambda case, ask: Preferred(type(case).__name__))
+    cases = [pair("c1"), pair("c1", target="bad").untreated(), pair("c1", target="good").untreated()]
 
     with engine() as running:
         found = verdicts(running, judge, once(cases))
 
-    assert found == [Preferred("(None, None, None)")] * 3
+    assert found == [Preferred("Case")] * 3
     assert len(judge.asked) == 1
 
 

@@ -114,8 +114,6 @@ marked.task = "score"
 '''
 
 EDITS = '''
-from dataclasses import replace
-
 from calm import Expects, perturbation
 
 
@@ -140,7 +138,7 @@ def greet(case, rng):
 @perturbation(bias="reminder", expects=Expects.SAME)
 def remind(case, rng):
     """Add a note to the task."""
-    return replace(case, notes=("Read both answers.",))
+    return case.present(notes=("Read both answers.",))
 '''
 
 SUITE = """

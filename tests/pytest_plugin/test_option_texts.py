@@ -14,14 +14,13 @@ import warnings
 import pytest
 
 from calm import Expects, gain, net_robustness, perturbation
-from dataclasses import replace
 from edits import flatter, remind
 
 
 @perturbation(bias="flattery", expects=Expects.SAME)
 def note(case, rng):
     \"\"\"Add a note to the task.\"\"\"
-    return replace(case, notes=(chr(122) + "ebra4711",))
+    return case.present(notes=(chr(122) + "ebra4711",))
 
 
 def test_thanks_do_not_win(probe, cases):
