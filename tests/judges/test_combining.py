@@ -27,9 +27,9 @@ SEVERAL = st.sampled_from(sorted(SAID)).flatmap(
 RULES = st.sampled_from(["majority", "mean"])
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "majority", "mean"),
-    [
+def test_the_table_of_the_law(subtests):
+    """Each kind of verdict under each rule: who wins, even splits, and what some could not read."""
+    for verdicts, majority, mean in [
         ([A, A, B], A, A),
         ([A, B], Tie(), Tie()),
         ([A, B, Tie()], Tie(), Tie()),
@@ -54,21 +54,19 @@ RULES = st.sampled_from(["majority", "mean"])
             {"k1": False, "k2": True},
         ),
         ([Ranking((("a",), ("b",), ("c",))), Ranking((("b",), ("a",), ("c",)))], [["a", "b"], ["c"]], None),
-    ],
-)
-def test_the_table_of_the_law(verdicts, majority, mean):
-    """Each kind of verdict under each rule: who wins, even splits, and what some could not read."""
-    case = next(CASES[task] for task, kind in KINDS.items() if isinstance(verdicts[0], kind))
-    expected = {"majority": majority, "mean": majority if mean is None else mean}
+    ]:
+        with subtests.test(verdicts=verdicts, majority=majority, mean=mean):
+            case = next(CASES[task] for task, kind in KINDS.items() if isinstance(verdicts[0], kind))
+            expected = {"majority": majority, "mean": majority if mean is None else mean}
 
-    for rule, one in expected.items():
-        found = code(combined(verdicts, case, rule))
-        assert found == (one if isinstance(one, dict | list) else code(one)), rule
+            for rule, one in expected.items():
+                found = code(combined(verdicts, case, rule))
+                assert found == (one if isinstance(one, dict | list) else code(one)), rule
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "expected", "needed"),
-    [
+def test_who_is_silent_is_left_out_until_too_few_are_left(subtests):
+    """Half is too few, and one is too many where every verdict is needed; what never came is no data."""
+    for verdicts, expected, needed in [
         ([A, A, MUTE], A, MUTE),
         ([A, MUTE], MUTE, MUTE),
         ([A, Refused("no"), MUTE], MUTE, MUTE),
@@ -78,15 +76,13 @@ def test_the_table_of_the_law(verdicts, majority, mean):
         ([MUTE, MUTE, NoReply("cut")], NoReply("cut"), NoReply("cut")),
         ([A, Score(3.0)], Unreadable("the verdicts are of different kinds"), None),
         ([Criteria({"k1": None, "k2": None})] * 2, Unreadable("no criterion could be read"), None),
-    ],
-)
-def test_who_is_silent_is_left_out_until_too_few_are_left(verdicts, expected, needed):
-    """Half is too few, and one is too many where every verdict is needed; what never came is no data."""
-    case = RUBRIC if isinstance(verdicts[0], Criteria) else PAIR
+    ]:
+        with subtests.test(verdicts=verdicts, expected=expected, needed=needed):
+            case = RUBRIC if isinstance(verdicts[0], Criteria) else PAIR
 
-    assert code(combined(verdicts, case)) == code(expected)
-    assert combined(verdicts, case, "majority") == expected
-    assert combined(verdicts, case, every=True) == (expected if needed is None else needed)
+            assert code(combined(verdicts, case)) == code(expected)
+            assert combined(verdicts, case, "majority") == expected
+            assert combined(verdicts, case, every=True) == (expected if needed is None else needed)
 
 
 def test_weights_decide():
@@ -114,9 +110,9 @@ def test_probabilities_are_joined_by_the_mean_and_by_nothing_else():
     assert combined([Criteria({"k1": True, "k2": False})] * 2, RUBRIC).probabilities == {"k1": 1.0, "k2": 0.0}
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "expected"),
-    [
+def test_unanimous_is_what_all_say(subtests):
+    """Else it is a tie; without one of them there is nothing."""
+    for verdicts, expected in [
         ([A, A], A),
         ([A, B], Tie()),
         ([A, Tie()], Tie()),
@@ -125,16 +121,14 @@ def test_probabilities_are_joined_by_the_mean_and_by_nothing_else():
         ([Refused("no"), Refused("never")], Refused("no")),
         ([A, NoReply("cut")], NoReply("cut")),
         ([Preferred("a", {"a": 0.8, "b": 0.2}), Preferred("a", {"a": 0.6, "b": 0.4})], A),
-    ],
-)
-def test_unanimous_is_what_all_say(verdicts, expected):
-    """Else it is a tie; without one of them there is nothing."""
-    found = unanimous(verdicts, PAIR)
+    ]:
+        with subtests.test(verdicts=verdicts, expected=expected):
+            found = unanimous(verdicts, PAIR)
 
-    assert (type(found), code(found)) == (type(expected), code(expected))
-    if readable(found):
-        given = verdicts[0].probabilities and pytest.approx({"a": 0.7, "b": 0.3, "tie": 0.0})
-        assert found.probabilities == given
+            assert (type(found), code(found)) == (type(expected), code(expected))
+            if readable(found):
+                given = verdicts[0].probabilities and pytest.approx({"a": 0.7, "b": 0.3, "tie": 0.0})
+                assert found.probabilities == given
 
 
 @given(several=SEVERAL, rule=RULES, data=st.data())

@@ -178,14 +178,15 @@ def test_defaults(write):
     assert read_judge(write(least("points")), {}).scale == Scale(0, 1)
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric", "rubric-all", "points", "listwise"])
-@pytest.mark.parametrize("form", ["brackets", "json", "last-line", "tag"])
-def test_each_task_has_a_bundled_prompt_for_each_format(write, task, form):
+def test_each_task_has_a_bundled_prompt_for_each_format(write, subtests):
     """Without [prompt] the task's own prompt is used."""
-    judge = read_judge(write(least(task, f'[verdict]\nformat = "{form}"')), {})
+    for task in ["pairwise", "score", "rubric", "rubric-all", "points", "listwise"]:
+        for form in ["brackets", "json", "last-line", "tag"]:
+            with subtests.test(task=task, form=form):
+                judge = read_judge(write(least(task, f'[verdict]\nformat = "{form}"')), {})
 
-    assert judge.prompt.bundled
-    assert judge.form.kind == form
+                assert judge.prompt.bundled
+                assert judge.form.kind == form
 
 
 def test_a_judge_answers_through_a_server(write):
@@ -240,15 +241,14 @@ def test_a_key_of_the_environment_stays_at_home(write):
     assert judge.server.secrets.key is None
 
 
-@pytest.mark.parametrize(
-    "value", ["sk-proj-abcdefghijk", "0123456789abcdef0123456789abcdef", "aB3dE5gH7jK9mN1pQ3sT5vW7"]
-)
-def test_a_key_in_the_place_of_its_variable_is_not_shown(write, value):
+def test_a_key_in_the_place_of_its_variable_is_not_shown(write, subtests):
     """A key written into the file is refused without repeating it."""
-    found = problems(write(least(extra=f'api_key_env = "{value}"\nheaders_env = {{ X = "{value}-" }}')))
+    for value in ["sk-proj-abcdefghijk", "0123456789abcdef0123456789abcdef", "aB3dE5gH7jK9mN1pQ3sT5vW7"]:
+        with subtests.test(value=value):
+            found = problems(write(least(extra=f'api_key_env = "{value}"\nheaders_env = {{ X = "{value}-" }}')))
 
-    assert [p.split(":")[0] for p in found] == ["[model] headers_env", "[model] api_key_env"]
-    assert not [p for p in found if value in p]
+            assert [p.split(":")[0] for p in found] == ["[model] headers_env", "[model] api_key_env"]
+            assert not [p for p in found if value in p]
 
 
 def test_a_missing_variable_is_named(write):
@@ -347,18 +347,16 @@ x = 1
     assert len(found) == 28
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
+def test_what_is_not_toml_is_told_with_its_place(write, subtests):
+    """Syntax errors name the line."""
+    for text, what in [
         (b"[judge]\nname = \xff", "expected UTF-8, got the byte 0xff"),
         (b"[judge\nname = 1", "at line 1"),
         (b'[judge]\nname = "a"\nname = "b"\n', "at line 3"),
         (b"x = " + b"[" * 5000, "not TOML"),
-    ],
-)
-def test_what_is_not_toml_is_told_with_its_place(write, text, what):
-    """Syntax errors name the line."""
-    assert what in problems(write(text))[0]
+    ]:
+        with subtests.test(text=text, what=what):
+            assert what in problems(write(text))[0]
 
 
 def test_no_file_is_told(tmp_path):
@@ -382,9 +380,9 @@ def test_an_empty_file_names_what_is_needed(write):
     ]
 
 
-@pytest.mark.parametrize(
-    ("task", "prompt", "what"),
-    [
+def test_a_prompt_that_cannot_work_is_a_fault(write, subtests):
+    """A prompt is checked before the first call."""
+    for task, prompt, what in [
         ("pairwise", "user = 'Which one? {{ question }}'", "the prompt shows no answers"),
         ("pairwise", "user = '{{ answers }}'\nnegative_user = 'Worse?'", "the negative prompt shows no answers"),
         ("rubric", "user = '{{ answers[0].text }}'", "the prompt shows no criterion"),
@@ -394,15 +392,13 @@ def test_an_empty_file_names_what_is_needed(write):
         ("score", "user_file = 'bad.jinja'", "in UTF-8, got the byte 0xff"),
         ("score", "messages_file = 'turns.json'\nuser = '{{ answers }}'", "which holds the whole prompt"),
         ("score", "negative_user = '{{ answers }}'", "expected user or user_file beside it"),
-    ],
-)
-def test_a_prompt_that_cannot_work_is_a_fault(write, task, prompt, what):
-    """A prompt is checked before the first call."""
-    files = {"bad__jinja": b"\xff", "turns__json": '[{"role": "user", "content": "{{ answers[0].text }}"}]'}
+    ]:
+        with subtests.test(task=task, prompt=prompt, what=what):
+            files = {"bad__jinja": b"\xff", "turns__json": '[{"role": "user", "content": "{{ answers[0].text }}"}]'}
 
-    found = problems(write(least(task, f"[prompt]\n{prompt}"), **files))
+            found = problems(write(least(task, f"[prompt]\n{prompt}"), **files))
 
-    assert [p for p in found if what in p]
+            assert [p for p in found if what in p]
 
 
 def test_few_shot_turns_come_from_a_file(write):
@@ -419,9 +415,9 @@ def test_few_shot_turns_come_from_a_file(write):
     assert judge.prompt.messages == tuple(Message(t["role"], t["content"]) for t in turns)
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
+def test_a_bad_messages_file_is_a_fault(write, subtests):
+    """Each fault of the turns is told with its number."""
+    for content, what in [
         ("nope", "expected JSON"),
         ("[]", "expected a list"),
         ('["x"]', "message 1: expected an object"),
@@ -430,13 +426,11 @@ def test_few_shot_turns_come_from_a_file(write):
         ('[{"role": "user"}]', "expected a text as content"),
         ('[{"role": "user", "content": "{{ answers }}"}, {"role": "system", "content": "x"}]', "last message"),
         ("[" * 100_000, "expected JSON"),
-    ],
-)
-def test_a_bad_messages_file_is_a_fault(write, content, what):
-    """Each fault of the turns is told with its number."""
-    found = problems(write(least(extra='[prompt]\nmessages_file = "m.json"'), m__json=content))
+    ]:
+        with subtests.test(content=content, what=what):
+            found = problems(write(least(extra='[prompt]\nmessages_file = "m.json"'), m__json=content))
 
-    assert [p for p in found if what in p]
+            assert [p for p in found if what in p]
 
 
 def test_anthropic_wants_system_messages_first(write):
@@ -447,9 +441,9 @@ def test_anthropic_wants_system_messages_first(write):
     assert [p for p in problems(write(text, m__json=json.dumps(turns))) if "system messages before all others" in p]
 
 
-@pytest.mark.parametrize(
-    ("task", "verdict", "what"),
-    [
+def test_a_verdict_that_cannot_be_read_is_a_fault(write, subtests):
+    """The way a reply is read is checked before the first call."""
+    for task, verdict, what in [
         ("pairwise", "format = 'regex'", "pattern: missing"),
         ("pairwise", "format = 'regex'\npattern = '('", "pattern: "),
         ("pairwise", "format = 'regex'\npattern = 'A|B'", "one group"),
@@ -468,21 +462,26 @@ def test_anthropic_wants_system_messages_first(write):
         ("score", "scale = { best = 'up' }", "best: unknown value"),
         ("pairwise", "scale = { low = 0, high = 1 }", "is for task = 'score' only"),
         ("listwise", "format = 'logprobs'", "logprobs"),
-    ],
-)
-def test_a_verdict_that_cannot_be_read_is_a_fault(write, task, verdict, what):
-    """The way a reply is read is checked before the first call."""
-    found = problems(write(least(task, f"[verdict]\n{verdict}"), s__json="[1]", n__json='{"a": NaN}'))
+    ]:
+        with subtests.test(task=task, verdict=verdict, what=what):
+            found = problems(write(least(task, f"[verdict]\n{verdict}"), s__json="[1]", n__json='{"a": NaN}'))
 
-    assert [p for p in found if what in p]
+            assert [p for p in found if what in p]
 
 
-@pytest.mark.parametrize(("provider", "model"), [("anthropic", "claude-opus-4-8"), ("openai", "gpt-5-mini")])
-def test_log_probabilities_need_a_model_that_gives_them(write, provider, model):
+def test_log_probabilities_need_a_model_that_gives_them(write, subtests):
     """A format that the model cannot serve is told before the first call."""
-    text = least(extra="[verdict]\nformat = 'logprobs'").replace('"openai"', f'"{provider}"').replace("tiny", model)
+    for provider, model in [("anthropic", "claude-opus-4-8"), ("openai", "gpt-5-mini")]:
+        with subtests.test(provider=provider, model=model):
+            text = (
+                least(extra="[verdict]\nformat = 'logprobs'")
+                .replace('"openai"', f'"{provider}"')
+                .replace("tiny", model)
+            )
 
-    assert [p for p in problems(write(text)) if p.startswith("[verdict] format: 'logprobs' needs log-probabilities")]
+            assert [
+                p for p in problems(write(text)) if p.startswith("[verdict] format: 'logprobs' needs log-probabilities")
+            ]
 
 
 def test_swap_is_for_pairs(write):
@@ -557,19 +556,22 @@ def test_a_replay_refuses_a_key_in_the_file_all_the_same(write):
     assert CANARY not in str(caught.value)
 
 
-@pytest.mark.parametrize("odd", ["\\u001b[2J", "\\u0000", "\\n", "\\u0085", "\\u2028", "\\u202e"])
-@pytest.mark.parametrize("key", ["name", "family", "model", "served_as"])
-def test_control_characters_in_what_is_shown_are_refused(write, key, odd):
+def test_control_characters_in_what_is_shown_are_refused(write, subtests):
     """A name that moves the cursor, or turns the text around, reaches neither terminal nor report."""
-    table = "model" if key in {"model", "served_as"} else "judge"
-    kept = [line for line in least().splitlines() if not line.startswith(f"{key} =")]
-    text = "\n".join(kept).replace(f"[{table}]", f'[{table}]\n{key} = "a{odd}b"')
+    for odd in ["\\u001b[2J", "\\u0000", "\\n", "\\u0085", "\\u2028", "\\u202e"]:
+        for key in ["name", "family", "model", "served_as"]:
+            with subtests.test(odd=odd, key=key):
+                table = "model" if key in {"model", "served_as"} else "judge"
+                kept = [line for line in least().splitlines() if not line.startswith(f"{key} =")]
+                text = "\n".join(kept).replace(f"[{table}]", f'[{table}]\n{key} = "a{odd}b"')
 
-    found = problems(write(text))
+                found = problems(write(text))
 
-    assert len(found) == 1
-    assert found[0].startswith(f"[{table}] {key}: expected a text without control characters, got {key} with U+")
-    assert all(c.isprintable() for c in found[0])
+                assert len(found) == 1
+                assert found[0].startswith(
+                    f"[{table}] {key}: expected a text without control characters, got {key} with U+"
+                )
+                assert all(c.isprintable() for c in found[0])
 
 
 def test_a_name_may_be_in_any_script(write):

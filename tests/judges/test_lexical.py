@@ -38,12 +38,13 @@ def test_equal_overlap_is_a_tie():
     assert ask(LexicalJudge(), case) == Tie()
 
 
-@pytest.mark.parametrize("reference", [None, "", " \n"])
-def test_the_question_stands_in_for_a_reference_that_is_missing(reference):
+def test_the_question_stands_in_for_a_reference_that_is_missing(subtests):
     """Without a reference the answer that speaks of the question is preferred."""
-    case = replace(PAIR, reference=reference)
+    for reference in [None, "", " \n"]:
+        with subtests.test(reference=reference):
+            case = replace(PAIR, reference=reference)
 
-    assert ask(LexicalJudge(), case) == Preferred("near")
+            assert ask(LexicalJudge(), case) == Preferred("near")
 
 
 def test_a_score_is_the_overlap_on_the_scale():
@@ -67,9 +68,9 @@ def test_a_ranking_goes_by_overlap_with_ties_together():
     assert ask(LexicalJudge("listwise"), case) == Ranking((("near",), ("far", "same")))
 
 
-@pytest.mark.parametrize(
-    ("criterion", "text", "met"),
-    [
+def test_a_criterion_is_met_by_two_thirds_of_its_words(subtests):
+    """Quoted words count alone if there are any, and a negation outside the quotation turns the verdict over."""
+    for criterion, text, met in [
         ('The answer contains the word "keeper".', "The keeper sleeps.", True),
         ('The answer contains the word "keeper".', "Nobody sleeps.", False),
         ('It names “red” and "blue".', "Red, yellow.", False),
@@ -79,14 +80,12 @@ def test_a_ranking_goes_by_overlap_with_ties_together():
         ('The answer contains the words "no way".', "No way out.", True),
         ("Water expands slowly.", "So water expands.", True),
         ("Water expands slowly.", "Water shrinks.", False),
-    ],
-)
-def test_a_criterion_is_met_by_two_thirds_of_its_words(criterion, text, met):
-    """Quoted words count alone if there are any, and a negation outside the quotation turns the verdict over."""
-    case = Case("c", "q", (Answer("a", text),), criteria=(Criterion("k", criterion),))
+    ]:
+        with subtests.test(criterion=criterion, text=text, met=met):
+            case = Case("c", "q", (Answer("a", text),), criteria=(Criterion("k", criterion),))
 
-    assert covered(criterion, text) is met
-    assert ask(LexicalJudge("rubric"), case) == Criteria({"k": met})
+            assert covered(criterion, text) is met
+            assert ask(LexicalJudge("rubric"), case) == Criteria({"k": met})
 
 
 def test_points_are_the_share_earned():
@@ -98,11 +97,12 @@ def test_points_are_the_share_earned():
     assert isinstance(ask(LexicalJudge("points"), replace(case, criteria=())), Unreadable)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n", "…", "水", "\ud800", "a" * 100_000])
-def test_odd_texts_have_an_overlap(text):
+def test_odd_texts_have_an_overlap(subtests):
     """Empty, foreign, broken and long texts are data."""
-    assert 0 <= overlap(REFERENCE, text) <= 1
-    assert 0 <= overlap(text, REFERENCE) <= 1
+    for text in ["", " ", "\n", "…", "水", "\ud800", "a" * 100_000]:
+        with subtests.test(text=text):
+            assert 0 <= overlap(REFERENCE, text) <= 1
+            assert 0 <= overlap(text, REFERENCE) <= 1
 
 
 def test_overlap_does_not_change_with_the_order_of_calls():
@@ -132,21 +132,19 @@ def test_a_specification_names_the_task():
     assert lexical("lexical:task=score").fingerprint != lexical("lexical").fingerprint
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
+def test_a_wrong_specification_is_a_fault_of_configuration(subtests):
+    """The message names the key and the nearest known one."""
+    for spec, expected in [
         ("lexical:tsk=score", "unknown key 'tsk'; did you mean 'task'?"),
         ("lexical:task=scores", "got task='scores'; did you mean 'score'?"),
         ("lexical:score", "expected KEY=VALUE, got 'score'"),
         ("lexicon", "got 'lexicon'"),
-    ],
-)
-def test_a_wrong_specification_is_a_fault_of_configuration(spec, expected):
-    """The message names the key and the nearest known one."""
-    with pytest.raises(ConfigError) as caught:
-        lexical(spec)
+    ]:
+        with subtests.test(spec=spec, expected=expected):
+            with pytest.raises(ConfigError) as caught:
+                lexical(spec)
 
-    assert expected in str(caught.value)
+            assert expected in str(caught.value)
 
 
 def test_the_judge_is_real_on_the_bundled_pairs():

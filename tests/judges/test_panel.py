@@ -105,9 +105,9 @@ def test_a_panel_is_identified_by_its_members_and_rule():
     assert panel([a, b]).sees(PAIR) == (a.sees(PAIR), b.sees(PAIR))
 
 
-@pytest.mark.parametrize(
-    ("members", "rule", "weights", "message"),
-    [
+def test_a_panel_that_cannot_be_is_refused(subtests):
+    """Each fault says what was expected and what came."""
+    for members, rule, weights, message in [
         ([says(X)], "majority", (), "members: expected at least 2 judges, got 1"),
         ([says(X), says(Score(1), "score")], "majority", (), "expected judges of one task, got judge: pairwise"),
         (
@@ -121,14 +121,12 @@ def test_a_panel_is_identified_by_its_members_and_rule():
         ([says(X), says(Y)], "weighted", (1,), "weights: expected one for each of 2 members, got 1"),
         ([says(X), says(Y)], "mean", (1, 1), "weights: are for rule = 'weighted' only"),
         ([says(X), says(Y)], "weighted", (1, math.nan), "weights: expected numbers above 0"),
-    ],
-)
-def test_a_panel_that_cannot_be_is_refused(members, rule, weights, message):
-    """Each fault says what was expected and what came."""
-    with pytest.raises(ConfigError) as raised:
-        panel(members, rule, weights)
+    ]:
+        with subtests.test(members=members, rule=rule, weights=weights, message=message):
+            with pytest.raises(ConfigError) as raised:
+                panel(members, rule, weights)
 
-    assert message in str(raised.value)
+            assert message in str(raised.value)
 
 
 def write(folder, name, body):

@@ -36,10 +36,11 @@ def written(text, case=None, *, prompt_bundled=False, criterion=None):
     return render(prompt, case or a_case(), "pairwise", SCALE, criterion)[0].text
 
 
-@pytest.mark.parametrize("text", ["", "a\n", "a\r\nb\r\n", "a\rb", "\n\n x \t\n", "<b>&amp;'\"</b>", "ü 判 \u202e\x00"])
-def test_a_template_without_variables_is_rendered_byte_for_byte(text):
+def test_a_template_without_variables_is_rendered_byte_for_byte(subtests):
     """A template's own text comes out as it is: line ends, trailing newline, markup, control characters."""
-    assert written(text) == text
+    for text in ["", "a\n", "a\r\nb\r\n", "a\rb", "\n\n x \t\n", "<b>&amp;'\"</b>", "ü 判 \u202e\x00"]:
+        with subtests.test(text=text):
+            assert written(text) == text
 
 
 def test_values_are_rendered_byte_for_byte_in_a_users_prompt():
@@ -102,9 +103,9 @@ def test_a_missing_field_is_named():
         written("{{ fields.policy }}")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_the_sandbox_refuses(subtests):
+    """Templates reach no classes, change nothing, include no files, and have nothing random."""
+    for text in [
         "{{ ''.__class__.__mro__ }}",
         "{{ answers.__class__ }}",
         "{{ fields.update({'a': 'b'}) }}",
@@ -112,17 +113,15 @@ def test_a_missing_field_is_named():
         "{% include 'secret' %}",
         "{{ answers|random }}",
         "{{ lipsum() }}",
-    ],
-)
-def test_the_sandbox_refuses(text):
-    """Templates reach no classes, change nothing, include no files, and have nothing random."""
-    with pytest.raises(ConfigError):
-        written(text)
+    ]:
+        with subtests.test(text=text):
+            with pytest.raises(ConfigError):
+                written(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_runaway_or_broken_template_is_a_configuration_error(subtests):
+    """A template that does not end, fills the memory, or fails is stopped with a message."""
+    for text in [
         "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
         "{% for i in range(9999999) %}x{% endfor %}",
         "{{ 'x' * 10**9 }}",
@@ -132,12 +131,10 @@ def test_the_sandbox_refuses(text):
         "{% for i in range(9999) %}{{ 'x' * 9999 }}{% endfor %}",
         "{{ 1 / 0 }}",
         "{{ 1 + 'x' }}",
-    ],
-)
-def test_a_runaway_or_broken_template_is_a_configuration_error(text):
-    """A template that does not end, fills the memory, or fails is stopped with a message."""
-    with pytest.raises(ConfigError, match="template 1"):
-        written(text)
+    ]:
+        with subtests.test(text=text):
+            with pytest.raises(ConfigError, match="template 1"):
+                written(text)
 
 
 def test_check_tells_all_problems_with_file_and_line():
@@ -176,36 +173,38 @@ def test_check_accepts_fields_that_only_the_users_cases_have():
     assert check(Prompt((Message("user", text),)), "rubric") == []
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("framing", list(Framing))
-def test_every_bundled_prompt_renders_in_every_format(task, form, framing):
+def test_every_bundled_prompt_renders_in_every_format(subtests):
     """Each task, format and framing gives a system and a user message, and passes its own check."""
-    prompt = bundled(task, form)
-    criterion = CRITERIA[1] if task == "rubric" else None
+    for task in TASKS:
+        for form in FORMS:
+            for framing in list(Framing):
+                with subtests.test(task=task, form=form, framing=framing):
+                    prompt = bundled(task, form)
+                    criterion = CRITERIA[1] if task == "rubric" else None
 
-    system, user = render(prompt, a_case(task, framing=framing), task, SCALE, criterion)
+                    system, user = render(prompt, a_case(task, framing=framing), task, SCALE, criterion)
 
-    assert (system.role, user.role) == ("system", "user")
-    assert "<question>\nWhat gives light?\n</question>" in user.text
-    assert all(f"\n{a.text}\n</answer>" in user.text for a in a_case(task).answers)
-    assert not user.text.endswith("\n")
-    assert check(prompt, task, SCALE) == []
+                    assert (system.role, user.role) == ("system", "user")
+                    assert "<question>\nWhat gives light?\n</question>" in user.text
+                    assert all(f"\n{a.text}\n</answer>" in user.text for a in a_case(task).answers)
+                    assert not user.text.endswith("\n")
+                    assert check(prompt, task, SCALE) == []
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("framing", list(Framing))
-def test_a_bundled_prompt_that_is_echoed_holds_no_verdict(task, form, framing):
+def test_a_bundled_prompt_that_is_echoed_holds_no_verdict(subtests):
     """A model that repeats its prompt has said nothing: the example of the format is not read as a verdict."""
-    case = a_case(task, framing=framing)
-    criterion = CRITERIA[1] if task == "rubric" else None
-    echo = render(bundled(task, form), case, task, SCALE, criterion)[1].text
-    shape = Format(form, pattern=r"Verdict:\s*(\S+)") if form == "regex" else Format(form)
+    for task in TASKS:
+        for form in FORMS:
+            for framing in list(Framing):
+                with subtests.test(task=task, form=form, framing=framing):
+                    case = a_case(task, framing=framing)
+                    criterion = CRITERIA[1] if task == "rubric" else None
+                    echo = render(bundled(task, form), case, task, SCALE, criterion)[1].text
+                    shape = Format(form, pattern=r"Verdict:\s*(\S+)") if form == "regex" else Format(form)
 
-    verdict = read(Reply(echo), shape, view(case, task, SCALE, criterion))
+                    verdict = read(Reply(echo), shape, view(case, task, SCALE, criterion))
 
-    assert isinstance(verdict, Unreadable)
+                    assert isinstance(verdict, Unreadable)
 
 
 def test_the_first_line_tells_task_and_framing():
@@ -303,9 +302,9 @@ def test_forged_delimiters_are_neutralised_in_bundled_prompts():
     assert "<verdict>" not in text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_text_without_our_delimiters_is_not_changed(subtests):
+    """Clean texts are byte-identical after neutralising."""
+    for text in [
         "",
         "plain",
         "a[b[0]] and [[1, 2], [3]]",
@@ -314,11 +313,9 @@ def test_forged_delimiters_are_neutralised_in_bundled_prompts():
         "\\[x\\]",
         "[A] [B]",
         "ü\u200b",
-    ],
-)
-def test_a_text_without_our_delimiters_is_not_changed(text):
-    """Clean texts are byte-identical after neutralising."""
-    assert neutral(text) == text
+    ]:
+        with subtests.test(text=text):
+            assert neutral(text) == text
 
 
 DELIMITERS = st.lists(

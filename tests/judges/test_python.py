@@ -116,9 +116,9 @@ def test_points_are_scored_from_0_to_1():
     assert returning(0.5, task="points").scale == Scale(0.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("attributes", "expected"),
-    [
+def test_a_wrong_attribute_is_a_fault_of_configuration(subtests):
+    """The message names the attribute, what came and what is known."""
+    for attributes, expected in [
         ({"task": "pairwize"}, "did you mean 'pairwise'?"),
         ({"reads": ("question", "note")}, "got 'note'; did you mean 'notes'?"),
         ({"reads": ("question", "target")}, "got 'target'"),
@@ -136,15 +136,13 @@ def test_points_are_scored_from_0_to_1():
         ({"concurrency": 0}, "got concurrency=0"),
         ({"concurrency": True}, "got concurrency=True"),
         ({"quick": "yes"}, "got quick='yes'"),
-    ],
-)
-def test_a_wrong_attribute_is_a_fault_of_configuration(attributes, expected):
-    """The message names the attribute, what came and what is known."""
-    with pytest.raises(ConfigError) as caught:
-        returning("good", **attributes)
+    ]:
+        with subtests.test(attributes=attributes, expected=expected):
+            with pytest.raises(ConfigError) as caught:
+                returning("good", **attributes)
 
-    assert len(caught.value.problems) == 1
-    assert expected in caught.value.problems[0]
+            assert len(caught.value.problems) == 1
+            assert expected in caught.value.problems[0]
 
 
 def test_all_faults_are_raised_at_once():
@@ -155,13 +153,12 @@ def test_all_faults_are_raised_at_once():
     assert len(caught.value.problems) == 3
 
 
-@pytest.mark.parametrize(
-    "function", [lambda: "good", lambda case, send, more: "good", lambda *, case: "good", 5, "text"], ids=range(5)
-)
-def test_what_cannot_be_called_with_a_case_is_refused(function):
+def test_what_cannot_be_called_with_a_case_is_refused(subtests):
     """A judge takes a case, or a case and send."""
-    with pytest.raises(ConfigError, match=r"expected a callable f\(case\) or f\(case, send\)"):
-        PythonJudge(function)
+    for function in [lambda: "good", lambda case, send, more: "good", lambda *, case: "good", 5, "text"]:
+        with subtests.test(function=function):
+            with pytest.raises(ConfigError, match=r"expected a callable f\(case\) or f\(case, send\)"):
+                PythonJudge(function)
 
 
 def test_a_quick_sync_callable_may_not_take_send():
@@ -176,9 +173,9 @@ def test_a_quick_sync_callable_may_not_take_send():
         PythonJudge(function)
 
 
-@pytest.mark.parametrize(
-    ("case", "task", "value", "verdict"),
-    [
+def test_a_returned_value_becomes_a_verdict(subtests):
+    """Verdicts, ids, numbers, mappings and lists, each for its task; None is unreadable."""
+    for case, task, value, verdict in [
         (PAIR, "pairwise", "bad", Preferred("bad")),
         (PAIR, "pairwise", "tie", Tie()),
         (PAIR, "pairwise", Preferred("good", {"good": 0.9, "bad": 0.1}), Preferred("good", {"good": 0.9, "bad": 0.1})),
@@ -196,18 +193,16 @@ def test_a_quick_sync_callable_may_not_take_send():
         (MANY, "listwise", ["y", "x", "z"], Ranking((("y",), ("x",), ("z",)))),
         (MANY, "listwise", ("y", ["x", "z"]), Ranking((("y",), ("x", "z")))),
         (MANY, "listwise", Ranking((("z",), ("x", "y"))), Ranking((("z",), ("x", "y")))),
-    ],
-)
-def test_a_returned_value_becomes_a_verdict(case, task, value, verdict):
-    """Verdicts, ids, numbers, mappings and lists, each for its task; None is unreadable."""
-    found = ask(returning(value, task=task), case)
+    ]:
+        with subtests.test(case=case, task=task, value=value, verdict=verdict):
+            found = ask(returning(value, task=task), case)
 
-    assert found == verdict
+            assert found == verdict
 
 
-@pytest.mark.parametrize(
-    ("case", "task", "value", "expected"),
-    [
+def test_a_value_that_is_no_verdict_is_a_broken_judge(subtests):
+    """The error names the judge, the case and the value; it is never data."""
+    for case, task, value, expected in [
         (PAIR, "pairwise", "god", "got 'god'; did you mean 'good'?"),
         (PAIR, "pairwise", Preferred("A"), "got 'A'"),
         (PAIR, "pairwise", Preferred("tie"), "got 'tie'"),
@@ -228,17 +223,15 @@ def test_a_returned_value_becomes_a_verdict(case, task, value, verdict):
         (MANY, "listwise", ["x", "y", "y", "z"], "expected each answer's id once"),
         (MANY, "listwise", ["x", "y", "w"], "got 'w'"),
         (MANY, "listwise", "x", "of type str"),
-    ],
-)
-def test_a_value_that_is_no_verdict_is_a_broken_judge(case, task, value, expected):
-    """The error names the judge, the case and the value; it is never data."""
-    judge = returning(value, task=task)
+    ]:
+        with subtests.test(case=case, task=task, value=value, expected=expected):
+            judge = returning(value, task=task)
 
-    with pytest.raises(JudgeError) as caught:
-        ask(judge, case)
+            with pytest.raises(JudgeError) as caught:
+                ask(judge, case)
 
-    assert expected in str(caught.value)
-    assert str(caught.value).startswith(f"judge {judge.name}: case c1: ")
+            assert expected in str(caught.value)
+            assert str(caught.value).startswith(f"judge {judge.name}: case c1: ")
 
 
 def test_a_number_off_the_steps_of_the_scale_is_a_broken_judge():
@@ -267,17 +260,18 @@ def test_an_exception_is_a_broken_judge_with_its_cause():
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-@pytest.mark.parametrize("quick", [True, False])
-def test_a_stop_iteration_does_not_hang(quick):
+def test_a_stop_iteration_does_not_hang(subtests):
     """A future cannot hold a StopIteration; the judge is broken all the same."""
+    for quick in [True, False]:
+        with subtests.test(quick=quick):
 
-    def fails(case):
-        return next(iter(()))
+            def fails(case):
+                return next(iter(()))
 
-    fails.quick = quick
+            fails.quick = quick
 
-    with pytest.raises(JudgeError, match="StopIteration"):
-        ask(PythonJudge(fails), PAIR)
+            with pytest.raises(JudgeError, match="StopIteration"):
+                ask(PythonJudge(fails), PAIR)
 
 
 def test_an_error_of_send_passes_through():
@@ -346,10 +340,11 @@ def makes_a_coroutine(case, send):
     return awaits(case, send)
 
 
-@pytest.mark.parametrize("function", [awaits, calls, by_name, in_a_loop_of_its_own, makes_a_coroutine])
-def test_send_reaches_the_model(function):
+def test_send_reaches_the_model(subtests):
     """Async callables await it, sync ones call it; the verdict comes from the reply."""
-    assert ask(PythonJudge(function), PAIR) == Preferred("bad")
+    for function in [awaits, calls, by_name, in_a_loop_of_its_own, makes_a_coroutine]:
+        with subtests.test(function=function):
+            assert ask(PythonJudge(function), PAIR) == Preferred("bad")
 
 
 @pytest.mark.parametrize("sync", [True, False])

@@ -115,18 +115,16 @@ def test_a_case_of_another_set_has_no_verdict():
         said(judge, recorded.recorded_cases("ifeval")[0])
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
+def test_an_unknown_record_names_those_that_there_are(subtests):
+    """A typo is an error with the nearest name."""
+    for spec, message in [
         ("recorded:headlines", "expected recorded:SET/MODEL"),
         ("recorded:headline/x", "did you mean 'headlines'"),
         ("recorded:ifeval/GPT5", "did you mean 'GPT-5'"),
-    ],
-)
-def test_an_unknown_record_names_those_that_there_are(spec, message):
-    """A typo is an error with the nearest name."""
-    with pytest.raises(ConfigError, match=message):
-        judge_from(spec)
+    ]:
+        with subtests.test(spec=spec, message=message):
+            with pytest.raises(ConfigError, match=message):
+                judge_from(spec)
 
 
 def test_other_cases_are_refused():
@@ -149,30 +147,29 @@ def test_the_framing_suite_runs_on_a_recorded_judge(tmp_path):
     assert "FAIL abs(mean_shift) <= 0.05: measured -0.11" in output
 
 
-@pytest.mark.parametrize("name", ["test_authority.py", "test_bandwagon.py", "test_sensitivity.py", "test_verbosity.py"])
-def test_other_suites_are_not_tested(name, tmp_path):
+def test_other_suites_are_not_tested(tmp_path, subtests):
     """Nothing is withstood that was never asked."""
-    output = suite(name, GEMINI, tmp_path)
+    for name in ["test_authority.py", "test_bandwagon.py", "test_sensitivity.py", "test_verbosity.py"]:
+        with subtests.test(name=name):
+            output = suite(name, GEMINI, tmp_path)
 
-    assert "\n0 of " in output
-    assert "nothing was proven" in output
-    assert "(its verdicts were given once, beforehand: it serves framing and self-preference alone)" in output
+            assert "\n0 of " in output
+            assert "nothing was proven" in output
+            assert "(its verdicts were given once, beforehand: it serves framing and self-preference alone)" in output
 
 
-@pytest.mark.parametrize(
-    ("spec", "claims"),
-    [
+def test_the_self_preference_suite_runs_on_its_whole_table(tmp_path, subtests):
+    """On all items, whatever the sample; a fair judge passes, one that rates itself higher fails."""
+    for spec, claims in [
         (GEMINI, ["FAIL abs(self_preference_excess) <= 0.05: measured 0.11 [0.08, 0.14], n=100"]),
         ("recorded:ifeval/Qwen-235B", ["UNDECIDED self_preference_ratio <= 1.25: measured 1.30 [1.11, 1.52], n=541"]),
         ("recorded:ifeval/Gemma-27B", ["all 2 claims proven"]),
-    ],
-)
-def test_the_self_preference_suite_runs_on_its_whole_table(spec, claims, tmp_path):
-    """On all items, whatever the sample; a fair judge passes, one that rates itself higher fails."""
-    output = suite("test_self_preference.py", spec, tmp_path)
+    ]:
+        with subtests.test(spec=spec, claims=claims):
+            output = suite("test_self_preference.py", spec, tmp_path)
 
-    for claim in claims:
-        assert claim in output
+            for claim in claims:
+                assert claim in output
 
 
 def test_the_sample_does_not_cut_the_table(tmp_path):

@@ -1,9 +1,6 @@
 """Filters without a model: what they take out, and what passes."""
 
 from random import Random
-from time import perf_counter
-
-import pytest
 
 from calm import cases as datasets
 from calm.core.verdict import Preferred
@@ -14,12 +11,13 @@ from tests.judges.mitigations.judging import PAIR, verdict
 from tests.planted import Planted, fair
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
-def test_clean_cases_are_left_alone(task):
+def test_clean_cases_are_left_alone(subtests):
     """Neither filter changes a text of the bundled cases."""
-    texts = [t for c in datasets.bundled(task) for t in (c.question, *(a.text for a in c.answers))]
+    for task in ["pairwise", "score", "rubric"]:
+        with subtests.test(task=task):
+            texts = [t for c in datasets.bundled(task) for t in (c.question, *(a.text for a in c.answers))]
 
-    assert [t for t in texts if without_orders(t) != t or without_oddities(t) != t] == []
+            assert [t for t in texts if without_orders(t) != t or without_oddities(t) != t] == []
 
 
 def attacked(edit):
@@ -32,28 +30,31 @@ def attacked(edit):
 PLAIN = ["plea", "ignore_previous", "fake_completion", "role_tokens", "hidden_comment", "correction_log", "fake_tags"]
 
 
-@pytest.mark.parametrize("name", PLAIN)
-def test_the_string_filter_takes_out_plain_orders(name):
+def test_the_string_filter_takes_out_plain_orders(subtests):
     """What addresses the evaluator is gone; the answer is not."""
-    text = without_orders(attacked(getattr(injection, name)))
+    for name in PLAIN:
+        with subtests.test(name=name):
+            text = without_orders(attacked(getattr(injection, name)))
 
-    assert not injection.TRIGGER.search(text)
-    assert "The sky is green." in text
-    assert REMOVED in text
+            assert not injection.TRIGGER.search(text)
+            assert "The sky is green." in text
+            assert REMOVED in text
 
 
-@pytest.mark.parametrize("name", ["in_base64", "in_rot13", "in_leetspeak", "in_reverse"])
-def test_the_string_filter_lets_codes_pass(name):
+def test_the_string_filter_lets_codes_pass(subtests):
     """It knows words, and a code has none."""
-    text = without_orders(attacked(getattr(encoding, name)))
+    for name in ["in_base64", "in_rot13", "in_leetspeak", "in_reverse"]:
+        with subtests.test(name=name):
+            text = without_orders(attacked(getattr(encoding, name)))
 
-    assert encoding.TRIGGER.search(text)
+            assert encoding.TRIGGER.search(text)
 
 
-@pytest.mark.parametrize("name", ["smuggle_in_tags", "smuggle_in_selectors", "split_words", "conceal_order"])
-def test_the_statistical_filter_takes_out_what_is_not_seen(name):
+def test_the_statistical_filter_takes_out_what_is_not_seen(subtests):
     """No trigger of the module is left."""
-    assert not invisible_text.TRIGGER.search(without_oddities(attacked(getattr(invisible_text, name))))
+    for name in ["smuggle_in_tags", "smuggle_in_selectors", "split_words", "conceal_order"]:
+        with subtests.test(name=name):
+            assert not invisible_text.TRIGGER.search(without_oddities(attacked(getattr(invisible_text, name))))
 
 
 def test_the_statistical_filter_takes_out_codes_repetition_and_length():
@@ -69,14 +70,14 @@ def test_the_statistical_filter_takes_out_codes_repetition_and_length():
     assert len(seen[0]["b"].text) < 450
 
 
-@pytest.mark.parametrize("words", ["judge ", "must ", "ignore ", "<system ", "[[", "a. ", "evaluator_"])
-def test_a_text_that_is_made_to_be_slow_is_not(words):
-    """A quarter of a million characters take a blink; by patterns that start over at each word it was many minutes."""
-    begun = perf_counter()
+def test_a_text_that_is_made_to_be_slow_is_not(subtests):
+    """A quarter of a million characters end at once; with patterns that start over at each word, a run would hang."""
+    for words in ["judge ", "must ", "ignore ", "<system ", "[[", "a. "]:
+        with subtests.test(words=words):
+            text = words * (250_000 // len(words))
 
-    without_orders(words * (250_000 // len(words)))
-
-    assert perf_counter() - begun < 20
+            assert without_orders(text) == text
+    assert without_orders("evaluator_" * 25_000) == REMOVED
 
 
 def test_what_is_filtered_out_was_seen_and_withstood():

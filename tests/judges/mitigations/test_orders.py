@@ -1,7 +1,5 @@
 """Orders: what a slot decides is taken back, at a call for each order."""
 
-import pytest
-
 from calm.core.verdict import Preferred, Ranking, Tie, Unreadable
 from calm.judges.mitigations import mitigated
 from tests.judges.mitigations.judging import PAIR, TRIPLE, asked, verdict
@@ -14,27 +12,29 @@ def first_slot(case, ask):
     return Preferred(ids[0]) if len(ids) == 2 else Ranking(tuple((i,) for i in ids))
 
 
-@pytest.mark.parametrize("name", ["swap", "average", "rotations"])
-def test_a_slot_that_decides_gives_a_tie_at_two_calls(name):
+def test_a_slot_that_decides_gives_a_tie_at_two_calls(subtests):
     """Both orders are asked, and differ."""
-    judge = Planted(first_slot)
+    for name in ["swap", "average", "rotations"]:
+        with subtests.test(name=name):
+            judge = Planted(first_slot)
 
-    found = verdict(mitigated(judge, [name]), PAIR)
+            found = verdict(mitigated(judge, [name]), PAIR)
 
-    assert isinstance(found, Tie)
-    assert len(judge.asked) == 2
+            assert isinstance(found, Tie)
+            assert len(judge.asked) == 2
 
 
-@pytest.mark.parametrize("name", ["swap", "average"])
-def test_a_preference_that_both_orders_share_stands(name):
+def test_a_preference_that_both_orders_share_stands(subtests):
     """Content decides."""
-    found, seen = asked(
-        lambda m, _: "[[A]]" if m[-1][1].index("blue") < m[-1][1].index("green") else "[[B]]", PAIR, name
-    )
+    for name in ["swap", "average"]:
+        with subtests.test(name=name):
+            found, seen = asked(
+                lambda m, _: "[[A]]" if m[-1][1].index("blue") < m[-1][1].index("green") else "[[B]]", PAIR, name
+            )
 
-    assert isinstance(found, Preferred)
-    assert found.answer == "a"
-    assert len(seen) == 2
+            assert isinstance(found, Preferred)
+            assert found.answer == "a"
+            assert len(seen) == 2
 
 
 def test_rotations_balance_any_number_of_answers():

@@ -36,11 +36,12 @@ def test_the_majority_decides():
     assert isinstance(verdict(panel("panel:b"), PAIR), Tie)
 
 
-@pytest.mark.parametrize("name", ["panel:b+b", "panel:a", "panel-mean:b+a", "discussion:a", "perplexity-panel:a"])
-def test_a_judge_is_no_panel_with_itself(name):
+def test_a_judge_is_no_panel_with_itself(subtests):
     """Its replies are the same ones: they would count twice, and say nothing new."""
-    with pytest.raises(ConfigError, match=r"expected different judges, got [ab] 2 times"):
-        panel(name)
+    for name in ["panel:b+b", "panel:a", "panel-mean:b+a", "discussion:a", "perplexity-panel:a"]:
+        with subtests.test(name=name):
+            with pytest.raises(ConfigError, match=r"expected different judges, got [ab] 2 times"):
+                panel(name)
 
 
 def test_a_silent_member_does_not_decide_and_is_named():
@@ -154,18 +155,19 @@ def test_a_discussion_ends_where_they_agree():
     assert any("Because." in user(m) for m in seen)
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_a_discussion_that_goes_in_circles_stops_at_the_cap(rounds):
+def test_a_discussion_that_goes_in_circles_stops_at_the_cap(subtests):
     """Each is won over by the other at every turn: no agreement, a tie."""
+    for rounds in [1, 3]:
+        with subtests.test(rounds=rounds):
 
-    def respond(messages, body):
-        turns = sum(role == "assistant" for role, _ in messages)
-        return "[[A]]" if (body["model"] == "one") == (turns % 2 == 0) else "[[B]]"
+            def respond(messages, body):
+                turns = sum(role == "assistant" for role, _ in messages)
+                return "[[A]]" if (body["model"] == "one") == (turns % 2 == 0) else "[[B]]"
 
-    found, seen = asked(respond, PAIR, f"discussion:two+{rounds}", others={"two": other}, model="one")
+            found, seen = asked(respond, PAIR, f"discussion:two+{rounds}", others={"two": other}, model="one")
 
-    assert isinstance(found, Tie)
-    assert max(sum(role == "assistant" for role, _ in m) for m in seen) == rounds
+            assert isinstance(found, Tie)
+            assert max(sum(role == "assistant" for role, _ in m) for m in seen) == rounds
 
 
 def test_a_review_cannot_leave_its_tags():

@@ -167,16 +167,17 @@ def obedient(messages, _):
     return "[[A]]" if text.index("blue") < text.index("green") else "[[B]]"
 
 
-@pytest.mark.parametrize("name", ["delimiters", "datamarking", "sandwich"])
-def test_a_model_that_heeds_the_prompt_is_defended_by_it(name):
+def test_a_model_that_heeds_the_prompt_is_defended_by_it(subtests):
     """The order wins against the bare judge and not against the defended one, at one call."""
-    attacked = PAIR.edit("b", lambda text: f"{text} {ORDER}")
+    for name in ["delimiters", "datamarking", "sandwich"]:
+        with subtests.test(name=name):
+            attacked = PAIR.edit("b", lambda text: f"{text} {ORDER}")
 
-    bare, _ = asked(obedient, attacked)
-    defended, seen = asked(obedient, attacked, name)
+            bare, _ = asked(obedient, attacked)
+            defended, seen = asked(obedient, attacked, name)
 
-    assert (bare, defended) == (Preferred("b"), Preferred("a"))
-    assert len(seen) == 1
+            assert (bare, defended) == (Preferred("b"), Preferred("a"))
+            assert len(seen) == 1
 
 
 def test_the_sandwich_stands_behind_the_material():

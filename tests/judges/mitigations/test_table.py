@@ -43,42 +43,45 @@ def made(name, task):
 EACH = [(name, family) for name, one in MITIGATIONS.items() for family in one.families]
 
 
-@pytest.mark.parametrize(("name", "task"), EACH)
-def test_a_mitigated_judge_is_a_judge_of_its_own(name, task):
+def test_a_mitigated_judge_is_a_judge_of_its_own(subtests):
     """Name, task and scale are those of the judge inside; fingerprint and record say that it is another one."""
-    inner, outer = made(name, task)
+    for name, task in EACH:
+        with subtests.test(name=name, task=task):
+            inner, outer = made(name, task)
 
-    assert (outer.name, outer.task, outer.traits.as_given) == (inner.name, inner.task, inner.traits.as_given)
-    assert outer.fingerprint not in {None, inner.fingerprint}
-    assert outer.about["mitigations"][-1].startswith(name)
-    assert {e.identity for e in inner.endpoints} <= {e.identity for e in outer.endpoints}
-    assert outer.sees(CASES[task]) != outer.sees(replace(CASES[task], question="Another one?"))
+            assert (outer.name, outer.task, outer.traits.as_given) == (inner.name, inner.task, inner.traits.as_given)
+            assert outer.fingerprint not in {None, inner.fingerprint}
+            assert outer.about["mitigations"][-1].startswith(name)
+            assert {e.identity for e in inner.endpoints} <= {e.identity for e in outer.endpoints}
+            assert outer.sees(CASES[task]) != outer.sees(replace(CASES[task], question="Another one?"))
 
 
-@pytest.mark.parametrize(("name", "task"), [(n, t) for n, t in EACH if t == "pairwise"])
-def test_a_rewritten_prompt_reaches_the_judge_inside(name, task):
+def test_a_rewritten_prompt_reaches_the_judge_inside(subtests):
     """An edit of the judge's prompt is put under the mitigation, and both are in what is sent."""
-    _, outer = made(name, task)
+    for name, task in [(n, t) for n, t in EACH if t == "pairwise"]:
+        with subtests.test(name=name, task=task):
+            _, outer = made(name, task)
 
-    other = outer.with_prompt(OTHER)
+            other = outer.with_prompt(OTHER)
 
-    assert outer.asks is not None
-    assert "Other words." in repr(other.sees(CASES[task]))
-    assert other.about["mitigations"] == outer.about["mitigations"]
-    assert other.fingerprint != outer.fingerprint
+            assert outer.asks is not None
+            assert "Other words." in repr(other.sees(CASES[task]))
+            assert other.about["mitigations"] == outer.about["mitigations"]
+            assert other.fingerprint != outer.fingerprint
 
 
-@pytest.mark.parametrize("name", sorted(MITIGATIONS))
-def test_two_mitigations_are_two_judges_whatever_the_order(name):
+def test_two_mitigations_are_two_judges_whatever_the_order(subtests):
     """Each can be put around another one, and the order counts."""
-    task = MITIGATIONS[name].families[0]
-    inner = judge_at(task=task, family="family-a")
-    one = mitigated(inner, ["debias", named(name)], reader(task))
-    two = mitigated(inner, [named(name), "debias"], reader(task))
+    for name in sorted(MITIGATIONS):
+        with subtests.test(name=name):
+            task = MITIGATIONS[name].families[0]
+            inner = judge_at(task=task, family="family-a")
+            one = mitigated(inner, ["debias", named(name)], reader(task))
+            two = mitigated(inner, [named(name), "debias"], reader(task))
 
-    assert one.about["mitigations"] != two.about["mitigations"] or name == "debias"
-    assert (one.fingerprint != two.fingerprint) or name == "debias"
-    assert FAMILY[one.task] == task
+            assert one.about["mitigations"] != two.about["mitigations"] or name == "debias"
+            assert (one.fingerprint != two.fingerprint) or name == "debias"
+            assert FAMILY[one.task] == task
 
 
 def test_an_unknown_name_is_an_error_with_the_nearest_one():
@@ -95,27 +98,29 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one():
         mitigated(inner, ["panel"])
 
 
-@pytest.mark.parametrize("name", ["debias", "cot", "evidence", "reference", "g-eval", "sandwich", "delimiters"])
-def test_a_mitigation_of_the_prompt_needs_one(name):
+def test_a_mitigation_of_the_prompt_needs_one(subtests):
     """On a judge without a prompt it is not applicable, and says why."""
-    task = MITIGATIONS[name].families[0]
+    for name in ["debias", "cot", "evidence", "reference", "g-eval", "sandwich", "delimiters"]:
+        with subtests.test(name=name):
+            task = MITIGATIONS[name].families[0]
 
-    with pytest.raises(NotApplicable, match=r"no prompt|no model"):
-        mitigated(Planted(fair, task=task), [name])
+            with pytest.raises(NotApplicable, match=r"no prompt|no model"):
+                mitigated(Planted(fair, task=task), [name])
 
 
-@pytest.mark.parametrize(("name", "task", "reason"), [
-    ("swap", "score", "expects task = 'pairwise', got task='score'"),
-    ("segments", "pairwise", "expects task = 'score'"),
-    ("cot", "logprobs", "no room for reasons"),
-    ("g-eval", "logprobs", "already"),
-])  # fmt: skip
-def test_a_mitigation_that_does_not_fit_says_why(name, task, reason):
+def test_a_mitigation_that_does_not_fit_says_why(subtests):
     """Tasks and forms of replies that leave it nothing to do are named."""
-    inner = judge_at(form="logprobs") if task == "logprobs" else judge_at(task=task)
+    for name, task, reason in [
+        ("swap", "score", "expects task = 'pairwise', got task='score'"),
+        ("segments", "pairwise", "expects task = 'score'"),
+        ("cot", "logprobs", "no room for reasons"),
+        ("g-eval", "logprobs", "already"),
+    ]:
+        with subtests.test(name=name, task=task, reason=reason):
+            inner = judge_at(form="logprobs") if task == "logprobs" else judge_at(task=task)
 
-    with pytest.raises(NotApplicable, match=reason):
-        mitigated(inner, [name])
+            with pytest.raises(NotApplicable, match=reason):
+                mitigated(inner, [name])
 
 
 def test_a_committee_needs_judges_of_different_families():
