@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from calm.core.case import Case
 from calm.core.edits import AnyEdit, Edit, PromptEdit
 from calm.errors import ClaimError
+from calm.experiment.run import Setup
 from calm.gate.context import Context
 from calm.gate.cross import Cross
 from calm.gate.question import Question
@@ -25,6 +26,11 @@ class Probe:
 
     def __repr__(self) -> str:
         return "probe"
+
+    @property
+    def setup(self) -> Setup:
+        """What the run asks: the judge, its cases, and the asks a case."""
+        return self.context.setup
 
     @property
     def tracing(self) -> bool:
