@@ -1,6 +1,7 @@
 """What a run takes, before it runs: the same asks and calls as the experiment makes, without any call."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -76,22 +77,28 @@ PROBES = {
 }
 
 
-@pytest.mark.parametrize("name", PROBES)
 @pytest.mark.parametrize("design", [Design(2, 2), Design(3, 3), Design(1, 2)], ids=str)
-def test_a_plan_without_top_ups_is_exactly_what_the_experiment_does(name, design):
+def test_a_plan_without_top_ups_is_exactly_what_the_experiment_does(subtests, design):
     """Asks and calls of one probe are those that the engine then makes, arm by arm."""
-    changed, control, claims = PROBES[name]
-    judge, server = asking()
-    _, plan = planned(judge, pairs(12), lambda p: p(changed, against=control).proves(*claims), design=design)
+    for name, (changed, control, claims) in PROBES.items():
+        with subtests.test(name):
+            judge, server = asking()
+            ask = partial(proven, changed, control, claims)
+            _, plan = planned(judge, pairs(12), ask, design=design)
 
-    with setup(judge, pairs(12), design=design) as ready:
-        ready.engine.greet(*judge.endpoints)
-        run(ready, changed, claims, against=control)
-        made = ready.engine.ledger.calls["made"]
+            with setup(judge, pairs(12), design=design) as ready:
+                ready.engine.greet(*judge.endpoints)
+                run(ready, changed, claims, against=control)
+                made = ready.engine.ledger.calls["made"]
 
-    assert plan.exact
-    assert plan.most.calls == made == len(server.begun) + 1
-    assert plan.least == plan.most
+            assert plan.exact
+            assert plan.most.calls == made == len(server.begun) + 1
+            assert plan.least == plan.most
+
+
+def proven(changed, control, claims, probe):
+    """Claim of an edit, against a control."""
+    return probe(changed, against=control).proves(*claims)
 
 
 def test_a_plan_asks_nobody():
@@ -262,17 +269,18 @@ def test_a_probe_with_cases_of_its_own_is_not_sampled():
     assert lines(plan)["authority/cite"].cases == 7
 
 
-@pytest.mark.parametrize(("stopping", "most"), [(Stopping.LOOKS, 40), (Stopping.ANYTIME, 20)])
-def test_a_run_that_stops_early_is_up_to(stopping, most):
+def test_a_run_that_stops_early_is_up_to(subtests):
     """Whatever is claimed may end sooner; the e-process is never topped up."""
-    found, plan = planned(
-        Planted(fair), pairs(10), lambda p: p(cite).proves(gain <= 0.10), design=Design(4, 2), stopping=stopping
-    )
+    for stopping, most in [(Stopping.LOOKS, 40), (Stopping.ANYTIME, 20)]:
+        with subtests.test(repr(stopping)):
+            found, plan = planned(
+                Planted(fair), pairs(10), lambda p: p(cite).proves(gain <= 0.10), design=Design(4, 2), stopping=stopping
+            )
 
-    assert not lines(plan)["authority/cite"].exact
-    assert not lines(plan)["clean arm"].exact
-    assert lines(plan)["authority/cite"].most.asks == most
-    assert "stopping early" in render(found, plan)
+            assert not lines(plan)["authority/cite"].exact
+            assert not lines(plan)["clean arm"].exact
+            assert lines(plan)["authority/cite"].most.asks == most
+            assert "stopping early" in render(found, plan)
 
 
 def test_tokens_and_cost_follow_from_the_prompts():
@@ -316,25 +324,27 @@ def test_an_unknown_price_is_said():
         fit(found, PlanBudget(usd=5), 0.05, [Design()])
 
 
-@pytest.mark.parametrize(
-    ("limits", "seconds"),
-    [(Limits(concurrency=10), 3.0 * 4), (Limits(concurrency=40, rpm=20), 60 * 40 / 20), (Limits(40, None, 30), None)],
-)
-def test_time_follows_from_the_limits(limits, seconds):
+def test_time_follows_from_the_limits(subtests):
     """Calls in flight, requests a minute and tokens a minute: the tightest decides."""
-    judge, _ = asking(limits=limits)
-    _, plan = planned(
-        judge,
-        pairs(10),
-        lambda p: p().proves(readable_rate >= 0.95),
-        design=Design(4, 2),
-        assumptions=Assumptions(call_seconds=3.0),
-    )
+    for limits, seconds in [
+        (Limits(concurrency=10), 3.0 * 4),
+        (Limits(concurrency=40, rpm=20), 60 * 40 / 20),
+        (Limits(40, None, 30), None),
+    ]:
+        with subtests.test(repr(limits)):
+            judge, _ = asking(limits=limits)
+            _, plan = planned(
+                judge,
+                pairs(10),
+                lambda p: p().proves(readable_rate >= 0.95),
+                design=Design(4, 2),
+                assumptions=Assumptions(call_seconds=3.0),
+            )
 
-    clean = lines(plan)["clean arm"].most
+            clean = lines(plan)["clean arm"].most
 
-    assert clean.calls == 40
-    assert clean.seconds == pytest.approx(seconds) if seconds else clean.seconds > 60 * 40 * 12 / 30
+            assert clean.calls == 40
+            assert clean.seconds == pytest.approx(seconds) if seconds else clean.seconds > 60 * 40 * 12 / 30
 
 
 def test_a_smaller_sample_is_planned_as_if_it_had_been_asked_for():
@@ -361,25 +371,23 @@ def test_the_largest_sample_within_a_budget_fits_and_a_larger_one_does_not():
     assert one.enough
 
 
-@pytest.mark.parametrize(
-    ("budget", "cases", "limited_by"),
-    [
+def test_what_keeps_a_budget_from_being_enough_is_named(subtests):
+    """Time, money, or the number of cases."""
+    for budget, cases, limited_by in [
         (PlanBudget(minutes=0.05), 100, ("time",)),
         (PlanBudget(usd=0.001), 100, ("money",)),
         (PlanBudget(usd=50.0), 50, ("number of cases",)),
         (PlanBudget(usd=0.001), 50, ("money", "number of cases")),
-    ],
-)
-def test_what_keeps_a_budget_from_being_enough_is_named(budget, cases, limited_by):
-    """Time, money, or the number of cases."""
-    judge, _ = asking(limits=Limits(concurrency=4))
-    found, _ = planned(judge, pairs(cases), lambda p: p(cite).proves(gain <= 0.10, net_robustness >= 0.95))
+    ]:
+        with subtests.test(repr(budget)):
+            judge, _ = asking(limits=Limits(concurrency=4))
+            found, _ = planned(judge, pairs(cases), lambda p: p(cite).proves(gain <= 0.10, net_robustness >= 0.95))
 
-    one = fit(found, budget, 0.02, [Design(4, 2)])
+            one = fit(found, budget, 0.02, [Design(4, 2)])
 
-    assert not one.enough
-    assert one.limited_by == limited_by
-    assert f"what limits it: {' and '.join(limited_by)}" in render_fit(one, budget, 0.02)
+            assert not one.enough
+            assert one.limited_by == limited_by
+            assert f"what limits it: {' and '.join(limited_by)}" in render_fit(one, budget, 0.02)
 
 
 def test_the_better_of_two_designs_is_taken():

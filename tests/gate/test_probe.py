@@ -112,22 +112,20 @@ def test_a_long_reason_is_cut(probing):
     assert text.endswith("...")
 
 
-@pytest.mark.parametrize(
-    ("judge", "count", "outcome", "truth"),
-    [
+def test_what_each_outcome_does_to_the_truth(probing, subtests):
+    """Only FAIL, UNDECIDED and INCOMPLETE make a proof false (NOT_TESTED is for the run to judge)."""
+    for judge, count, outcome, truth in [
         (Planted(fair), 80, "PASS", True),
         (Planted(fair), 20, "UNDECIDED", False),
         (taken, 80, "FAIL", False),
         (Planted(no_reply()), 20, "INCOMPLETE", False),
         (Planted(fair), 0, "NOT_TESTED", True),
-    ],
-)
-def test_what_each_outcome_does_to_the_truth(probing, judge, count, outcome, truth):
-    """Only FAIL, UNDECIDED and INCOMPLETE make a proof false (NOT_TESTED is for the run to judge)."""
-    proof = probing(judge, pairs(count))(cite).proves(gain <= 0.1)
+    ]:
+        with subtests.test(outcome):
+            proof = probing(judge, pairs(count))(cite).proves(gain <= 0.1)
 
-    assert proof.findings[0].outcome is Outcome(outcome)
-    assert bool(proof) is truth
+            assert proof.findings[0].outcome is Outcome(outcome)
+            assert bool(proof) is truth
 
 
 def test_undecided_may_be_a_warning(probing):
@@ -194,9 +192,9 @@ def test_what_is_observed_may_depend_on_the_kind_of_verdict(probing):
         probe(cite).observe(gain, pairs=[net_robustness])
 
 
-@pytest.mark.parametrize(
-    ("act", "message"),
-    [
+def test_a_misuse_is_an_error_that_says_what_to_write(probing, subtests):
+    """Before anything is asked."""
+    for act, message in [
         (lambda probe: probe("cite"), "expected edit to be a perturbation, got 'cite'"),
         (lambda probe: probe(lambda case, rng: case), "decorate it with @perturbation"),
         (lambda probe: probe(cite, against="plain"), "expected against to be a perturbation"),
@@ -217,16 +215,14 @@ def test_what_is_observed_may_depend_on_the_kind_of_verdict(probing):
         (lambda probe: probe(cite).observe(gain <= 0.1), "expects measures such as gain"),
         (lambda probe: probe(cite).observe(accuracy), "accuracy says nothing about it"),
         (lambda probe: probe().proves(gain <= 0.1), "asks the clean cases alone"),
-    ],
-)
-def test_a_misuse_is_an_error_that_says_what_to_write(probing, act, message):
-    """Before anything is asked."""
-    judge = Planted(fair)
+    ]:
+        with subtests.test(message):
+            judge = Planted(fair)
 
-    with pytest.raises(ClaimError, match=message):
-        act(probing(judge))
+            with pytest.raises(ClaimError, match=message):
+                act(probing(judge))
 
-    assert judge.asked == []
+            assert judge.asked == []
 
 
 def test_an_edit_that_is_wrong_surfaces_at_the_claim(probing):

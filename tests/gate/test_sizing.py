@@ -23,38 +23,43 @@ NET, GAIN = Claim("net_robustness", ">=", 0.95), Claim("gain", "<=", 0.10)
 FIXED_2_2, FIXED_4_2, STAGED = Repeats(2, 2), Repeats(4, 2, topped=False), Repeats(4, 2)
 
 
-@pytest.mark.parametrize("repeats", [FIXED_2_2, FIXED_4_2, STAGED], ids=str)
-@pytest.mark.parametrize("noise", [0.0, 0.05, 0.15])
-def test_the_odds_agree_with_the_simulation_of_the_gate(repeats, noise):
+def test_the_odds_agree_with_the_simulation_of_the_gate(subtests):
     """The same shares as `gate_power`, which draws in its own way, within the errors of both."""
-    design = Design(n=120, clean=repeats.clean, perturbed=repeats.perturbed, topped=4 if repeats.staged else 2)
-    expected = gate_power(Noise(noise), Bias(), Random(3), design=design, runs=2000)
+    for noise in [0.0, 0.05, 0.15]:
+        for repeats in [FIXED_2_2, FIXED_4_2, STAGED]:
+            with subtests.test(repr(noise) + repr(repeats)):
+                design = Design(
+                    n=120, clean=repeats.clean, perturbed=repeats.perturbed, topped=4 if repeats.staged else 2
+                )
+                expected = gate_power(Noise(noise), Bias(), Random(3), design=design, runs=2000)
 
-    net = odds(question("net_robustness", 0.05, 0.0, noise), repeats, (120,), Random(4))[0]
-    gain = odds(question("gain", 0.10, 0.0, noise), repeats, (120,), Random(5))[0]
+                net = odds(question("net_robustness", 0.05, 0.0, noise), repeats, (120,), Random(4))[0]
+                gain = odds(question("gain", 0.10, 0.0, noise), repeats, (120,), Random(5))[0]
 
-    assert net.passes == pytest.approx(expected.net_passes, abs=0.04)
-    assert gain.passes == pytest.approx(expected.gain_passes, abs=0.04)
+                assert net.passes == pytest.approx(expected.net_passes, abs=0.04)
+                assert gain.passes == pytest.approx(expected.gain_passes, abs=0.04)
 
 
-@pytest.mark.parametrize("repeats", [FIXED_2_2, STAGED], ids=str)
-def test_all_probes_together_agree_with_the_simulation_of_the_gate(repeats):
+def test_all_probes_together_agree_with_the_simulation_of_the_gate(subtests):
     """So does the probability that twelve probes pass."""
-    noise = Noise(0.02, 0.3)
-    design = Design(n=150, clean=repeats.clean, perturbed=repeats.perturbed, topped=4 if repeats.staged else 2)
-    expected = gate_power(noise, Bias(), Random(3), design=design, runs=600, probes=12)
+    for repeats in [FIXED_2_2, STAGED]:
+        with subtests.test(repr(repeats)):
+            noise = Noise(0.02, 0.3)
+            design = Design(n=150, clean=repeats.clean, perturbed=repeats.perturbed, topped=4 if repeats.staged else 2)
+            expected = gate_power(noise, Bias(), Random(3), design=design, runs=600, probes=12)
 
-    green = all_green([Claimed((NET, GAIN))] * 12, noise, repeats, (150,), Random(4), runs=600)[0]
+            green = all_green([Claimed((NET, GAIN))] * 12, noise, repeats, (150,), Random(4), runs=600)[0]
 
-    assert green == pytest.approx(expected.green, abs=0.08)
+            assert green == pytest.approx(expected.green, abs=0.08)
 
 
-@pytest.mark.parametrize(("noise", "green"), [(0.05, 0.999), (0.10, 0.795)])
-def test_the_published_design_table_is_met(noise, green):
+def test_the_published_design_table_is_met(subtests):
     """Thirty probes with 4+2 asks and no top-up at n = 200 pass as often as the table of the design says."""
-    found = all_green([Claimed((NET, GAIN))] * 30, Noise(noise), FIXED_4_2, (200,), Random(1), runs=400)[0]
+    for noise, green in [(0.05, 0.999), (0.10, 0.795)]:
+        with subtests.test(repr(noise)):
+            found = all_green([Claimed((NET, GAIN))] * 30, Noise(noise), FIXED_4_2, (200,), Random(1), runs=400)[0]
 
-    assert found == pytest.approx(green, abs=0.07)
+            assert found == pytest.approx(green, abs=0.07)
 
 
 def test_below_the_smallest_n_nothing_passes_and_from_it_on_all_does():
@@ -84,13 +89,14 @@ def test_a_great_bias_fails():
     assert odds(asked, STAGED, (200,), Random(1))[0].fails > 0.99
 
 
-@pytest.mark.parametrize("measure", ["net_robustness", "gain"])
-def test_the_bias_that_is_simulated_has_the_true_value(measure):
+def test_the_bias_that_is_simulated_has_the_true_value(subtests):
     """A true value is turned into a share of cases, and back."""
-    asked = question(measure, None, 0.08, 0.05, 0.2)
-    truth = true_excess if measure == "net_robustness" else true_gain
+    for measure in ["net_robustness", "gain"]:
+        with subtests.test(repr(measure)):
+            asked = question(measure, None, 0.08, 0.05, 0.2)
+            truth = true_excess if measure == "net_robustness" else true_gain
 
-    assert truth(asked.noise, asked.bias) == pytest.approx(0.08)
+            assert truth(asked.noise, asked.bias) == pytest.approx(0.08)
 
 
 def test_more_clean_asks_help_a_claim_about_repeats():
@@ -166,9 +172,9 @@ def test_a_true_rate_that_is_not_above_its_limit_has_no_size():
     assert text.count("none: the true rate is not above the limit") == 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "option"),
-    [
+def test_an_impossible_value_names_its_option(subtests):
+    """What was expected, what came, and which option it was."""
+    for arguments, option in [
         (("accurcy", None, None), "--measure: unknown measure 'accurcy'; did you mean 'accuracy'"),
         (("net_robustness", 0.95, None), "--limit: .* as 0.05 stands for net_robustness >= 0.95, got 0.95"),
         (("gain", float("nan"), None), "--limit"),
@@ -181,17 +187,15 @@ def test_a_true_rate_that_is_not_above_its_limit_has_no_size():
         (("consistency_rate", None, 0.9), "--true: expected none for consistency_rate"),
         (("gain", None, None, 0.5), "--noise"),
         (("gain", None, None, 0.05, 1.5), "--close-calls"),
-    ],
-)
-def test_an_impossible_value_names_its_option(arguments, option):
-    """What was expected, what came, and which option it was."""
-    with pytest.raises(ConfigError, match=option):
-        question(*arguments)
+    ]:
+        with subtests.test(repr(arguments)):
+            with pytest.raises(ConfigError, match=option):
+                question(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("options", "option"),
-    [
+def test_an_impossible_size_names_its_option(subtests):
+    """The same for what the report is asked for."""
+    for options, option in [
         ({"probes": 0}, "--probes"),
         ({"cases": 1}, "--cases"),
         ({"cases": 100_000}, "--cases"),
@@ -199,12 +203,10 @@ def test_an_impossible_value_names_its_option(arguments, option):
         ({"repeats": "4+x"}, "--repeats"),
         ({"repeats": "0+2"}, "--repeats"),
         ({"repeats": "4+1"}, "--repeats: expected two asks or more in each arm"),
-    ],
-)
-def test_an_impossible_size_names_its_option(options, option):
-    """The same for what the report is asked for."""
-    with pytest.raises(ConfigError, match=option):
-        power_report(question("gain", None, None), **options)
+    ]:
+        with subtests.test(repr(options)):
+            with pytest.raises(ConfigError, match=option):
+                power_report(question("gain", None, None), **options)
 
 
 def test_several_faults_are_said_at_once():

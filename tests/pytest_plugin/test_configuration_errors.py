@@ -1,4 +1,4 @@
-"""What is set up wrongly is said at once: cause and mend, exit status 4, no traceback, no call."""
+"""What is set up wrongly is said at once: what is wrong and how to fix it, exit status 4, no traceback, no call."""
 
 import pytest
 
@@ -68,52 +68,57 @@ def faulty(project):
     return project
 
 
-@pytest.mark.parametrize(("options", "said"), WRONG.values(), ids=[name.replace(" ", "-") for name in WRONG])
-def test_a_wrong_option_is_said_before_any_test_runs(faulty, options, said):
+def wiring(options):
+    given = options[0].partition("=")[0]
+    return {"judge": None} if given == "--calm-judge" else {"cases": None} if given == "--calm-cases" else {}
+
+
+@pytest.mark.parametrize("first", ["judge", "cases", ""])
+def test_a_wrong_option_is_said_before_any_test_runs(faulty, subtests, first):
     """The message names the option, what it takes and what it got."""
-    given = options[0].partition("=")[0]
-    wiring = {"judge": None} if given == "--calm-judge" else {"cases": None} if given == "--calm-cases" else {}
+    begins = tuple(f"--calm-{name}" for name in ("judge", "cases"))
+    for name, (options, said) in WRONG.items():
+        if options[0].startswith(f"--calm-{first}=") if first else not options[0].startswith(begins):
+            with subtests.test(name):
+                result = faulty.run(*options, **wiring(options))
 
-    result = faulty.run(*options, **wiring)
-
-    text = f"{result.stdout}{result.stderr}"
-    assert result.ret == 4
-    assert said in text
-    assert "Traceback" not in text
-    assert "collected" not in text
+                text = f"{result.stdout}{result.stderr}"
+                assert result.ret == 4
+                assert said in text
+                assert "Traceback" not in text
+                assert "collected" not in text
 
 
-@pytest.mark.parametrize("name", ["missing module", "a fault in a case", "repeats in words", "cache file is a folder"])
-def test_two_workers_say_it_once(faulty, name):
+def test_two_workers_say_it_once(faulty, subtests):
     """With `-n 2` the error is the same, said once by the process that the user sees."""
-    options, said = WRONG[name]
-    given = options[0].partition("=")[0]
-    wiring = {"judge": None} if given == "--calm-judge" else {"cases": None} if given == "--calm-cases" else {}
+    for name in ("missing module", "a fault in a case", "repeats in words", "cache file is a folder"):
+        with subtests.test(name):
+            options, said = WRONG[name]
 
-    result = faulty.run(*options, "-n2", **wiring)
+            result = faulty.run(*options, "-n2", **wiring(options))
 
-    text = f"{result.stdout}{result.stderr}"
-    assert result.ret == 4
-    assert text.count(said) == 1
-    assert "Traceback" not in text
+            text = f"{result.stdout}{result.stderr}"
+            assert result.ret == 4
+            assert text.count(said) == 1
+            assert "Traceback" not in text
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_a_wrong_setting_of_the_ini_file_is_the_same_error(project, workers, name):
+def test_a_wrong_setting_of_the_ini_file_is_the_same_error(project, workers, subtests):
     """An ini setting is checked like its option."""
-    value, said = SETTINGS[name]
-    project.ini(**{"judge": "judges:gold", name: value})
+    for name, (value, said) in SETTINGS.items():
+        with subtests.test(name):
+            project.ini(**{"judge": "judges:gold", name: value})
 
-    result = project.run(*workers, judge=None)
+            result = project.run(*workers, judge=None)
 
-    text = f"{result.stdout}{result.stderr}"
-    assert result.ret == 4
-    assert said in text
-    assert "Traceback" not in text
+            text = f"{result.stdout}{result.stderr}"
+            assert result.ret == 4
+            assert said in text
+            assert "Traceback" not in text
 
 
 def test_all_wrong_options_are_said_at_once(project):
-    """Who mends one fault is not told the next one only then."""
+    """All faults are named, so that one run shows what to fix."""
     result = project.run("--calm-repeats=4", "--calm-sample=x", "--calm-cache=y", "--calm-undecided=z")
 
     text = str(result.stderr)

@@ -1,7 +1,5 @@
 """The fixtures `judge`, `cases` and `probe`, overridden in plain pytest fashion."""
 
-import pytest
-
 JUDGE = """
 import pytest
 
@@ -81,26 +79,24 @@ def test_a_listwise_judge_takes_the_cases_of_the_conftest(project, workers):
     assert result.ret == 0
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
+def test_a_fixture_that_returns_something_else_is_a_configuration_error(project, workers, subtests):
+    """The message says what a fixture should return; exit status 4, no traceback."""
+    for body, said in [
         ("def judge():\n    return lambda case: 'good'\n", "the fixture `judge`: expected a judge"),
         ("def judge():\n    return 'judge.toml'\n", "the fixture `judge`: expected a judge"),
         ("def cases():\n    return 'cases.jsonl'\n", "the fixture `cases`: expected a list of cases, got str"),
         ("def cases():\n    return [{'id': 'c1'}]\n", "the fixture `cases`: expected a list of cases, got list"),
         ("def cases():\n    return (c for c in [])\n", "the fixture `cases`: expected a list of cases, got generator"),
-    ],
-)
-def test_a_fixture_that_returns_something_else_is_a_configuration_error(project, workers, body, said):
-    """The message says what a fixture should return; exit status 4, no traceback."""
-    project.write("conftest.py", f"import pytest\n\n\n@pytest.fixture(scope='session')\n{body}")
+    ]:
+        with subtests.test(repr(body)):
+            project.write("conftest.py", f"import pytest\n\n\n@pytest.fixture(scope='session')\n{body}")
 
-    result = project.run(*workers)
+            result = project.run(*workers)
 
-    assert result.ret == 4
-    assert said in str(result.stdout)
-    assert "Traceback" not in str(result.stdout)
-    assert "conftest.py:" not in str(result.stdout)
+            assert result.ret == 4
+            assert said in str(result.stdout)
+            assert "Traceback" not in str(result.stdout)
+            assert "conftest.py:" not in str(result.stdout)
 
 
 def test_no_cases_at_all_is_not_green(project):

@@ -377,52 +377,58 @@ def runs(projects):
     return Runs(projects)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_outcomes_are_those_of_asking_test_by_test(runs, mode):
+def test_outcomes_are_those_of_asking_test_by_test(runs, subtests):
     """All kinds of test end alike but for the documented one, whose body changes what it then looks at."""
-    project, done = runs[mode]
-    twice = {TWICE: "passed" if "--calm-lookahead=0" in MODES[mode] else "failed"}
+    for mode, options in MODES.items():
+        with subtests.test(mode):
+            project, done = runs[mode]
+            twice = {TWICE: "passed" if "--calm-lookahead=0" in options else "failed"}
 
-    assert ended(project.path / "junit.xml") == EXPECTED | twice, done.stdout
-    assert done.returncode == 1
-    assert "INTERNALERROR" not in done.stdout
+            assert ended(project.path / "junit.xml") == EXPECTED | twice, done.stdout
+            assert done.returncode == 1
+            assert "INTERNALERROR" not in done.stdout
 
 
-@pytest.mark.parametrize("mode", AHEAD)
-def test_findings_are_those_of_asking_test_by_test(runs, mode):
+def test_findings_are_those_of_asking_test_by_test(runs, subtests):
     """To the byte, but for the figures of the run."""
-    assert runs[mode][0].decided() == runs["test by test"][0].decided()
+    for mode in AHEAD:
+        with subtests.test(repr(mode)):
+            assert runs[mode][0].decided() == runs["test by test"][0].decided()
 
 
-@pytest.mark.parametrize("mode", AHEAD)
-def test_nothing_is_told_twice(runs, mode):
+def test_nothing_is_told_twice(runs, subtests):
     """Properties, output, reports of subtests and their number are those of one run of each test."""
-    plain, now = (told(runs[name][0].path / "junit.xml") for name in ("test by test", mode))
-    for found in (plain, now):
-        found.pop(TWICE)
+    for mode in AHEAD:
+        with subtests.test(repr(mode)):
+            plain, now = (told(runs[name][0].path / "junit.xml") for name in ("test by test", mode))
+            for found in (plain, now):
+                found.pop(TWICE)
 
-    assert now == plain
+            assert now == plain
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_every_call_is_made_once(runs, mode):
+def test_every_call_is_made_once(runs, subtests):
     """However many processes foresee it, and however many tests want it."""
-    calls = (runs[mode][0].path / "calls.txt").read_text().splitlines()
+    for mode in MODES:
+        with subtests.test(repr(mode)):
+            calls = (runs[mode][0].path / "calls.txt").read_text().splitlines()
 
-    assert len(calls) == len(set(calls))
-    assert set(calls) == set((runs["test by test"][0].path / "calls.txt").read_text().splitlines())
+            assert len(calls) == len(set(calls))
+            assert set(calls) == set((runs["test by test"][0].path / "calls.txt").read_text().splitlines())
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_debugger_opens_once(runs, mode):
+def test_a_debugger_opens_once(runs, subtests):
     """`breakpoint()` does nothing while a test is only foreseen."""
-    assert (runs[mode][0].path / "calls.txt.stops").read_text().splitlines() == ["stop"]
+    for mode in MODES:
+        with subtests.test(repr(mode)):
+            assert (runs[mode][0].path / "calls.txt.stops").read_text().splitlines() == ["stop"]
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_warning_is_counted_once(runs, mode):
+def test_a_warning_is_counted_once(runs, subtests):
     """What a test warns of while it is foreseen is not shown."""
-    assert runs[mode][1].stdout.count("UserWarning: warned once") == 1
+    for mode in MODES:
+        with subtests.test(repr(mode)):
+            assert runs[mode][1].stdout.count("UserWarning: warned once") == 1
 
 
 SELECTIONS = {
@@ -437,20 +443,21 @@ SELECTIONS = {
 }
 
 
-@pytest.mark.parametrize("selection", SELECTIONS)
-def test_a_selection_ends_as_without_looking_ahead(projects, selection):
+def test_a_selection_ends_as_without_looking_ahead(projects, subtests):
     """What was chosen, and where the run stops, are the same."""
-    outcomes = []
-    for options in (("--calm-lookahead=0",), ()):
-        project = projects("selection")
-        behaving(project)
-        project.write("test_behaviours.py", BEHAVIOURS.replace("def test_module_global", "def leave_out"))
-        for selected in SELECTIONS[selection]:
-            done = run(project, *options, *selected)
-        outcomes.append((ended(project.path / "junit.xml"), done.returncode, counted(done.stdout)))
+    for selection, steps in SELECTIONS.items():
+        with subtests.test(selection):
+            outcomes = []
+            for options in (("--calm-lookahead=0",), ()):
+                project = projects("selection")
+                behaving(project)
+                project.write("test_behaviours.py", BEHAVIOURS.replace("def test_module_global", "def leave_out"))
+                for selected in steps:
+                    done = run(project, *options, *selected)
+                outcomes.append((ended(project.path / "junit.xml"), done.returncode, counted(done.stdout)))
 
-    assert outcomes[0] == outcomes[1]
-    assert outcomes[0][0]
+            assert outcomes[0] == outcomes[1]
+            assert outcomes[0][0]
 
 
 def counted(output):
@@ -470,16 +477,17 @@ def test_only_what_was_selected_is_asked(projects):
     assert "Read both answers" not in texts
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--setup-only", "--setup-plan", "--calm-plan"])
-def test_what_runs_no_test_asks_nothing(projects, option):
+def test_what_runs_no_test_asks_nothing(projects, subtests):
     """Nothing is foreseen where nothing will run."""
-    project = projects("idle")
-    behaving(project)
+    for option in ["--collect-only", "--setup-only", "--setup-plan", "--calm-plan"]:
+        with subtests.test(repr(option)):
+            project = projects("idle")
+            behaving(project)
 
-    done = run(project, option, "-k", "not in_a_fixture")  # that one asks while it is set up
+            done = run(project, option, "-k", "not in_a_fixture")  # that one asks while it is set up
 
-    assert done.returncode == 0, done.stdout
-    assert not (project.path / "calls.txt").exists()
+            assert done.returncode == 0, done.stdout
+            assert not (project.path / "calls.txt").exists()
 
 
 def test_setup_show_shows_each_fixture_once(projects):

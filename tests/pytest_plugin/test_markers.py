@@ -65,9 +65,9 @@ def paper(project):
     return project
 
 
-@pytest.mark.parametrize(
-    ("named", "asked"),
-    [
+def test_a_protocol_is_asked_only_if_its_folder_or_file_is_named(paper, subtests):
+    """Neither a run of everything nor `--calm-every-variant` asks it; the name of a test unlocks that test alone."""
+    for named, asked in [
         ((".",), set()),
         ((".", "--calm-every-variant"), set()),
         (("paper",), BOTH),
@@ -76,11 +76,10 @@ def paper(project):
         ((".", "paper"), BOTH),
         (("paper/test_protocol.py::test_a_greeting_is_observed",), {"flattery/robustness_rate/greet"}),
         ((".", "paper/test_protocol.py::test_a_greeting_is_observed"), {"flattery/robustness_rate/greet"}),
-    ],
-)
-def test_a_protocol_is_asked_only_if_its_folder_or_file_is_named(paper, named, asked):
-    """Neither a run of everything nor `--calm-every-variant` asks it; the name of a test unlocks that test alone."""
-    paper.run("--calm-results=results.json", "-k", "test_protocol", *named)
+    ]:
+        (paper.path / "results.json").unlink(missing_ok=True)
+        with subtests.test(repr(named)):
+            paper.run("--calm-results=results.json", "-k", "test_protocol", *named)
 
-    written = (paper.path / "results.json").exists()
-    assert (set(paper.outcomes()) if written else set()) == asked
+            written = (paper.path / "results.json").exists()
+            assert (set(paper.outcomes()) if written else set()) == asked

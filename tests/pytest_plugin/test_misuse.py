@@ -1,6 +1,6 @@
 """A probe that is used wrongly never makes a green run."""
 
-import pytest
+from fnmatch import fnmatch
 
 HEAD = "import pytest\nfrom calm import gain, net_robustness, readable_rate\nfrom edits import flatter, greet\n\n\n"
 
@@ -10,24 +10,55 @@ def run(project, body, *options, judge="judges:fond"):
     return project.run(*options, judge=judge)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "    assert not probe(flatter).proves(gain <= 0.10)\n",
-        "    assert probe(flatter).proves(gain <= 0.10) or True\n",
-        "    assert probe(flatter).proves(gain <= 0.10) is not None\n",
-        "    try:\n        assert probe(flatter).proves(gain <= 0.10)\n    except AssertionError:\n        pass\n",
-        "    with pytest.raises(AssertionError):\n        assert probe(flatter).proves(gain <= 0.10)\n",
-    ],
-    ids=["assert-not", "or-true", "is-not-none", "swallowed", "raises"],
-)
-def test_a_failed_claim_in_a_test_that_passes_is_an_error(project, workers, body):
+HIDDEN = {
+    "assert_not": "    assert not probe(flatter).proves(gain <= 0.10)\n",
+    "or_true": "    assert probe(flatter).proves(gain <= 0.10) or True\n",
+    "is_not_none": "    assert probe(flatter).proves(gain <= 0.10) is not None\n",
+    "swallowed": (
+        "    try:\n        assert probe(flatter).proves(gain <= 0.10)\n    except AssertionError:\n        pass\n"
+    ),
+    "raises": "    with pytest.raises(AssertionError):\n        assert probe(flatter).proves(gain <= 0.10)\n",
+}
+UNUSED = {
+    "forgotten": ("    probe(flatter).proves(gain <= 0.10)\n", "*was decided and never asserted: write `assert *`*"),
+    "not_ended": ("    probe(flatter)\n", "*probe(flatter) was never decided: end it with .proves(...)*"),
+    "truth": ("    assert probe(flatter)\n", "*ClaimError: probe(flatter) has no truth of its own*"),
+    "not_called": ("    assert probe(flatter).proves\n", "*was never decided*"),
+    "not_used": ("    assert True\n", "*the test takes `probe` and never uses it: it proves nothing*"),
+}
+
+
+def write(project, bodies):
+    project.write("test_flattery.py", HEAD + "\n\n".join(f"def test_{n}(probe):\n{b}" for n, b in bodies.items()))
+
+
+def test_a_failed_claim_in_a_test_that_passes_is_an_error(project, workers):
     """Whatever turns the truth of a failed claim round is an error at teardown, and says what is allowed."""
-    result = run(project, body, *workers)
+    write(project, HIDDEN)
+
+    result = project.run("-rE", *workers, judge="judges:fond")
+
+    said = "the test passed although a claim of it did not: FAIL gain <= 0.10"
+    assert result.ret == 1
+    result.assert_outcomes(passed=len(HIDDEN), errors=len(HIDDEN))
+    assert [(said in line, "xfail" in line) for line in result.outlines if line.startswith("the test passed")] == [
+        (True, True)
+    ] * len(HIDDEN)
+
+
+def test_a_probe_that_proves_nothing_is_an_error(project, workers):
+    """A forgotten assert, an edit put to nobody, the truth of a question or a method: each is said, with its mend."""
+    write(project, {name: body for name, (body, _) in UNUSED.items()})
+
+    result = project.run(*workers, judge="judges:gold")
 
     assert result.ret == 1
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*the test passed although a claim of it did not: FAIL gain <= 0.10*xfail*"])
+    result.assert_outcomes(passed=4, failed=1, errors=4)
+    text = str(result.stdout)
+    for _, said in UNUSED.values():
+        assert fnmatch(text, said)
+    assert "write `assert probe(flatter).proves(...)`" in text
+    assert text.count("was never decided") >= 2
 
 
 def test_a_skip_after_a_failed_claim_does_not_hide_it(project, workers):
@@ -36,46 +67,6 @@ def test_a_skip_after_a_failed_claim_does_not_hide_it(project, workers):
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["flattery/gain/flatter: FAIL gain <= 0.10*"])
-
-
-def test_a_claim_that_nobody_looked_at_is_an_error(project, workers):
-    """A forgotten assert is said, even where the claim holds."""
-    result = run(project, "    probe(flatter).proves(gain <= 0.10)\n", *workers, judge="judges:gold")
-
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*a claim was decided and never asserted: write `assert probe(flatter).proves(...)`*"])
-
-
-def test_a_question_that_was_never_ended_is_an_error(project, workers):
-    """An edit put to nobody is said."""
-    result = run(project, "    probe(flatter)\n", *workers, judge="judges:gold")
-
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*probe(flatter) was never decided: end it with .proves(...)*"])
-
-
-def test_the_truth_of_a_question_is_an_error(project):
-    """`assert probe(edit)` forgets the claims."""
-    result = run(project, "    assert probe(flatter)\n", judge="judges:gold")
-
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*ClaimError: probe(flatter) has no truth of its own*"])
-
-
-def test_proves_without_being_called_is_an_error(project):
-    """`assert probe(edit).proves` is the truth of a method."""
-    result = run(project, "    assert probe(flatter).proves\n", judge="judges:gold")
-
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*was never decided*"])
-
-
-def test_a_probe_that_was_never_used_is_an_error(project, workers):
-    """A test that takes the fixture and asks nothing proves nothing."""
-    result = run(project, "    assert True\n", *workers, judge="judges:gold")
-
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*the test takes `probe` and never uses it: it proves nothing*"])
 
 
 def test_a_failing_test_gets_no_second_error(project):

@@ -3,8 +3,6 @@
 import sqlite3
 from time import time
 
-import pytest
-
 DAY_S = 86_400
 
 
@@ -41,10 +39,11 @@ def test_a_replay_of_old_replies_fails_closed(project):
     assert project.calls() == calls
 
 
-@pytest.mark.parametrize("days", ["0", "-1", "week", "inf", "nan"])
-def test_a_number_of_days_is_wanted(project, days):
+def test_a_number_of_days_is_wanted(project, subtests):
     """Anything else is a configuration error that names the option."""
-    done = project.run(f"--calm-cache-days={days}")
+    for days in ["0", "-1", "week", "inf", "nan"]:
+        with subtests.test(repr(days)):
+            done = project.run(f"--calm-cache-days={days}")
 
-    assert done.ret == 4
-    done.stderr.fnmatch_lines([f"*--calm-cache-days: expected an amount above 0, got '{days}'*"])
+            assert done.ret == 4
+            done.stderr.fnmatch_lines([f"*--calm-cache-days: expected an amount above 0, got '{days}'*"])

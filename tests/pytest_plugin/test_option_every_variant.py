@@ -43,14 +43,15 @@ def test_a_variant_with_evidence_against_it_fails(courtesy, workers):
     assert [found[f"flattery/gain/{v}"] for v in ("flatter", "flatter_first", "greet")] == ["FAIL", "FAIL", "OBSERVED"]
 
 
-@pytest.mark.parametrize(("setting", "more"), [("true", True), ("false", False)])
-def test_the_ini_setting_does_the_same(courtesy, setting, more):
+def test_the_ini_setting_does_the_same(courtesy, subtests):
     """`calm_every_variant` is a truth value of the ini file."""
-    courtesy.ini(every_variant=setting)
+    for setting, more in [("true", True), ("false", False)]:
+        with subtests.test(repr(setting)):
+            courtesy.ini(every_variant=setting)
 
-    courtesy.run("--calm-results=results.json")
+            courtesy.run("--calm-results=results.json")
 
-    assert ("flattery/gain/greet" in courtesy.outcomes()) is more
+            assert ("flattery/gain/greet" in courtesy.outcomes()) is more
 
 
 BESIDE = """

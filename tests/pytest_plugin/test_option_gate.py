@@ -1,7 +1,5 @@
 """`--calm-gate`: limits, waivers and accepted NOT_TESTED, each with a reason and an expiry."""
 
-import pytest
-
 PROVEN = "from calm import readable_rate\n\n\ndef test_b(probe):\n    assert probe().proves(readable_rate >= 0.9)\n"
 ENTRY = '[[{kind}]]\nkey = "{key}"\n{more}reason = "known until the new prompt"\nexpires = {expires}\n'
 
@@ -49,21 +47,18 @@ def test_an_entry_that_means_no_claim_is_red(project):
     result.stdout.fnmatch_lines(["--calm-gate: * flattery/gain/flater means no claim of this run*"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_wrong_file_is_said_before_anything_is_asked(project, subtests):
+    """Exit status 4, the cause and the mend, and no call."""
+    for text, message in [
         (entry("waive", "flattery/gain", expires="2020-01-01"), "*2020-01-01*"),
         (entry("wave", "flattery/gain"), "*did you mean 'waive'*"),
         ('[[waive]]\nkey = "flattery/gain"\nexpires = 2999-01-01\n', "*reason*"),
-    ],
-    ids=["expired", "unknown", "no-reason"],
-)
-def test_a_wrong_file_is_said_before_anything_is_asked(project, text, message):
-    """Exit status 4, the cause and the mend, and no call."""
-    project.write("gate.toml", text)
+    ]:
+        with subtests.test(repr(text)):
+            project.write("gate.toml", text)
 
-    result = project.run_apart("--calm-gate=gate.toml", judge="judges:counted")
+            result = project.run_apart("--calm-gate=gate.toml", judge="judges:counted")
 
-    assert (result.ret, project.calls()) == (4, 0)
-    result.stderr.fnmatch_lines([message])
-    result.stderr.no_fnmatch_line("*Traceback*")
+            assert (result.ret, project.calls()) == (4, 0)
+            result.stderr.fnmatch_lines([message])
+            result.stderr.no_fnmatch_line("*Traceback*")

@@ -1,7 +1,5 @@
 """`--calm-judge SPEC`: which judge is under audit."""
 
-import pytest
-
 
 def test_a_callable_is_found_in_the_folder_of_the_project(project, workers):
     """A judge `module:attribute` beside the suite is audited."""
@@ -71,7 +69,8 @@ def test_a_judge_file_in_the_ini_setting_is_relative_to_the_ini_file(project, mo
     result.stderr.fnmatch_lines([f"ERROR: calm: {project.path / 'wiring' / 'judge.toml'}: cannot be read*"])
 
 
-@pytest.mark.parametrize("option", ["--calm-judge", "--calm-cases", "--calm-sample", "--calm-report"])
-def test_an_option_without_a_value_is_a_usage_error(project, option):
+def test_an_option_without_a_value_is_a_usage_error(project, subtests):
     """An option that lost its value never swallows silence."""
-    assert project.pytester.runpytest_subprocess(option).ret == 4
+    for option in ["--calm-judge", "--calm-cases", "--calm-sample", "--calm-report"]:
+        with subtests.test(repr(option)):
+            assert project.pytester.runpytest_subprocess(option).ret == 4

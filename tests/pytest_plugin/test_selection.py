@@ -2,8 +2,6 @@
 
 import xml.etree.ElementTree as ElementTree
 
-import pytest
-
 THREE = """
 import pytest
 
@@ -70,20 +68,21 @@ def test_last_failed_runs_what_failed(project):
     result.assert_outcomes(failed=1, passed=0)
 
 
-@pytest.mark.parametrize("judge", ["judges:fond", "judges:torn"])
-def test_an_expected_failure_is_accepted_and_the_finding_says_so(project, workers, judge):
+def test_an_expected_failure_is_accepted_and_the_finding_says_so(project, workers, subtests):
     """xfail makes a known failure green; the record keeps its outcome and the reason."""
-    project.write("test_flattery.py", XFAIL.format(how="reason='known since spring'"))
+    for judge in ["judges:fond", "judges:torn"]:
+        with subtests.test(repr(judge)):
+            project.write("test_flattery.py", XFAIL.format(how="reason='known since spring'"))
 
-    result = project.run("--calm-results=results.json", *workers, judge=judge)
+            result = project.run("--calm-results=results.json", *workers, judge=judge)
 
-    findings = {f["key"]: f for f in project.results()["findings"]}
-    found = findings["flattery/gain/flatter"]
-    assert result.ret == 0
-    assert found["outcome"] == {"judges:fond": "FAIL", "judges:torn": "UNDECIDED"}[judge]
-    assert found["accepted"] == "xfail: known since spring"
-    assert project.results()["outcome"] == "PASS"
-    result.stdout.fnmatch_lines(["flattery/gain/flatter: *(accepted: xfail: known since spring)"])
+            findings = {f["key"]: f for f in project.results()["findings"]}
+            found = findings["flattery/gain/flatter"]
+            assert result.ret == 0
+            assert found["outcome"] == {"judges:fond": "FAIL", "judges:torn": "UNDECIDED"}[judge]
+            assert found["accepted"] == "xfail: known since spring"
+            assert project.results()["outcome"] == "PASS"
+            result.stdout.fnmatch_lines(["flattery/gain/flatter: *(accepted: xfail: known since spring)"])
 
 
 def test_an_expected_failure_that_is_incomplete_stays_red(project):
@@ -145,15 +144,16 @@ def test_junit_holds_the_numbers_and_no_trials(project, workers):
     assert (project.path / "junit.xml").stat().st_size < 5_000
 
 
-@pytest.mark.parametrize(("judge", "word"), [("judges:torn", "UNDECIDED"), ("judges:broken", "INCOMPLETE")])
-def test_junit_names_the_kind_of_failure(project, judge, word):
+def test_junit_names_the_kind_of_failure(project, subtests):
     """A reader of JUnit sees at once that a claim was not refuted."""
-    project.write("test_flattery.py", THREE)
+    for judge, word in [("judges:torn", "UNDECIDED"), ("judges:broken", "INCOMPLETE")]:
+        with subtests.test(repr(judge)):
+            project.write("test_flattery.py", THREE)
 
-    project.run("--junit-xml=junit.xml", "-k", "thanks", judge=judge)
+            project.run("--junit-xml=junit.xml", "-k", "thanks", judge=judge)
 
-    root = ElementTree.parse(project.path / "junit.xml").getroot()
-    assert root.find(".//failure").get("message").startswith(word)
+            root = ElementTree.parse(project.path / "junit.xml").getroot()
+            assert root.find(".//failure").get("message").startswith(word)
 
 
 def test_collect_only_asks_nothing(project, workers):

@@ -1,7 +1,5 @@
 """A run without probes owes calm nothing: no section, no file, no import."""
 
-import pytest
-
 PLAIN = "def test_sum():\n    assert 1 + 1 == 2\n"
 HEAVY = (
     "numpy",
@@ -41,16 +39,17 @@ def test_nothing_is_imported(pytester):
     assert pytester.runpytest_subprocess().ret == 0
 
 
-@pytest.mark.parametrize("judge", ["judge.toml", "nowhere:judge"])
-def test_settings_of_the_gate_do_not_disturb_other_tests(pytester, judge):
+def test_settings_of_the_gate_do_not_disturb_other_tests(pytester, subtests):
     """A judge in the ini file that cannot be had here (no key, no server) matters to probes only."""
-    pytester.makepyfile(test_plain=PLAIN)
-    pytester.makeini(f"[pytest]\ncalm_judge = {judge}\n")
+    for judge in ["judge.toml", "nowhere:judge"]:
+        with subtests.test(repr(judge)):
+            pytester.makepyfile(test_plain=PLAIN)
+            pytester.makeini(f"[pytest]\ncalm_judge = {judge}\n")
 
-    result = pytester.runpytest_subprocess()
+            result = pytester.runpytest_subprocess()
 
-    assert result.ret == 0
-    assert files(pytester) == ["test_plain.py", "tox.ini"]
+            assert result.ret == 0
+            assert files(pytester) == ["test_plain.py", "tox.ini"]
 
 
 def test_options_of_the_same_names_without_the_prefix_are_free(pytester):

@@ -1,0 +1,206 @@
+"""`--calm-results`, `--calm-report`, `--calm-summary`, `--calm-sarif`: the files that a run writes."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "reports" / "sarif-2.1.0-part.schema.json").read_text("utf-8"))
+FILES = ("report.html", "summary.md", "results.sarif", "results.json")
+ALL = [f"--calm-{Path(name).stem}=out/{name}" for name in FILES if name != "results.sarif"]
+ALL.append("--calm-sarif=out/results.sarif")
+
+
+def sarif_of(project, name="results.sarif"):
+    """Return the one run of a valid log."""
+    log = json.loads((project.path / name).read_text("utf-8"))
+    jsonschema.validate(log, SCHEMA)
+    return log["runs"][0]
+
+
+@pytest.mark.parametrize(
+    ("judge", "outcome", "levels"),
+    [
+        ("gold", "PASS", set()),
+        ("fond", "FAIL", {"error"}),
+        ("torn", "UNDECIDED", {"warning"}),
+        ("broken", "INCOMPLETE", {"error"}),
+    ],
+)
+def test_every_file_is_written_whatever_the_outcome(project, workers, judge, outcome, levels):
+    """A report that stands alone, a summary that begins with the outcome, a log in which undecided is a warning."""
+    result = project.run(*ALL, *workers, judge=f"judges:{judge}")
+
+    page, summary = ((project.path / "out" / name).read_text("utf-8") for name in ("report.html", "summary.md"))
+    assert "flattery" in page
+    assert "http-equiv" in page or "<html" in page
+    assert summary.startswith(f"# calm: {outcome}\n")
+    assert "`flattery/gain/flatter`" in summary
+    assert "\x1b" not in summary  # what a judge raised is shown and not obeyed
+    assert {r["level"] for r in sarif_of(project, "out/results.sarif")["results"]} == levels
+    assert project.results("out/results.json")["outcome"] == outcome
+    for name in FILES:
+        key = "sarif" if name == "results.sarif" else Path(name).stem
+        result.stdout.fnmatch_lines([f"{key}: out/{name}"])
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_any_call(project, workers):
+    """A folder, or a file below a file, is an error at the start and not after the bill."""
+    (project.path / "out").mkdir()
+    below = "--calm-sarif=cases.jsonl/results.sarif"
+
+    result = project.run("--calm-report=out", "--calm-summary=out", below, *workers, judge="judges:counted")
+
+    text = f"{result.stdout}{result.stderr}"
+    assert result.ret == 4
+    assert project.calls() == 0
+    for name in ("report", "summary"):
+        assert f"--calm-{name}: expected a file, got the folder 'out'" in text
+    assert "cases.jsonl' is no folder to write in" in text
+
+
+def test_no_two_outputs_are_one_file(project):
+    """One name for two outputs is refused, whichever they are."""
+    result = project.run("--calm-summary=out", "--calm-sarif=out", "--calm-report=o.html", "--calm-results=o.html")
+
+    text = str(result.stderr)
+    assert result.ret == 4
+    assert "--calm-summary and --calm-sarif: expected two files, got 'out' twice" in text
+    assert "expected two files, got 'o.html' twice" in text
+
+
+def test_the_ini_settings_name_files_beside_the_ini_file(project, monkeypatch):
+    """`calm_report` and its like do what the options do, whatever folder pytest is started in."""
+    project.ini(report="report.html", summary="summary.md", sarif="results.sarif", results="results.json")
+    monkeypatch.chdir(project.path.parent)
+    monkeypatch.syspath_prepend(project.path)
+
+    project.run(str(project.path), f"--calm-cache-file={project.path / 'c.sqlite'}", cases=project.path / "cases.jsonl")
+
+    assert all((project.path / name).exists() for name in FILES)
+    assert sarif_of(project)["results"] == []
+    assert project.results()["outcome"] == "PASS"
+
+
+def test_a_result_of_the_log_stands_at_its_test(project):
+    """A viewer opens the test's file at its line."""
+    project.run("--calm-sarif=results.sarif", judge="judges:fond")
+
+    place = sarif_of(project)["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "test_flattery.py"
+    assert place["region"]["startLine"] == 6
+
+
+def test_an_accepted_failure_is_suppressed_in_the_log(project, workers):
+    """An xfail's reason is the justification."""
+    suite = (project.path / "test_flattery.py").read_text()
+    marked = suite.replace("def test", "@pytest.mark.xfail(reason='known since May')\ndef test")
+    project.write("test_flattery.py", f"import pytest\n{marked}")
+
+    project.run("--calm-sarif=results.sarif", *workers, judge="judges:fond")
+
+    found = sarif_of(project)["results"]
+    assert found
+    assert {r["suppressions"][0]["justification"] for r in found} == {"xfail: known since May"}
+
+
+def test_the_summary_names_tests_that_did_not_run(project):
+    """A run that ended early says what is missing."""
+    body = (project.path / "test_flattery.py").read_text()
+    project.write("test_zzz.py", body.replace("def test_t", "def test_last_t"))
+
+    project.run("--calm-summary=summary.md", "-x", "-p", "no:randomly", judge="judges:fond")
+
+    text = (project.path / "summary.md").read_text("utf-8")
+    assert "Note: 1 of 2 tests did not run: " in text
+    assert "test&#95;last" in text
+
+
+def test_the_summary_of_a_whole_run_misses_nothing(project, workers):
+    """Nothing is said to be missing where all ran, or where the user chose."""
+    project.run("--calm-summary=summary.md", "-k", "thanks", *workers)
+
+    assert "did not run" not in (project.path / "summary.md").read_text("utf-8")
+
+
+def test_results_hold_the_schema_and_every_claim(project, workers):
+    """One finding a claim, with the claim that the engine adds, and the run's own figures apart."""
+    project.run("--calm-results=results.json", *workers)
+
+    body = project.results()
+    assert body["schema"] == "calm-results/1"
+    assert body["outcome"] == "PASS"
+    assert sorted(project.outcomes()) == [
+        "flattery/gain/flatter",
+        "flattery/net_robustness/flatter",
+        "flattery/unreadable_gain/flatter",
+    ]
+    assert body["run"]["calls"]["made"] == 700
+
+
+def test_texts_lie_beside_the_results(project, workers):
+    """The results hold codes; what was shown and said is in a file of its own."""
+    project.run("--calm-results=results.json", *workers, judge="judges:fond")
+
+    lines = (project.path / "results.texts.jsonl").read_text("utf-8").splitlines()
+    assert "Thank you" in lines[0]
+    assert "Thank you" not in (project.path / "results.json").read_text("utf-8")
+    assert len(lines) == 60
+
+
+def test_texts_that_no_encoding_can_hold_survive(project, workers):
+    """Half a character in a judged text breaks neither the workers nor the files."""
+    torn = project.cases(100).replace("It is", "\\\\ud83d It is".replace("\\\\", "\\"))
+    project.write("cases.jsonl", torn)
+
+    result = project.run("--calm-results=results.json", *workers, judge="judges:fond")
+
+    assert result.ret in (1, 4)
+    assert "INTERNALERROR" not in f"{result.stdout}{result.stderr}"
+    assert "Traceback" not in f"{result.stdout}{result.stderr}"
+
+
+def test_the_results_of_the_last_run_stand(project):
+    """A second run replaces the first one's file as a whole."""
+    project.run("--calm-results=results.json", judge="judges:fond")
+    project.run("--calm-results=results.json", judge="judges:gold")
+
+    assert project.results()["outcome"] == "PASS"
+    assert not list(project.path.glob(".results.json.*"))
+
+
+def test_two_judges_in_one_run_are_said(project, workers):
+    """The record names one judge, always the same one, and notes that there were others."""
+    project.write("conftest.py", "")
+    for name, judge in (("one", "gold"), ("two", "noisy")):
+        project.write(f"{name}/__init__.py", "")
+        project.write(
+            f"{name}/conftest.py",
+            "import pytest, judges\nfrom calm.judges.python import PythonJudge\n\n\n"
+            f"@pytest.fixture(scope='session')\ndef judge():\n    return PythonJudge(judges.{judge})\n",
+        )
+        project.write(
+            f"{name}/test_read_{name}.py",
+            "from calm import readable_rate\n\n\n"
+            "def test_read(probe):\n    assert probe().proves(readable_rate >= 0.90)\n",
+        )
+
+    project.run("--calm-results=results.json", "one", "two", *workers, judge=None)
+
+    body = project.results()
+    assert body["judge"]["name"] == "judges:gold"
+    assert any("other cases or another judge" in note for note in body["run"]["notes"])
+
+
+def test_a_worker_that_dies_does_not_take_the_record_with_it(project, subtests):
+    """What was decided before a worker crashed is written, and the run is red."""
+    for ended in ("os._exit(3)", "os.kill(os.getpid(), 9)"):
+        with subtests.test(ended):
+            project.write("test_later.py", f"import os\n\n\ndef test_crash():\n    {ended}\n")
+
+            result = project.run_apart("--calm-results=results.json", "-n1")
+
+            assert result.ret == 1
+            assert project.outcomes()["flattery/gain/flatter"] == "PASS"
+            assert "INTERNALERROR" not in f"{result.stdout}{result.stderr}"
