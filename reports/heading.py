@@ -112,7 +112,7 @@ def missing_of(rows: Sequence[Row]) -> Missing | None:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         if row.finding.outcome is Outcome.INCOMPLETE and row.finding.accepted is None:
-            groups.setdefault(row.finding.reason or "the data are not complete", []).append(row)
+            groups.setdefault(str(row.finding.reason) or "the data are not complete", []).append(row)
     if not groups:
         return None
     told = [(cut(reason, REASON), tuple(found)) for reason, found in groups.items()]

@@ -12,9 +12,9 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind
 from calm.results.audit import Audit, Finding, write_whole
 from calm.results.reports.html import visible
-from calm.results.reports.sarif import CUT_SHORT
 from calm.results.wording import headline, line, value
 
 LONGEST = 1_000
@@ -35,10 +35,10 @@ def render(audit: Audit) -> str:
         tests.setdefault(one.node or one.key, []).append(one)
     suite = Element("testsuite", name="calm", time=f"{audit.run.seconds:.3f}", timestamp=_text(audit.run.started))
     facts = [("judge", audit.judge.name), ("outcome", audit.outcome.value), ("headline", headline(audit))]
-    _properties(suite, [*facts, *(("note", note) for note in audit.run.notes)])
+    _properties(suite, [*facts, *(("note", str(note)) for note in audit.run.notes)])
     for node, findings in tests.items():
         _case(suite, node, findings)
-    cut_short = [note for note in audit.run.notes if note.startswith(CUT_SHORT)]
+    cut_short = [str(note) for note in audit.run.notes if note.kind is Kind.INTERRUPTED]
     whole = SubElement(suite, "testcase", classname="calm", name=WHOLE)
     if audit.loose_ends or cut_short:
         _told(whole, "failure", "; ".join([*audit.loose_ends, *cut_short]), type=Outcome.INCOMPLETE.value)

@@ -64,7 +64,7 @@ def render(audit: Audit, *, limit: int = SUMMARY) -> str:
     green = "green" if audit.green() else "not green"
     page.add(f"# calm: {audit.outcome.value}\n\n**The gate is {green}.** {plain(headline(audit), HEAD)}\n\n")
     page.each((f"- {plain(text, CELL)}\n" for text in audit.loose_ends), "reasons")
-    page.each((f"- Note: {plain(note, CELL)}\n" for note in audit.run.notes), "notes")
+    page.each((f"- Note: {plain(str(note), CELL)}\n" for note in audit.run.notes), "notes")
     for table in _tables(audit):
         page.table(table)
     page.add(f"\n{plain(bill(audit), CELL)}\n")
@@ -136,7 +136,9 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
         _Table("Accepted", head, _rows(found, lambda f: f.accepted is not None)),
         _Table("Changed since the baseline", ("claim", "then", "now"), tuple(_then_and_now(found))),
         _Table(
-            "Not tested", ("what", "why"), tuple((plain(name, CELL), plain(why, CELL)) for name, why in missing.items())
+            "Not tested",
+            ("what", "why"),
+            tuple((plain(name, CELL), plain(str(why), CELL)) for name, why in missing.items()),
         ),
         _Table("All claims by bias", ("bias", *(o.value for o in ORDER)), tuple(_by_bias(audit))),
         _Table(
@@ -165,7 +167,7 @@ def _why(one: Finding) -> str:
     needed = f"{one.cases_to_decide} cases needed" if one.outcome is Outcome.UNDECIDED and one.cases_to_decide else ""
     accepted = f"accepted: {one.accepted}" if one.accepted else ""
     beside = f"control {control(one)}" if control(one) else ""
-    return "; ".join(part for part in (accepted, needed, flip_words(one), beside, one.reason) if part)
+    return "; ".join(part for part in (accepted, needed, flip_words(one), beside, str(one.reason)) if part)
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calm.core.claims import Outcome, decimals
-from calm.results.audit import VARIANT, Audit, Finding
+from calm.core.reasons import in_words
+from calm.results.audit import Audit, Finding
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
 from calm.results.wording import claim, control, untested, value
@@ -49,7 +50,7 @@ class Row:
     @property
     def alone(self) -> bool:
         """Whether it is about one variant of a rotation and decides nothing: such rows stand in the table alone."""
-        return self.finding.reason.startswith(VARIANT) and not self.finding.red
+        return self.finding.single and not self.finding.red
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +112,9 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> Row:
         measured=measured(one),
         control=_signed(control(one)),
         sentence=_sentence(one),
-        reason=cut(one.reason, REASON),
+        reason=cut(str(one.reason), REASON),
         flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",
-        excluded=tuple(sorted(one.excluded.items(), key=lambda item: (-item[1], item[0]))),
+        excluded=tuple(sorted(in_words(one.excluded).items(), key=lambda item: (-item[1], item[0]))),
         plot=plot_of(one, axis),
         cost=", ".join(f"{name} {figure:g}" for name, figure in figures.items()),
     )
@@ -163,5 +164,5 @@ def untested_of(audit: Audit, rows: Sequence[Row]) -> tuple[tuple[str, Text, tup
     found = []
     for name, reason in untested(audit).items():
         of = tuple(r for r in without if name in (r.finding.bias, f"{r.finding.bias}/{r.finding.perturbation}"))
-        found.append((name, cut(reason, REASON), of))
+        found.append((name, cut(str(reason), REASON), of))
     return tuple(found)

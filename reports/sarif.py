@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind, in_words
 from calm.models.wire import Json
 from calm.results.audit import BASELINE, Audit, Finding, write_whole
 from calm.results.reports.html import visible
@@ -32,8 +33,6 @@ MEANS = {
 """What it means that a rule is broken which is not about a bias."""
 LONGEST = 1_000
 """Characters shown of one text."""
-CUT_SHORT = "the run was interrupted"
-"""How the note begins that a run did not come to its end."""
 LONGEST_PATH = 250
 ROOT = "%SRCROOT%"
 """The base of relative paths: the folder where the tests ran."""
@@ -125,7 +124,7 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
         "robustnessRate": one.robustness_rate,
         "consistencyRate": one.consistency_rate,
         "flips": dict(one.flips),
-        "excluded": {_text(reason): count for reason, count in one.excluded.items()},
+        "excluded": {_text(reason): count for reason, count in in_words(one.excluded).items()},
         "control": _control(one),
     }
     found: dict[str, Json] = {
@@ -155,9 +154,11 @@ def _control(one: Finding) -> Json:
 
 
 def _invocation(audit: Audit) -> dict[str, Json]:
-    notes: list[Json] = [{"level": "note", "message": {"text": _message(note)}} for note in audit.run.notes if note]
+    notes: list[Json] = [
+        {"level": "note", "message": {"text": _message(str(note))}} for note in audit.run.notes if note
+    ]
     loose: list[Json] = [{"level": "warning", "message": {"text": _message(end)}} for end in audit.loose_ends]
-    whole = not any(note.startswith(CUT_SHORT) for note in audit.run.notes)
+    whole = not any(note.kind is Kind.INTERRUPTED for note in audit.run.notes)
     return {"executionSuccessful": whole, "toolExecutionNotifications": [*loose, *notes]}
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from calm.commands import CONFIGURATION, DONE, REFUSED
+from calm.core.reasons import NONE, Kind, Reason, because
 from calm.errors import ConfigError
 from calm.results.audit import Audit
 
@@ -70,7 +71,7 @@ def _report(options: argparse.Namespace) -> int:
         return REFUSED
     try:
         audit = read(source)
-        missing = "" if options.texts == "none" else without(audit, source)
+        missing = NONE if options.texts == "none" else without(audit, source)
         audit = without_texts(audit) if options.texts == "none" else noting(audit, missing)
         _writer(form, options.limit, texts=options.texts == "full")(audit, target)
     except ConfigError as error:
@@ -79,24 +80,24 @@ def _report(options: argparse.Namespace) -> int:
     if missing:
         print(printable(f"calm: {missing}"), file=sys.stderr)
     for note in audit.run.notes:
-        if "did not run" in note or "interrupted" in note:
-            print(f"calm: {lines(note, 0)[0]}", file=sys.stderr)
+        if note.kind in (Kind.DID_NOT_RUN, Kind.INTERRUPTED):
+            print(f"calm: {lines(str(note), 0)[0]}", file=sys.stderr)
     print(printable(f"wrote {target}"))
     return DONE
 
 
-def without(audit: Audit, source: Path) -> str:
+def without(audit: Audit, source: Path) -> Reason:
     """Return what to say where a record has no texts beside it, though it should have."""
     from calm.results.audit import texts_path
     from calm.results.redaction import NOTE
 
     beside = texts_path(source)
     if beside.exists() or NOTE in audit.run.notes:
-        return ""
-    return f"the texts of this run were not found: {beside.name} does not lie beside {source.name}"
+        return NONE
+    return because(Kind.TEXTS_NOT_FOUND, beside.name, source.name)
 
 
-def noting(audit: Audit, note: str) -> Audit:
+def noting(audit: Audit, note: Reason) -> Audit:
     """Return an audit whose notes say one thing more, so that every form of it says so."""
     if not note:
         return audit

@@ -9,7 +9,7 @@ or a person said stands in a detail of the type `Said`, so a record without text
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -30,6 +30,9 @@ class Kind(StrEnum):
 
     NONE = "none"
     SAID = "said"
+    OLDER = "older"
+    LISTED = "listed"
+    GATE_FILE = "gate-file"
     CAPPED = "capped"
     STOPPED = "stopped"
     TRIED = "tried"
@@ -75,8 +78,44 @@ class Kind(StrEnum):
     NO_EARLIER_TEXT = "no-earlier-text"
     FIGURE = "figure"
     VARIANT = "variant"
-    VARIANT_OPEN = "variant-open"
     NO_FIGURE = "no-figure"
+    SERVES = "serves"
+    GONE = "gone"
+    ONLY_OBSERVED = "only-observed"
+    NO_LONGER_TESTED = "no-longer-tested"
+    NOW_OPEN = "now-open"
+    CHANGED_BY_HAND = "changed-by-hand"
+    CASES_GONE = "cases-gone"
+    CASES_GONE_WHY = "cases-gone-why"
+    OTHER_BASELINE = "other-baseline"
+    WORSE = "worse"
+    TOO_FEW_PAIRS = "too-few-pairs"
+    ASIDE = "aside"
+    CHANGES = "changes"
+    NO_ROBUSTNESS = "no-robustness"
+    SAME_VERDICTS = "same-verdicts"
+    POOLED = "pooled"
+    POOLED_UNDECIDED = "pooled-undecided"
+    OTHER_EDITS = "other-edits"
+    SERVED_NOW = "served-now"
+    SCHEMA_BROKEN = "schema-broken"
+    MAY_BE_BILLED = "may-be-billed"
+    NO_USAGE = "no-usage"
+    INTERRUPTED = "interrupted"
+    DID_NOT_RUN = "did-not-run"
+    TWICE = "twice"
+    TWICE_IN_TEST = "twice-in-test"
+    OTHER_SUBJECTS = "other-subjects"
+    STOPPED_EARLY = "stopped-early"
+    GATE_UNUSED = "gate-unused"
+    TEXTS_NOT_FOUND = "texts-not-found"
+    PANEL_SILENT = "panel-silent"
+    PANEL_AGREES = "panel-agrees"
+    TEXTS_LEFT_OUT = "texts-left-out"
+    HIDDEN_WHY = "hidden-why"
+    HIDDEN_LOSS = "hidden-loss"
+    HIDDEN_NOTE = "hidden-note"
+    HIDDEN_CHANGES = "hidden-changes"
 
 
 Detail: TypeAlias = "str | int | float | Said | Reason"
@@ -109,6 +148,8 @@ class Reason:
 
 NONE: Final = Reason(Kind.NONE)
 """No reason: it is false, and has no words."""
+LONGEST_NAME: Final = 100
+"""How many characters the name of a model, a judge or an edit may have."""
 MOST_REASONS: Final = 3
 """How many reasons are named before the rest is only counted."""
 
@@ -150,6 +191,26 @@ def counted(reasons: Mapping[Reason, int]) -> Reason:
     return because(Kind.COUNTED, rest, *(part for pair in ordered[:MOST_REASONS] for part in pair))
 
 
+def ordered(reasons: Mapping[Reason, int]) -> dict[Reason, int]:
+    """Return counts in an order that depends on the reasons alone, and not on their words."""
+    return dict(sorted(reasons.items(), key=lambda item: _rank(item[0])))
+
+
+def listed(reasons: Sequence[Reason]) -> Reason:
+    """Return several reasons as one."""
+    return reasons[0] if len(reasons) == 1 else Reason(Kind.LISTED, tuple(reasons)) if reasons else NONE
+
+
+def name(text: str) -> str | Said:
+    """
+    Return a name as a detail: as it is if it is short and in one line, else as a text that somebody said.
+
+    >>> name("vendor/model-1"), name("a\\nb")
+    ('vendor/model-1', Said(text='a\\nb'))
+    """
+    return text if len(text) <= LONGEST_NAME and text.isprintable() else Said(text)
+
+
 def in_words(reasons: Mapping[Reason, int]) -> dict[str, int]:
     """Return counts by the words of their reasons, in the order of the words."""
     found: Counter[str] = Counter()
@@ -173,6 +234,11 @@ def _counted(rest: Detail, *parts: Detail) -> str:
     return "; ".join([*words, f"other reasons ({rest} cases)"] if rest else words)
 
 
+def _cases_gone(gone: int, total: int, names: Detail) -> str:
+    verb = "is" if gone == 1 else "are"
+    return f"{gone} of {_cases(total)} in the baseline {verb} not in this run ({names})"
+
+
 _SERVER_LOST: Final = (
     "the server of {!r} stopped answering: {} attempts in a row failed, the last one so: {}; "
     "no more calls are made to it: fix it and run again"
@@ -180,6 +246,9 @@ _SERVER_LOST: Final = (
 WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NONE: "",
     Kind.SAID: "{}",
+    Kind.OLDER: "{}",
+    Kind.LISTED: lambda *parts: "; ".join(map(str, parts)),
+    Kind.GATE_FILE: "gate.toml, until {}: {}",
     Kind.CAPPED: "a cap was reached: {}",
     Kind.STOPPED: "the run was stopped",
     Kind.TRIED: "{}; tried {} times",
@@ -227,8 +296,60 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.WRITER: "the writer: {}",
     Kind.NO_EARLIER_TEXT: "no text of an earlier attack",
     Kind.FIGURE: "{}",
-    Kind.VARIANT: "one variant of a rotation",
-    Kind.VARIANT_OPEN: "one variant of a rotation: {}",
+    Kind.VARIANT: lambda *inner: ": ".join(["one variant of a rotation", *map(str, inner)]),
     Kind.NO_FIGURE: "{} verdicts have none",
+    Kind.SERVES: "serves {}; the judge's task is {}",
+    Kind.GONE: "{} is in the baseline and not in this run",
+    Kind.ONLY_OBSERVED: "{} was claimed in the baseline and is only observed now",
+    Kind.NO_LONGER_TESTED: "{} was {} in the baseline and is not tested now: {}",
+    Kind.NOW_OPEN: "{} is {} now: {}",
+    Kind.CHANGED_BY_HAND: (
+        "the record of {} gives {} where it says {}: the file was changed by hand; use one that calm wrote"
+    ),
+    Kind.CASES_GONE: _cases_gone,
+    Kind.CASES_GONE_WHY: lambda gone, *why: f"{gone}: {', '.join(sorted(map(str, why)))}",
+    Kind.OTHER_BASELINE: lambda changed, total, names: (
+        f"{changed} of {_cases(total)} ha{'s' if changed == 1 else 've'} another edit or content than in the baseline "
+        f"({names}): it is a baseline of other edits; accept a new one"
+    ),
+    Kind.WORSE: "{} is worse than in the baseline",
+    Kind.TOO_FEW_PAIRS: "fewer than two cases compare with the baseline",
+    Kind.ASIDE: lambda reason, count: f"{reason}: {_cases(count)}",
+    Kind.CHANGES: "since the baseline {}",
+    Kind.NO_ROBUSTNESS: "no net_robustness was measured in both runs",
+    Kind.SAME_VERDICTS: "the same judge gave the same verdicts as in the baseline, ask by ask",
+    Kind.POOLED: lambda count: f"pooled over {count} probe{'s' * (count != 1)}",
+    Kind.POOLED_UNDECIDED: lambda count: (
+        f"pooled over {count} probe{'s' * (count != 1)}: the fewer they are, the wider the interval; "
+        "more probes or more cases can decide it"
+    ),
+    Kind.OTHER_EDITS: lambda count, names: (
+        f"{_cases(count)} left out, with another edit or content than before ({names})"
+    ),
+    Kind.SERVED_NOW: "{!r} is served by {!r} now and was by {!r}: earlier replies are not reused",
+    Kind.SCHEMA_BROKEN: (
+        "{!r} did not keep to the schema of its replies at the first call: they are read as they stand; "
+        "`calm try --server` tells what the server keeps to"
+    ),
+    Kind.MAY_BE_BILLED: "calls to {!r} that failed may be billed: its cost is an upper estimate",
+    Kind.NO_USAGE: "the server of {!r} reports no usage: its cost is an upper estimate",
+    Kind.INTERRUPTED: "the run was interrupted: the record holds only what was decided before",
+    Kind.DID_NOT_RUN: "{} of {} tests did not run: {}",
+    Kind.TWICE: "two findings with one key: {}, by {} and by {}",
+    Kind.TWICE_IN_TEST: "two findings with one key: {}, both by {}",
+    Kind.OTHER_SUBJECTS: "{} tests had other cases or another judge; the record names the first's",
+    Kind.STOPPED_EARLY: lambda asked, share, planned: (
+        f"stopping early: {asked} asks were needed, {abs(share):.0%} {'fewer' if share >= 0 else 'more'} than "
+        f"the {planned} of all cases before any top-up"
+    ),
+    Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
+    Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
+    Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
+    Kind.PANEL_AGREES: "panel {}: its members agree: {}",
+    Kind.TEXTS_LEFT_OUT: "texts were left out of this record: no question, answer, prompt or reply is in it",
+    Kind.HIDDEN_WHY: "why is left out with the texts",
+    Kind.HIDDEN_LOSS: "lost, or for a reason left out with the texts",
+    Kind.HIDDEN_NOTE: "a note of the run is left out with the texts",
+    Kind.HIDDEN_CHANGES: "since the baseline something changed, and what is left out with the texts",
 }
 """The words of each kind, with a place for each detail; what decides anything reads kinds and details instead."""

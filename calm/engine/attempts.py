@@ -10,7 +10,7 @@ from random import Random
 from time import monotonic
 from typing import Final
 
-from calm.core.reasons import Kind, because, reason_of
+from calm.core.reasons import Kind, because, name, reason_of
 from calm.engine.budget import Amount
 from calm.engine.calls import ONE, Calls
 from calm.engine.servers import Server, Servers
@@ -116,7 +116,7 @@ class Attempts:
                 used = worst
                 self._ledger.usd += dollars
                 if dollars:
-                    self._ledger.note(f"calls to {model!r} that failed may be billed: its cost is an upper estimate")
+                    self._ledger.note(because(Kind.MAY_BE_BILLED, name(model)))
             return error
         finally:
             self._calls.end(worst, used)
@@ -134,7 +134,7 @@ class Attempts:
             ledger.priced = ledger.priced and not call.endpoint.live
             return Amount(1, tokens, 0.0)
         if used.input is None or used.output is None:
-            ledger.note(f"the server of {call.endpoint.model!r} reports no usage: its cost is an upper estimate")
+            ledger.note(because(Kind.NO_USAGE, name(call.endpoint.model)))
         dollars = cost(price, used, worst)
         ledger.usd += dollars
         return Amount(1, tokens, dollars)
@@ -145,7 +145,7 @@ class Attempts:
         if last.fatal:
             self._servers.lose(server, reason_of(last))
         elif health.failed(failures):
-            self._servers.lose(server, because(self._lost, endpoint.model, health.row, reason_of(last)))
+            self._servers.lose(server, because(self._lost, name(endpoint.model), health.row, reason_of(last)))
         health.check()
 
     async def _wait(self, server: Server, failures: list[JudgeError], retries: int) -> None:

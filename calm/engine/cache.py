@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from calm.core.reasons import Kind, because
+from calm.core.reasons import Kind, because, name
 from calm.engine.attempts import Attempts
 from calm.engine.calls import STOPPED, Calls
 from calm.engine.journal import Journal
@@ -140,7 +140,7 @@ class Cache:
         reply = await self._attempts.reply(prepared.call)
         expected = self._servers.served.get(prepared.server.identity)
         if expected and reply.model and reply.model != expected:
-            why = because(Kind.OTHER_MODEL, prepared.request.endpoint.model, expected, reply.model)
+            why = because(Kind.OTHER_MODEL, name(prepared.request.endpoint.model), name(expected), name(reply.model))
             self._servers.lose(prepared.server, why)
             raise JudgeError(why, fatal=True)
         return await self.record(key, prepared.stored, reply)

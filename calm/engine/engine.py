@@ -78,7 +78,7 @@ class Engine:
         return self._servers.served
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Reason]:
         """What a reader of the run should know of its calls."""
         return self.ledger.notes
 

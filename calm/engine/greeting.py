@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from calm.core.reasons import Kind, reason_of
+from calm.core.reasons import Kind, because, name, reason_of
 from calm.engine.attempts import Call
 from calm.engine.ledger import Ledger
 from calm.engine.servers import GREETING_TOKENS
@@ -45,9 +45,7 @@ class Greeting:
         for note in endpoint.notes:
             self._ledger.note(note)
         if before is not None and before != now:
-            self._ledger.note(
-                f"{endpoint.model!r} is served by {now!r} now and was by {before!r}: earlier replies are not reused"
-            )
+            self._ledger.note(because(Kind.SERVED_NOW, name(endpoint.model), name(now), name(before)))
         self._store.serves(endpoint.identity, now)
 
     def _served_by(self, endpoint: Endpoint) -> str:
@@ -63,8 +61,5 @@ class Greeting:
                 f"served_as = {endpoint.served_as!r}; correct it, or find out who changed the model"
             )
         if endpoint.schema is not None and schema_fault(found, endpoint.schema):
-            self._ledger.note(
-                f"{endpoint.model!r} did not keep to the schema of its replies at the first call: they are read as "
-                "they stand; `calm try --server` tells what the server keeps to"
-            )
+            self._ledger.note(because(Kind.SCHEMA_BROKEN, name(endpoint.model)))
         return found.model or endpoint.model

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from calm.core.reasons import Reason
+
 KEY_BYTES: Final = 12
 """So many bytes of a key tell it from all others of a run."""
 
@@ -57,7 +59,7 @@ class Ledger:
     usd: float = 0.0
     priced: bool = True
     keys: Keys | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Reason] = field(default_factory=list)
 
     def found(self, key: bytes) -> None:
         """Count a call whose reply the cache holds."""
@@ -70,7 +72,7 @@ class Ledger:
         if self.keys is not None:
             self.keys.answered.add(key[:KEY_BYTES])
 
-    def note(self, text: str) -> None:
+    def note(self, note: Reason) -> None:
         """Add a note, once."""
-        if text not in self.notes:
-            self.notes.append(text)
+        if note not in self.notes:
+            self.notes.append(note)

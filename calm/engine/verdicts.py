@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
-from calm.core.reasons import Kind, because, reason_of
+from calm.core.reasons import Kind, because, name, reason_of
 from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
 from calm.engine.cache import Cache
 from calm.engine.calls import ONE, Calls
@@ -69,7 +69,7 @@ class Verdicts:
                 found = json.loads(kept.text)
                 return Judgment(decode(found["code"], found["reason"]))
         if self._replay:
-            raise JudgeError(because(Kind.VERDICT_NOT_CACHED, judge.name))
+            raise JudgeError(because(Kind.VERDICT_NOT_CACHED, name(judge.name)))
         if key is None:
             return Judgment(await self._run(judge, case, send), tuple(send.keys))
         if not await self._cache.claim(key):

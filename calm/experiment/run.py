@@ -11,7 +11,7 @@ from calm.core.case import TIE, Case, Presentation, Treated, digest
 from calm.core.claims import Claim, Decision, Outcome, cases_to_decide
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.measures import MEASURES, Measure, flip
-from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
+from calm.core.reasons import NONE, Kind, Reason, because, counted, name, reason_of
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials, favour
@@ -184,7 +184,7 @@ def run(
     claims = with_readability(edit, claims)
     for one in (edit, against):
         if one is not None and setup.family not in one.tasks:
-            reason = because(Kind.OTHER_TASK, repr(one), ", ".join(one.tasks), setup.judge.task)
+            reason = because(Kind.OTHER_TASK, name(repr(one)), ", ".join(one.tasks), setup.judge.task)
             return Result(tuple(Decided(d, None) for d in _untested(claims, observed, reason)))
     pairs, excluded, lost = pair_up(setup, edit, against)
     if not pairs:

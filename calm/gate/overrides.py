@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from calm.core.claims import Claim, Outcome
+from calm.core.reasons import listed
 from calm.errors import ConfigError
 from calm.results.audit import Finding, Limit
 from calm.results.gatefile import Gate
@@ -30,11 +31,10 @@ def accepted(gate: Gate, found: Finding, stated: Mapping[str, Claim]) -> Finding
     """Return a finding with what gate.toml says of it: the suite's own limit, or why the finding is accepted."""
     override, claim = gate.limit_for(found.key), stated.get(found.measure)
     if override is not None and claim is not None and found.claim is not None and claim.limit != found.claim.limit:
-        words = f"gate.toml, until {override.expires}: {override.reason}"
-        reason = f"{found.reason}; {words}" if found.reason else words
+        reason = listed([found.reason, override.grounds] if found.reason else [override.grounds])
         found = replace(found, stated=Limit(claim.op, claim.limit), reason=reason)
     kinds = {Outcome.FAIL: gate.waiver, Outcome.UNDECIDED: gate.waiver, Outcome.NOT_TESTED: gate.accepts_untested}
     entry = kinds[found.outcome](found.key) if found.outcome in kinds else None
     if entry is None:
         return found
-    return replace(found, accepted=f"gate.toml, until {entry.expires}: {entry.reason}")
+    return replace(found, accepted=str(entry.grounds))

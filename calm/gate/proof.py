@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from calm.core.claims import Estimate, Outcome
 from calm.core.measures import MEASURES, Measure
-from calm.core.reasons import reason_of
 from calm.results.audit import Finding
 from calm.results.wording import line
 
@@ -73,9 +72,7 @@ class Estimates(Mapping[Measure, Estimate]):
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
         self._estimates = {
-            f.measure: Estimate(
-                f.value, f.low, f.high, f.n, f.level, {reason_of(why): n for why, n in f.excluded.items()}
-            )
+            f.measure: Estimate(f.value, f.low, f.high, f.n, f.level, f.excluded)
             for f in findings
             if f.value is not None and f.low is not None and f.high is not None and f.level is not None
         }

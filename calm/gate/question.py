@@ -231,7 +231,7 @@ def _of_variant(decision: Decision, *, fails: bool) -> Decision:
         outcome = Outcome.FAIL if fails else Outcome.OBSERVED
         return replace(decision, outcome=outcome, cases_to_decide=None, reason=because(Kind.VARIANT))
     if decision.outcome is Outcome.NOT_TESTED:
-        return replace(decision, reason=because(Kind.VARIANT_OPEN, decision.reason))
+        return replace(decision, reason=because(Kind.VARIANT, decision.reason))
     return decision
 
 

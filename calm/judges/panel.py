@@ -15,6 +15,7 @@ from math import isfinite
 from typing import Final, Literal, TypeAlias, get_args
 
 from calm.core.case import Case, digest
+from calm.core.reasons import Kind, Reason, because, name
 from calm.core.templates import Prompt
 from calm.core.verdict import (
     FAMILY,
@@ -122,14 +123,12 @@ class Panel:
         inside = joint_remarks(self.members)
         return Remarks((*inside.notes, *self._silences()), (*inside.agreement, *self._agreement()))
 
-    def _silences(self) -> Iterator[str]:
+    def _silences(self) -> Iterator[Reason]:
         for place, count in sorted(self.tally.unread.items()):
-            yield (
-                f"panel {self.name}: {self.members[place].name} gave no verdict in {count} of {self.tally.asked} asks; "
-                "the panel went without it"
-            )
+            member = name(self.members[place].name)
+            yield because(Kind.PANEL_SILENT, name(self.name), member, count, self.tally.asked)
 
-    def _agreement(self) -> Iterator[str]:
+    def _agreement(self) -> Iterator[Reason]:
         """How far its members agree in what they said so far; nothing before two of them said anything."""
         from calm.selfpreference.panels import agreements  # numpy: only a run of a panel pays for it
 
@@ -138,7 +137,7 @@ class Panel:
         names = {"raw": "of pairs of verdicts alike", "alpha": "Krippendorff's alpha"}
         said = [f"{value:.2f} {names[name]}" for name, value in found.items() if name in names and value is not None]
         if said:
-            yield f"panel {self.name}: its members agree: {', '.join(said)}"
+            yield because(Kind.PANEL_AGREES, name(self.name), ", ".join(said))
 
     def sees(self, case: Case) -> object:
         """Return what its members see."""

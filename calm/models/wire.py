@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from calm.core.case import Case
+from calm.core.reasons import Reason
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale, Task, Verdict
 
@@ -174,8 +175,8 @@ class Remarks:
     leaves it out.
     """
 
-    notes: tuple[str, ...] = ()
-    agreement: tuple[str, ...] = ()
+    notes: tuple[Reason | str, ...] = ()
+    agreement: tuple[Reason | str, ...] = ()
 
 
 class Judge(Protocol):

@@ -259,7 +259,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             kind = first[0].value if first and first[0] is not Outcome.FAIL else ""
     untested = bool(made.context.proofs) and all(f.outcome is Outcome.NOT_TESTED for f in findings)
     if report.passed and untested and made.complaint() is None:
-        why = findings[0].reason if findings else made.context.proofs[0].nothing
+        why = str(findings[0].reason) if findings else made.context.proofs[0].nothing
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1], f"NOT_TESTED: {why}")
         kind = Outcome.NOT_TESTED.value

@@ -17,6 +17,7 @@ from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
 
 if TYPE_CHECKING:
+    from calm.core.reasons import Reason
     from calm.core.texts import CaseTexts
     from calm.results.audit import Audit, Finding
 
@@ -37,7 +38,7 @@ class Collector:
         self.asks: dict[str, list[int]] = {}
         self.extras: dict[str, Any] = {}
         self.subjects: dict[str, dict[str, Any]] = {}
-        self.twice: list[str] = []
+        self.twice: list[Reason] = []
         self.misconfigured = self.interrupted = False
         self.workers: list[dict[str, Any]] = []
         self.written: list[str] = []
@@ -57,6 +58,8 @@ class Collector:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Take in the findings that came with a report."""
+        from calm.core.reasons import Kind, because
+
         self.begun.add(report.nodeid)
         came = getattr(report, "calm", {})
         self.misconfigured |= came.get("misconfigured", False)
@@ -75,9 +78,9 @@ class Collector:
             before = self.findings.get(key, finding)
             added = finding.measure == "unreadable_gain"  # by the engine, beside each claim about a gain
             if before.node != node and not (added and replace(before, node=node) == finding):
-                self.twice.append(f"two findings with one key: {key}, by {before.node} and by {node}")
+                self.twice.append(because(Kind.TWICE, key, before.node, node))
             if mine.setdefault(key, finding) != finding:
-                self.twice.append(f"two findings with one key: {key}, both by {node}")
+                self.twice.append(because(Kind.TWICE_IN_TEST, key, node))
             self.findings[key] = finding
         self.texts |= {(t.case, t.hash): t for t in record.texts}
         self.seconds |= record.seconds
@@ -108,26 +111,30 @@ class Collector:
             session.exitstatus = EXIT_CONFIG
 
     @property
-    def faults(self) -> list[str]:
+    def faults(self) -> list[Reason]:
         """What is wrong with the run as a whole, though no finding says so."""
+        from calm.core.reasons import Kind, because
+
         faults = list(dict.fromkeys(self.twice))
         if self.interrupted:
-            faults.append("the run was interrupted: the record holds only what was decided before")
+            faults.append(because(Kind.INTERRUPTED))
         if not self.partial:
             keys = (*self.findings, *(POOLED,) * (self.config.stash[SESSION].baseline is not None))
             unused = gate_of(self.config).unused(keys)
-            faults += [f"--calm-gate: {entry} means no claim of this run; correct or remove it" for entry in unused]
+            faults += [because(Kind.GATE_UNUSED, entry) for entry in unused]
         return faults
 
     def audit(self) -> Audit:
         """Return the record of the run."""
         from calm import __version__
+        from calm.core.reasons import Kind, because
         from calm.results.audit import Audit, JudgeRecord, Run
+        from calm.results.codes import from_code
 
         figures = [f for f in (figures_of(self.config), *self.workers) if f]
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
         others = sum(s != subject for s in self.subjects.values())
-        several = [f"{others} tests had other cases or another judge; the record names the first's"] if others else []
+        several = [because(Kind.OTHER_SUBJECTS, others)] if others else []
 
         def total(name: str, keys: Sequence[str]) -> dict[str, int]:
             return {k: sum(f[name].get(k, 0) for f in figures) for k in keys}
@@ -137,7 +144,7 @@ class Collector:
             from calm.engine.ledger import saved
 
             calls["cached"] = saved(shared)  # what one worker made is found by the others
-        noted = [note for figure in figures for note in figure["notes"]]
+        noted = [from_code(note, "") for figure in figures for note in figure["notes"]]
         session = self.config.stash[SESSION]
         priced = all(f["priced"] for f in figures)
         run = Run(
@@ -168,13 +175,16 @@ class Collector:
             return without_texts(audit)
         return audit
 
-    def _left(self) -> list[str]:
+    def _left(self) -> list[Reason]:
         """Say which tests of those that were chosen did not run, because the run was cut short."""
+        from calm.core.reasons import Kind, because
+
         left = [name for name in self.collected if name not in self.begun]
         if not left:
             return []
         more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
-        return [f"{len(left)} of {len(self.collected)} tests did not run: {', '.join(left[:MOST_NAMED])}{more}"]
+        named = f"{', '.join(left[:MOST_NAMED])}{more}"
+        return [because(Kind.DID_NOT_RUN, len(left), len(self.collected), named)]
 
     def _held_against(self, baseline: Audit | None, audit: Audit) -> Audit:
         """Return the record with what got worse since the baseline, if there is one."""
@@ -196,18 +206,19 @@ class Collector:
             present = {f.key.split("/")[0] for f in audit.findings}
             worse = tuple(f for f in worse if f.bias in present)
         entries = [(f, gate.waiver(f.key) if f.red else None) for f in worse]
-        worse = tuple(replace(f, accepted=f"gate.toml, until {e.expires}: {e.reason}") if e else f for f, e in entries)
+        worse = tuple(replace(f, accepted=str(e.grounds)) if e else f for f, e in entries)
         audit = recalled(baseline, audit)
         return replace(audit, findings=tuple(sorted((*audit.findings, *worse), key=lambda f: f.key)))
 
-    def _saved(self) -> list[str]:
+    def _saved(self) -> list[Reason]:
         """Say what stopping early saved."""
+        from calm.core.reasons import Kind, because
+
         if not (flag(self.config, "sequential") or flag(self.config, "anytime")) or not self.asks:
             return []
         asked, planned = (sum(pair[i] for pair in self.asks.values()) for i in (0, 1))
         share = 1 - asked / planned if planned else 0.0
-        words = f"{share:.0%} fewer than" if share >= 0 else f"{-share:.0%} more than"
-        return [f"stopping early: {asked} asks were needed, {words} the {planned} of all cases before any top-up"]
+        return [because(Kind.STOPPED_EARLY, asked, round(share, 4), planned)]
 
     @property
     def partial(self) -> bool:
@@ -256,11 +267,11 @@ class Collector:
                 colour = "yellow" if outcome is Outcome.UNDECIDED or finding.accepted else "red"
                 where = f" ({finding.node})" if outcome is not Outcome.FAIL and finding.red and finding.node else ""
                 say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
-        for text in (*audit.loose_ends, *self.faults, *self.problems):
+        for text in (*audit.loose_ends, *map(str, self.faults), *self.problems):
             say(text, red=True)
-        for note in audit.run.notes:
-            if note not in self.faults:
-                say(f"note: {note}", yellow=True)
+        for remark in audit.run.notes:
+            if remark not in self.faults:
+                say(f"note: {remark}", yellow=True)
         say(bill(audit))
         for text in self.written:
             say(text)

@@ -37,6 +37,7 @@ from calm.pytest_plugin.trace import MARKER
 
 if TYPE_CHECKING:
     from calm.core.case import Case
+    from calm.core.reasons import Reason
     from calm.engine.engine import Engine
     from calm.experiment.lookahead import Lookahead
     from calm.experiment.run import Design, Drawn, Setup
@@ -396,6 +397,8 @@ def judge_files(config: pytest.Config, judge: Judge) -> list[str]:
 
 def figures_of(config: pytest.Config) -> dict[str, Any]:
     """Return what this process used."""
+    from calm.results.codes import to_code
+
     session = config.stash[SESSION]
     engine = session.engine
     if engine is None:
@@ -407,16 +410,18 @@ def figures_of(config: pytest.Config) -> dict[str, Any]:
         "usd": ledger.usd,
         "priced": ledger.priced,
         "keys": ledger.keys.packed() if ledger.keys is not None else None,
-        "notes": [*engine.notes, *([str(engine.broken)] if engine.broken else []), *_notes_of(session)],
+        "notes": [to_code(note) for note in (*engine.notes, engine.broken, *_notes_of(session)) if note],
     }
 
 
-def _notes_of(session: Session) -> list[str]:
+def _notes_of(session: Session) -> list[Reason]:
     """
     Return what judges say of their own run: of a panel, which members gave no verdict, and how far they agree.
 
     A worker of xdist has seen only a part of the verdicts, so it says nothing of how far members agree.
     """
+    from calm.core.reasons import reason_of
+
     said = [judge.remarks for judge, _, _ in session.subjects]
     whole = not is_worker(session.config)
-    return [note for one in said for note in (*one.notes, *(one.agreement if whole else ()))]
+    return [reason_of(note) for one in said for note in (*one.notes, *(one.agreement if whole else ()))]

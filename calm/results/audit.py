@@ -20,12 +20,13 @@ from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hi
 from calm.core.claims import Decision, Estimate, Outcome
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import Measure, consistency_rate, flips, rate, robustness_rate
-from calm.core.reasons import in_words
+from calm.core.reasons import NONE, Kind, Reason, in_words, ordered
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Code, code
 from calm.errors import ConfigError
 from calm.models.wire import Json
+from calm.results.codes import from_code, to_code
 
 SCHEMA = "calm-results/1"
 BASELINE = "baseline"
@@ -38,8 +39,6 @@ The two suites that are no bias, and what decides them: without them a constant 
 
 LARGEST = 1e300
 """No number of a record is further from 0."""
-VARIANT = "one variant of a rotation"
-"""How the reason of a finding begins that is about a variant asked by itself, beside the rotation that decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +92,13 @@ class Finding:
     measure: str
     claim: Limit | None
     outcome: Outcome
-    reason: str
+    reason: Reason
     value: float | None
     low: float | None
     high: float | None
     level: float | None
     n: int
-    excluded: Mapping[str, int]
+    excluded: Mapping[Reason, int]
     robustness_rate: float | None
     consistency_rate: float | None
     flips: Mapping[str, int]
@@ -115,6 +114,11 @@ class Finding:
     control: Mapping[str, Json] | None = None
     """The same measure under neutral words in the same place: `perturbation`, `value`, `low`, `high`, `n`."""
     trials: tuple[TrialRecord, ...] = ()
+
+    @property
+    def single(self) -> bool:
+        """Whether it is about one variant of a rotation, asked by itself beside the rotation that decides."""
+        return self.reason.has(Kind.VARIANT)
 
     @property
     def red(self) -> bool:
@@ -147,7 +151,7 @@ class Run:
     tokens: Mapping[str, int] = field(default_factory=dict)
     usd: float | None = None
     per_finding: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +205,7 @@ class Audit:
         of = CONTROLS[control]
         mine = [f for f in self.findings if f.bias == control and f.measure in of]
         # a variant by itself proves nothing, and need not apply: only its failure counts
-        found = [f.outcome for f in mine if f.outcome is Outcome.FAIL or not f.reason.startswith(VARIANT)]
+        found = [f.outcome for f in mine if f.outcome is Outcome.FAIL or not f.single]
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 
     @property
@@ -223,11 +227,14 @@ class Audit:
     def to_json(self) -> dict[str, Json]:
         """Return the audit as `calm-results/1`, without texts."""
         body: dict[str, Json] = {"schema": SCHEMA}
-        plain = _plain(self)
+        plain = _plain(replace(self, findings=()))
         assert isinstance(plain, dict)
         plain.pop("texts")
         body |= plain
         body["outcome"] = self.outcome.value
+        body["findings"] = [finding_to_json(f) for f in self.findings]
+        if self.run.notes:
+            body["run"] = {**_mapping(body["run"]), "note_codes": [to_code(note) for note in self.run.notes]}
         return {k: body[k] for k in _ORDER if k != "extras" or self.extras}
 
     @classmethod
@@ -290,13 +297,13 @@ def finding(
         measure=decision.measure,
         claim=Limit(claim.op, claim.limit) if claim is not None else None,
         outcome=decision.outcome,
-        reason=str(decision.reason),
+        reason=decision.reason,
         value=_rounded(estimate.value if estimate else None),
         low=_rounded(estimate.low if estimate else None),
         high=_rounded(estimate.high if estimate else None),
         level=estimate.level if estimate else None,
         n=estimate.n if estimate else 0,
-        excluded=in_words(estimate.excluded if estimate else trials.excluded if trials else {}),
+        excluded=ordered(estimate.excluded if estimate else trials.excluded if trials else {}),
         robustness_rate=_shown_rate(robustness_rate, trials),
         consistency_rate=_shown_rate(consistency_rate, trials),
         flips={"toward": moved.toward, "away": moved.away, "other": moved.other} if moved else {},
@@ -348,15 +355,23 @@ def _rounded(value: float | None) -> float | None:
 
 
 def finding_to_json(one: Finding) -> dict[str, Json]:
-    """Return a finding as JSON-able data."""
-    plain = _plain(one)
+    """Return a finding as JSON-able data, with codes beside the words of its reasons."""
+    plain = _plain(replace(one, excluded={}))
     assert isinstance(plain, dict)
+    plain["excluded"] = {**in_words(one.excluded)}
+    if one.reason:
+        plain["reason_code"] = to_code(one.reason)
+    if one.excluded:
+        plain["excluded_codes"] = [{**to_code(reason), "count": count} for reason, count in one.excluded.items()]
     return plain
 
 
 def finding_from_json(body: Mapping[str, Json]) -> Finding:
     """Return the finding that `finding_to_json` wrote; a KeyError or TypeError names what is missing."""
     data = dict(body)
+    words = _fitting(_Words, {name: data.pop(name) for name in ("reason", "excluded")})
+    reason = from_code(data.pop("reason_code", None), str(words["reason"]))
+    excluded = _excluded(data.pop("excluded_codes", []), _mapping(words["excluded"]))
     if data.get("control") is not None:
         _control(_mapping(data["control"]))
     claim = data.pop("claim")
@@ -364,7 +379,39 @@ def finding_from_json(body: Mapping[str, Json]) -> Finding:
     outcome = Outcome(str(data.pop("outcome")))
     stated = _limit(data.pop("stated", None))
     limit = _limit(claim)
-    return Finding(**_fitting(Finding, data), claim=limit, stated=stated, outcome=outcome, trials=records)  # type: ignore[arg-type]
+    kept = _fitting(Finding, data)
+    return Finding(
+        **kept,  # type: ignore[arg-type]
+        claim=limit,
+        stated=stated,
+        outcome=outcome,
+        reason=reason,
+        excluded=excluded,
+        trials=records,
+    )
+
+
+def _excluded(codes: Json, words: Mapping[str, Json]) -> dict[Reason, int]:
+    """Return counts by reason: from their codes, or from their words where a code is missing or not known."""
+    listed = [_mapping(code) for code in _list(codes)]
+    found = {from_code(code, ""): _count(code.get("count")) for code in listed}
+    if not found or NONE in found:
+        return {from_code(None, text): _count(count) for text, count in words.items()}
+    return found
+
+
+def _count(value: Json) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"excluded: expected a count, got {value!r}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The reasons of a finding as a file spells them out."""
+
+    reason: str
+    excluded: Mapping[str, int]
 
 
 def _control(body: Mapping[str, Json]) -> None:
@@ -408,7 +455,9 @@ def _trial(body: Mapping[str, Json]) -> TrialRecord:
 
 def _run(body: Mapping[str, Json]) -> Run:
     data = dict(body)
-    notes = tuple(str(n) for n in _list(data.pop("notes", [])))
+    words, codes = _list(data.pop("notes", [])), _list(data.pop("note_codes", []))
+    known = codes if len(codes) == len(words) else [None] * len(words)
+    notes = tuple(from_code(code, str(text)) for code, text in zip(known, words, strict=True))
     return Run(notes=notes, **_fitting(Run, data))  # type: ignore[arg-type]  # checked
 
 
@@ -475,6 +524,8 @@ def _plain(value: object) -> Json:
         return value.value
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Reason):
+        return str(value)
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

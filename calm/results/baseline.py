@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, net_robustness
-from calm.core.reasons import Reason, in_words
+from calm.core.reasons import NONE, Kind, Reason, Said, because, listed, ordered
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.experiment.run import LOST
@@ -30,8 +30,6 @@ MARGIN = 0.03
 """How much excess disagreement may have grown, on average over all probes (STATISTICS: proven once, pooled)."""
 CHANGED = 0.10
 """Share of cases that may have another edit than in the baseline, before it is a baseline of something else."""
-INTERRUPTED = "the run was interrupted"
-"""How the note of an interrupted run begins."""
 NAMED = 5
 """How many cases a reason names before it only counts."""
 
@@ -53,7 +51,7 @@ def accept(audit: Audit) -> Audit:
             f"the run cannot be accepted: it stopped early (stopping={audit.stopping!r}), each claim where its own "
             "data looked decisive; accept a run of all cases, without --calm-sequential and --calm-anytime"
         )
-    problems = [f"the run cannot be accepted: {note}" for note in audit.run.notes if note.startswith(INTERRUPTED)]
+    problems = [f"the run cannot be accepted: {note}" for note in audit.run.notes if note.kind is Kind.INTERRUPTED]
     for outcome in (Outcome.INCOMPLETE, Outcome.UNDECIDED):
         keys = sorted(f.key for f in findings if f.outcome is outcome and f.accepted is None)
         if keys:
@@ -161,9 +159,9 @@ class Compared:
     old: Finding
     new: Finding | None
     paired: Paired | None = None
-    gone: tuple[str, ...] = ()
+    gone: tuple[Reason, ...] = ()
     """What was decided or asked, and is no more: the probe fails."""
-    gaps: tuple[str, ...] = ()
+    gaps: tuple[Reason, ...] = ()
     """Why the comparison is incomplete."""
     accepted: str | None = None
 
@@ -236,14 +234,14 @@ def _compare(
     for old in claims:
         new = now.get(old.key)
         if new is None:
-            gone.append(f"{old.key} is in the baseline and not in this run")
+            gone.append(because(Kind.GONE, old.key))
         elif new.claim is None:
-            gone.append(f"{old.key} was claimed in the baseline and is only observed now")
+            gone.append(because(Kind.ONLY_OBSERVED, old.key))
         elif old.value is not None and new.outcome is Outcome.NOT_TESTED:
-            gone.append(f"{old.key} was {old.outcome.value} in the baseline and is not tested now: {new.reason}")
+            gone.append(because(Kind.NO_LONGER_TESTED, old.key, old.outcome.value, new.reason))
             waived.append(new.accepted)
         elif old.value is not None and new.value is None:
-            gaps.append(f"{old.key} is {new.outcome.value} now: {new.reason}")
+            gaps.append(because(Kind.NOW_OPEN, old.key, new.outcome.value, new.reason))
     accepted = waived[0] if len(waived) == len(gone) and waived and all(waived) else None
     chosen = _comparable(claims, now)
     if chosen is None:
@@ -274,35 +272,26 @@ def _comparable(claims: Sequence[Finding], now: Mapping[str, Finding]) -> tuple[
     return None
 
 
-def _vanished(paired: Paired, old: Finding, new: Finding, *, same: bool) -> str:
+def _vanished(paired: Paired, old: Finding, new: Finding, *, same: bool) -> Reason:
     """
-    Return which cases are gone, or nothing.
+    Return which cases are gone, or `NONE`.
 
     Of an unchanged set of cases a few may have got no reply, which the claims themselves put up with.
     """
     gone = paired.missing
     if not gone or (same and len(gone) <= LOST * len(old.trials)):
-        return ""
-    why = f": {', '.join(sorted(new.excluded))}" if same and new.excluded else ""
-    verb = "is" if len(gone) == 1 else "are"
-    return f"{len(gone)} of {_cases(len(old.trials))} in the baseline {verb} not in this run ({_named(gone)}){why}"
+        return NONE
+    found = because(Kind.CASES_GONE, len(gone), len(old.trials), _named(gone))
+    return because(Kind.CASES_GONE_WHY, found, *new.excluded) if same and new.excluded else found
 
 
-def _other_edits(changed: int, total: int, names: Sequence[str]) -> str:
-    return (
-        f"{changed} of {_cases(total)} ha{'s' if changed == 1 else 've'} another edit or content than in the baseline "
-        f"({_named(names)}): "
-        "it is a baseline of other edits; accept a new one"
-    )
+def _other_edits(changed: int, total: int, names: Sequence[str]) -> Reason:
+    return because(Kind.OTHER_BASELINE, changed, total, _named(names))
 
 
 def _named(cases: Sequence[str]) -> str:
     more = len(cases) - NAMED
     return ", ".join(cases[:NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _cases(count: int) -> str:
-    return f"{count} case{'s' * (count != 1)}"
 
 
 def _worse_at(compared: Compared) -> Callable[[float], bool]:
@@ -348,7 +337,7 @@ def _probe_finding(compared: Compared, *, worse: bool, level: float) -> Finding 
         return None
     reasons = [*compared.gone, *compared.gaps]
     if worse:
-        reasons.insert(0, f"{compared.old.measure} is worse than in the baseline")
+        reasons.insert(0, because(Kind.WORSE, compared.old.measure))
     if worse or compared.gone:
         outcome = Outcome.FAIL
     elif compared.gaps:
@@ -358,7 +347,7 @@ def _probe_finding(compared: Compared, *, worse: bool, level: float) -> Finding 
         reasons += _asides(paired)
     else:
         outcome = Outcome.NOT_TESTED
-        reasons = reasons or ["fewer than two cases compare with the baseline", *_asides(paired)]
+        reasons = reasons or [because(Kind.TOO_FEW_PAIRS), *_asides(paired)]
     old = compared.old
     return replace(
         compared.new or old,
@@ -367,13 +356,13 @@ def _probe_finding(compared: Compared, *, worse: bool, level: float) -> Finding 
         measure=WORSENING,
         claim=Limit("<=", 0.0) if worse else None,
         outcome=outcome,
-        reason="; ".join(reasons),
+        reason=listed(reasons),
         value=_rounded(estimate.value if estimate else None),
         low=_rounded(estimate.low if estimate else None),
         high=_rounded(estimate.high if estimate else None),
         level=estimate.level if estimate else None,
         n=estimate.n if estimate else 0,
-        excluded=in_words(paired.excluded) if paired else {},
+        excluded=ordered(paired.excluded) if paired else {},
         robustness_rate=None,
         consistency_rate=None,
         flips={},
@@ -385,9 +374,9 @@ def _probe_finding(compared: Compared, *, worse: bool, level: float) -> Finding 
     )
 
 
-def _asides(paired: Paired | None) -> list[str]:
+def _asides(paired: Paired | None) -> list[Reason]:
     """Return what kept a few cases from being compared."""
-    return [f"{reason}: {_cases(count)}" for reason, count in (paired.excluded if paired else {}).items()]
+    return [because(Kind.ASIDE, reason, count) for reason, count in (paired.excluded if paired else {}).items()]
 
 
 def _pooled(before: Audit, after: Audit, compared: Sequence[Compared], limit: float) -> Finding:
@@ -395,7 +384,7 @@ def _pooled(before: Audit, after: Audit, compared: Sequence[Compared], limit: fl
     claim = Claim(WORSENING, "<=", limit)
     robust = [c for c in compared if c.old.measure == net_robustness.name and c.paired is not None]
     notes = [str(change) for change in changes(before, after)]
-    reasons = [f"since the baseline {'; '.join(notes)}"] if notes else []
+    reasons = [because(Kind.CHANGES, Said("; ".join(notes)))] if notes else []
     growth: dict[str, list[float]] = defaultdict(list)
     excluded: Counter[Reason] = Counter()
     for one in robust:
@@ -407,16 +396,16 @@ def _pooled(before: Audit, after: Audit, compared: Sequence[Compared], limit: fl
     outcome, estimate = Outcome.NOT_TESTED, None
     gaps = _pooled_gaps(robust)
     if not robust:
-        reasons.insert(0, "no net_robustness was measured in both runs")
+        reasons.insert(0, because(Kind.NO_ROBUSTNESS))
     elif len(values) < 2:
         outcome = Outcome.INCOMPLETE
-        reasons[:0] = gaps or ["fewer than two cases compare with the baseline"]
+        reasons[:0] = gaps or [because(Kind.TOO_FEW_PAIRS)]
     else:
         estimate = _pool(values, excluded)
         outcome = decide(estimate, claim)
         if _untouched(before, after, robust):
             outcome, estimate = Outcome.PASS, replace(estimate, low=0.0, high=0.0)
-            reasons.insert(0, "the same judge gave the same verdicts as in the baseline, ask by ask")
+            reasons.insert(0, because(Kind.SAME_VERDICTS))
         if gaps:
             outcome = Outcome.INCOMPLETE
         reasons[:0] = [*(gaps or _changed_words(robust)), _pooled_words(robust, outcome)]
@@ -435,13 +424,13 @@ def _pooled(before: Audit, after: Audit, compared: Sequence[Compared], limit: fl
         measure=WORSENING,
         claim=Limit("<=", limit),
         outcome=outcome,
-        reason="; ".join(reasons),
+        reason=listed(reasons),
         value=_rounded(estimate.value if estimate else None),
         low=_rounded(estimate.low if estimate else None),
         high=_rounded(estimate.high if estimate else None),
         level=estimate.level if estimate else None,
         n=estimate.n if estimate else 0,
-        excluded=in_words(excluded),
+        excluded=ordered(excluded),
         robustness_rate=None,
         consistency_rate=None,
         flips={},
@@ -461,7 +450,7 @@ def _pool(values: Sequence[float], excluded: Mapping[Reason, int]) -> Estimate:
     return Estimate(fsum(values) / len(values), low, high, len(values), LEVEL, dict(excluded))
 
 
-def _pooled_gaps(robust: Sequence[Compared]) -> list[str]:
+def _pooled_gaps(robust: Sequence[Compared]) -> list[Reason]:
     """Return why the pooled claim would be about something else than the baseline."""
     gaps = [c.paired.fault for c in robust if c.paired is not None and c.paired.fault]
     changed = sum(len(c.paired.changed) for c in robust if c.paired is not None)
@@ -471,20 +460,17 @@ def _pooled_gaps(robust: Sequence[Compared]) -> list[str]:
     return gaps
 
 
-def _pooled_words(robust: Sequence[Compared], outcome: Outcome) -> str:
+def _pooled_words(robust: Sequence[Compared], outcome: Outcome) -> Reason:
     """Return how many probes the estimate is the mean of, and what that means where it decides nothing."""
     count = sum(1 for c in robust if c.paired is not None and c.paired.values)
-    words = f"pooled over {count} probe{'s' * (count != 1)}"
-    if outcome is Outcome.UNDECIDED:
-        return f"{words}: the fewer they are, the wider the interval; more probes or more cases can decide it"
-    return words
+    return because(Kind.POOLED_UNDECIDED if outcome is Outcome.UNDECIDED else Kind.POOLED, count)
 
 
-def _changed_words(robust: Sequence[Compared]) -> list[str]:
+def _changed_words(robust: Sequence[Compared]) -> list[Reason]:
     names = _changed_names(robust)
     if not names:
         return []
-    return [f"{_cases(len(names))} left out, with another edit or content than before ({_named(names)})"]
+    return [because(Kind.OTHER_EDITS, len(names), _named(names))]
 
 
 def _changed_names(robust: Sequence[Compared]) -> list[str]:

@@ -117,7 +117,7 @@ def _moved(old: Finding, new: Finding, scales: tuple[Scale, Scale], measured: in
     paired = pair(old, new, scales)
     left_out = sum(paired.excluded.values())
     if paired.fault:
-        return Moved(old.key, old, new, None, paired.fault, left_out)
+        return Moved(old.key, old, new, None, str(paired.fault), left_out)
     if len(paired.values) < 2:
         return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)
     return Moved(old.key, old, new, _difference(paired, old, measured), "", left_out)

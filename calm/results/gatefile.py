@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from calm.core.measures import MEASURES
+from calm.core.reasons import Kind, Reason, because
 from calm.errors import ClaimError, ConfigError, nearest
 from calm.selfpreference.symbols import TABLE_MEASURES
 
-Kind: TypeAlias = Literal["limit", "waive", "not_tested"]
+Table: TypeAlias = Literal["limit", "waive", "not_tested"]
 """The tables of the file: another limit for a claim, a claim that may fail, something that need not be tested."""
 
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
+KINDS: Final[tuple[Table, ...]] = get_args(Table)
+KEYS: Final[Mapping[Table, tuple[str, ...]]] = {
     "limit": ("key", "limit", "reason", "expires"),
     "waive": ("key", "reason", "expires"),
     "not_tested": ("key", "reason", "expires"),
@@ -33,7 +34,7 @@ POOLED: Final = f"baseline/{WORSENING}"
 class Override:
     """One entry: what it is about, why it was made, the last day on which it holds, and the limit, if it sets one."""
 
-    kind: Kind
+    kind: Table
     key: str
     reason: str
     expires: date
@@ -41,6 +42,11 @@ class Override:
 
     def __str__(self) -> str:
         return f"[[{self.kind}]] {self.key}"
+
+    @property
+    def grounds(self) -> Reason:
+        """Why it was accepted, and until when: a person wrote it for reviewers, so it is kept without texts, too."""
+        return because(Kind.GATE_FILE, self.expires.isoformat(), self.reason)
 
     def covers(self, key: str) -> bool:
         """Return whether the key of a finding is meant; a bias alone means all of its findings."""
@@ -70,7 +76,7 @@ class Gate:
         found = tuple(keys)
         return tuple(str(o) for o in self.overrides if not any(o.covers(key) for key in found))
 
-    def _first(self, kind: Kind, key: str) -> Override | None:
+    def _first(self, kind: Table, key: str) -> Override | None:
         return next((o for o in self.overrides if o.kind == kind and o.covers(key)), None)
 
 
@@ -113,7 +119,7 @@ def _toml(path: Path) -> dict[str, object]:
         raise ConfigError(f"{path}: not TOML: {error}") from error
 
 
-def _override(kind: Kind, entry: Mapping[str, object], today: date) -> Override | list[str]:
+def _override(kind: Table, entry: Mapping[str, object], today: date) -> Override | list[str]:
     """Return an entry, or what is wrong with it."""
     key, reason, expires, limit = (entry.get(name) for name in ("key", "reason", "expires", "limit"))
     named = f" ({key})" if isinstance(key, str) and key.isprintable() else ""
@@ -143,7 +149,7 @@ def _override(kind: Kind, entry: Mapping[str, object], today: date) -> Override 
     )
 
 
-def _key_problem(kind: Kind, key: object) -> str:
+def _key_problem(kind: Table, key: object) -> str:
     """Return what is wrong with the key of an entry, or nothing."""
     if key is None:
         return "key: expected the key of a finding such as 'authority/gain', got none"

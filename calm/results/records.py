@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 
 from calm.core.measures import MEASURES, Measure, slot_pull
-from calm.core.reasons import Kind, Reason, because, in_words, reason_of
+from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import FAMILY, Code, Family, Scale, Verdict, decode
 from calm.errors import ConfigError
@@ -56,18 +56,14 @@ def trials_of(finding: Finding, scale: Scale) -> Trials:
     if family is None:
         raise ConfigError(f"{finding.key}: expected a task that calm knows, got task={finding.task!r}")
     rows = tuple(_trial(finding.key, record) for record in finding.trials)
-    trials = Trials(rows, family, scale, _reasons(finding.excluded), asks=finding.asks)
+    trials = Trials(rows, family, scale, finding.excluded, asks=finding.asks)
     measure = MEASURES.get(finding.measure)
     if finding.value is None or measure is None:
         return trials
     _refuse_short_arms(finding, measure)
     without = Counter(v for v in (measure.per_case(row, scale) for row in rows) if isinstance(v, Reason))
-    by_design = Counter(finding.excluded) - Counter(in_words(without))  # the measure will leave these out once more
-    return Trials(rows, family, scale, _reasons(by_design), asks=finding.asks)
-
-
-def _reasons(counts: Mapping[str, int]) -> dict[Reason, int]:
-    return {reason_of(why): count for why, count in counts.items()}
+    by_design = Counter(finding.excluded) - without  # the measure will leave these out once more
+    return Trials(rows, family, scale, dict(by_design), asks=finding.asks)
 
 
 def _refuse_short_arms(finding: Finding, measure: Measure) -> None:
@@ -155,7 +151,7 @@ class Paired:
     without: tuple[str, ...] = ()
     identical: bool = False
     """Whether every verdict of every matched case is the same, ask by ask."""
-    fault: str = ""
+    fault: Reason = NONE
 
     @property
     def worse(self) -> int:
@@ -210,7 +206,7 @@ def pair(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Paired:
             changed.append(case)
     identical = all(_codes(rows[0][case]) == _codes(rows[1][case]) for case in matched)
     found = [_values(finding, measure, scale) for finding, scale in zip((old, new), scales, strict=True)]
-    fault = next((f for f in found if isinstance(f, str)), "")
+    fault = next((f for f in found if isinstance(f, Reason)), NONE)
     values: dict[str, tuple[float, float]] = {}
     if isinstance(found[0], dict) and isinstance(found[1], dict):
         values = {c: (found[0][c], found[1][c]) for c in matched if c in found[0] and c in found[1]}
@@ -222,7 +218,7 @@ def _codes(record: TrialRecord) -> tuple[object, ...]:
     return record.clean, record.perturbed, record.control, record.room
 
 
-def _values(finding: Finding, measure: Measure, scale: Scale) -> dict[str, float] | str:
+def _values(finding: Finding, measure: Measure, scale: Scale) -> dict[str, float] | Reason:
     """Return the value of each case that has one, or why the record cannot give them."""
     found = {r.case: measure.per_case(r, scale) for r in trials_of(finding, scale).rows}
     values = {case: value for case, value in found.items() if not isinstance(value, Reason)}
@@ -231,10 +227,7 @@ def _values(finding: Finding, measure: Measure, scale: Scale) -> dict[str, float
         again = 1 - again
     if again is None or finding.value is None or abs(again - finding.value) > CLOSE:
         shown = "nothing" if again is None else f"{again:.6f}"
-        return (
-            f"the record of {finding.key} gives {shown} where it says {finding.value}: the file was changed by hand; "
-            "use one that calm wrote"
-        )
+        return because(Kind.CHANGED_BY_HAND, finding.key, shown, str(finding.value))
     return values
 
 

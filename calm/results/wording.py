@@ -6,7 +6,8 @@ from math import inf
 from textwrap import wrap
 
 from calm.core.claims import Claim, Outcome, decimals
-from calm.results.audit import CONTROLS, VARIANT, Audit, Finding
+from calm.core.reasons import Kind, Reason, because
+from calm.results.audit import CONTROLS, Audit, Finding
 from calm.selfpreference.symbols import TABLE_MEASURES
 
 CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
@@ -41,8 +42,8 @@ def headline(audit: Audit) -> str:
     if claims and len(parts) == 1:
         parts.append(f"all {len(claims)} claims proven" if len(claims) > 1 else "the claim proven")
     missing = untested(audit)
-    by_reason: dict[str, list[str]] = {}
-    alone = {name for name, reason in missing.items() if reason.startswith(VARIANT)} - set(biases)
+    by_reason: dict[Reason, list[str]] = {}
+    alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(biases)
     for name, reason in missing.items():
         if name not in alone:
             by_reason.setdefault(_short(reason), []).append(name)
@@ -54,25 +55,26 @@ def headline(audit: Audit) -> str:
     return "; ".join(parts)
 
 
-def _short(reason: str) -> str:
+def _short(reason: Reason) -> Reason:
     """
     Return why something was not tested, without the name of its edit: what is named beside it says that.
 
-    >>> _short("ended_well serves rubric; the judge's task is pairwise")
+    >>> str(_short(because(Kind.OTHER_TASK, "ended_well", "rubric", "pairwise")))
     "serves rubric; the judge's task is pairwise"
     """
-    _, _, task = reason.partition(" serves ")
-    return f"serves {task}" if "; the judge's task is " in task else reason
+    if reason.kind is Kind.VARIANT and reason.details and isinstance(inner := reason.details[0], Reason):
+        return _short(inner) if inner.kind is Kind.OTHER_TASK else reason
+    return because(Kind.SERVES, *reason.details[1:]) if reason.kind is Kind.OTHER_TASK else reason
 
 
-def untested(audit: Audit) -> dict[str, str]:
+def untested(audit: Audit) -> dict[str, Reason]:
     """
     Return what was not tested and why: whole biases by their name, single probes as `bias/perturbation`.
 
     Single variants of a rotation come last: why the rotation was not tested says more of its bias.
     """
-    found: dict[str, str] = {}
-    for finding in sorted(audit.of(Outcome.NOT_TESTED), key=lambda f: f.reason.startswith(VARIANT)):
+    found: dict[str, Reason] = {}
+    for finding in sorted(audit.of(Outcome.NOT_TESTED), key=lambda f: f.single):
         whole = not audit.tested(finding.bias)
         name = finding.bias if whole or not finding.perturbation else f"{finding.bias}/{finding.perturbation}"
         found.setdefault(name, finding.reason)

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from calm.core.reasons import reason_of
 from calm.core.texts import CaseTexts, Exchange
 from calm.results.compare import compare
 from calm.results.reports import comparison, html
@@ -108,7 +109,9 @@ def hostile(texts):
         )
     first = texts[0]
     named = judge(name=first, model=first, served=first, parameters={first: first}, about={first: {first: first}})
-    run = replace(empty().run, started=first, notes=(first,), per_finding={f.key: {first: 1.0} for f in findings})
+    run = replace(
+        empty().run, started=first, notes=(reason_of(first),), per_finding={f.key: {first: 1.0} for f in findings}
+    )
     table = {"judges": [first], "generators": [first], "matrix": [[1]], "rows": [{first: first}], "unit": first}
     panel = {"agreement": {"raw": 0.5, first: 1}, "leave_one_out": [{"judge": first, "tau": 0.1, "best": first}]}
     study = {"rows": [{"set": first, first: first}], "said": first, "not_applicable": [{"set": first, "reason": first}]}

@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from calm.commands.cli import main
+from calm.core.reasons import Kind, because
 from calm.results.audit import read, write
 from calm.results.reports import html, markdown, sarif, tables
 from tests.reports.planted_audit import sample
@@ -98,7 +99,7 @@ def test_texts_that_were_left_out_are_not_missed(folder, capsys):
 
 def test_an_interrupted_run_says_what_is_missing(folder, capsys):
     """In the terminal and in every form that people read."""
-    notes = ("the run was interrupted: the record holds only what was decided before", "2 of 9 tests did not run: a, b")
+    notes = (because(Kind.INTERRUPTED), because(Kind.DID_NOT_RUN, 2, 9, "a, b"))
     write(replace(sample(), run=replace(sample().run, notes=notes)), folder / "results.json")
 
     for name in ("a.html", "a.md", "a.sarif"):
@@ -111,7 +112,7 @@ def test_an_interrupted_run_says_what_is_missing(folder, capsys):
 
 def test_a_note_cannot_act_on_a_terminal(folder, capsys):
     """Escapes of a record are shown."""
-    notes = ("1 of 2 tests did not run: \x1b[31mred",)
+    notes = (because(Kind.DID_NOT_RUN, 1, 2, "\x1b[31mred"),)
     write(replace(sample(), run=replace(sample().run, notes=notes)), folder / "results.json")
 
     main(["report", "results.json"])

@@ -128,7 +128,7 @@ def test_another_served_model_is_another_question(tmp_path):
 
     assert found == [Preferred("bad")] * 3
     assert len(running.notes) == 1
-    assert "'m-2' now and was by 'm-1': earlier replies are not reused" in running.notes[0]
+    assert "'m-2' now and was by 'm-1': earlier replies are not reused" in str(running.notes[0])
 
 
 @pytest.mark.parametrize("cap", [0, 1, 37])
@@ -720,7 +720,7 @@ def test_the_cap_in_dollars_holds_without_usage(told):
     assert 0 < answered == len(server.begun) < 20
     assert 0 < running.ledger.usd <= 0.01
     assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
-    assert running.notes == ["the server of 'm' reports no usage: its cost is an upper estimate"]
+    assert running.notes == [because(Kind.NO_USAGE, "m")]
 
 
 def test_a_server_that_reports_more_than_a_token_a_character_is_learnt_from():
@@ -748,7 +748,7 @@ def test_a_call_that_timed_out_may_have_been_billed(billed, kept):
     assert (running.ledger.usd > 3 * 100 * 20 / 1e6) == kept
     assert (running.ledger.usd == 0) != kept
     assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
-    assert running.notes == ["calls to 'm' that failed may be billed: its cost is an upper estimate"] * kept
+    assert running.notes == [because(Kind.MAY_BE_BILLED, "m")] * kept
 
 
 def test_greeting_fits_the_cap_in_dollars():

@@ -12,7 +12,6 @@ from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
 from calm.judges.panel import panel
 from calm.judges.python import PythonJudge
-from calm.results.redaction import _NOTES
 
 PAIR = Case("c1", "Which?", (Answer("x", "one"), Answer("y", "two")))
 ONE = Case("c2", "How good?", (Answer("x", "one"),), criteria=(Criterion("a", "A."), Criterion("b", "B.")))
@@ -65,7 +64,9 @@ def test_an_unreadable_minority_is_left_out_counted_and_noted():
     found = [asyncio.run(one.judge(PAIR, Ask())) for _ in range(3)]
 
     assert found == [X, X, X]
-    assert one.remarks.notes == ("panel panel of a, b, c: c gave no verdict in 3 of 3 asks; the panel went without it",)
+    assert tuple(map(str, one.remarks.notes)) == (
+        "panel panel of a, b, c: c gave no verdict in 3 of 3 asks; the panel went without it",
+    )
 
 
 def test_a_panel_tells_how_far_its_members_agree():
@@ -77,8 +78,8 @@ def test_a_panel_tells_how_far_its_members_agree():
         asyncio.run(one.judge(PAIR, Ask(ask)))
 
     (told,) = one.remarks.agreement
-    assert told.startswith("panel panel of a, b, c: its members agree: 0.33 of pairs of verdicts alike")
-    assert _NOTES.fullmatch(told)
+    assert str(told).startswith("panel panel of a, b, c: its members agree: 0.33 of pairs of verdicts alike")
+    assert not told.quotes
 
 
 def test_half_of_the_members_silent_silences_the_panel():

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from calm.commands.cli import main
+from calm.core.reasons import Kind
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
 from calm.models.conformance import token_fault
 from calm.models.wire import Reply, Token
-from calm.results.redaction import _NOTES
 from tests.servers import Answer, wire_server
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"]}
@@ -172,5 +172,5 @@ def test_a_run_says_at_its_start_that_a_schema_is_not_kept_to(tmp_path, respond,
         finally:
             engine.close()
 
-    assert any("did not keep to the schema" in note for note in engine.notes) is told
-    assert all(_NOTES.fullmatch(note) for note in engine.notes)
+    assert any(note.kind is Kind.SCHEMA_BROKEN for note in engine.notes) is told
+    assert not any(note.quotes for note in engine.notes)

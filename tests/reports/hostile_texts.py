@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from calm.core.claims import Outcome
+from calm.core.reasons import reason_of
 from calm.results.audit import Limit, Run
 from tests.reports.planted_audit import empty, finding, judge, texts, trial
 
@@ -55,5 +56,5 @@ def hostile_audit(text):
         for number, outcome in enumerate((*Outcome, *Outcome))
     )
     told = judge(name=text, model=text, served=text, prompt_sha256=text, about={"files": [text], "prompt": text})
-    run = Run(started=text, calls=dict(empty().run.calls), notes=(text,))
+    run = Run(started=text, calls=dict(empty().run.calls), notes=(reason_of(text),))
     return empty(judge=told, findings=found, run=run, texts=(texts(text or "x", text),))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from calm.core.claims import Outcome
+from calm.core.reasons import NONE, Kind, because, reason_of
 from calm.core.texts import CaseTexts, Exchange
 from calm.results.audit import Audit, Finding, JudgeRecord, Limit, Run, TrialRecord
 
@@ -15,7 +16,11 @@ SYSTEM = "You compare two answers to a question. Say which one is better.\nEnd w
 
 
 def finding(**changes):
-    """Return a finding that passed, with what is to be different."""
+    """Return a finding that passed, with what is to be different; a reason may be given as a text."""
+    if "reason" in changes:
+        changes["reason"] = reason_of(changes["reason"]) if changes["reason"] else NONE
+    if "excluded" in changes:
+        changes["excluded"] = {reason_of(why): count for why, count in changes["excluded"].items()}
     plain = Finding(
         key="authority/net_robustness",
         node="suites/test_authority.py::test_a_source_does_not_move_the_verdict",
@@ -28,7 +33,7 @@ def finding(**changes):
         measure="net_robustness",
         claim=Limit(">=", 0.95),
         outcome=Outcome.PASS,
-        reason="",
+        reason=NONE,
         value=0.985,
         low=0.968,
         high=0.996,
@@ -148,7 +153,7 @@ def sample():
                 high=0.366,
                 robustness_rate=0.66,
                 flips=moved,
-                excluded={"does not apply": 12, "no room to gain": 2},
+                excluded={because(Kind.APPLIES_NOT): 12, because(Kind.NO_ROOM): 2},
                 n=186,
                 baseline={"value": 0.04, "low": 0.01, "high": 0.07, "outcome": "PASS"},
             ),
@@ -264,6 +269,6 @@ def sample():
                 for name in ("byline_self", "byline_other")
             ),
         ),
-        run=replace(empty().run, notes=("The run was stopped: --calm-max-usd 1.60 was reached.",)),
+        run=replace(empty().run, notes=(reason_of("The run was stopped: --calm-max-usd 1.60 was reached."),)),
         texts=tuple(shown),
     )

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind, because, reason_of
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
@@ -81,7 +82,7 @@ def poisoned(value, hostile):
     if is_dataclass(value):
         return replace(value, **{f.name: poisoned(getattr(value, f.name), hostile) for f in fields(value)})
     if isinstance(value, Mapping):
-        return {k if k in KEPT else k + hostile: poisoned(v, hostile) for k, v in value.items()}
+        return {k if k in KEPT else poisoned(k, hostile): poisoned(v, hostile) for k, v in value.items()}
     if isinstance(value, tuple | list):
         return type(value)(poisoned(v, hostile) for v in value)
     return value
@@ -314,7 +315,7 @@ def test_findings_without_texts_show_their_verdicts():
 
 def test_an_interrupted_run_shows_its_notes():
     """What happened to a run that has no figures yet stands at the top."""
-    run = replace(empty().run, notes=("interrupted by the user",), usd=None, calls={}, started="", tokens={})
+    run = replace(empty().run, notes=(reason_of("interrupted by the user"),), usd=None, calls={}, started="", tokens={})
 
     page = Page(render(empty(run=run)))
 
@@ -719,9 +720,7 @@ def test_flips_can_be_read_however_many_findings_there_are():
     """Where findings take nearly all the room, texts of the probes that decide are there all the same."""
     audit = large(probes=60, cases=3)
     alone = tuple(
-        replace(
-            f, key=f"{f.key}-{i}", perturbation=f"v{i}", reason="one variant of a rotation", outcome=Outcome.OBSERVED
-        )
+        replace(f, key=f"{f.key}-{i}", perturbation=f"v{i}", reason=because(Kind.VARIANT), outcome=Outcome.OBSERVED)
         for f in audit.findings
         for i in range(12)
     )

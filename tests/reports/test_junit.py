@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind, because
 from calm.results.reports.junit import WHOLE, render, write
 from calm.results.wording import value
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
@@ -71,7 +72,7 @@ def test_several_claims_of_one_test_are_one_case():
     "audit",
     [
         empty(),
-        replace(empty(findings=(finding(),)), run=replace(empty().run, notes=("the run was interrupted: in part",))),
+        replace(empty(findings=(finding(),)), run=replace(empty().run, notes=(because(Kind.INTERRUPTED),))),
     ],
     ids=["nothing", "interrupted"],
 )

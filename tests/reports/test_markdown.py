@@ -9,6 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind, because, reason_of
 from calm.errors import ConfigError
 from calm.results.reports.markdown import COMMENT, SMALLEST, code, plain, render, write
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
@@ -80,7 +81,7 @@ def test_what_changed_since_the_baseline_is_named():
 
 def test_a_note_of_the_run_is_shown():
     """A run that was cut short says so in its summary."""
-    cut = replace(sample(), run=replace(sample().run, notes=("3 of 9 tests did not run: a, b, c",)))
+    cut = replace(sample(), run=replace(sample().run, notes=(because(Kind.DID_NOT_RUN, 3, 9, "a, b, c"),)))
 
     assert "- Note: 3 of 9 tests did not run: a, b, c" in render(cut)
 
@@ -128,7 +129,7 @@ def test_it_fits_its_limit(limit, count):
         finding(key=f"bias-{i:04}/gain/\u00e9", bias=f"bias-{i:04}", outcome=Outcome.FAIL, reason="\u6f22" * 400)
         for i in range(count)
     )
-    crowded = empty(findings=many, run=replace(empty().run, notes=("n" * 500,) * 300))
+    crowded = empty(findings=many, run=replace(empty().run, notes=(reason_of("n" * 500),) * 300))
 
     shown = render(crowded, limit=limit)
 

@@ -6,8 +6,10 @@ from dataclasses import fields, replace
 import pytest
 
 from calm.core.claims import Outcome
-from calm.results.audit import Run
-from calm.results.redaction import ANOTHER, NOTE, OTHER, WHY, digested, without_texts
+from calm.core.reasons import NONE, Kind, Said, because, counted, in_words, listed, name, reason_of
+from calm.results.audit import Audit, Run
+from calm.results.codes import from_code, to_code
+from calm.results.redaction import ANOTHER, NOTE, OTHER, WHY, bare, digested, without_texts
 from tests.reports.planted_audit import empty, finding, judge, sample
 
 CANARY = "canary-4711"
@@ -17,8 +19,8 @@ def test_numbers_codes_and_claims_stay():
     """Every finding but for its reason is the same."""
     before, after = sample(), without_texts(sample())
 
-    bare = {"reason": "", "excluded": {}}
-    assert [replace(f, **bare) for f in after.findings] == [replace(f, **bare) for f in before.findings]
+    plain = {"reason": NONE, "excluded": {}}
+    assert [replace(f, **plain) for f in after.findings] == [replace(f, **plain) for f in before.findings]
     assert [sum(f.excluded.values()) for f in after.findings] == [sum(f.excluded.values()) for f in before.findings]
     assert after.outcome is before.outcome
     assert after.cases == before.cases
@@ -38,97 +40,174 @@ def test_the_hash_of_the_prompt_stays():
     assert without_texts(sample()).judge.prompt_sha256 == judge().prompt_sha256
 
 
+QUOTED = reason_of(f"judge x: case c1: got an exception: ValueError: {CANARY}")
+CAPPED = because(Kind.CAPPED, "--calm-max-calls 5")
+
+
 @pytest.mark.parametrize(
-    "reason",
+    ("reason", "left"),
     [
-        f"judge x: case c1: got an exception: ValueError: {CANARY} (3 cases)",
-        f"a cap was reached: --calm-max-calls 5 (3 cases); {CANARY} (1 case)",
-        f"a cap was reached: --calm-max-calls 5 {CANARY} (3 cases)",
-        f"the run was stopped (3 cases)\n{CANARY}",
+        (QUOTED, "why is left out with the texts"),
+        (because(Kind.OLDER, Said(f"a cap was reached: --calm-max-calls 5 {CANARY} (3 cases)")), str(WHY)),
+        (counted({QUOTED: 3}), f"{WHY} (3 cases)"),
+        (counted({CAPPED: 3, QUOTED: 1}), f"a cap was reached: --calm-max-calls 5 (3 cases); {WHY} (1 case)"),
+        (because(Kind.TRIED, QUOTED, 7), f"{WHY}; tried 7 times"),
+        (because(Kind.VARIANT, QUOTED), f"one variant of a rotation: {WHY}"),
     ],
 )
-def test_why_replies_were_lost_is_left_out(reason):
-    """The error of a judge may quote a reply, whatever the outcome."""
-    lost = {"does not apply": 4, reason: 2, f"another: {CANARY}": 1}
+def test_why_replies_were_lost_is_left_out(reason, left):
+    """The error of a judge may quote a reply, whatever the outcome; what calm says around it stays."""
+    lost = {because(Kind.APPLIES_NOT): 4, QUOTED: 2, reason_of(f"another: {CANARY}"): 1}
     found = without_texts(
         empty(findings=tuple(finding(outcome=outcome, reason=reason, excluded=lost) for outcome in Outcome))
     )
 
-    assert {f.reason for f in found.findings} == {WHY}
-    assert found.findings[0].excluded == {"does not apply": 4, OTHER: 3}
+    assert {str(f.reason) for f in found.findings} == {left}
+    assert found.findings[0].excluded == {because(Kind.APPLIES_NOT): 4, OTHER: 3}
 
 
 def test_what_a_person_wrote_in_the_gate_file_stays():
     """The reason of an exception was written for reviewers."""
-    words = "gate.toml, until 2026-09-01: agreed; see the minutes"
-    found = without_texts(empty(findings=(finding(reason=words), finding(reason=f"said {CANARY}; {words}"))))
+    words = because(Kind.GATE_FILE, "2026-09-01", "agreed; see the minutes")
+    quoting = listed([QUOTED, words])
+    found = without_texts(empty(findings=(finding(reason=words), finding(reason=quoting))))
 
-    assert [f.reason for f in found.findings] == [words, f"{WHY}; {words}"]
+    assert [f.reason for f in found.findings] == [words, listed([WHY, words])]
 
 
 @pytest.mark.parametrize(
     "reason",
     [
-        "a cap was reached: --calm-max-usd 0.5 (3 cases)",
-        "a cap was reached: --calm-max-calls 5 (1 case); the run was stopped (20 cases)",
-        "no reply of the clean arm holds a verdict",
-        "rotate(high_anchor, mark_reference_high, name='high') serves score; the judge's task is rubric-all",
-        "one variant of a rotation: high_anchor serves score; the judge's task is pairwise",
-        "the judge is shown no notes (3 cases); does not apply (2 cases)",
+        counted({because(Kind.CAPPED, "--calm-max-usd 0.5"): 3}),
+        counted({CAPPED: 1, because(Kind.STOPPED): 20}),
+        because(Kind.SILENT_ARM, "clean"),
+        because(Kind.OTHER_TASK, "rotate(high_anchor, mark_reference_high, name='high')", "score", "rubric-all"),
+        because(Kind.VARIANT, because(Kind.OTHER_TASK, "high_anchor", "score", "pairwise")),
+        counted({because(Kind.NOT_SHOWN, "notes"): 3, because(Kind.APPLIES_NOT): 2}),
+        because(Kind.FIGURE, "the judge's model 'm' wrote none"),
     ],
 )
 def test_a_reason_of_our_own_stays(reason):
-    """A cap is said: it quotes nobody."""
-    found = without_texts(empty(findings=(finding(outcome=Outcome.INCOMPLETE, reason=reason),)))
+    """A cap is said: it quotes nobody. So it is, too, after it stood in a file."""
+    audit = empty(findings=(finding(outcome=Outcome.INCOMPLETE, reason=reason, excluded={reason: 2}),))
 
-    assert found.findings[0].reason == reason
+    for one in (audit, Audit.from_json(audit.to_json())):
+        found = without_texts(one).findings[0]
+
+        assert (found.reason, found.excluded) == (reason, {reason: 2})
 
 
-@pytest.mark.parametrize("outcome", [Outcome.INCOMPLETE, Outcome.FAIL])
-def test_a_figure_of_a_table_keeps_its_reason_only_where_it_cannot_be_had(outcome):
-    """Lost replies have the words of an error, here too; what an estimator says holds names and numbers alone."""
-    common = {"measure": "self_preference_excess", "reason": f"the judge's model 'm' wrote none: {CANARY}"}
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_has_words_and_a_code(kind):
+    """With as many details as it takes, and back from its code; a text in any place of them is left out."""
+    places = next(n for n in range(7) if spoken(kind, n))
+    numbers = because(kind, *[1] * places)
 
-    found = without_texts(
-        empty(findings=(finding(outcome=Outcome.NOT_TESTED, **common), finding(outcome=outcome, **common)))
-    )
+    assert from_code(json.loads(json.dumps(to_code(numbers))), "") == numbers
+    for place in range(places):
+        quoting = because(kind, *(Said(CANARY) if n == place else 1 for n in range(places)))
+        assert CANARY not in repr(bare(quoting, WHY))
 
-    assert [f.reason for f in found.findings] == [common["reason"], WHY]
+
+def spoken(kind, places):
+    """Return whether a kind can be said with so many details."""
+    try:
+        str(because(kind, *[1] * places))
+    except (IndexError, TypeError, ValueError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (None, f"the server said {CANARY}"),
+        ({"kind": "no-such-kind", "details": []}, f"the server said {CANARY}"),
+        ({"kind": "tried", "details": []}, f"the server said {CANARY}"),
+        ({"kind": "capped", "details": [None]}, f"the server said {CANARY}"),
+        ({"kind": "capped"}, f"the server said {CANARY}"),
+    ],
+)
+def test_a_record_without_codes_keeps_its_words_and_they_are_left_out(code, words):
+    """Nobody can tell what its sentences quote, so only its own reader may show them."""
+    body = empty(
+        findings=(finding(reason=reason_of(words), excluded={words: 2}),), run=Run(notes=(reason_of(words),))
+    ).to_json()
+    body["findings"][0] |= {"reason_code": code, "excluded_codes": [] if code is None else [{**code, "count": 2}]}
+    body["run"]["note_codes"] = [code]
+
+    read = Audit.from_json(body)
+    hidden = without_texts(read)
+
+    assert (str(read.findings[0].reason), in_words(read.findings[0].excluded)) == (words, {words: 2})
+    assert [str(note) for note in read.run.notes] == [words]
+    assert CANARY not in json.dumps(hidden.to_json())
+
+
+def test_a_record_without_codes_is_read_as_what_it_says():
+    """A few of its sentences decide something, and are known."""
+    body = empty(
+        findings=(finding(reason=because(Kind.VARIANT, because(Kind.APPLIES_NOT))),),
+        run=Run(notes=(because(Kind.INTERRUPTED), NOTE)),
+    ).to_json()
+    del body["findings"][0]["reason_code"], body["run"]["note_codes"]
+
+    read = Audit.from_json(body)
+
+    assert read.findings[0].single
+    assert read.run.notes == (because(Kind.INTERRUPTED), NOTE)
 
 
 def test_what_the_comparison_with_a_baseline_repeats_is_left_out():
     """A finding about the baseline quotes the reasons of others, and the parameters that changed."""
-    lost = finding(outcome=Outcome.INCOMPLETE, reason=f"got {CANARY}")
     worse = finding(
         key="authority/worsening",
         measure="worsening",
         outcome=Outcome.FAIL,
-        reason=f"x is INCOMPLETE now: got {CANARY}; since the baseline parameters.schema: a -> {CANARY}",
+        reason=listed(
+            [
+                because(Kind.NOW_OPEN, "x", "INCOMPLETE", QUOTED),
+                because(Kind.CASES_GONE_WHY, because(Kind.CASES_GONE, 1, 9, "c1"), QUOTED),
+                because(Kind.CHANGES, Said(f"parameters.schema: a -> {CANARY}")),
+            ]
+        ),
     )
 
-    found = without_texts(empty(findings=(lost, worse)))
+    found = without_texts(empty(findings=(worse,)))
 
     assert CANARY not in repr(found)
-    assert found.findings[1].reason.startswith("x is INCOMPLETE now: ")
+    assert str(found.findings[0].reason) == (
+        f"x is INCOMPLETE now: {WHY}; 1 of 9 cases in the baseline is not in this run (c1): {WHY}; "
+        "since the baseline something changed, and what is left out with the texts"
+    )
 
 
 @pytest.mark.parametrize(
     ("note", "kept"),
     [
-        ("'m' is served by 'm-2' now and was by 'm-1': earlier replies are not reused", True),
-        ("the server of 'm' reports no usage: its cost is an upper estimate", True),
-        ("the run was interrupted: the record holds only what was decided before", True),
-        ("3 of 9 tests did not run: a, b, c", True),
-        ("panel three: b gave no verdict in 3 of 40 asks; the panel went without it", True),
-        (f"the server of 'm' stopped answering: the last one so: {CANARY}", False),
-        (CANARY, False),
+        (because(Kind.SERVED_NOW, "m", "m-2", "m-1"), True),
+        (because(Kind.NO_USAGE, "m"), True),
+        (because(Kind.INTERRUPTED), True),
+        (because(Kind.DID_NOT_RUN, 3, 9, "a, b, c"), True),
+        (because(Kind.PANEL_SILENT, "three", "b", 3, 40), True),
+        (because(Kind.NO_USAGE, name(f"m, which said {CANARY}\nand more")), False),
+        (reason_of(CANARY), False),
     ],
 )
 def test_notes_are_kept_if_they_quote_nobody(note, kept):
-    """A note that is not known to be harmless goes."""
+    """A note that holds what somebody said goes."""
     found = without_texts(empty(run=Run(notes=(note,))))
 
     assert found.run.notes == (note if kept else ANOTHER, NOTE)
+
+
+def test_why_a_server_was_given_up_is_kept_without_its_last_words():
+    """Which server it was, and how often it failed, quotes nobody."""
+    note = because(Kind.SERVER_LOST, "m", 8, QUOTED)
+
+    found = without_texts(empty(run=Run(notes=(note,)))).run.notes[0]
+
+    assert found == because(Kind.SERVER_LOST, "m", 8, WHY)
 
 
 def test_parameters_are_numbers_or_digests():

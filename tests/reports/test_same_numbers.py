@@ -11,7 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from calm.core.claims import Outcome
-from calm.results.audit import VARIANT, read, write
+from calm.core.reasons import Kind, because
+from calm.results.audit import read, write
 from calm.results.reports import html, junit, markdown, sarif, tables
 from calm.results.wording import bill, control, headline, line, value
 from tests.reports.planted_audit import empty, finding, sample
@@ -171,9 +172,20 @@ def untested(bias, reason, perturbation="x"):
 def test_the_first_line_says_each_reason_once():
     """What has one reason stands together, an edit is not named twice, and single variants are counted."""
     no_notes, task = "the judge is shown no notes", "the judge's task is pairwise"
-    found = [untested("a", no_notes), untested("b", f"edit serves score; {task}"), untested("c", no_notes)]
-    found += [untested("authority", f"{VARIANT}: does not apply", name) for name in ("v1", "v2")]
-    found += [untested("d", f"{VARIANT}: does not apply", "v1"), untested("d", "there are no cases", "z")]
+    other, inapt = (
+        because(Kind.OTHER_TASK, "edit", "score", "pairwise"),
+        because(Kind.VARIANT, because(Kind.APPLIES_NOT)),
+    )
+    found = [
+        untested("a", no_notes),
+        untested("b", other),
+        untested("c", no_notes),
+    ]
+    found += [untested("authority", inapt, name) for name in ("v1", "v2")]
+    found += [
+        untested("d", inapt, "v1"),
+        untested("d", "there are no cases", "z"),
+    ]
 
     told = headline(empty(findings=(finding(), *found)))
 

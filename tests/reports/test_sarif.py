@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind, because, reason_of
 from calm.results.reports.sarif import render, to_sarif, write
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, judge, sample
@@ -211,13 +212,13 @@ def test_the_same_finding_has_the_same_fingerprint():
     assert len(prints) == 1
 
 
-@pytest.mark.parametrize("note", ["the run was interrupted: the record holds only what was decided before", "fine"])
+@pytest.mark.parametrize("note", [because(Kind.INTERRUPTED), reason_of("fine")])
 def test_a_run_that_was_cut_short_did_not_succeed(note):
     """A viewer is told that results are missing."""
     run = checked(replace(sample(), run=replace(sample().run, notes=(note,))))
 
-    assert run["invocations"][0]["executionSuccessful"] == (note == "fine")
-    assert note in [n["message"]["text"] for n in run["invocations"][0]["toolExecutionNotifications"]]
+    assert run["invocations"][0]["executionSuccessful"] == (note.kind is not Kind.INTERRUPTED)
+    assert str(note) in [n["message"]["text"] for n in run["invocations"][0]["toolExecutionNotifications"]]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

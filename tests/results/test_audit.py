@@ -9,11 +9,11 @@ import pytest
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome
 from calm.core.edits import Expects, perturbation, rotate
+from calm.core.reasons import NONE, Kind, because, reason_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.results.audit import (
-    VARIANT,
     Audit,
     CaseTexts,
     Exchange,
@@ -59,13 +59,13 @@ ONE = Finding(
     measure="gain",
     claim=Limit("<=", 0.1),
     outcome=Outcome.PASS,
-    reason="",
+    reason=NONE,
     value=0.01,
     low=-0.02,
     high=0.05,
     level=0.03,
     n=200,
-    excluded={"does not apply": 3},
+    excluded={because(Kind.APPLIES_NOT): 3},
     robustness_rate=0.98,
     consistency_rate=None,
     flips={"toward": 1, "away": 0, "other": 2},
@@ -82,7 +82,7 @@ BARE = replace(
     ONE,
     claim=None,
     outcome=Outcome.NOT_TESTED,
-    reason="the judge is shown no notes",
+    reason=because(Kind.NOT_SHOWN, "notes"),
     value=None,
     low=None,
     high=None,
@@ -110,7 +110,15 @@ AUDIT = Audit(
     seed=7,
     repeats="4+2",
     findings=(ONE, BARE),
-    run=Run("2026-01-01", 1.5, {"made": 3}, {"input": 10}, None, {"authority/gain": {"seconds": 0.5}}, ("a note",)),
+    run=Run(
+        "2026-01-01",
+        1.5,
+        {"made": 3},
+        {"input": 10},
+        None,
+        {"authority/gain": {"seconds": 0.5}},
+        (reason_of("a note"),),
+    ),
     texts=(TEXTS,),
 )
 
@@ -308,11 +316,11 @@ def test_the_controls_are_no_biases():
 def test_a_variant_by_itself_does_not_unsettle_a_control(subtests):
     """The rotation decides: what was only observed beside it, or does not apply, leaves it decided."""
     for outcome, reason, settled in [
-        (Outcome.OBSERVED, VARIANT, True),
-        (Outcome.NOT_TESTED, f"{VARIANT}: does not apply", True),
-        (Outcome.FAIL, VARIANT, True),
-        (Outcome.NOT_TESTED, "does not apply", False),
-        (Outcome.UNDECIDED, "", False),
+        (Outcome.OBSERVED, because(Kind.VARIANT), True),
+        (Outcome.NOT_TESTED, because(Kind.VARIANT, because(Kind.APPLIES_NOT)), True),
+        (Outcome.FAIL, because(Kind.VARIANT), True),
+        (Outcome.NOT_TESTED, because(Kind.APPLIES_NOT), False),
+        (Outcome.UNDECIDED, NONE, False),
     ]:
         with subtests.test(outcome=outcome, reason=reason, settled=settled):
             whole = replace(ONE, bias="sensitivity", measure="net_detection")
@@ -343,9 +351,11 @@ def rows(count=3):
 
 def recorded(edit=None, **changes):
     """Record a decision on three cases."""
-    trials = Trials(rows(), "pairwise", Scale(), {"z": 1, "a": 2}, asks="4+2")
+    trials = Trials(rows(), "pairwise", Scale(), {reason_of("z"): 1, reason_of("a"): 2}, asks="4+2")
     claim = Claim("gain", "<=", 0.1)
-    decision = Decision("gain", claim, Outcome.PASS, Estimate(1 / 3, -0.0000001, 0.9, 3, 0.03, {"z": 1, "a": 2}))
+    decision = Decision(
+        "gain", claim, Outcome.PASS, Estimate(1 / 3, -0.0000001, 0.9, 3, 0.03, {reason_of("z"): 1, reason_of("a"): 2})
+    )
     given = {
         "bias": "authority",
         "node": "n",
@@ -370,7 +380,7 @@ def test_a_finding_records_a_decision_with_its_trials_in_codes():
     assert (found.key, found.perturbation, found.dose) == ("authority/gain/book@0.5", "book@0.5", 0.5)
     assert (found.claim, found.outcome, found.level) == (Limit("<=", 0.1), Outcome.PASS, 0.03)
     assert (found.value, str(found.low)) == (0.333333, "0.0")
-    assert list(found.excluded) == ["a", "z"]
+    assert list(map(str, found.excluded)) == ["a", "z"]
     assert found.flips == {"toward": 1, "away": 1, "other": 0}
     assert (found.robustness_rate, found.consistency_rate) == (0.333333, 1.0)
     assert found.trials[0] == TrialRecord(
@@ -397,11 +407,11 @@ def test_a_control_arm_is_recorded_as_such():
 
 def test_a_decision_without_an_estimate_is_recorded_with_its_reason():
     """Nothing is a number, and nothing was asked."""
-    decision = Decision("gain", None, Outcome.NOT_TESTED, reason="why")
+    decision = Decision("gain", None, Outcome.NOT_TESTED, reason=reason_of("why"))
     found = recorded(book, decision=decision, trials=None)
 
     assert (found.value, found.low, found.high, found.level, found.n) == (None, None, None, None, 0)
-    assert (found.reason, found.claim, found.trials, found.robustness_rate) == ("why", None, (), None)
+    assert (found.reason, found.claim, found.trials, found.robustness_rate) == (reason_of("why"), None, (), None)
 
 
 def test_verdicts_of_every_kind_are_recorded_in_codes():

@@ -6,6 +6,7 @@ import pytest
 
 from calm.core.claims import Outcome
 from calm.core.measures import gain
+from calm.core.reasons import reason_of
 from calm.core.verdict import Scale
 from calm.results.audit import Limit
 from calm.results.compare import Flip, compare, render_text
@@ -158,7 +159,7 @@ def test_a_limit_that_changed_is_shown():
 def test_nothing_in_a_file_is_obeyed_by_the_terminal():
     """Control characters, line ends and marks of direction are written as escapes."""
     evil = "\x1b[31mx\r\n\u202e"
-    one = replace(by_key(SOUND.findings)[PLEA], key=f"a{evil}", reason=evil)
+    one = replace(by_key(SOUND.findings)[PLEA], key=f"a{evil}", reason=reason_of(evil))
     judge = replace(JUDGE, model=evil)
     rows = tuple(replace(r, case=f"{r.case}{evil}", perturbed=(evil, evil)) for r in one.trials)
     before = replace(

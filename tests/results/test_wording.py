@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind, because, reason_of
 from calm.results.audit import Limit
 from calm.results.wording import claim, flip_words, headline, limit, line, untested, value
 from tests.results.test_audit import AUDIT, BARE, ONE
@@ -43,8 +44,8 @@ def test_the_headline_names_what_is_not_green():
 
 def test_the_headline_says_what_was_not_tested_and_why():
     """A whole bias by its name, a single probe of a tested bias with its perturbation."""
-    whole = replace(BARE, bias="bandwagon", reason="no notes")
-    probe = replace(BARE, bias="authority", perturbation="url", reason="does not apply (200 cases)")
+    whole = replace(BARE, bias="bandwagon", reason=reason_of("no notes"))
+    probe = replace(BARE, bias="authority", perturbation="url", reason=reason_of("does not apply (200 cases)"))
 
     text = told(ONE, whole, probe)
 
@@ -63,9 +64,9 @@ def test_nothing_tested_is_never_called_proven():
 
 def test_the_first_reason_of_an_untested_bias_stands():
     """One line a bias."""
-    found = untested(replace(AUDIT, findings=(BARE, replace(BARE, reason="another"))))
+    found = untested(replace(AUDIT, findings=(BARE, replace(BARE, reason=reason_of("another")))))
 
-    assert found == {"authority": "the judge is shown no notes"}
+    assert found == {"authority": because(Kind.NOT_SHOWN, "notes")}
 
 
 def test_a_failure_in_one_line():
@@ -87,7 +88,9 @@ def test_an_undecided_line_says_how_many_cases_are_needed():
 def test_a_line_without_a_number_gives_the_reason():
     """And a line with both gives both."""
     assert line(BARE) == "NOT_TESTED gain: the judge is shown no notes"
-    cut = replace(ONE, outcome=Outcome.INCOMPLETE, reason="a cap was reached (3 cases)", flips={}, robustness_rate=None)
+    cut = replace(
+        ONE, outcome=Outcome.INCOMPLETE, reason=reason_of("a cap was reached (3 cases)"), flips={}, robustness_rate=None
+    )
     assert line(cut).endswith("n=200; a cap was reached (3 cases)")
 
 

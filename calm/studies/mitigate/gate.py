@@ -101,7 +101,7 @@ def assess(
         {**missing, **values},
         per_verdict,
         _dollars(judge, engine, meter.keys),
-        judge.remarks.notes,
+        tuple(map(str, judge.remarks.notes)),
     )
 
 
