@@ -61,8 +61,10 @@ def test_every_kind_of_verdict_is_valid():
     ],
 )
 def test_it_names_every_field_and_no_other(record, place):
-    """A field that is added to a record is added to the schema."""
-    assert set(place["properties"]) == {f.name for f in fields(record)}
+    """A field that is added to a record is added to the schema; beside the words of a reason stands its code."""
+    codes = {Finding: {"reason_code", "excluded_codes"}, Run: {"note_codes"}}
+
+    assert set(place["properties"]) == {f.name for f in fields(record)} | codes.get(record, set())
     assert place["additionalProperties"] is False
 
 
