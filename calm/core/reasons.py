@@ -109,6 +109,7 @@ class Kind(StrEnum):
     STOPPED_EARLY = "stopped-early"
     GATE_UNUSED = "gate-unused"
     TEXTS_NOT_FOUND = "texts-not-found"
+    SDK_TRANSPORT = "sdk-transport"
     PANEL_SILENT = "panel-silent"
     PANEL_AGREES = "panel-agrees"
     TEXTS_LEFT_OUT = "texts-left-out"
@@ -344,6 +345,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
     Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
+    Kind.SDK_TRANSPORT: "calls use transport = 'sdk': 'fast' does not fit {} ({})",
     Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
     Kind.PANEL_AGREES: "panel {}: its members agree: {}",
     Kind.TEXTS_LEFT_OUT: "texts were left out of this record: no question, answer, prompt or reply is in it",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
+from calm.core.reasons import Reason
 from calm.core.templates import Message
 from calm.errors import JudgeError
 from calm.models.wire import Json, Reply
@@ -68,7 +69,7 @@ class Probed(Protocol):
         """Whether this is the provider's own server."""
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Reason, ...]:
         """What a reader should know of how calls are made."""
 
     def body(
@@ -139,7 +140,7 @@ async def inspect(server: Probed, greeting: str) -> list[Check]:
     if isinstance(reply, JudgeError):
         return [Check("answers", State.FAILS, str(reply))]
     checks.append(Check("answers", State.OK, f"as {reply.model!r}" if reply.model else "and does not say its model"))
-    checks.extend(Check("transport", State.UNSURE, note) for note in server.notes)
+    checks.extend(Check("transport", State.UNSURE, str(note)) for note in server.notes)
     known = reply.usage.input is not None and reply.usage.output is not None
     words = "both are reported" if known else "not reported: costs are upper estimates"
     checks.append(Check("usage", State.OK if known else State.UNSURE, words))

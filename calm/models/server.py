@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from calm.core.reasons import Reason
 from calm.core.templates import Message
 from calm.errors import JudgeError
 from calm.models import anthropic, faults, openai_chat, openai_responses
@@ -73,7 +74,7 @@ class Server:
         return True
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Reason, ...]:
         """Why another transport is used than the one that was chosen, once a call was made."""
         return tuple(note for held in self._clients.values() if (note := held.connections.note))
 

@@ -364,7 +364,7 @@ def test_calls_fall_back_to_the_sdk_s_own_transport_and_say_so(provider, monkeyp
     release = f"{package.__name__} {package.__version__}"
     expected = f"calls use transport = 'sdk': 'fast' does not fit {release} (two requests differ in the header "
     assert reply.text == "The first. [[A]]"
-    assert [note.startswith(expected) for note in notes] == [True]
+    assert [str(note).startswith(expected) for note in notes] == [True]
     assert [check.words.startswith(expected) for check in checks if check.name == "transport"] == [True]
 
 

@@ -12,6 +12,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
+from calm.core.reasons import NONE, Reason, Said, because
+from calm.core.reasons import Kind as Why
 from calm.models.address import Address
 from calm.models.transport import fast, sdk
 from calm.models.transport.headers import KEY_HEADERS
@@ -50,7 +52,7 @@ class Connections:
 
     def __init__(self, address: Address, kind: Kind = "fast") -> None:
         self.address = address
-        self.note = ""
+        self.note: Reason = NONE
         self._kind = kind
         self._transport: Transport | None = None
         self._choosing = asyncio.Lock()
@@ -70,7 +72,7 @@ class Connections:
                 fault = await fast.fault(self.address) if self._kind == "fast" else ""
                 if fault:
                     release = sdk.release(self.address.provider)
-                    self.note = f"calls use transport = 'sdk': 'fast' does not fit {release} ({fault})"
+                    self.note = because(Why.SDK_TRANSPORT, release, Said(fault))
                 usable = self._kind == "fast" and not fault
                 self._transport = fast.FastTransport(self.address) if usable else sdk.SdkTransport(self.address)
             return self._transport
