@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, cast
 
 from calm.core.case import Case, Criterion, Framing, digest
+from calm.core.reasons import Reason
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Criteria, Refused, Scale, Task, Unreadable, Verdict
 from calm.judges.reading import Format, read, view
@@ -33,7 +34,7 @@ class Within:
     max_tokens: int = 256
     retries: int = 0
     schema: Mapping[str, Json] | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     async def call(self, body: Mapping[str, Json]) -> Reply:
         """Return the reply that the mind gives to what the body says it sees."""
