@@ -83,7 +83,7 @@ def _answer(options: argparse.Namespace) -> int:
     from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
-    from calm.studies.writing import answering
+    from calm.studies.writing import answering, replies
 
     refuse_impossible(options)
     refuse_folders(options, "out")
@@ -102,8 +102,8 @@ def _answer(options: argparse.Namespace) -> int:
     answering.write_answers(out, found)
     print(printable(answering.summary(found, writers), "\n"))
     print(printable(f"wrote {out}: {len(found.cases)} of {len(cases)} questions; {bill}"))
-    if found.failed:
-        print(printable(f"wrote {answering.failures_of(out)}: {len(found.failed)} replies that are no answers"))
+    if found.failures:
+        print(printable(f"wrote {replies.beside(out)}: {len(found.failures)} replies that are no answers"))
     if found.missing:
         print("run the same command again to go on: what was answered is kept")
     return REFUSED if found.missing else DONE

@@ -41,7 +41,7 @@ def _rewrite(options: argparse.Namespace) -> int:
     from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
-    from calm.studies.writing import rewriting
+    from calm.studies.writing import replies, rewriting
     from calm.studies.writing.writerfile import read_writer
 
     names = _names(options)
@@ -63,7 +63,7 @@ def _rewrite(options: argparse.Namespace) -> int:
     print(printable(rewriting.summary(found), "\n"))
     print(printable(f"wrote {out}; {bill}"))
     if found.refused:
-        print(printable(f"wrote {rewriting.refusals_of(out)}: {len(found.refused)} refused, none of them is used"))
+        print(printable(f"wrote {replies.beside(out)}: {len(found.refused)} refused, none of them is used"))
     if found.missing:
         print("run the same command again to go on: what was answered is kept")
     return REFUSED if found.missing else DONE

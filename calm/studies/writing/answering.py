@@ -1,9 +1,9 @@
 """
-Answering: let models answer the questions of some cases, once, so that judges can be put to answers of known authors.
+Answering: models answer the questions of some cases once, and judges then judge answers of known authors.
 
-Every reply is kept in the cache as soon as it is there, so a run that was killed goes on where it stopped; the answers
-are written at the end, whole. Ids of answers tell nobody who wrote which: their order is drawn for each case. Who wrote
-what stays in `author`, which no prompt shows.
+Each reply goes to the cache at once, so a run that was killed continues where it stopped. The answers are written to a
+file at the end, all together. The ids of answers do not show who wrote them, because their order is drawn for each
+case. The writer of an answer stays in `author`, which no prompt shows.
 """
 
 from __future__ import annotations
@@ -16,26 +16,23 @@ from pathlib import Path
 
 from calm.cases.writing import line
 from calm.core.case import Answer, Case, digest
-from calm.core.verdict import NoReply, Refused, Scale
+from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
-from calm.judges import reading
-from calm.judges.reading import Format, View
 from calm.models.wire import Reply
 from calm.results.audit import write_whole
 from calm.selfpreference.crossing import FAMILIES_TAG, messages_for, with_truth
 from calm.selfpreference.families import family_of, plain
+from calm.studies.writing import replies
 from calm.studies.writing.writerfile import ASK, Writer
 
-_SCALE = Scale()
-_VIEW = View("score", ("A",), ("one",), _SCALE)
 ITEM = "item"
 """The tag that all answers to one question share."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """A question that a model did not answer: the case, the model, why, and what it said in place of an answer."""
+class Failure:
+    """A question that a model did not answer: the case, the model, the reason, and what it said instead."""
 
     case: str
     model: str
@@ -44,17 +41,17 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answers:
     """
-    The cases with their new answers, what is no answer, and how many questions got no reply, by reason.
+    The cases with their new answers, and the replies that are no answers.
 
-    `written` counts the answers of each model.
+    `missing` counts the questions without a reply by reason, and `counts` the answers by model.
     """
 
     cases: tuple[Case, ...]
-    failed: tuple[Failed, ...] = ()
+    failures: tuple[Failure, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
-    written: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def families_of_writers(writers: Sequence[Writer]) -> dict[str, str]:
@@ -84,11 +81,12 @@ def families_of_writers(writers: Sequence[Writer]) -> dict[str, str]:
     return found
 
 
-def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> Answered:
+def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> Answers:
     """
-    Let each model answer each question, and return the cases with the answers in place of those without an author.
+    Let each model answer each question, and return the cases with these answers.
 
-    Criteria stay, and the truth of those that a program can check is computed for each answer.
+    Answers without an author go, others stay. Criteria stay, and those that a program can check are checked on each new
+    answer.
 
     Raises:
         ConfigError: the models do not fit together, or a server does not answer.
@@ -98,9 +96,9 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
     questions = [messages_for(_question(case)) for case in cases]
     responses = iter(engine.generate([(w.request(question), ASK) for question in questions for w in writers]))
     done: list[Case] = []
-    failed: list[Failed] = []
+    failures: list[Failure] = []
     missing: Counter[str] = Counter()
-    written: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for case in cases:
         texts: dict[str, str] = {}
         for writer in writers:
@@ -108,13 +106,13 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
             if isinstance(reply, NoReply):
                 missing[str(reply.reason)] += 1
             elif reason := _fault(reply):
-                failed.append(Failed(case.id, model, reason, reply.text or reply.refusal or ""))
+                failures.append(Failure(case.id, model, reason, reply.text or reply.refusal or ""))
             else:
                 texts[model] = reply.text
-        written.update(texts.keys())
+        counts.update(texts.keys())
         if made := _with_answers(case, texts, families):
             done.append(made)
-    return Answered(tuple(done), tuple(failed), missing, written)
+    return Answers(tuple(done), tuple(failures), missing, counts)
 
 
 def _question(case: Case) -> Case:
@@ -123,19 +121,18 @@ def _question(case: Case) -> Case:
 
 
 def _fault(reply: Reply) -> str:
-    """Return why a reply is no answer, or nothing."""
+    """Return why a reply is no answer; nothing if it is one."""
     if reply.refusal or reply.stop == "refusal":
         return "declined"
     if reply.stop == "length":
         return "cut off: expected a whole answer, got one that reached max_tokens; raise it in the model's file"
     if not reply.text.strip():
         return "empty: expected an answer, got a reply without text"
-    found = reading.read(reply, Format("tag", tag="verdict"), _VIEW)
-    return f"declined: {found.reason}" if isinstance(found, Refused) else ""
+    return replies.declined(reply)
 
 
 def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case | None:
-    """Return the case with answers of known authors alone, under ids that tell no author; None without any."""
+    """Return the case with answers of known authors only, under ids that do not name them; None: none is new."""
     written = {plain(model) for model in texts}
     kept = [a for a in case.answers if a.author is not None and plain(a.author) not in written]
     new = [Answer("", text, author=model) for model, text in texts.items()]
@@ -161,21 +158,21 @@ def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, s
 
 def refuse_output(out: Path, cases: Path) -> None:
     """
-    Refuse to write over the file of cases that the answers are for.
+    Refuse to overwrite the file of cases with the questions.
 
     Raises:
         ConfigError: it is the same file.
     """
     if out.exists() and cases.exists() and out.samefile(cases):
         raise ConfigError(
-            f"{out}: expected another file than that of the cases: questions that nobody answered, and answers that "
-            "name no author, are not in what is written; name another file with -o"
+            f"{out}: expected another file than that of the cases: the output leaves out questions that no model "
+            "answered and answers without an author; name another file with -o"
         )
 
 
-def write_answers(out: Path, found: Answered) -> None:
+def write_answers(out: Path, found: Answers) -> None:
     """
-    Write the cases with their answers, and what is no answer into a file beside them, each whole.
+    Write the cases with their answers, and a file beside them with the replies that are no answers.
 
     Raises:
         ConfigError: a file cannot be written, or there is no answer to write.
@@ -183,25 +180,14 @@ def write_answers(out: Path, found: Answered) -> None:
     if not found.cases:
         raise ConfigError(f"{out}: expected at least one answer to write, got none")
     write_whole(out, (line(case) for case in found.cases))
-    beside = failures_of(out)
-    if found.failed or beside.exists():
-        write_whole(beside, (f"{json.dumps(asdict(one), ensure_ascii=False)}\n" for one in found.failed))
+    replies.record(out, [asdict(one) for one in found.failures])
 
 
-def failures_of(out: Path) -> Path:
-    """Return where the replies that are no answers are recorded."""
-    return out.with_name(f"{out.stem}.refused.jsonl")
-
-
-def summary(found: Answered, writers: Sequence[Writer]) -> str:
-    """Return a table for a terminal: for each model how many questions it answered, and why not the others."""
-    families = families_of_writers(writers)
-    rows = [("model", "family", "answers", "none", "why")]
-    for writer in writers:
-        model = writer.server.model
-        why = Counter(f.reason.partition(":")[0] for f in found.failed if f.model == model)
-        said = ", ".join(f"{reason} {count}" for reason, count in why.most_common())
-        rows.append((model, families[model], str(found.written.get(model, 0)), str(sum(why.values())), said))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[4]]).rstrip() for row in rows]
+def summary(found: Answers, writers: Sequence[Writer]) -> str:
+    """Return a table for a terminal: how many questions each model answered, and why it did not answer the others."""
+    rows = []
+    for model, family in families_of_writers(writers).items():
+        why = [failure.reason for failure in found.failures if failure.model == model]
+        rows.append((model, family, str(found.counts.get(model, 0)), str(len(why)), replies.counted(why)))
+    lines = replies.table(("model", "family", "answers", "none", "why"), rows)
     return "\n".join([*lines, *(f"not answered: {count} ({reason})" for reason, count in found.missing.items())])
