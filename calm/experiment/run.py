@@ -10,6 +10,7 @@ from typing import TypeAlias
 from calm.core.case import TIE, Case, Presentation, Treated, digest
 from calm.core.claims import Claim, Decision, Outcome, cases_to_decide
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.core.identity import Identity
 from calm.core.measures import MEASURES, Measure, flip
 from calm.core.reasons import NONE, Kind, Reason, because, counted, name, reason_of
 from calm.core.templates import Message
@@ -46,7 +47,7 @@ class Design:
         return f"{self.clean}+{self.perturbed}"
 
 
-Drawn: TypeAlias = dict[tuple[int, int, bool], tuple[Sequence[Case], list[Case]]]
+Drawn: TypeAlias = dict[tuple[Identity, int, bool], list[Case]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,13 +315,13 @@ def _drawn(setup: Setup) -> list[Case]:
     It is the order of `datasets.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
     as_given = setup.judge.traits.as_given
-    key = id(setup.cases), setup.seed, as_given
+    key = Identity(setup.cases), setup.seed, as_given
     if key not in setup.drawn:
         drawn = sorted(setup.cases, key=lambda case: digest("sample", setup.seed, case.id))
         cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
         cases = [c if c.order else c.present(order=tuple(a.id for a in c.answers)) for c in cases]
-        setup.drawn[key] = setup.cases, cases  # the cases are kept: new ones could come to have their id
-    return setup.drawn[key][1]
+        setup.drawn[key] = cases
+    return setup.drawn[key]
 
 
 def _wants_pilot(case: Case, edit: AnyEdit) -> bool:

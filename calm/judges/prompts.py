@@ -16,6 +16,7 @@ from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
+from calm.core.identity import Identity
 from calm.core.templates import FORMS, Message, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
@@ -308,7 +309,7 @@ def shown(case: Case) -> tuple[object, ...]:
     """
     Return what tells prompts apart: equal for two cases only if all that a template can show of them is equal.
 
-    It can be hashed. Criteria stand in it with their address, so it holds for as long as the case does.
+    It can be hashed. Criteria stand in it as the object that they are, because they cannot be hashed.
     """
     return (
         case.question,
@@ -321,7 +322,7 @@ def shown(case: Case) -> tuple[object, ...]:
         case.framing,
         tuple(case.fields.items()),
         tuple(case.bylines.items()),
-        id(case.criteria) if case.criteria else 0,
+        Identity(case.criteria) if case.criteria else None,
     )
 
 

@@ -48,7 +48,7 @@ class Aim:
     favour: float
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Sought:
     """
     What a search came to in one case.

@@ -82,11 +82,11 @@ def stack(groups: Sequence[Group]) -> Search:
     """
 
     def search(setup: Setup, sought: Sequence[Sought]) -> None:
-        queues = {id(one): _drawn(groups, one.aim.source.id, setup.seed) for one in sought}
+        queues = {one: _drawn(groups, one.aim.source.id, setup.seed) for one in sought}
         while True:
             tries: list[tuple[Sought, Treated, Edit]] = []
             for one in sought:
-                step = _next(queues[id(one)], one, setup.seed) if one.going else None
+                step = _next(queues[one], one, setup.seed) if one.going else None
                 if step is not None:
                     tries.append((one, *step))
             if not tries:
@@ -143,10 +143,10 @@ def _prune(setup: Setup, sought: Sequence[Sought]) -> None:
     """Reduce stacks: to the edit that came last if it wins alone, else by each of the others that it wins without."""
     high = [one for one in sought if len(one.edits) > 1]
     _shorten(setup, [(one, one.edits[-1:]) for one in high])
-    whole = {id(one): one.edits for one in high}
+    whole = {one: one.edits for one in high}
     for place in range(max(map(len, whole.values()), default=1) - 1):
-        rest = [one for one in high if not one.lost and place < len(whole[id(one)]) - 1]
-        _shorten(setup, [(one, tuple(e for e in one.edits if e is not whole[id(one)][place])) for one in rest])
+        rest = [one for one in high if not one.lost and place < len(whole[one]) - 1]
+        _shorten(setup, [(one, tuple(e for e in one.edits if e is not whole[one][place])) for one in rest])
 
 
 def _shorten(setup: Setup, wanted: Sequence[tuple[Sought, tuple[Edit, ...]]]) -> None:

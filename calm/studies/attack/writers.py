@@ -33,12 +33,12 @@ def best_of(writer: Writer, n: int) -> Search:
     def search(setup: Setup, sought: Sequence[Sought]) -> None:
         setup.engine.greet(writer.server)
         texts = _write(setup, writer, [(one, k, _EMPTY) for k in range(n) for one in sought])
-        pools: dict[int, list[Treated]] = {id(one): [] for one in sought}
+        pools: dict[Sought, list[Treated]] = {one: [] for one in sought}
         for one, found in texts:
-            if isinstance(found, Treated) and found not in pools[id(one)]:
-                pools[id(one)].append(found)
+            if isinstance(found, Treated) and found not in pools[one]:
+                pools[one].append(found)
         for place in range(n):
-            tries = [(s, pools[id(s)][place]) for s in sought if s.going and place < len(pools[id(s)])]
+            tries = [(s, pools[s][place]) for s in sought if s.going and place < len(pools[s])]
             for (one, case), verdict in zip(tries, tried(setup, tries), strict=True):
                 climbed(setup, one, case, verdict)
 
@@ -50,19 +50,19 @@ def hill_climb(writer: Writer, rounds: int) -> Search:
 
     def search(setup: Setup, sought: Sequence[Sought]) -> None:
         setup.engine.greet(writer.server)
-        told = {id(one): _EMPTY for one in sought}
+        told = dict.fromkeys(sought, _EMPTY)
         for number in range(rounds):
             going = [one for one in sought if one.going]
             tries: list[tuple[Sought, Treated]] = []
-            for one, found in _write(setup, writer, [(one, number, told[id(one)]) for one in going]):
+            for one, found in _write(setup, writer, [(one, number, told[one]) for one in going]):
                 if isinstance(found, Treated):
                     tries.append((one, found))
                 elif found:
-                    told[id(one)] = {**told[id(one)], "verdict": f"the version could not be used ({found})."}
+                    told[one] = {**told[one], "verdict": f"the version could not be used ({found})."}
             for (one, case), verdict in zip(tries, tried(setup, tries), strict=True):
                 if one.going and climbed(setup, one, case, verdict):
                     said = in_words(verdict, one.aim.case, setup)
-                    told[id(one)] = {"draft": case[case.target].text, "verdict": said}
+                    told[one] = {"draft": case[case.target].text, "verdict": said}
 
     return search
 
