@@ -5,11 +5,10 @@ import contextlib
 import io
 from random import Random
 
-import pytest
-
 from calm import Answer, Case
 from calm.perturbations import code_comments, code_style, injection_smuggling
 from calm.perturbations.python_code import python_block
+from tests.each import each
 
 EDITS = [
     code_comments.credit_authority,
@@ -59,8 +58,8 @@ def printed(source):
     return out.getvalue()
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
-@pytest.mark.parametrize("source", SOURCES, ids=range(len(SOURCES)))
+@each("edit", EDITS, ids=lambda edit: edit.name)
+@each("source", SOURCES)
 def test_code_computes_the_same_as_before(edit, source):
     """What the code prints, and the prose around it, stay."""
     case = case_with(source)
@@ -74,14 +73,14 @@ def test_code_computes_the_same_as_before(edit, source):
         assert text.endswith("```\n\nThat is all.")
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
+@each("edit", EDITS, ids=lambda edit: edit.name)
 def test_each_edit_applies_to_some_of_these_sources(edit):
     """No edit passes by doing nothing."""
     assert any(edit.apply(case_with(source), 0) for source in SOURCES)
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
-@pytest.mark.parametrize(
+@each("edit", EDITS, ids=lambda edit: edit.name)
+@each(
     "text",
     [
         "No code here.",
@@ -100,7 +99,7 @@ def test_what_is_no_python_is_left_alone(edit, text):
     assert edit.apply(case, 0) is None
 
 
-@pytest.mark.parametrize(("edit", "name"), [(code_style.lengthen_names, "the_value_of_total")])
+@each(("edit", "name"), [(code_style.lengthen_names, "the_value_of_total")])
 def test_a_name_that_the_prose_mentions_keeps(edit, name):
     """Prose about a variable stays true: only names that stand in the code alone are changed."""
     source = "total = 1\nrest = 2\nprint(total + rest)\n"

@@ -9,6 +9,7 @@ from calm import Answer, Case, ConfigError
 from calm.perturbations import anchoring, injection, loaded_question, reference, sycophancy
 from calm.perturbations.irrelevant_context import MOST, pad_context
 from calm.perturbations.persuasion import APPEALS, stack_appeals
+from tests.each import each
 
 PAIR = Case(
     "c",
@@ -20,7 +21,7 @@ PAIR = Case(
 ONE = replace(PAIR, answers=PAIR.answers[:1], better=None).treat("good")
 
 
-@pytest.mark.parametrize("order", [("good", "bad"), ("bad", "good")])
+@each("order", [("good", "bad"), ("bad", "good")])
 def test_every_example_is_true_and_decided_for_the_slot_of_the_weaker_answer(order):
     """The right answer of an example stands in the slot that its verdict names."""
     case = PAIR.present(order=order)
@@ -43,14 +44,14 @@ def test_an_anchor_comes_before_the_examples_that_are_there():
     assert [example.verdict for example in edited.examples] == [anchoring.LOWEST, anchoring.HIGHEST]
 
 
-@pytest.mark.parametrize("edit", [anchoring.mark_reference_high, anchoring.mark_reference_low])
+@each("edit", [anchoring.mark_reference_high, anchoring.mark_reference_low])
 def test_a_mark_needs_a_reference(edit):
     """Where there is no reference nothing is said of it."""
     assert edit(replace(ONE, reference=None), Random(0)) is None
     assert edit(ONE, Random(0)).notes
 
 
-@pytest.mark.parametrize("edit", [loaded_question.state_belief, loaded_question.ask_leadingly])
+@each("edit", [loaded_question.state_belief, loaded_question.ask_leadingly])
 def test_the_asker_believes_what_the_weaker_answer_alone_says(edit):
     """A sentence that both answers hold takes nobody's side."""
     edited = edit.apply(PAIR, 0)
@@ -87,7 +88,7 @@ def test_a_reference_is_hidden_spoiled_or_taken_from_the_weaker_answer():
     assert reference.spoil_reference(hidden, Random(0)) is None
 
 
-@pytest.mark.parametrize("tokens", [50, 500, 5000])
+@each("tokens", [50, 500, 5000])
 def test_the_context_is_as_long_as_its_dose(tokens):
     """About four characters a token, with a tenth to spare."""
     note = pad_context(tokens).apply(PAIR, 0).notes[0]
@@ -95,14 +96,14 @@ def test_the_context_is_as_long_as_its_dose(tokens):
     assert 4 * tokens <= len(note) <= 4.4 * tokens + 100
 
 
-@pytest.mark.parametrize("factory", [lambda: pad_context(10), lambda: pad_context(MOST + 1), lambda: stack_appeals(1)])
+@each("factory", [lambda: pad_context(10), lambda: pad_context(MOST + 1), lambda: stack_appeals(1)])
 def test_a_dose_out_of_range_is_refused(factory):
     """The message says what was expected."""
     with pytest.raises(ConfigError, match="expected from"):
         factory()
 
 
-@pytest.mark.parametrize("appeals", [2, 4, 7])
+@each("appeals", [2, 4, 7])
 def test_a_stack_holds_appeals_of_different_kinds(appeals):
     """Its dose is the number of kinds."""
     text = stack_appeals(appeals).apply(PAIR, 3)["bad"].text
@@ -118,7 +119,7 @@ def test_an_order_goes_into_a_field_that_is_free():
     assert injection.order_in_field(edited, Random(0)) is None
 
 
-@pytest.mark.parametrize(("labels", "said"), [((), "[[C]]"), (("One", "Two"), "[[tie]]")])
+@each(("labels", "said"), [((), "[[C]]"), (("One", "Two"), "[[tie]]")])
 def test_a_forced_tie_is_written_as_the_judge_would(labels, said):
     """The letter C stands for a tie beside A and B alone."""
     edited = injection.force_tie(PAIR.present(labels=labels), Random(0))

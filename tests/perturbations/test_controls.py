@@ -26,6 +26,7 @@ from calm.perturbations.sensitivity import negate
 from calm.perturbations.sentiment import angry
 from calm.perturbations.surface_noise import respace, typos
 from calm.perturbations.verbosity import expand, wrap_courteously
+from tests.each import each
 
 
 def case_of():
@@ -34,7 +35,7 @@ def case_of():
     return Case(id="c", question="Why?", answers=answers, better="b").present(order=("a", "b")).treat("a")
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "label"),
     [
         (cite_book, "neutral_closing@1"),
@@ -62,7 +63,7 @@ def test_a_control_stands_where_the_cue_stands(edit, label):
     assert (control.bias, control.expects, control.tasks) == ("neutral", Expects.SAME, edit.tasks)
 
 
-@pytest.mark.parametrize(
+@each(
     "edit",
     [
         negate,
@@ -100,7 +101,7 @@ def test_a_control_of_the_better_answer_treats_it():
     assert edited.notes == (f"Answer B {neutral.NOTE}.",)
 
 
-@pytest.mark.parametrize("edit", [cite_book, rotate(cite_book, cite_quote, name="mixed")], ids=lambda edit: edit.label)
+@each("edit", [cite_book, rotate(cite_book, cite_quote, name="mixed")], ids=lambda edit: edit.label)
 def test_a_control_that_is_asked_beside_an_edit_expects_what_that_does(edit):
     """So it is put to the same cases; and it is one object however often it is wanted, so that it is asked once."""
     control = control_beside(edit)
@@ -116,7 +117,7 @@ def test_a_cue_is_measured_in_words():
     assert cue_of(put_in_fence) is None
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+@each("count", [1, 2, 3, 4, 5])
 def test_neutral_sentences_come_in_the_number_asked_for(count):
     """Each is another one, behind the text, in a paragraph of its own, or between the sentences."""
     for make in (neutral.neutral_closing, neutral.neutral_block, neutral.neutral_aside):
@@ -135,7 +136,7 @@ def test_a_sentence_between_others_does_not_end_the_answer():
         assert text in {f"It rains. {said} It pours here." for said in neutral.ASIDES}
 
 
-@pytest.mark.parametrize("edit", [identity_note, show_history, speak_dialect], ids=lambda edit: edit.name)
+@each("edit", [identity_note, show_history, speak_dialect], ids=lambda edit: edit.name)
 def test_the_control_of_an_edit_that_draws_its_answer_draws_it_too(edit):
     """Over some draws it treats the one answer and the other."""
     control = control_for(edit)
@@ -149,8 +150,8 @@ def test_the_control_of_names_beside_all_labels_stands_beside_all_of_them():
     assert set(control_for(rank_label)(case_of(), Random(0)).bylines) == {"a"}
 
 
-@pytest.mark.parametrize("make", [neutral.neutral_closing, neutral.neutral_block, neutral.neutral_aside])
-@pytest.mark.parametrize("count", [0, 6])
+@each("make", [neutral.neutral_closing, neutral.neutral_block, neutral.neutral_aside])
+@each("count", [0, 6])
 def test_a_number_of_sentences_that_there_is_not_is_an_error(make, count):
     """There are five to draw from."""
     with pytest.raises(ConfigError, match=f"count={count}"):
@@ -166,7 +167,7 @@ class Wire:
         return await request.endpoint.call(dict(request.body))
 
 
-@pytest.mark.parametrize(
+@each(
     "edit",
     [
         neutral.neutral_opening,

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from calm import Answer, Case
 from calm.perturbations import injection, injection_control
 from calm.perturbations.injection_smuggling import (
@@ -12,6 +10,7 @@ from calm.perturbations.injection_smuggling import (
     smuggle_quotation,
     smuggle_sample,
 )
+from tests.each import each
 
 PAIR = Case(
     "c", "How long is it?", (Answer("good", "It takes 4 hours."), Answer("bad", "It takes 9 hours.")), better="good"
@@ -19,7 +18,7 @@ PAIR = Case(
 EDITS = (smuggle_dialogue, smuggle_majority, smuggle_quotation, smuggle_sample)
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
+@each("edit", EDITS, ids=lambda edit: edit.name)
 def test_the_right_answer_comes_from_the_reference_or_from_the_better_answer(edit):
     """Its first sentence is brought in behind the weaker answer's own words."""
     told = edit.apply(replace(PAIR, reference="In all 4 hours. Rest well."), 0)
@@ -31,8 +30,8 @@ def test_the_right_answer_comes_from_the_reference_or_from_the_better_answer(edi
     assert compared["bad"].text.startswith("It takes 9 hours.")
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
-@pytest.mark.parametrize(
+@each("edit", EDITS, ids=lambda edit: edit.name)
+@each(
     "case",
     [
         replace(PAIR, better=None),

@@ -4,11 +4,10 @@ import re
 import unicodedata
 from random import Random
 
-import pytest
-
 from calm import Answer, Case
 from calm.perturbations import invisible_text as module
 from calm.perturbations.encoding import order
+from tests.each import each
 
 TEXT = "The slow train leaves before noon and stops beside every small village. It arrives at 5."
 BETTER = {name: edit for name, edit in vars(module).items() if name.endswith("_on_better") and not name.startswith("_")}
@@ -31,7 +30,7 @@ def without(pattern, text):
     return re.sub(pattern, "", text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "unseen"),
     [
         (module.split_words, f"[{module.ZERO_WIDTH}]"),
@@ -96,7 +95,7 @@ def test_code_and_addresses_are_left_alone():
     assert treated(module.colour_words, text=text) is None
 
 
-@pytest.mark.parametrize("name", BETTER)
+@each("name", BETTER)
 def test_the_same_is_done_to_the_better_answer(name):
     """It is the treated one, the other stays, and an answer that stands alone is treated itself."""
     case = case_of()
@@ -117,7 +116,7 @@ def test_every_attack_in_words_has_its_counterpart_on_the_better_answer():
     assert len(aimed) == 7
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Plain words, naïve café.",

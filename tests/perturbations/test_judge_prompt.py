@@ -20,6 +20,7 @@ from calm.models.server import Server
 from calm.perturbations import bundled_prompt, judge_prompt
 from calm.perturbations.judge_prompt import paraphrase, reorder_criteria
 from calm.suites import test_judge_prompt as suite
+from tests.each import each
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 
@@ -46,7 +47,7 @@ def asked_as(task, form):
     return replace(bundled(task, form), form=form, scale=Scale())
 
 
-@pytest.mark.parametrize("edit", [*ANY.values(), *OURS.values()], ids=lambda e: e.name)
+@each("edit", [*ANY.values(), *OURS.values()], ids=lambda e: e.name)
 def test_an_edit_says_what_it_is(edit):
     """Each names its source and bias, says in a sentence what it does, and is in the suite."""
     rotated = {v.name for e in suite.ALONE for v in getattr(e, "variants", ())}
@@ -58,8 +59,8 @@ def test_an_edit_says_what_it_is(edit):
     assert edit.bundled == (edit.name in OURS)
 
 
-@pytest.mark.parametrize("edit", ANY.values(), ids=lambda e: e.name)
-@pytest.mark.parametrize(
+@each("edit", ANY.values(), ids=lambda e: e.name)
+@each(
     "texts",
     [
         ("Be fair.", "{{ question }}\nA: {{ answers[0].text }}\nB: {{ answers[1].text }}\n"),
@@ -124,7 +125,7 @@ def test_a_paraphrase_is_what_a_writer_made_of_the_passages():
     assert (edit.name, edit.bundled) == ("paraphrase", False)
 
 
-@pytest.mark.parametrize("passages", [{}, {"{{ question }}": "it"}, {"Judge.": "{% if x %}"}, {" ": "x"}])
+@each("passages", [{}, {"{{ question }}": "it"}, {"Judge.": "{% if x %}"}, {" ": "x"}])
 def test_a_paraphrase_may_not_lose_a_tag_of_the_template(passages):
     """Passages are plain words, on both sides."""
     with pytest.raises(ConfigError, match="passages of plain words"):
@@ -144,8 +145,8 @@ def test_the_criteria_of_a_rubric_begin_elsewhere():
     assert reorder_criteria(replace(case, criteria=criteria[:1]), Random(1)) is None
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("task", TASKS)
+@each("form", FORMS)
+@each("task", TASKS)
 def test_an_edit_of_a_bundled_prompt_renders_or_does_not_apply(task, form):
     """Whatever task and form, an edited prompt is sound, and shows all that is to be judged."""
     for name, edit in OURS.items():
@@ -171,7 +172,7 @@ APPLIES = {
 }
 
 
-@pytest.mark.parametrize(("task", "form"), APPLIES)
+@each(("task", "form"), APPLIES)
 def test_enough_edits_apply_to_a_bundled_prompt(task, form):
     """The count is kept, so that a change of the bundled wording which hides it from an edit is noticed."""
     found = [e for e in OURS.values() if FAMILY[task] in e.tasks and e(asked_as(task, form), Random(1)) is not None]
@@ -179,8 +180,8 @@ def test_enough_edits_apply_to_a_bundled_prompt(task, form):
     assert len(found) == APPLIES[task, form]
 
 
-@pytest.mark.parametrize("form", [f for f in FORMS if f != "logprobs"])
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
+@each("form", [f for f in FORMS if f != "logprobs"])
+@each("task", ["pairwise", "score", "rubric"])
 def test_nothing_english_is_left_in_a_german_prompt(task, form):
     """Each sentence is translated, whatever the form."""
     edited = bundled_prompt.in_german(asked_as(task, form), Random(1))

@@ -1,9 +1,8 @@
 """Language: letters and articles change, and code, numbers and the last sentence do not."""
 
-import pytest
-
 from calm import Answer, Case
 from calm.perturbations.language import drop_articles, romanise, strip_diacritics
+from tests.each import each
 
 
 def spoken(edit, text):
@@ -11,7 +10,7 @@ def spoken(edit, text):
     return None if edited is None else edited["a"].text
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "before", "after"),
     [
         (strip_diacritics, "Crème brûlée på Ærø. Ça va.", "Creme brulee pa Ærø. Ça va."),

@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
-
 from calm import Answer, Case
 from calm.perturbations.passages import asides, body, final, lexicon, on_stronger, replaced
+from tests.each import each
 
 WORD = re.compile(r"[a-z]+")
 
@@ -16,7 +15,7 @@ def case_of(*texts, better=None):
     return Case(id="c", question="Why?", answers=answers, better=better).treat(answers[-1].id)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "last"),
     [
         ("It rains. It snows.", "It snows."),

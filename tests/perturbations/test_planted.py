@@ -55,6 +55,7 @@ from calm.perturbations.refinement_aware import revision_note, show_history
 from calm.perturbations.self_authorship import mark_as_you
 from calm.perturbations.sensitivity_degenerate import empty_answer
 from calm.perturbations.triggers import LAST, Effect, plants
+from tests.each import each
 
 FALSE_ALARM = 1e-6
 """The probability, per check of a rate, that a right share lies outside the bounds."""
@@ -125,7 +126,7 @@ def test_without_bias_and_noise_the_verdict_is_the_gold_label():
     assert verdict("planted:task=listwise", MANY) == Ranking((("y",), ("z",), ("x",)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "case", "texts"),
     [
         ("pairwise", PAIR, ["I compared the answers point by point. [[A]]"]),
@@ -158,7 +159,7 @@ def test_labels_are_read_back():
     assert verdict("planted", replace(PAIR, better="bad").present(labels=("C", "D"))) == Preferred("bad")
 
 
-@pytest.mark.parametrize("dose", [0.1, 0.5, 0.8])
+@each("dose", [0.1, 0.5, 0.8])
 def test_the_dose_is_the_share_of_questions_that_the_trigger_decides(dose):
     """Of 2,000 pairs whose worse answer comes first, position decides as many as the dose says."""
     n = 2000
@@ -422,7 +423,7 @@ def test_a_note_about_no_answer_stirs_its_bias_alone():
         assert verdict(f"planted:{others}", case) == Preferred("good")
 
 
-@pytest.mark.parametrize("edit", [high_anchor, mark_reference_low])
+@each("edit", [high_anchor, mark_reference_low])
 def test_an_anchor_moves_the_score_of_a_single_answer(edit):
     """An example or a note on a mark is enough where there is one answer."""
     case = edit.apply(replace(ONE, reference="It does rain.").treat("only"), 0)
@@ -430,7 +431,7 @@ def test_an_anchor_moves_the_score_of_a_single_answer(edit):
     assert verdict("planted:anchoring=1,task=score", case) == Score(10.0)
 
 
-@pytest.mark.parametrize("edit", [benign_note, benign_block])
+@each("edit", [benign_note, benign_block])
 def test_innocent_words_stir_no_injection(edit):
     """The control of the attacks is silent."""
     case = edit.apply(PAIR.treat("bad"), 0)
@@ -458,7 +459,7 @@ def test_doubt_in_a_note_is_about_the_answer_that_it_names():
     assert verdict("planted:frames=1", replace(case, better="good")) == Preferred("bad")
 
 
-@pytest.mark.parametrize("edit", [speak_dialect, switch_code])
+@each("edit", [speak_dialect, switch_code])
 def test_a_way_to_speak_is_a_trigger_of_the_answer_that_it_was_drawn_for(edit):
     """It is as often the better answer as the weaker one."""
     cases = [edit.apply(replace(pair(i), id=f"c{i}").treat("bad"), 0) for i in range(40)]
@@ -467,7 +468,7 @@ def test_a_way_to_speak_is_a_trigger_of_the_answer_that_it_was_drawn_for(edit):
     assert all(verdict("planted:language=1", case) == Preferred(case.target) for case in cases)
 
 
-@pytest.mark.parametrize(
+@each(
     ("notes", "expected"),
     [
         ((f"{SAID} B.",), "bad"),
@@ -490,7 +491,7 @@ def test_a_bandwagon_note_on_a_single_answer_needs_no_label():
     assert verdict("planted:bandwagon=1,task=score", case) == Score(10.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "case", "framing", "said"),
     [
         ("pairwise", PAIR, Framing.NEGATIVE, "[[B]]"),
@@ -542,7 +543,7 @@ def test_noise_gives_the_other_answer_anew_in_each_ask():
     assert len({tuple(asks[i::200]) for i in range(200)}) > 50
 
 
-@pytest.mark.parametrize("framing", [Framing.STANDARD, Framing.NEGATIVE])
+@each("framing", [Framing.STANDARD, Framing.NEGATIVE])
 def test_noise_is_the_same_under_each_framing_and_drawn_anew(framing):
     """An inverted question is as hard as the usual one, and not wrong in the same asks."""
     n = 2000
@@ -574,7 +575,7 @@ def test_noise_on_a_score_is_uniform_over_the_other_steps():
     assert all(within(scores.count(float(s)), n, 0.5 / 9) for s in (1, 2, 3, 5, 6, 7, 8, 9, 10))
 
 
-@pytest.mark.parametrize("task", ["rubric", "rubric-all"])
+@each("task", ["rubric", "rubric-all"])
 def test_noise_flips_each_criterion_on_its_own(task):
     """The flips of two criteria are as frequent as the noise says, and independent."""
     n = 2000
@@ -678,7 +679,7 @@ def test_a_broken_criterion_is_not_met():
     assert verdict("planted:task=rubric", damaged) == Criteria({"k1": False})
 
 
-@pytest.mark.parametrize(
+@each(
     ("task", "case", "lacks"),
     [
         ("pairwise", replace(PAIR, better=None), "`better`"),
@@ -760,7 +761,7 @@ def test_the_endpoint_is_local():
     assert finish(endpoint.greet()) == Reply("", model="planted")
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "expected"),
     [
         ("planted:postion=0.2", "unknown key 'postion'; did you mean 'position'?"),

@@ -32,6 +32,7 @@ from calm.perturbations.pushback import (
     poison_history,
 )
 from calm.perturbations.triggers import plants
+from tests.each import each
 from tests.planted import setup
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
@@ -58,8 +59,8 @@ PRESSING = [
 ]
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda e: e.label)
-@pytest.mark.parametrize("case", [PAIR, ONE], ids=["pair", "one"])
+@each("edit", EDITS, ids=lambda e: e.label)
+@each("case", [PAIR, ONE])
 def test_an_edit_leaves_answers_and_gold_alone(edit, case):
     """Pressure is put on the judge, never into the answers."""
     edited = edit.apply(case, 1)
@@ -73,7 +74,7 @@ def test_an_edit_leaves_answers_and_gold_alone(edit, case):
     assert all(turn.endswith(AGAIN) for turn in edited.follow_ups)
 
 
-@pytest.mark.parametrize("edit", [argue_for_weaker, claim_expertise, claim_consensus], ids=lambda e: e.label)
+@each("edit", [argue_for_weaker, claim_expertise, claim_consensus], ids=lambda e: e.label)
 def test_a_tactic_names_the_weaker_answer(edit):
     """By the label of its slot; a single answer is said to deserve full marks."""
     assert "answer A is the better one" in edit.apply(PAIR, 1).follow_ups[0]
@@ -142,8 +143,8 @@ def test_a_doubt_moves_the_planted_judge_on_single_answers():
     assert result.decided[0].decision.outcome is Outcome.FAIL
 
 
-@pytest.mark.parametrize("spec", ["noise=0", "pushback=0.9"])
-@pytest.mark.parametrize(("edit", "against"), [PRESSING[1], PRESSING[5]], ids=["expertise", "history"])
+@each("spec", ["noise=0", "pushback=0.9"])
+@each(("edit", "against"), [PRESSING[1], PRESSING[5]])
 def test_over_the_wire_a_judge_is_pressed_as_in_process(spec, edit, against):
     """The server gets prompt, verdict and follow-up, or the earlier verdicts, and says the same as the judge itself."""
     cases = tuple(datasets.sample(datasets.bundled("pairwise"), 8, 0))

@@ -25,6 +25,7 @@ from calm.perturbations.sensitivity import (
     substitute_fact,
     swap_entity,
 )
+from tests.each import each
 
 
 def damaged(edit, text, seed=0, **fields):
@@ -34,7 +35,7 @@ def damaged(edit, text, seed=0, **fields):
     return None if edited is None else edited["a"].text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "pattern"),
     [
         ("First 10, then 50 km.", ("First 10, then ", " km.", 40, 60)),
@@ -62,7 +63,7 @@ def test_a_text_without_a_number_has_none_to_change():
     assert damaged(change_number, "Use `x = 3` in utf8.") is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "denied"),
     [
         ("The sky is blue.", "The sky is not blue."),
@@ -88,7 +89,7 @@ REFERENCE = "The Moon has no air. It is far from Rome at 384 thousand kilometres
 SUBTLE = (change_number, negate, delete_point, reverse_relation, substitute_fact, swap_entity, err_boldly, degrade(1))
 
 
-@pytest.mark.parametrize("edit", SUBTLE, ids=lambda edit: edit.label)
+@each("edit", SUBTLE, ids=lambda edit: edit.label)
 def test_what_is_wrong_already_is_not_what_is_harmed(edit):
     """Of an answer that stands alone, what its reference says, too, is harmed: an error denied would be a repair."""
     right = "It is far from Rome at 384 thousand kilometres in May, before the Sun."
@@ -101,7 +102,7 @@ def test_what_is_wrong_already_is_not_what_is_harmed(edit):
     assert edit(replace(alone, reference="Nothing of it."), Random(0)) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shorter"),
     [
         (
@@ -149,7 +150,7 @@ def test_one_verifiable_criterion_is_broken():
     assert not verify({"kind": "no_commas"}, edited["a"].text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "changed"),
     [
         ("It is Warmer here.", "It is Colder here."),
@@ -225,7 +226,7 @@ def test_a_shuffled_answer_begins_with_a_reference_to_nothing():
     assert damaged(shuffle_sentences, "Ice floats. Rain falls. Snow lies.") is None
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 4])
+@each("times", [1, 2, 3, 4])
 def test_a_degraded_copy_is_harmed_in_so_many_ways(times):
     """Each way leaves its own mark: fewer sentences, another number, a denial, another fact."""
     text = "The sea was calm. The train left on Monday. It had 200 seats. All the many people in it slept until noon."
@@ -244,7 +245,7 @@ def test_a_copy_is_degraded_as_often_as_stated_or_not_at_all():
         degrade(5)
 
 
-@pytest.mark.parametrize("edit", [reverse_relation, state_falsehood, substitute_fact, err_boldly, degrade(1)])
+@each("edit", [reverse_relation, state_falsehood, substitute_fact, err_boldly, degrade(1)])
 def test_on_a_rubric_an_error_counts_where_a_program_sees_it(edit):
     """Where no criterion can be verified nobody knows which one broke, and the case is left out."""
     text = "It is warmer in June. It takes 20 minutes more."

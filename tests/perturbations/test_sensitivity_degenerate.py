@@ -18,6 +18,7 @@ from calm.perturbations.sensitivity_degenerate import (
     stuff_keywords,
     truncate,
 )
+from tests.each import each
 
 
 def case_of(text, question="Why does it rain?", **fields):
@@ -31,7 +32,7 @@ def left(edit, text, seed=0, **fields):
     return None if edited is None else edited["a"].text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "cut"),
     [
         ("The first point. The second point.", "The first point."),
@@ -89,7 +90,7 @@ def test_an_answer_comes_from_a_question_with_few_words_in_common():
         assert text == left(off_topic(CASES[::-1]), "Rain falls.", seed)
 
 
-@pytest.mark.parametrize("cases", [[], CASES[:1], [CASES[0], CASES[3]], "cases"])
+@each("cases", [[], CASES[:1], [CASES[0], CASES[3]], "cases"])
 def test_too_few_other_answers_are_an_error(cases):
     """Without answers to two questions there may be none to another question."""
     with pytest.raises(ConfigError, match="off_topic"):

@@ -6,6 +6,7 @@ import pytest
 
 from calm import Answer, Case, ConfigError
 from calm.perturbations import formatting, identity_swap, sophistication, surface_noise, verbosity, visible_reasoning
+from tests.each import each
 
 
 def case_of(text):
@@ -13,7 +14,7 @@ def case_of(text):
     return Case(id="c", question="Why?", answers=(Answer("a", text),)).present(order=("a",)).treat("a")
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "before", "after"),
     [
         (surface_noise.contract, "It is so, and you cannot go. Bye.", "It's so, and you can't go. Bye."),
@@ -66,7 +67,7 @@ def test_slips_swap_two_inner_letters_of_some_longer_words():
     assert all(sorted(old) == sorted(new) and (old[0], old[-1]) == (new[0], new[-1]) for old, new in changed)
 
 
-@pytest.mark.parametrize("make", [lambda: surface_noise.typos(0.9), lambda: verbosity.repeat_whole(1)])
+@each("make", [lambda: surface_noise.typos(0.9), lambda: verbosity.repeat_whole(1)])
 def test_a_dose_out_of_range_is_a_fault_of_configuration(make):
     """Neither all words nor a text that is said once make sense."""
     with pytest.raises(ConfigError, match="expected"):
@@ -80,7 +81,7 @@ def test_a_single_paragraph_becomes_a_list_with_bold_words():
     assert edited == "* ***It*** rains. \n* ***Dogs*** bark. \n* The answer is 5."
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "after"),
     [
         (formatting.put_in_table, "| Answer |\n| --- |\n| It rains. |\n| It ends. |"),
@@ -127,7 +128,7 @@ def test_a_second_look_stands_before_the_last_sentence():
     assert any(once == f"It ends. {look}" for look in visible_reasoning.SECOND_LOOKS)
 
 
-@pytest.mark.parametrize("dose", [1.5, 2.0, 3.0])
+@each("dose", [1.5, 2.0, 3.0])
 def test_padding_reaches_the_stated_length_and_ends_as_the_answer_does(dose):
     """Within 15 percent, for every draw."""
     text = (

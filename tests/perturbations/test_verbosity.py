@@ -2,10 +2,9 @@
 
 from random import Random
 
-import pytest
-
 from calm import Answer, Case
 from calm.perturbations.verbosity import expand, restate_items
+from tests.each import each
 
 
 def case_of(text):
@@ -19,7 +18,7 @@ PROSE = (
 )
 
 
-@pytest.mark.parametrize("dose", [1.5, 2.0, 3.0])
+@each("dose", [1.5, 2.0, 3.0])
 def test_the_stated_length_is_reached(dose):
     """The achieved length lies within 15 percent of the stated one, for every draw of the connectives."""
     for seed in range(20):

@@ -27,6 +27,7 @@ from calm.perturbations.written import (
     translate,
     written,
 )
+from tests.each import each
 
 TEXT = "You don't need to wait, but it takes about 20 minutes to cook. It is usually done because of the heat."
 PLAIN = "Cook it for 20 minutes."
@@ -61,7 +62,7 @@ def scripted(*replies):
     return write
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_kind_has_a_rule_that_works_without_a_writer(name):
     """The rule changes the treated answer, is pure, and says what it is."""
     case, edit = treated(name), written(name)
@@ -75,7 +76,7 @@ def test_every_kind_has_a_rule_that_works_without_a_writer(name):
     assert rules_for(name) is not None
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_without_its_rule_an_edit_applies_to_cases_with_a_text_only(name):
     """So that a rotation can hold the ready-made texts beside the rules."""
     assert written(name, rule=False).apply(treated(name), 0) is None
@@ -141,7 +142,7 @@ REPLIES = {
 }
 
 
-@pytest.mark.parametrize("name", list(FACTORIES))
+@each("name", list(FACTORIES))
 def test_a_writer_is_told_what_to_do_and_its_text_is_used(name):
     """It gets an instruction and the text, is asked once for a text, and the edit is that of the ready-made kind."""
     writer, case = scripted(REPLIES[name]), treated(name)
@@ -157,7 +158,7 @@ def test_a_writer_is_told_what_to_do_and_its_text_is_used(name):
     assert (edit.name, edit.bias, edit.expects) == (name, kind_of(name).bias, kind_of(name).expects)
 
 
-@pytest.mark.parametrize("reply", ["", TEXT, "I'm sorry, but I can't help with that.", LONGER.replace("20", "21")])
+@each("reply", ["", TEXT, "I'm sorry, but I can't help with that.", LONGER.replace("20", "21")])
 def test_a_writer_whose_text_fails_is_not_used(reply):
     """Nothing, the same, a refusal, another number: the edit does not apply, and no rule hides it."""
     assert lengthen(scripted(reply))(case_of(), Random(1)) is None
