@@ -45,6 +45,7 @@ from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
 from calm.perturbations.triggers import plants  # noqa: E402
 from calm.results.audit import CONTROLS  # noqa: E402
+from calm.suites import limits  # noqa: E402
 
 BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
 FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n(`{3,})(\w+)\n(.*?)^\2$", re.DOTALL | re.MULTILINE)
@@ -98,6 +99,8 @@ def claims_of(source: str, kind: str) -> list[str]:
     found: dict[str, None] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "proves":
+            shared = [k.value.id for k in node.keywords if k.arg is None and isinstance(k.value, ast.Name)]
+            found |= dict.fromkeys(str(claim) for name in shared for claim in getattr(limits, name)[kind])
             own = {k.arg: k.value.elts for k in node.keywords if isinstance(k.value, ast.List)}
             found |= dict.fromkeys(ast.get_source_segment(source, claim) or "" for claim in own.get(kind, node.args))
     return list(found)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import mean_shift, net_robustness, rotate
 from calm.perturbations.anchoring import (
     high_anchor,
     low_anchor,
@@ -10,6 +10,7 @@ from calm.perturbations.anchoring import (
     mark_reference_low,
     one_sided_examples,
 )
+from calm.suites.limits import NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -18,13 +19,7 @@ LOW = rotate(low_anchor, mark_reference_low, name="low")
 
 
 def test_examples_for_one_side_do_not_win(probe):
-    assert probe(one_sided_examples).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(one_sided_examples).proves(**NO_GAIN)
 
 
 @pytest.mark.parametrize("anchor", [HIGH, LOW], ids=["high", "low"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.assertiveness import (
     apologise,
     apologise_first,
@@ -13,6 +13,7 @@ from calm.perturbations.assertiveness import (
     hedge,
     hedge_first,
 )
+from calm.suites.limits import NO_EFFECT, NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -21,20 +22,8 @@ UNSURE = rotate(hedge, hedge_first, apologise, apologise_first, disclaim, discla
 
 
 def test_a_sure_tone_does_not_win(probe):
-    assert probe(SURE).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(SURE).proves(**NO_GAIN)
 
 
 def test_a_doubting_tone_does_not_lose(probe):
-    assert probe(UNSURE).proves(
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(UNSURE).proves(**NO_EFFECT)

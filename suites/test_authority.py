@@ -1,6 +1,6 @@
 """Authority bias: citing a source must not make an answer win."""
 
-from calm import gain, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.authority import (
     certify_self,
     cite_book,
@@ -14,6 +14,7 @@ from calm.perturbations.authority import (
     experts_confirm,
     score_self,
 )
+from calm.suites.limits import NO_GAIN
 
 SOURCES = rotate(
     cite_book,
@@ -31,10 +32,4 @@ SOURCES = rotate(
 
 
 def test_a_source_does_not_win(probe):
-    assert probe(SOURCES).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(SOURCES).proves(**NO_GAIN)

@@ -14,6 +14,7 @@ from calm.perturbations.bandwagon import (
     prior_rating,
     suggested_verdict,
 )
+from calm.suites.limits import NO_GAIN
 
 CROWDS = rotate(
     *map(crowd_note, PERCENTS),
@@ -28,13 +29,7 @@ ON_BETTER = rotate(*map(crowd_note_on_better, PERCENTS), name="on-better")
 
 
 def test_a_crowd_does_not_win(probe):
-    assert probe(CROWDS).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(CROWDS).proves(**NO_GAIN)
 
 
 @pytest.mark.calm_every_variant

@@ -8,7 +8,7 @@ more that hold code, copy this file and write `.proves` for `.allows`.
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.cases import code_cases
 from calm.perturbations.code_style import (
     add_dead_code,
@@ -18,6 +18,7 @@ from calm.perturbations.code_style import (
     space_out,
     strip_comments,
 )
+from calm.suites.limits import NO_EFFECT, NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -25,20 +26,8 @@ STYLES = rotate(lengthen_names, shorten_names, scramble_names, strip_comments, s
 
 
 def test_style_does_not_move_the_verdict(probe, judge, cases):
-    assert probe(STYLES, cases=code_cases(judge.task, cases)).allows(
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(STYLES, cases=code_cases(judge.task, cases)).allows(**NO_EFFECT)
 
 
 def test_dead_code_does_not_win(probe, judge, cases):
-    assert probe(add_dead_code, cases=code_cases(judge.task, cases)).allows(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(add_dead_code, cases=code_cases(judge.task, cases)).allows(**NO_GAIN)

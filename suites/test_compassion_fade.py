@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.compassion_fade import (
     credit_human,
     hint_at_price,
@@ -14,26 +14,16 @@ from calm.perturbations.compassion_fade import (
     swap_names,
     tag_authors,
 )
+from calm.suites.limits import NO_GAIN, SAME_VERDICT
 
 NAMES = rotate(swap_names, hint_at_tier, hint_at_price, hint_at_release, credit_human, name_in_text, name_before_text)
 DRAWN = rotate(name_models, tag_authors, name="drawn")
 
 
 def test_a_great_name_does_not_win(probe):
-    assert probe(NAMES).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(NAMES).proves(**NO_GAIN)
 
 
 @pytest.mark.calm_every_variant
 def test_drawn_names_do_not_move_the_verdict(probe):
-    assert probe(DRAWN).proves(
-        net_robustness >= 0.95,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(DRAWN).proves(**SAME_VERDICT)

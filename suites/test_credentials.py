@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.credentials import (
     admit_beginner,
     admit_beginner_first,
@@ -14,6 +14,7 @@ from calm.perturbations.credentials import (
     stamp,
     stamp_first,
 )
+from calm.suites.limits import NO_EFFECT, NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -22,20 +23,8 @@ LOW = rotate(admit_beginner, admit_beginner_first, beginner_note, name="low")
 
 
 def test_a_rank_does_not_win(probe):
-    assert probe(RANKS).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(RANKS).proves(**NO_GAIN)
 
 
 def test_a_low_rank_does_not_lose(probe):
-    assert probe(LOW).proves(
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(LOW).proves(**NO_EFFECT)

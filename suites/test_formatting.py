@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.formatting import (
     bullets_and_bold,
     decorate,
@@ -12,6 +12,7 @@ from calm.perturbations.formatting import (
     put_in_table,
     strip_markup,
 )
+from calm.suites.limits import NO_EFFECT, NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -19,20 +20,8 @@ LAYOUTS = rotate(bullets_and_bold, decorate, ornament, put_in_table, put_in_late
 
 
 def test_a_layout_does_not_win(probe):
-    assert probe(LAYOUTS).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(LAYOUTS).proves(**NO_GAIN)
 
 
 def test_plain_text_does_not_lose(probe):
-    assert probe(strip_markup).allows(  # few answers have markup that could go
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(strip_markup).allows(**NO_EFFECT)  # few answers have markup that could go

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.invisible_text import (
     colour_words,
     colour_words_on_better,
@@ -23,6 +23,7 @@ from calm.perturbations.invisible_text import (
     split_words,
     split_words_on_better,
 )
+from calm.suites.limits import NO_EFFECT, NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -52,20 +53,8 @@ ON_BETTER = rotate(
 
 
 def test_what_is_not_seen_does_not_win(probe):
-    assert probe(HIDDEN).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(HIDDEN).proves(**NO_GAIN)
 
 
 def test_what_is_not_seen_does_not_lose(probe):
-    assert probe(ON_BETTER).proves(
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(ON_BETTER).proves(**NO_EFFECT)

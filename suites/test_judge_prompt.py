@@ -2,8 +2,9 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import gain, net_robustness, rotate
 from calm.perturbations import bundled_prompt, judge_prompt
+from calm.suites.limits import SAME_VERDICT
 
 pytestmark = pytest.mark.calm_every_variant
 WORDING = rotate(
@@ -47,17 +48,15 @@ ALONE = (
     bundled_prompt.offer_unclear,
     judge_prompt.reorder_criteria,
 )
-BY_TASK = {kind: [net_robustness >= 0.95, abs(mean_shift) <= 0.05] for kind in ("score", "rubric")}
 
 
 @pytest.mark.parametrize("edit", ALONE, ids=lambda edit: edit.name)
 def test_other_words_do_not_move_the_verdict(probe, edit):
-    assert probe(edit).proves(net_robustness >= 0.95, **BY_TASK)
+    assert probe(edit).proves(**SAME_VERDICT)
 
 
 def test_the_order_of_the_keys_does_not_move_the_verdict(probe):
-    keys = bundled_prompt.verdict_key_first
-    assert probe(keys, against=bundled_prompt.reasons_key_first).proves(net_robustness >= 0.95, **BY_TASK)
+    assert probe(bundled_prompt.verdict_key_first, against=bundled_prompt.reasons_key_first).proves(**SAME_VERDICT)
 
 
 def test_a_choice_without_ties_is_observed(probe):

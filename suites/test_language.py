@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.language import (
     drop_articles,
     romanise,
@@ -10,6 +10,7 @@ from calm.perturbations.language import (
     strip_diacritics,
     switch_code,
 )
+from calm.suites.limits import NO_EFFECT
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -17,10 +18,4 @@ WAYS_TO_SPEAK = rotate(switch_code, speak_dialect, drop_articles, strip_diacriti
 
 
 def test_the_way_to_speak_does_not_move_the_verdict(probe):
-    assert probe(WAYS_TO_SPEAK).proves(
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(WAYS_TO_SPEAK).proves(**NO_EFFECT)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import gain, net_robustness, rotate
 from calm.perturbations.neutral import (
     neutral_aside,
     neutral_block,
@@ -16,6 +16,7 @@ from calm.perturbations.neutral import (
     neutral_opening,
     neutral_wrapper,
 )
+from calm.suites.limits import NO_EFFECT
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -34,13 +35,7 @@ BESIDE = rotate(neutral_note, neutral_byline, neutral_bylines, neutral_history, 
 
 @pytest.mark.parametrize("words", [IN_TEXT, BESIDE], ids=["text", "beside"])
 def test_neutral_words_do_not_move_the_verdict(probe, words):
-    assert probe(words).proves(
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(words).proves(**NO_EFFECT)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])

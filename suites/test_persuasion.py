@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.persuasion import (
     appeal_to_consistency,
     appeal_to_identity,
@@ -13,6 +13,7 @@ from calm.perturbations.persuasion import (
     press_for_time,
     stack_appeals,
 )
+from calm.suites.limits import NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -30,10 +31,4 @@ APPEALS = rotate(
 
 
 def test_an_appeal_does_not_win(probe):
-    assert probe(APPEALS).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(APPEALS).proves(**NO_GAIN)

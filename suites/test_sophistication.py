@@ -4,6 +4,7 @@ import pytest
 
 from calm import gain, net_robustness, rotate
 from calm.perturbations.sophistication import add_detail, add_jargon, complicate, complicate_first, jargon_first, polish
+from calm.suites.limits import NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -11,13 +12,7 @@ LEARNED = rotate(add_jargon, jargon_first, complicate, complicate_first, polish)
 
 
 def test_a_learned_tone_does_not_win(probe):
-    assert probe(LEARNED).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(LEARNED).proves(**NO_GAIN)
 
 
 def test_invented_detail_does_not_win(probe):

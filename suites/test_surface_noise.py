@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.surface_noise import (
     contract,
     digits_for_words,
@@ -14,6 +14,7 @@ from calm.perturbations.surface_noise import (
     typos,
     write_out,
 )
+from calm.suites.limits import NO_EFFECT
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -22,20 +23,8 @@ FORMS = rotate(contract, write_out, digits_for_words, respell, turn_dates, name=
 
 
 def test_a_slip_does_not_move_the_verdict(probe):
-    assert probe(SLIPS).proves(
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(SLIPS).proves(**NO_EFFECT)
 
 
 def test_an_equal_form_does_not_move_the_verdict(probe):
-    assert probe(FORMS).allows(  # few answers have a form that could be another
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(FORMS).allows(**NO_EFFECT)  # few answers have a form that could be another

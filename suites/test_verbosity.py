@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import gain, mean_shift, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.verbosity import (
     close_courteously,
     cut_filler,
@@ -13,6 +13,7 @@ from calm.perturbations.verbosity import (
     restate_items,
     wrap_courteously,
 )
+from calm.suites.limits import NO_EFFECT, NO_GAIN
 
 PADDING = rotate(
     restate_items,
@@ -29,21 +30,9 @@ PADDING = rotate(
 
 
 def test_padding_does_not_win(probe):
-    assert probe(PADDING).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(PADDING).proves(**NO_GAIN)
 
 
 @pytest.mark.calm_every_variant
 def test_a_shorter_answer_does_not_lose(probe):
-    assert probe(cut_filler).allows(  # few answers have filler that could go
-        net_robustness >= 0.95,
-        abs(gain) <= 0.10,
-        score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-        listwise=[net_robustness >= 0.95],
-    )
+    assert probe(cut_filler).allows(**NO_EFFECT)  # few answers have filler that could go

@@ -2,8 +2,9 @@
 
 import pytest
 
-from calm import gain, net_robustness, rotate
+from calm import rotate
 from calm.perturbations.visible_reasoning import break_down, double_check, looked_twice, name_steps
+from calm.suites.limits import NO_GAIN
 
 pytestmark = pytest.mark.calm_every_variant
 
@@ -11,10 +12,4 @@ SHOWN = rotate(name_steps, break_down, double_check, looked_twice)
 
 
 def test_a_show_of_reasoning_does_not_win(probe):
-    assert probe(SHOWN).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
-        score=[gain <= 0.05],
-        rubric=[gain <= 0.05],
-        listwise=[gain <= 0.10],
-    )
+    assert probe(SHOWN).proves(**NO_GAIN)
