@@ -2,13 +2,12 @@
 
 from random import Random
 
-import pytest
-
 from calm import Answer, Criterion, Framing
 from calm.perturbations.framing import ask_for_the_worse, ask_how_bad, invert_scale
 from calm.perturbations.injection import aim, prefill_verdict
 from calm.perturbations.position import rotate_slots, swap
 from calm.perturbations.self_authorship import mark_as_you, name_label, vendor
+from tests.each import each
 from tests.planted import case_of as build
 
 
@@ -46,7 +45,7 @@ def test_a_swap_of_more_than_two_answers_is_one_of_their_rotations():
     assert orders == {("c", "a", "b"), ("b", "c", "a")}
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "size", "criteria", "framing"),
     [
         (ask_for_the_worse, 2, (), Framing.NEGATIVE),
@@ -80,7 +79,7 @@ def test_a_label_says_whose_answer_it_is():
     assert name_label("judge-7b")(case, Random(0)).bylines == {"a": "Somebody", "b": "judge-7b"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "maker"),
     [
         ("gpt-4.1-mini", "OpenAI"),

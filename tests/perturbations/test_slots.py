@@ -9,6 +9,7 @@ from calm import Answer, ConfigError, Criterion
 from calm.core.case import Example
 from calm.perturbations import added_answers, compassion_fade, few_shot, labels
 from calm.perturbations.position import permute, reverse_order, same_text
+from tests.each import each
 from tests.planted import case_of as build
 
 
@@ -49,7 +50,7 @@ def test_equal_answers_tie_in_the_gold():
     assert same_text(case_of(1), Random(0)) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "expected"),
     [
         (labels.number_labels, ("1", "2", "3")),
@@ -68,7 +69,7 @@ def test_labels_are_given_by_slot(edit, expected):
     assert edit is labels.reverse_labels or edit(edited, Random(0)) is None
 
 
-@pytest.mark.parametrize("edit", [labels.symbol_labels, labels.random_labels])
+@each("edit", [labels.symbol_labels, labels.random_labels])
 def test_drawn_labels_differ_from_each_other(edit):
     """For every draw, and none of them is a label that stands for a tie."""
     for seed in range(50):
@@ -94,7 +95,7 @@ def test_an_added_answer_leaves_the_order_of_the_others():
         added_answers.add_fillers(9)
 
 
-@pytest.mark.parametrize(
+@each(
     ("case", "last", "other"),
     [
         (case_of(2), "B", "A"),
@@ -122,7 +123,7 @@ def test_the_examples_of_a_case_are_shown_in_reverse():
     assert few_shot.reverse_examples(case_of(1, examples=(first,)), Random(0)) is None
 
 
-@pytest.mark.parametrize("edit", [compassion_fade.hint_at_price, compassion_fade.hint_at_release])
+@each("edit", [compassion_fade.hint_at_price, compassion_fade.hint_at_release])
 def test_a_hint_favours_the_weaker_answer(edit):
     """What stands beside the treated answer is known as favoured, and what stands beside the other is not."""
     bylines = edit(case_of(2), Random(0)).bylines

@@ -13,6 +13,7 @@ from calm.perturbations.fallacy_oversight import STEPS, fallacy
 from calm.perturbations.injection_smuggling import smuggle_sample
 from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.pushback import argue_for_weaker
+from tests.each import each
 from tests.planted import case_of
 
 OPENING = "Here is all that is to be told."
@@ -25,7 +26,7 @@ def pair(weaker, better, reference=None):
     return case_of(id="c", question="What do bees make of nectar?", answers=answers, **known)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         (f"{OPENING} Bees make honey.", "Bees make honey."),
@@ -65,7 +66,7 @@ def test_a_broken_step_leaves_the_first_and_the_last_sentence():
         assert broken in {f"It is honey, because bees make it. {step} So honey is the answer." for step in STEPS}
 
 
-@pytest.mark.parametrize(
+@each(
     ("edit", "said"),
     [
         (frames.cast_doubt, {f"Answer B {words}." for words in frames.NEGATIVE}),
@@ -107,7 +108,7 @@ def test_an_edit_that_returns_something_else_is_told_so():
         whisper.apply(bundled("pairwise", "json"), case, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "said"),
     [
         ("authority", "the name of a bias: `calm perturb --list --bias authority`"),
