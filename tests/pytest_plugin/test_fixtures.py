@@ -12,6 +12,30 @@ def judge():
     return PythonJudge(judges.{name})
 """
 
+OWN = """
+import pytest
+
+from calm import Preferred, Scale
+
+
+class Own:
+    name, task, scale, fingerprint, about, endpoints = "own", "pairwise", Scale(), None, {}, ()
+    quick, notes = True, ("it is mine",)
+
+    def sees(self, case):
+        return case.question, case.shown
+
+    async def judge(self, case, send):
+        with open("calls.txt", "a") as file:
+            file.write(f"{case.id} {send.ask}\\n")
+        return Preferred(case.better)
+
+
+@pytest.fixture(scope="session")
+def judge():
+    return Own()
+"""
+
 CASES = """
 import pytest
 
@@ -32,6 +56,21 @@ def test_a_conftest_overrides_the_judge(project, workers):
 
     assert result.ret == 1
     assert project.results()["judge"]["name"] == "judges:fond"
+
+
+def test_an_object_of_a_class_of_ones_own_is_a_judge(project):
+    """It may leave out what has a default, and is one judge in all tests: they share the clean arm."""
+    project.write("conftest.py", OWN)
+    second = "from edits import greet\n\n\ndef test_again(probe):\n    assert probe(greet).proves(gain <= 0.10)\n"
+    project.write("test_second.py", f"from calm import gain\n{second}")
+
+    result = project.run("--calm-results=results.json", judge=None)
+
+    assert result.ret == 0
+    assert project.results()["judge"]["name"] == "own"
+    assert project.results()["run"]["notes"] == ["it is mine"]
+    asked = (project.path / "calls.txt").read_text().splitlines()
+    assert max(asked.count(one) for one in asked) == 3  # once in the clean arm, and once for each edit
 
 
 def test_a_conftest_overrides_the_cases(project, workers):
