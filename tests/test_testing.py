@@ -8,7 +8,7 @@ from threading import Event, Thread
 import pytest
 
 from calm import Expects, perturbation
-from calm import cases as datasets
+from calm.cases import bundled
 from calm.core.edits import Edit
 from calm.core.validation import ADDED, RULES, Band, Rules, problems
 from calm.core.verdict import FAMILY
@@ -33,7 +33,7 @@ def sound(case, rng):
 def test_a_sound_edit_passes():
     """Nothing is raised, on samples and on one's own cases."""
     check_perturbation(sound)
-    check_perturbation(sound, datasets.bundled("pairwise")[:3])
+    check_perturbation(sound, bundled("pairwise")[:3])
 
 
 CALLS = iter(range(10**9))
@@ -231,7 +231,7 @@ def test_operations_are_the_same_on_a_busy_machine():
 
 def test_a_fault_that_only_shows_on_own_cases_is_found():
     """The cases that are given are held to the same."""
-    question = datasets.bundled("pairwise")[0].question
+    question = bundled("pairwise")[0].question
 
     @edit()
     def breaks_there(case, rng):
@@ -242,7 +242,7 @@ def test_a_fault_that_only_shows_on_own_cases_is_found():
 
     check_perturbation(breaks_there)
     with pytest.raises(AssertionError, match="ValueError: not this one"):
-        check_perturbation(breaks_there, datasets.bundled("pairwise")[:1])
+        check_perturbation(breaks_there, bundled("pairwise")[:1])
 
 
 SHIPPED = {entry.key: entry.edit for entry in entries() if isinstance(entry.edit, Edit)}
@@ -253,7 +253,7 @@ def own_cases(tasks, count=40):
     found = []
     for task in ("pairwise", "score", "rubric"):
         if FAMILY[task] in tasks:
-            found += datasets.bundled(task)[:count]
+            found += bundled(task)[:count]
     return found
 
 

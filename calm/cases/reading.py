@@ -192,7 +192,7 @@ def _answers(row: Row, task: Task | None, fault: Fault) -> list[Answer] | None:
         return None
     least, most = ANSWERS[task] if task else (1, len(LETTERS))
     if all(isinstance(item, Mapping) and item.get("author") for item in items):
-        most = len(LETTERS)  # an answers file: `datasets.read_cases` makes a case of each answer, or of each pair
+        most = len(LETTERS)  # an answers file: `read_cases` makes a case of each answer, or of each pair
     if not least <= len(items) <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}"
         mend = f" (task={task})" if task else ""

@@ -1,4 +1,4 @@
-"""`calm attack`: search for texts of the weaker answer that win, and measure with fresh asks whether they do."""
+"""`calm attack`: search for texts of the weaker answer that win, and measure with fresh asks how often."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import DONE, JUDGES, REFUSED
-from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -30,35 +30,44 @@ EXAMPLES = 3
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `attack`."""
-    attack = commands.add_parser("attack", help="search for texts of the weaker answer that win the judge over")
+    attack = add_command(
+        commands,
+        "attack",
+        "Search for texts of the weaker answer that win the judge over. Fresh asks then measure how often each text "
+        "wins.",
+        "calm attack judge.toml --method stack --max-calls 5000",
+    )
     attack.add_argument("judge", metavar="JUDGE", help=JUDGES)
     attack.add_argument("--method", required=True, choices=METHODS, metavar="METHOD", help=", ".join(METHODS))
     attack.add_argument(
         "--edits", default="", metavar="E,...", help="stack: biases or perturbations (default: one edit of each bias)"
     )
     attack.add_argument("--with", dest="writer", metavar="WRITER.toml", help="best-of, hill-climb: who writes")
-    attack.add_argument("--n", type=int, default=4, metavar="N", help="best-of: rewrites a case (default 4)")
-    attack.add_argument("--rounds", type=int, default=3, metavar="R", help="hill-climb: the most rounds (default 3)")
-    attack.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
-    attack.add_argument("--sample", type=int, default=200, metavar="N", help="at most so many cases (default 200)")
+    attack.add_argument("--n", type=int, default=4, metavar="N", help="best-of: rewrites of each case (default 4)")
+    attack.add_argument("--rounds", type=int, default=3, metavar="R", help="hill-climb: at most R rounds (default 3)")
+    attack.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
+    attack.add_argument("--sample", type=int, default=200, metavar="N", help="at most N cases (default 200)")
     attack.add_argument(
-        "--repeats", default="4+2", metavar="K+M", help="fresh asks of the clean and of the found text (default 4+2)"
+        "--repeats",
+        default="4+2",
+        metavar="K+M",
+        help="fresh asks of the clean text and of the found one (default 4+2)",
     )
-    attack.add_argument("--seed", type=int, default=0, metavar="I", help="seed of sample, edits and order (default 0)")
+    attack.add_argument(
+        "--seed", type=int, default=0, metavar="I", help="seed of the sample, the edits and the order (default 0)"
+    )
     add_caps(attack)
-    attack.add_argument("--plan", action="store_true", help="say how many calls it can take; make none")
-    attack.add_argument("--write", metavar="OUT.jsonl", help="also write the cases, with the texts that were found")
-    attack.add_argument("-o", "--out", default="attack.json", metavar="FILE", help="the record (default attack.json)")
+    attack.add_argument("--plan", action="store_true", help="show how many calls the attack can take; make none")
+    attack.add_argument("--write", metavar="OUT.jsonl", help="also write the cases, with the texts found")
+    attack.add_argument(
+        "-o", "--out", default="attack.json", metavar="FILE", help="where the record goes (default attack.json)"
+    )
     attack.set_defaults(run=_attack)
 
 
 def _attack(options: argparse.Namespace) -> int:
     from calm.cases.writing import line
-    from calm.commands.rewrite import _bill
     from calm.core.claims import Estimate
-    from calm.engine.budget import Caps
-    from calm.engine.engine import Engine
-    from calm.engine.store import Mode, Store
     from calm.experiment.run import Setup, unserved
     from calm.gate.from_spec import cases_from, judge_from
     from calm.results.audit import write_whole
@@ -67,48 +76,45 @@ def _attack(options: argparse.Namespace) -> int:
     design = _checked(options)
     judge = judge_from(options.judge)
     if reason := unserved(judge, "attack"):
-        raise ConfigError(f"{judge.name}: it cannot be attacked: {reason}")
+        raise ConfigError(f"{judge.name} cannot be attacked: {reason}")
     cases = cases_from(options.cases, judge)
     if options.method == "transfer" and not any(attacking.ATTACK in case.variants for case in cases):
         raise ConfigError(
-            "--method transfer: expected cases with texts of an earlier attack, which `calm attack ... --write` makes, "
-            "got none; name its file with --cases"
+            "--method transfer: expected cases with texts of an earlier attack, got none; "
+            "write them with `calm attack ... --write FILE` and give them with --cases FILE"
         )
     writer = _writer(options)
     groups = _groups(options, judge)
     if options.plan:
         print(printable(_plan(options, judge, cases, design, groups), "\n"))
         return DONE
-    engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
-    try:
+    with opened_engine(options) as engine:
         engine.greet(*judge.endpoints)
         setup = Setup(judge, tuple(cases), engine, options.seed, design)
         found = attacking.attack(setup, _search(options, groups, writer), options.sample)
-        bill = _bill(engine)
-    finally:
-        engine.close()
+        spent = bill(engine)
     out = Path(options.out)
     body = attacking.to_json(found, setup, options.method)
     write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])
     print(printable(attacking.summary(found, judge.name, options.method), "\n"))
     _show(found)
-    print(printable(f"\nwrote {out}; {bill}", "\n"))
+    print(printable(f"\nwrote {out}; {spent}", "\n"))
     if options.write:
         by = writer.name if writer else ""
         made = attacking.with_texts(cases, found, judge.name, options.method, by)
         write_whole(Path(options.write), map(line, made))
-        print(printable(f"wrote {options.write}: {len(found.found)} of {len(made)} cases with a text that was found"))
+        print(printable(f"wrote {options.write}: {len(found.found)} of {len(made)} cases have a winning text"))
     if found.incomplete:
-        print("run the same command again to go on: what was answered is kept")
+        print(CONTINUE)
     return REFUSED if found.incomplete or not all(isinstance(e, Estimate) for e in found.estimates.values()) else DONE
 
 
 def _checked(options: argparse.Namespace) -> Design:
     """
-    Return the asks an arm.
+    Return how often each arm is asked.
 
     Raises:
-        ConfigError: options that cannot be, or that do not go together.
+        ConfigError: impossible options, or options that exclude each other.
     """
     from calm.pytest_plugin.options import design_in
 
@@ -134,7 +140,9 @@ def _checked(options: argparse.Namespace) -> Design:
         raise ConfigError(problems)
     design = design_in(options.repeats, "--repeats")
     if design.clean < 2:
-        raise ConfigError(f"--repeats: expected 2 clean asks or more, one to compare with, got {options.repeats}")
+        raise ConfigError(
+            f"--repeats: expected at least 2 clean asks, because one is compared with the other, got {options.repeats}"
+        )
     return design
 
 
@@ -198,7 +206,7 @@ def _plan(
 
 def _show(found: Attack) -> None:
     """Print some found texts as a word diff, those first that won all of their fresh asks."""
-    from calm.commands.perturb import _differences
+    from calm.commands.differences import differences
 
     ordered = sorted(found.found, key=lambda s: (-(found.wins(s) or 0.0), s.aim.source.id))
     for one in ordered[:EXAMPLES]:
@@ -208,5 +216,5 @@ def _show(found: Attack) -> None:
         answer = one.aim.case.target
         print(printable(f"\n-- case {one.aim.source.id}, answer {answer}{made_of}, won {said}", "\n"))
         before, after = one.aim.case[answer].text, one.text or ""
-        for text in _differences(before, after).splitlines():
+        for text in differences(before, after).splitlines():
             print(f"   {text}")

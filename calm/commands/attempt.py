@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from calm.commands import DONE, JUDGES, REFUSED
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.core.case import Case
 from calm.core.verdict import code
 from calm.errors import ConfigError, nearest
@@ -21,13 +21,21 @@ if TYPE_CHECKING:
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `try`."""
-    attempt = commands.add_parser("try", help="ask a judge about one case: prompt, reply, verdict")
+    attempt = add_command(
+        commands,
+        "try",
+        "Ask a judge about one case. The command shows the prompt, the reply and the verdict. With --edit, it shows "
+        "them before and after the edit.",
+        "calm try judge.toml --edit authority.cite_book",
+    )
     attempt.add_argument("judge", metavar="JUDGE", help=JUDGES)
-    attempt.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines")
+    attempt.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
     attempt.add_argument("--case", metavar="ID", help="which case (default: the first)")
     attempt.add_argument("--edit", metavar="NAME", help="a perturbation: authority.cite_book, or package.module:name")
     attempt.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the edit (default 0)")
-    attempt.add_argument("--server", action="store_true", help="check what its server keeps to; at most eight calls")
+    attempt.add_argument(
+        "--server", action="store_true", help="instead, check what its server supports; at most eight calls"
+    )
     attempt.set_defaults(run=_try)
 
 
@@ -60,7 +68,7 @@ def _try(options: argparse.Namespace) -> int:
 
 
 def _inspect(judge: Judge) -> int:
-    """Print what the servers of a judge keep to; 1 if one does not do what the judge needs."""
+    """Print what the servers of a judge support; return 1 if one lacks what the judge needs."""
     import asyncio
 
     from calm.models.conformance import State, inspect

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from calm.commands import CONFIGURATION, DONE, JUDGES, REFUSED
+from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_command
 from calm.gate.catalogue import importable
 
 DEMO = "planted:verbosity=0.35,authority=0.5,noise=0.03,seed=7"
@@ -15,16 +15,26 @@ DEMO = "planted:verbosity=0.35,authority=0.5,noise=0.03,seed=7"
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `audit` and `demo`."""
-    audit = commands.add_parser(
-        "audit", help="run all suites on a judge and write a report", epilog="Options of pytest may follow after --."
+    audit = add_command(
+        commands,
+        "audit",
+        "Run all suites on a judge and write a report. The folder gets report.html, summary.md, results.sarif and "
+        "results.json. Options of pytest may follow after --.",
+        "calm audit judge.toml -- --calm-max-usd=5",
     )
     audit.add_argument("judge", metavar="JUDGE", help=JUDGES)
-    audit.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
-    audit.add_argument("--out", default="calm-audit", metavar="DIR", help="where to write (default calm-audit)")
+    audit.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
+    audit.add_argument("--out", default="calm-audit", metavar="DIR", help="the folder to write to (default calm-audit)")
     audit.set_defaults(run=_audit)
 
-    demo = commands.add_parser("demo", help="show a failing report of a planted judge; no model, no cost")
-    demo.add_argument("--out", default="calm-demo", metavar="DIR", help="where to write (default calm-demo)")
+    demo = add_command(
+        commands,
+        "demo",
+        "Show a red gate on a simulated judge. The judge prefers padded answers and answers that cite a book. No "
+        "model is called, and nothing is spent.",
+        "calm demo",
+    )
+    demo.add_argument("--out", default="calm-demo", metavar="DIR", help="the folder to write to (default calm-demo)")
     demo.set_defaults(run=_demo)
 
 

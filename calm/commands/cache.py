@@ -1,4 +1,4 @@
-"""`calm cache`: what is in a cache of replies; forget the old ones, or take them elsewhere as JSON Lines."""
+"""`calm cache`: show what is in a cache of replies, delete old ones, or export them as JSON Lines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 
-from calm.commands import DONE
+from calm.commands import CACHE, DONE, add_command
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
-DEFAULT = ".calm/cache.sqlite"
 DAY_S = 86_400
 CODE = "(Python code)"
 """Stands for the model of a judge that is a function: its verdicts are kept, and no server answered."""
@@ -24,16 +23,31 @@ _MODEL = "coalesce(nullif(json_extract(reply, '$.model'), ''), json_extract(requ
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `cache` with `show`, `prune` and `export`."""
-    cache = commands.add_parser("cache", help="show, prune or export a cache of replies")
+    cache = add_command(commands, "cache", "Show, prune or export a cache of replies.")
     verbs = cache.add_subparsers(required=True, metavar="show|prune|export")
-    show = verbs.add_parser("show", help="say how many replies a cache holds, of which models, and how old they are")
-    prune = verbs.add_parser("prune", help="forget replies; what is forgotten will be asked, and paid, again")
-    prune.add_argument("--days", type=float, metavar="N", help="those older than so many days")
-    prune.add_argument("--model", metavar="M", help="those of one model, as `calm cache show` names it")
-    export = verbs.add_parser("export", help="write all prompts and replies as JSON Lines")
-    export.add_argument("out", metavar="FILE.jsonl", help="where they go; the file must not be there yet")
+    show = add_command(
+        verbs,
+        "show",
+        "Show how many replies a cache holds, from which models, and how old they are. The file stays as it is.",
+        "calm cache show",
+    )
+    prune = add_command(
+        verbs,
+        "prune",
+        "Delete old replies, or those of one model, from a cache. A later run asks, and pays, for them again.",
+        "calm cache prune --days 30",
+    )
+    prune.add_argument("--days", type=float, metavar="N", help="delete replies that are older than N days")
+    prune.add_argument("--model", metavar="M", help="delete replies of this model, as `calm cache show` names it")
+    export = add_command(
+        verbs,
+        "export",
+        "Write all prompts and replies as JSON Lines. Only the owner of the new file may read it.",
+        "calm cache export replies.jsonl",
+    )
+    export.add_argument("out", metavar="FILE.jsonl", help="the file to write; it must not exist yet")
     for verb, run in ((show, _show), (prune, _prune), (export, _export)):
-        verb.add_argument("--cache-file", default=DEFAULT, metavar="FILE", help=f"the cache (default {DEFAULT})")
+        verb.add_argument("--cache-file", default=CACHE, metavar="FILE", help=f"the cache (default {CACHE})")
         verb.set_defaults(run=run)
 
 
@@ -53,7 +67,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _prune(options: argparse.Namespace) -> int:
     if options.days is None and options.model is None:
-        raise ConfigError("calm cache prune: expected --days N or --model M, or both; delete the file to forget all")
+        raise ConfigError("calm cache prune: expected --days N or --model M, or both; to delete all, remove the file")
     if options.days is not None and not 0 <= options.days < float("inf"):
         raise ConfigError(f"--days: expected a number of days of at least 0, got {options.days:g}")
     path = Path(options.cache_file)
@@ -64,7 +78,7 @@ def _prune(options: argparse.Namespace) -> int:
         (left,) = db.execute("select count(*) from reply").fetchone()
         with suppress(sqlite3.OperationalError):  # a run that has it open keeps the file at its size
             db.execute("vacuum")
-    print(f"{printable(str(path))}: forgot {done.rowcount} replies, kept {left}")
+    print(f"{printable(str(path))}: deleted {done.rowcount} replies, kept {left}")
     return DONE
 
 
@@ -75,7 +89,7 @@ def _export(options: argparse.Namespace) -> int:
         try:
             out.touch(mode=0o600, exist_ok=False)  # as private as the cache itself
         except OSError as error:
-            raise ConfigError(f"{out}: expected a file that can be made, got: {error.strerror}") from error
+            raise ConfigError(f"{out}: expected a file that can be created, got: {error.strerror}") from error
         with out.open("w", encoding="utf-8") as file:
             for line in _lines(db):
                 file.write(line)

@@ -1,4 +1,4 @@
-"""`calm cases`: cases of other formats in, cases made in any number, and what can be told about cases beforehand."""
+"""`calm cases`: import cases from other formats, generate them, and check them before a judge is asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from calm.commands import DONE, REFUSED
+from calm.commands import DONE, REFUSED, add_command
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 from calm.results.wording import printable
@@ -21,32 +21,43 @@ TASKS: tuple[Task, ...] = get_args(Task)
 FORMATS = ("calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet")
 KINDS = ("arithmetic", "units", "dates", "ordering", "instructions")
 MOST_NAMED = 5
-"""So many cases are named where something is wrong with them; the others are counted."""
+"""A warning names at most so many cases; it counts the others."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `cases` with `import`, `generate` and `check`."""
-    cases = commands.add_parser("cases", help="import cases, make cases, check cases")
+    cases = add_command(commands, "cases", "Import cases, generate cases, or check cases.")
     verbs = cases.add_subparsers(required=True, metavar="import|generate|check")
     _register_import(verbs)
     _register_generate(verbs)
-    check = verbs.add_parser("check", help="lay simple rulers on cases, and check their ready-made texts")
+    check = add_command(
+        verbs,
+        "check",
+        "Check cases before a judge is asked about them. The command warns if a simple rule, such as the longest "
+        "answer, nearly equals the gold labels. It also warns of repeated questions, and of ready-made texts that "
+        "calm refuses.",
+        "calm cases check cases.jsonl --strict",
+    )
     check.add_argument("files", nargs="+", metavar="FILE", help="cases as JSON Lines")
-    check.add_argument("--task", choices=TASKS, help="also check that each case fits this task")
-    check.add_argument("--strict", action="store_true", help="leave with status 1 if there is any warning")
+    check.add_argument(
+        "--task", choices=TASKS, metavar="TASK", help=f"also check that each case fits: {', '.join(TASKS)}"
+    )
+    check.add_argument("--strict", action="store_true", help="exit with status 1 if there is any warning")
     check.set_defaults(run=_check)
 
 
 def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    brought = verbs.add_parser(
+    brought = add_command(
+        verbs,
         "import",
-        help="turn CALM, MT-bench, LLMBar, CSV, JSON or Parquet files into cases",
-        epilog="A column with a field's own name needs no --map. A path such as chosen.1.content goes into JSON.",
+        "Turn CALM, MT-bench, LLMBar, CSV, JSON or Parquet files into cases. A column with a field's own name needs no "
+        "--map. In JSON, a path such as chosen.1.content names a nested value.",
+        "calm cases import reviews.csv -o cases.jsonl --map question=prompt --map answer_a=first --map answer_b=second",
     )
-    brought.add_argument("file", metavar="FILE")
-    brought.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="where the cases go")
+    brought.add_argument("file", metavar="FILE", help="the file to read")
+    brought.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="the file of cases to write")
     brought.add_argument(
-        "--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: by the file's ending)"
+        "--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: from the ending of FILE)"
     )
     brought.add_argument(
         "--map", action="append", default=[], metavar="FIELD=COLUMN", help="which column holds a field (repeatable)"
@@ -56,7 +67,7 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         action="append",
         default=[],
         metavar="WORD=ANSWER",
-        help="what a word in the column of the better answer means: a, b, ... or tie (repeatable)",
+        help="what a WORD in the column of the better answer means: a, b, ... or tie (repeatable)",
     )
     brought.add_argument("--better", metavar="ANSWER", help="this answer is the better one in every record")
     brought.add_argument("--force", action="store_true", help="overwrite OUT")
@@ -64,13 +75,23 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _register_generate(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    made = verbs.add_parser("generate", help="make cases whose gold a program knows, in any number")
-    made.add_argument("--task", choices=TASKS, required=True)
+    made = add_command(
+        verbs,
+        "generate",
+        "Make any number of cases whose gold labels a program knows. The same seed makes the same cases. A new seed "
+        "makes questions that no model was trained on.",
+        "calm cases generate --task pairwise --count 1000 --seed 4711 -o made.jsonl",
+    )
+    made.add_argument("--task", choices=TASKS, required=True, metavar="TASK", help=", ".join(TASKS))
     made.add_argument("--count", type=int, required=True, metavar="N", help="how many cases")
     made.add_argument("--seed", type=int, required=True, metavar="S", help="another seed makes other cases")
-    made.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="where the cases go")
+    made.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="the file of cases to write")
     made.add_argument(
-        "--kind", action="append", choices=KINDS, help="only cases of this kind (repeatable; default: all in turn)"
+        "--kind",
+        action="append",
+        choices=KINDS,
+        metavar="KIND",
+        help=f"only this kind: {', '.join(KINDS)} (repeatable; default: all in turn)",
     )
     made.add_argument("--force", action="store_true", help="overwrite OUT")
     made.set_defaults(run=_generate)
@@ -115,9 +136,9 @@ def _taken(out: Path, force: bool, source: Path | None = None) -> bool:
     if out.is_dir():
         raise ConfigError(f"{out}: expected a file to write, got a folder; add a name such as {out / 'cases.jsonl'}")
     if source is not None and out.exists() and source.exists() and out.samefile(source):
-        raise ConfigError(f"{out}: expected another file than the one that is imported; choose another name for -o")
+        raise ConfigError(f"{out}: expected a file other than the one that is imported; choose another name for -o")
     if out.exists() and not force:
-        print(f"calm: {printable(str(out))} is there already; overwrite it with --force", file=sys.stderr)
+        print(f"calm: {printable(str(out))} exists already; overwrite it with --force", file=sys.stderr)
         return True
     return False
 
@@ -163,8 +184,8 @@ def _texts(cases: Sequence[Case]) -> Iterator[str]:
     again = [case.id for case in cases if count[case.question] > 1]
     if again:
         yield (
-            f"{len(again)} cases share their question with another one ({_named(again)}): they are not independent, "
-            "so the intervals come out too narrow"
+            f"{len(again)} cases share their question with another case ({_named(again)}): they are not independent, "
+            "so the intervals are too narrow"
         )
     equal = [case.id for case in cases if len({answer.text for answer in case.answers}) < len(case.answers)]
     if equal:
@@ -177,12 +198,12 @@ def _named(ids: Sequence[str]) -> str:
 
 
 def _rulers(cases: Sequence[Case]) -> Iterator[str]:
-    """Print what each ruler knows of the gold, and warn of those that know much."""
+    """Print how far each ruler agrees with the gold labels, and warn of those that nearly equal them."""
     from calm.cases.rulers import read_rulers, warnings
 
     readings = read_rulers(cases)
     if not readings:
-        _say("no gold that rulers could be compared with")
+        _say("no gold labels, so no ruler can be compared with them")
         return
     width = max(len(reading.ruler) for reading in readings)
     _say(f"{'ruler':{width}}  goes with the gold")
@@ -201,7 +222,7 @@ def _variants(cases: Sequence[Case]) -> Iterator[str]:
     refused = [row for row in rows if row.verdict == "refused"]
     print(printable(refusals_table(rows), keep="\n"))
     if refused:
-        yield f"{len(refused)} of {len(rows)} ready-made variants would be refused: they are never asked"
+        yield f"{len(refused)} of {len(rows)} ready-made variants would be refused: no judge is asked about them"
 
 
 PARTS = (_texts, _rulers, _variants)

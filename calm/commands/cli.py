@@ -1,4 +1,4 @@
-"""The `calm` command: audit a judge, try it on one case, see a failing report without spending anything."""
+"""The `calm` command: audit a judge, try it on one case, or see a red gate without spending anything."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ COLLECT: Final = (50_000, 20, 100)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """
-    Run one command and return its exit status: 0 done, 1 refused or a claim not proven, 4 configuration.
+    Run one command and return its exit status: 0 done, 1 refused or a claim not proven, 4 wrong configuration.
 
-    Usage errors leave with status 2, as is the custom of command lines.
+    Usage errors exit with status 2, as most command lines do.
     """
     if arguments is None:
         _collect_rarely()
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
     options = _parser().parse_args(given[:end])
-    options.pytest = given[end + 1 :]  # argparse would take them only straight behind the judge
+    options.pytest = given[end + 1 :]  # argparse accepts them only directly behind the judge
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("calm: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output left: `calm try ... | head`
+    except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
 
@@ -96,7 +96,9 @@ def _collect_rarely() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="calm", description="The regression gate for LLM judges.")
+    parser = argparse.ArgumentParser(
+        prog="calm", description="A regression gate for LLM judges. `calm COMMAND --help` describes a command."
+    )
     parser.add_argument("--version", action="version", version=f"calm {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:

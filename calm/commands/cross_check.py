@@ -1,4 +1,4 @@
-"""`calm cross-check`: whether a judge's verdicts on pairs fit together, and fit the scores of another judge."""
+"""`calm cross-check`: whether a judge's verdicts on pairs agree with each other and with another judge's scores."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import DONE, JUDGES, REFUSED
-from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import add_caps, bill, opened_engine, refuse_folders, refuse_impossible
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -18,30 +18,34 @@ if TYPE_CHECKING:
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `cross-check`."""
-    check = commands.add_parser("cross-check", help="check that preferences form no cycle, and fit the scores")
-    check.add_argument("judge", metavar="JUDGE", help=f"of pairs or rankings: {JUDGES}")
-    check.add_argument("scorer", metavar="SCORER", nargs="?", help="of scores or rubrics, on the same answers")
+    check = add_command(
+        commands,
+        "cross-check",
+        "Check that a judge's preferences form no cycle and agree with scores. Cycles need cases with three answers or "
+        "more. Agreement needs a SCORER, which scores the same answers.",
+        "calm cross-check judge.toml scorer.toml --cases answers.jsonl",
+    )
+    check.add_argument("judge", metavar="JUDGE", help=f"a judge of pairs or rankings: {JUDGES}")
+    check.add_argument("scorer", metavar="SCORER", nargs="?", help="a judge that scores, or marks rubrics")
     check.add_argument(
         "--cases",
         action="append",
         required=True,
         metavar="FILE",
-        help="cases as JSON Lines; three answers or more for cycles (repeatable)",
+        help=f"{CASES}; three answers or more for cycles",
     )
-    check.add_argument("--sample", type=int, default=200, metavar="N", help="at most so many cases (default 200)")
-    check.add_argument("--rounds", type=int, default=2, metavar="R", help="asks of each question (default 2)")
-    check.add_argument("--seed", type=int, default=0, metavar="I", help="seed of sample and answers (default 0)")
+    check.add_argument("--sample", type=int, default=200, metavar="N", help="at most N cases (default 200)")
+    check.add_argument("--rounds", type=int, default=2, metavar="R", help="ask each question R times (default 2)")
+    check.add_argument(
+        "--seed", type=int, default=0, metavar="I", help="seed of the sample and the answers (default 0)"
+    )
     add_caps(check)
-    check.add_argument("-o", "--out", metavar="FILE", help="also write a record as JSON")
+    check.add_argument("-o", "--out", metavar="FILE", help="also write a record as JSON to FILE")
     check.set_defaults(run=_cross_check)
 
 
 def _cross_check(options: argparse.Namespace) -> int:
-    from calm import cases as datasets
-    from calm.commands.rewrite import _bill
-    from calm.engine.budget import Caps
-    from calm.engine.engine import Engine
-    from calm.engine.store import Mode, Store
+    from calm.cases import sample
     from calm.gate.from_spec import judge_from
     from calm.results.audit import write_whole
     from calm.studies import coherence
@@ -49,25 +53,22 @@ def _cross_check(options: argparse.Namespace) -> int:
     refuse_impossible(options)
     refuse_folders(options, "out")
     if options.rounds < 2:
-        raise ConfigError(f"--rounds: expected 2 or more, as one alone cannot tell noise, got {options.rounds}")
+        raise ConfigError(f"--rounds: expected 2 or more, because one ask cannot show noise, got {options.rounds}")
     judge = judge_from(options.judge)
     scorer = judge_from(options.scorer) if options.scorer else None
-    cases = datasets.sample(_cases(options.cases), options.sample, options.seed)
-    engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
+    cases = sample(_cases(options.cases), options.sample, options.seed)
     checks: list[coherence.Check] = []
-    try:
+    given = {"rounds": options.rounds, "seed": options.seed}
+    with opened_engine(options) as engine:
         engine.greet(*judge.endpoints)
         if any(len(case.answers) > 2 for case in cases) or scorer is None:
-            checks.append(coherence.check_order(judge, cases, engine, rounds=options.rounds, seed=options.seed))
+            checks.append(coherence.check_order(judge, cases, engine, **given))
         if scorer is not None:
             engine.greet(*scorer.endpoints)
-            given = {"rounds": options.rounds, "seed": options.seed}
             checks += coherence.check_scores(judge, scorer, cases, engine, **given)
-        bill = _bill(engine)
-    finally:
-        engine.close()
+        spent = bill(engine)
     print(printable(coherence.summary(checks), "\n"))
-    print(printable(bill))
+    print(printable(spent))
     if options.out:
         names = [judge.name, *([scorer.name] if scorer else [])]
         body = {
@@ -85,17 +86,17 @@ def _cross_check(options: argparse.Namespace) -> int:
 
 def _cases(files: list[str]) -> list[Case]:
     """
-    Return the cases of files, as they are: with all their answers.
+    Return the cases of files, with all their answers.
 
     Raises:
-        ConfigError: a file with faults, or an id that is there twice.
+        ConfigError: a file with faults, or an id that occurs twice.
     """
-    from calm import cases as datasets
+    from calm.cases import read_cases
 
     found: dict[str, Case] = {}
     for file in files:
-        for case in datasets.read_cases(file):
+        for case in read_cases(file):
             if case.id in found:
-                raise ConfigError(f"{file}: case id {case.id!r} is in another file, too; ids are unique in a run")
+                raise ConfigError(f"{file}: case id {case.id!r} is in another file too; give each case its own id")
             found[case.id] = case
     return list(found.values())

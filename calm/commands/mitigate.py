@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import DONE, JUDGES, REFUSED
+from calm.commands import CACHE, CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
 from calm.commands.plan import planned
 from calm.errors import ConfigError
 from calm.results.wording import printable
@@ -23,21 +23,23 @@ if TYPE_CHECKING:
     from calm.studies.mitigate.study import Cell, Study, Tried
 
 _COMMA = re.compile(r",(?![a-z-]+=)")
-"""A comma between sets, and none between the settings of a planted judge."""
+"""A comma between sets; a comma between the settings of a planted judge does not count."""
 
 _OWN = tuple(
     f"--calm-{name}"
     for name in ("judge", "gate", "baseline", "every-variant", "max-", "cache", "report", "results", "summary", "sarif")
 )
-"""Options of pytest that would be taken and not heeded."""
+"""Options of pytest that would have no effect here."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `mitigate`."""
-    mitigate = commands.add_parser(
+    mitigate = add_command(
+        commands,
         "mitigate",
-        help="audit a judge bare and with each mitigation: what passes the gate, and what it costs",
-        epilog="Options of pytest, such as paths and -k, may follow after --.",
+        "Audit a judge alone and with each mitigation, and compare. The command says which mitigations pass the gate, "
+        "and what they cost. Options of pytest, such as paths and -k, may follow after --.",
+        "calm mitigate judge.toml --try swap,evidence:3 --max-usd 5",
     )
     mitigate.add_argument("judge", metavar="JUDGE", help=JUDGES)
     mitigate.add_argument(
@@ -53,29 +55,30 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         default=[],
         metavar="NAME,...",
-        help="mitigations to try as one set, the first innermost (repeatable)",
+        help="mitigations to try as one set, innermost first (repeatable)",
     )
+    mitigate.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
     mitigate.add_argument(
-        "--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)"
-    )
-    mitigate.add_argument(
-        "--out", type=Path, default=Path("calm-mitigate"), metavar="DIR", help="where to write (default calm-mitigate)"
-    )
-    mitigate.add_argument("--sample", metavar="N", help="at most so many cases (default 200)")
-    mitigate.add_argument("--repeats", metavar="K+M", help="clean and perturbed asks a case (default 4+2)")
-    mitigate.add_argument("--grid", action="store_true", help="also put each attack by injection to each set")
-    mitigate.add_argument("--attacks", metavar="WORD,...", help="with --grid: attacks whose names have one of these")
-    mitigate.add_argument("--plan", action="store_true", help="say what it will ask and cost; no call is made")
-    mitigate.add_argument("--max-calls", type=int, metavar="N", help="the most calls of all sets together")
-    mitigate.add_argument("--max-usd", type=float, metavar="X", help="the most to spend on all sets, in US dollars")
-    mitigate.add_argument("--max-minutes", type=float, metavar="M", help="the longest time")
-    mitigate.add_argument("--cache", choices=("on", "replay", "refresh", "off"), default="on", help="default on")
-    mitigate.add_argument(
-        "--cache-file",
+        "--out",
         type=Path,
-        default=Path(".calm/cache.sqlite"),
-        metavar="FILE",
-        help="default .calm/cache.sqlite",
+        default=Path("calm-mitigate"),
+        metavar="DIR",
+        help="the folder to write to (default calm-mitigate)",
+    )
+    mitigate.add_argument("--sample", metavar="N", help="at most N cases (default 200)")
+    mitigate.add_argument("--repeats", metavar="K+M", help=REPEATS)
+    mitigate.add_argument("--grid", action="store_true", help="also try each injection attack on each set")
+    mitigate.add_argument("--attacks", metavar="WORD,...", help="with --grid: only attacks with a WORD in their name")
+    mitigate.add_argument("--plan", action="store_true", help="show what the command will ask and cost; make no call")
+    mitigate.add_argument("--max-calls", type=int, metavar="N", help="make at most N calls for all sets together")
+    mitigate.add_argument("--max-usd", type=float, metavar="X", help="spend at most X US dollars on all sets")
+    mitigate.add_argument("--max-minutes", type=float, metavar="M", help="begin no call after M minutes")
+    modes = ("on", "replay", "refresh", "off")
+    mitigate.add_argument(
+        "--cache", choices=modes, default="on", metavar="MODE", help=f"{', '.join(modes)} (default on)"
+    )
+    mitigate.add_argument(
+        "--cache-file", type=Path, default=Path(CACHE), metavar="FILE", help=f"where replies are kept (default {CACHE})"
     )
     mitigate.set_defaults(run=_mitigate, fit=False)
 
@@ -106,7 +109,7 @@ def _mitigate(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     """
-    Refuse options that cannot be.
+    Refuse options that are impossible or have no effect.
 
     Raises:
         ConfigError: all of them.
@@ -123,10 +126,10 @@ def _check(options: argparse.Namespace) -> None:
     for given in options.pytest:
         if given.startswith(_OWN):
             name = given.partition("=")[0]
-            problems.append(f"{name}: has no effect on this command; its own options stand before --")
+            problems.append(f"{name}: has no effect on this command; give the command's own options before --")
     written = options.out / "judge.toml"
     if options.judge.endswith(".toml") and written.exists() and written.samefile(options.judge):
-        problems.append(f"--out: expected another folder than that of {options.judge}, which would be written over")
+        problems.append(f"--out: expected a folder other than that of {options.judge}, which would be overwritten")
     if options.out.exists() and not options.out.is_dir():
         problems.append(f"--out: expected a folder, got the file {str(options.out)!r}")
     if problems:
@@ -140,7 +143,7 @@ def _sets(options: argparse.Namespace) -> list[list[str]]:
 
 
 class _Reader:
-    """Makes the other judges that mitigations name, each once; a path is told from the judge's own file."""
+    """Makes the other judges that mitigations name, each once; a path is relative to the judge's own file."""
 
     def __init__(self, folder: Path, *, keyless: bool) -> None:
         self._folder, self._keyless = folder, keyless
@@ -160,19 +163,19 @@ def _reader(options: argparse.Namespace, *, keyless: bool) -> _Reader:
 
 
 def _plan(sets: Sequence[Tried], planner: Planner, cases: Sequence[Case]) -> str:
-    """Return what each set takes by itself, and all of them together."""
+    """Return the calls, cost and time of each set alone, and of all sets together."""
     from calm.gate.plan_text import dollars, duration
     from calm.gate.prices import Assumptions
     from calm.studies.mitigate.plan import plan_all
 
     plan = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
-    lines = ["Nothing was asked. Each set by itself, up to:"]
+    lines = ["No call was made. Each set alone takes at most:"]
     for one, _, most in plan.sets:
         usd = "" if most.usd is None else f", {dollars(most.usd)} USD"
         lines.append(f"  {one.label}: {most.calls} calls{usd}, {duration(most.seconds)}")
     lines += [f"  {one.label}: not applicable: {one.reason}" for one in sets if one.judge is None]
     usd = "" if plan.together.usd is None else f", {dollars(plan.together.usd)} USD"
-    lines.append(f"All together, a call that several make counted once, up to: {plan.together.calls} calls{usd}")
+    lines.append(f"All sets together, with shared calls counted once, take at most: {plan.together.calls} calls{usd}")
     lines += [f"at least: {node} {why}; what it asks after that is not counted" for node, why in planner.floors]
     return "\n".join(lines)
 
@@ -184,7 +187,7 @@ def _study(
     cases: Sequence[Case],
     options: argparse.Namespace,
 ) -> Study:
-    """Ask all of it through one engine."""
+    """Ask about all sets through one engine."""
     from calm.core.verdict import FAMILY
     from calm.engine.budget import Caps
     from calm.engine.engine import Engine
@@ -213,9 +216,7 @@ def _study(
             if words:
                 chosen = [(name, edit) for name, edit in chosen if any(word in name for word in words)]
             if not chosen:
-                raise ConfigError(
-                    f"--attacks: expected words that stand in the name of an attack, got {options.attacks!r}"
-                )
+                raise ConfigError(f"--attacks: expected words from the names of attacks, got {options.attacks!r}")
             grid = attack_grid(sets, cases, settings, engine, chosen)
     finally:
         engine.close()
@@ -231,7 +232,7 @@ def _study(
 
 
 def _written(study: Study, options: argparse.Namespace) -> list[str]:
-    """Write the record, the report and the judge.toml; return what is to be said of them."""
+    """Write the record, the report and the judge.toml; return the lines that say so."""
     from dataclasses import replace
 
     from calm.gate.from_spec import judge_from
@@ -254,11 +255,13 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
         return told
     source = Path(options.judge)
     if not options.judge.endswith(".toml"):
-        return [*told, f"in a judge.toml it is: [judge] mitigations = {json.dumps(list(best.tried.names))}"]
+        return [*told, f"in judge.toml, write: [judge] mitigations = {json.dumps(list(best.tried.names))}"]
     path = folder / "judge.toml"
     text = source.read_bytes().decode("utf-8-sig")
     audit.write_whole(path, [with_mitigations(text, best.tried.names, source, folder)])
     again = judge_from(str(path), keyless=options.cache == "replay")
     if again.fingerprint != best.audit.judge.fingerprint:
-        raise ConfigError(f"{path}: it is not the judge that was measured; add the mitigations to {source} by hand")
-    return [*told, f"wrote {path}, the judge that has it: run the gate with --calm-judge={path}"]
+        raise ConfigError(
+            f"{path}: it differs from the judge that was measured; add the mitigations to {source} by hand"
+        )
+    return [*told, f"wrote {path}, the judge with these mitigations: run the gate with --calm-judge={path}"]

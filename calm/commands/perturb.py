@@ -1,15 +1,14 @@
-"""`calm perturb`: what a perturbation does to a case or a prompt, as a word diff; and which there are."""
+"""`calm perturb`: show what a perturbation does to a case or a prompt, or list all perturbations."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
-from calm.commands import DONE, REFUSED
+from calm.commands import CASES, DONE, REFUSED, add_command
+from calm.commands.differences import differences
 from calm.core.case import Case, Framing, Presentation, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
@@ -18,22 +17,27 @@ from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from calm.core.templates import Prompt
-    from calm.results.reports.diff import Piece
 
-WHOLE = 10_000
-"""Characters shown around a change: enough to show texts of an ordinary length in full."""
 SHOWN_CASES = 400
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `perturb`."""
-    one = commands.add_parser("perturb", help="show what a perturbation changes, or list all perturbations")
+    one = add_command(
+        commands,
+        "perturb",
+        "Show what a perturbation changes, or list all perturbations. The change is shown as a word diff. No judge is "
+        "asked.",
+        "calm perturb authority.cite_book",
+    )
     one.add_argument("name", nargs="?", metavar="NAME", help="authority.cite_book, expand@3, or package.module:name")
-    one.add_argument("--list", action="store_true", help="list the perturbations, those of installed packages included")
+    one.add_argument("--list", action="store_true", help="list all perturbations, with those of installed packages")
     one.add_argument("--bias", metavar="BIAS", help="with --list: only those of this bias")
     one.add_argument("--expects", metavar="EXPECTS", help="with --list: only those that expect this")
-    one.add_argument("--task", metavar="TASK", help="whose cases or prompt to show (default: the first that it serves)")
-    one.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
+    one.add_argument(
+        "--task", metavar="TASK", help="show cases or a prompt of this task (default: the first that fits)"
+    )
+    one.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
     one.add_argument("--case", metavar="ID", help="which case (default: the first that it applies to)")
     one.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the edit (default 0)")
     one.set_defaults(run=_perturb)
@@ -185,39 +189,8 @@ def _messages(before: Prompt, after: Prompt) -> Iterator[tuple[str, str, str]]:
 
 
 def _line(name: str, before: str, after: str) -> None:
-    """Print a text with what was taken out and put in."""
+    """Print a text with what was taken out and what was put in."""
     print(printable(f"-- {name}{'' if before != after else ' (unchanged)'}"))
-    text = printable(after, keep="\n") if before == after else _differences(before, after)
+    text = printable(after, keep="\n") if before == after else differences(before, after)
     for line in text.split("\n"):
         print(f"   {line}")
-
-
-def _differences(before: str, after: str) -> str:
-    from calm.results.reports.diff import compare
-
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    signs = {"gone": ("\x1b[31;9m", "\x1b[0m"), "new": ("\x1b[32;1m", "\x1b[0m")}
-    if not colour:
-        signs = {"gone": ("[-", "-]"), "new": ("{+", "+}")}
-    found = compare(before, after, context=WHOLE)
-    parts = []
-    for piece in _woven(found.old, found.new):
-        opening, closing = signs.get(piece.kind, ("", ""))
-        text = printable(piece.text, keep="\n") if piece.text else f"[... {piece.size} characters ...]"
-        parts.append(f"{opening}{text}{closing}")
-    return "".join(parts)
-
-
-def _woven(old: Sequence[Piece], new: Sequence[Piece]) -> Iterator[Piece]:
-    """Yield what was taken out, then what was put in, between the pieces that both have in common."""
-    shared = ("same", "gap")
-    rest = iter(new)
-    for piece in old:
-        if piece.kind not in shared:
-            yield piece
-            continue
-        for other in rest:
-            yield other
-            if other.kind in shared:
-                break
-    yield from rest

@@ -1,4 +1,4 @@
-"""`calm plan`: what a run will ask and cost, and the sample that a budget allows; no call is made."""
+"""`calm plan`: show what a run will ask and cost, and the sample that a budget allows; no call is made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import DONE, JUDGES, REFUSED
+from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
 from calm.errors import ConfigError
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
@@ -28,23 +28,32 @@ if TYPE_CHECKING:
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `plan`."""
-
-    plan = commands.add_parser(
+    plan = add_command(
+        commands,
         "plan",
-        help="say what a run will ask and cost; no call is made",
-        epilog="Options of pytest may follow after --.",
+        "Show what a run will ask and cost. With --fit, find the sample and the repeats that a budget allows. No call "
+        "is made. Options of pytest may follow after --.",
+        "calm plan judge.toml --fit --max-usd 5",
     )
     plan.add_argument("judge", metavar="JUDGE", help=JUDGES)
-    plan.add_argument("--cases", action="append", default=[], metavar="FILE", help="cases as JSON Lines (repeatable)")
-    plan.add_argument("--sample", metavar="N", help="at most so many cases (default 200; with --fit: all)")
-    plan.add_argument("--repeats", metavar="K+M", help="clean and perturbed asks a case (default 4+2)")
-    plan.add_argument("--output-tokens", type=int, default=200, metavar="N", help="tokens of a reply (default 200)")
-    plan.add_argument("--call-seconds", type=float, default=2.0, metavar="S", help="seconds a call (default 2)")
-    plan.add_argument("--fit", action="store_true", help="find the sample and repeats that a budget allows")
-    plan.add_argument("--max-usd", type=float, metavar="X", help="with --fit: the most to spend, in US dollars")
-    plan.add_argument("--max-minutes", type=float, metavar="M", help="with --fit: the longest time")
+    plan.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
+    plan.add_argument("--sample", metavar="N", help="at most N cases (default 200; with --fit: all)")
+    plan.add_argument("--repeats", metavar="K+M", help=REPEATS)
     plan.add_argument(
-        "--noise", type=float, default=0.05, metavar="V", help="with --fit: share of asks in which the judge errs"
+        "--output-tokens", type=int, default=200, metavar="N", help="assume N tokens in each reply (default 200)"
+    )
+    plan.add_argument(
+        "--call-seconds", type=float, default=2.0, metavar="S", help="assume S seconds for each call (default 2)"
+    )
+    plan.add_argument("--fit", action="store_true", help="find the sample and the repeats that a budget allows")
+    plan.add_argument("--max-usd", type=float, metavar="X", help="with --fit: spend at most X US dollars")
+    plan.add_argument("--max-minutes", type=float, metavar="M", help="with --fit: take at most M minutes")
+    plan.add_argument(
+        "--noise",
+        type=float,
+        default=0.05,
+        metavar="V",
+        help="with --fit: share of asks in which the judge errs (default 0.05)",
     )
     plan.set_defaults(run=_plan)
 
@@ -58,7 +67,7 @@ def _plan(options: argparse.Namespace) -> int:
     assumptions, budget = _assumptions(options), _budget(options)
     judge = judge_from(options.judge)
     if options.cases:
-        cases_from(options.cases, judge)  # their faults are said here, before any test is collected
+        cases_from(options.cases, judge)  # report their faults before any test is collected
     planner = planned(judge, options)
     found = planner.survey(judge)
     design = found.settings.design
@@ -81,7 +90,7 @@ def _assumptions(options: argparse.Namespace) -> Assumptions:
     Return what a plan assumes.
 
     Raises:
-        ConfigError: a number that cannot be, with its option.
+        ConfigError: an impossible number, with its option.
     """
     from calm.gate.prices import Assumptions
 
@@ -97,10 +106,10 @@ def _assumptions(options: argparse.Namespace) -> Assumptions:
 
 def _budget(options: argparse.Namespace) -> PlanBudget | None:
     """
-    Return the budget to fit a run into, if one is asked for.
+    Return the budget that a run must fit, or None without `--fit`.
 
     Raises:
-        ConfigError: an amount that cannot be, none at all, or one without `--fit`.
+        ConfigError: an impossible amount, no amount, or one without `--fit`.
     """
     from calm.gate.fit import PlanBudget
 
@@ -112,7 +121,7 @@ def _budget(options: argparse.Namespace) -> PlanBudget | None:
     if options.fit and not given:
         problems.append("--fit: expected a budget, --max-usd or --max-minutes or both, got none")
     if given and not options.fit:
-        problems.append(f"{next(iter(given))}: expected --fit with it, which finds the sample that the budget allows")
+        problems.append(f"{next(iter(given))}: expected --fit with it, to find the sample that the budget allows")
     if problems:
         raise ConfigError(problems)
     return PlanBudget(options.max_usd, options.max_minutes) if options.fit else None
@@ -120,7 +129,7 @@ def _budget(options: argparse.Namespace) -> PlanBudget | None:
 
 def planned(judge: Judge, options: argparse.Namespace) -> Planner:
     """
-    Run the shipped suites, or the paths given, with probes that ask nothing; show nothing of it unless it fails.
+    Run the shipped suites, or the given paths, with probes that ask nothing; show output only if this fails.
 
     Raises:
         ConfigError: no probe could be planned.
@@ -142,25 +151,25 @@ def planned(judge: Judge, options: argparse.Namespace) -> Planner:
         "no:cacheprovider",
         "-W",
         "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning",
-        "-o",  # what is run if no path is given
+        "-o",  # where to look if no path is given
         f"testpaths={shlex.quote(glob.escape(suites.__path__[0]))}",
         *(f"--calm-cases={file}" for file in options.cases),
         *([f"--calm-sample={sample}"] if sample else []),
         *([f"--calm-repeats={options.repeats}"] if options.repeats else []),
         *options.pytest,
-        *(["-n0"] if distributed else []),  # what is recorded stays in this process
+        *(["-n0"] if distributed else []),  # the record must stay in this process
     ]
     told = io.StringIO()
     with importable(Path.cwd()), redirect_stdout(told), redirect_stderr(told):
         status = pytest.main(arguments, plugins=[planner])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record.entries:
         said = told.getvalue().strip() or "no test uses `probe`"
-        raise ConfigError(f"nothing could be planned, as pytest ended with status {int(status)}:\n{said}")
+        raise ConfigError(f"nothing could be planned, because pytest ended with status {int(status)}:\n{said}")
     return planner
 
 
 def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
-    """Return the designs to try: the one that is given, else the default and the cheapest that shows noise."""
+    """Return the designs to try: the given one, else the default one and the cheapest one that shows noise."""
     from calm.experiment.run import Design
 
     chosen = options.repeats or any(option.startswith("--calm-repeats") for option in options.pytest)
@@ -168,7 +177,7 @@ def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
 
 
 def _command(options: argparse.Namespace, planner: Planner, one: Fit, budget: PlanBudget) -> str:
-    """Return the command line that runs what fits."""
+    """Return the command line of the run that fits."""
     own = [option for option in options.pytest if not option.startswith(("--calm-sample", "--calm-repeats"))]
     words = [
         "pytest",

@@ -1,4 +1,4 @@
-"""`calm accept` and `calm compare`: what is done with the records of runs."""
+"""`calm accept` and `calm compare`: make a baseline of a run, and compare two runs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,39 @@ from contextlib import suppress
 from pathlib import Path
 from shutil import get_terminal_size
 
-from calm.commands import DONE, REFUSED
+from calm.commands import DONE, REFUSED, add_command
 from calm.errors import ConfigError
 from calm.results.audit import Audit
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `accept` and `compare`."""
-    accept = commands.add_parser("accept", help="write a reviewed baseline from the results of a run")
+    accept = add_command(
+        commands,
+        "accept",
+        "Write a baseline from the results of a run. Review the file and keep it under version control. A later run "
+        "with --calm-baseline=FILE fails if it is worse.",
+        "calm accept calm-audit/results.json -o baseline.json",
+    )
     accept.add_argument("results", metavar="RESULTS", help="a file that --calm-results wrote")
-    accept.add_argument("-o", "--out", default="baseline.json", metavar="FILE", help="default baseline.json")
+    accept.add_argument(
+        "-o", "--out", default="baseline.json", metavar="FILE", help="the file to write (default baseline.json)"
+    )
     accept.set_defaults(run=_accept)
 
-    compare = commands.add_parser("compare", help="say what changed between the results of two runs")
+    compare = add_command(
+        commands,
+        "compare",
+        "Show what changed between the results of two runs. The command says which claims got better or worse, and "
+        "which cases flipped.",
+        "calm compare baseline.json calm-audit/results.json -o changes.html",
+    )
     compare.add_argument("old", metavar="OLD", help="results or a baseline")
     compare.add_argument("new", metavar="NEW", help="results or a baseline")
-    compare.add_argument("-o", "--out", metavar="FILE.html", help="also write the comparison as a page")
-    compare.add_argument("--lines", type=int, default=40, metavar="N", help="lines a part (default 40)")
+    compare.add_argument("-o", "--out", metavar="FILE.html", help="also write the comparison as an HTML page")
+    compare.add_argument(
+        "--lines", type=int, default=40, metavar="N", help="show at most N lines of each part (default 40)"
+    )
     compare.set_defaults(run=_compare)
 
 

@@ -1,4 +1,4 @@
-"""`calm report`: the record of a run as a page, a summary, SARIF, JUnit or a table, later and elsewhere."""
+"""`calm report`: write the record of a run as a page, a summary, SARIF, JUnit or a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from calm.commands import CONFIGURATION, DONE, REFUSED
+from calm.commands import CONFIGURATION, DONE, REFUSED, add_command
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.errors import ConfigError
 from calm.results.audit import Audit
@@ -37,16 +37,22 @@ DEFAULTS = {
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `report`."""
-    report = commands.add_parser("report", help="show the results of a run in another form, later and elsewhere")
-    report.add_argument("results", metavar="RESULTS", help="a file that --calm-results wrote; its texts lie beside it")
-    report.add_argument("-o", "--out", default=None, metavar="FILE", help="default report.html, summary.md, ...")
+    report = add_command(
+        commands,
+        "report",
+        "Write the results of a run in another form. The ending of FILE chooses the form: a page, a summary, SARIF, "
+        "JUnit, a table of trials, or JSON.",
+        "calm report calm-audit/results.json -o junit.xml",
+    )
+    report.add_argument("results", metavar="RESULTS", help="a file that --calm-results wrote, with its texts beside it")
+    report.add_argument("-o", "--out", metavar="FILE", help="the file to write (default report.html, summary.md, ...)")
     report.add_argument(
-        "--format", choices=FORMATS, default=None, metavar="FORMAT", help=f"{', '.join(FORMATS)}; default: as FILE ends"
+        "--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: from the ending of FILE)"
     )
     report.add_argument(
         "--texts", choices=("full", "none"), default="full", metavar="full|none", help="none: leave every text out"
     )
-    report.add_argument("--limit", type=int, default=None, metavar="BYTES", help="of a summary (default 1048576)")
+    report.add_argument("--limit", type=int, metavar="BYTES", help="the largest size of a summary (default 1048576)")
     report.set_defaults(run=_report)
 
 
@@ -67,7 +73,7 @@ def _report(options: argparse.Namespace) -> int:
     target = Path(options.out or DEFAULTS[form])
     taken = {source.absolute(), texts_path(source).absolute()}
     if {target.absolute(), texts_path(target).absolute()} & taken:
-        print(f"calm: expected another file than the results, got {str(target)!r}", file=sys.stderr)
+        print(f"calm: expected a file other than the results, got {str(target)!r}", file=sys.stderr)
         return REFUSED
     try:
         audit = read(source)

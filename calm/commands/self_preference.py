@@ -1,4 +1,4 @@
-"""`calm self-preference`: put judges to answers of known authors, and say which of them prefer their own."""
+"""`calm self-preference`: let judges judge answers of known authors, and find who prefers their own."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import DONE, JUDGES, REFUSED
-from calm.commands.answer import add_caps, refuse_folders, refuse_impossible
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible
 from calm.errors import ConfigError, EstimateError, nearest
 from calm.results.wording import printable
 
@@ -23,17 +23,23 @@ if TYPE_CHECKING:
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `self-preference`."""
-    own = commands.add_parser("self-preference", help="put every judge to the answers of every author, once each")
-    own.add_argument("judges", nargs="+", metavar="JUDGE", help=f"{JUDGES}; several of one kind of verdict")
-    own.add_argument("--cases", action="append", default=[], metavar="FILE", help="answers (see `calm answer`)")
-    own.add_argument("-o", "--out", metavar="FILE.json", help="write the figures with all verdicts")
-    own.add_argument("--sample", type=int, metavar="N", help="at most so many questions (default: all)")
+    own = add_command(
+        commands,
+        "self-preference",
+        "Test whether judges prefer their own answers. Each judge judges the answers of every author once. "
+        "Each judge is then compared with the judges of other families.",
+        "calm self-preference a.toml b.toml c.toml --cases answers.jsonl",
+    )
+    own.add_argument("judges", nargs="+", metavar="JUDGE", help=f"{JUDGES}; all with one kind of verdict")
+    own.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, from `calm answer`")
+    own.add_argument("-o", "--out", metavar="FILE.json", help="also write the figures and all verdicts")
+    own.add_argument("--sample", type=int, metavar="N", help="at most N questions (default: all)")
     own.add_argument(
         "--seed", type=int, default=0, metavar="I", help="seed of the sample and the intervals (default 0)"
     )
-    own.add_argument("--plan", action="store_true", help="say what it would ask and cost, and ask nothing")
+    own.add_argument("--plan", action="store_true", help="show what the command would ask and cost; make no call")
     own.add_argument("--perplexity", action="store_true", help="also fetch how likely each judge finds each answer")
-    own.add_argument("--outsider", metavar="MODEL", help="scores: also the excess over this neutral judge alone")
+    own.add_argument("--outsider", metavar="MODEL", help="scores: also compare with this neutral judge alone")
     add_caps(own)
     own.set_defaults(run=_run)
 
@@ -106,35 +112,27 @@ def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
 
 
 def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
-    from calm.commands.rewrite import _bill
-    from calm.engine.budget import Caps
-    from calm.engine.engine import Engine
-    from calm.engine.store import Mode, Store
     from calm.selfpreference import crossing
     from calm.selfpreference.likelihood import curves_of
 
-    store = Store(Path(options.cache_file), Mode.ON)
-    engine = Engine(store, caps=Caps(calls=options.max_calls, usd=options.max_usd))
-    try:
+    with opened_engine(options) as engine:
         crossed = crossing.ask(arranged, engine)
         curves, without = curves_of(crossed, engine) if options.perplexity else ({}, {})
-        bill = _bill(engine)
-    finally:
-        engine.close()
+        spent = bill(engine)
     try:
         tables = crossing.tables_of(crossed)
         leaking = crossed.crossing.leaks
         figures = tables.report(options.seed, curves=curves, leaking=leaking, outsider=options.outsider)
     except EstimateError as error:
-        why = "; ".join(filter(None, (str(error), str(crossed.missing), bill)))
+        why = "; ".join(filter(None, (str(error), str(crossed.missing), spent)))
         print(printable(f"nothing to say of self-preference: {why}"))
         return REFUSED
     status = _tell(tables, figures, crossed, options)
     for model, reason in without.items():
         print(printable(f"no perplexity of {model}: {reason}"))
-    print(printable(bill))
+    print(printable(spent))
     if crossed.missing:
-        print(printable(f"incomplete: {crossed.missing}; run the same command again to go on"))
+        print(printable(f"incomplete: {crossed.missing}; {CONTINUE}"))
         return REFUSED
     return status
 

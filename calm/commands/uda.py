@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from calm.commands import DONE
+from calm.commands import DONE, add_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,43 +24,56 @@ EMBEDDERS = "hashed[:DIMS], sentence-transformers:MODEL, openai:MODEL"
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `uda train` and `uda apply`."""
-    uda = commands.add_parser("uda", help="align the ratings of several judges, without labels")
-    verbs = uda.add_subparsers(required=True, metavar="VERB")
+    uda = add_command(commands, "uda", "Align the ratings of several judges, without labels.")
+    verbs = uda.add_subparsers(required=True, metavar="train|apply")
     _add_train(verbs)
     _add_apply(verbs)
 
 
 def _add_train(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    train = verbs.add_parser("train", help="train a network on comparisons; report on those held out")
+    train = add_command(
+        verbs,
+        "train",
+        "Train a network that aligns the ratings of several judges. It learns from comparisons and needs no labels. "
+        "The report covers the comparisons that were held out.",
+        "calm uda train comparisons.jsonl --answers answers.jsonl -o uda.safetensors",
+    )
     _add_inputs(train)
     train.add_argument("--embed", default="hashed:64", metavar="NAME", help=f"{EMBEDDERS} (default hashed:64)")
-    train.add_argument("-o", "--out", type=Path, default=Path("uda.safetensors"), metavar="FILE", help="the model file")
     train.add_argument(
-        "--without-own", action="store_true", help="do not look at the judges' own answers (the ablation)"
+        "-o", "--out", type=Path, default=Path("uda.safetensors"), metavar="FILE", help="the model file to write"
     )
+    train.add_argument("--without-own", action="store_true", help="leave out the judges' own answers (the ablation)")
     train.add_argument(
         "--hidden", default="256,64", metavar="N,N", help="hidden layers (default 256,64; paper 2048,512,64)"
     )
     train.add_argument("--epochs", type=int, default=80, metavar="N", help="steps over all comparisons (default 80)")
-    train.add_argument("--learning-rate", type=float, default=1e-4, metavar="X", help="default 0.0001")
-    train.add_argument("--validation", type=float, default=0.3, metavar="V", help="share held out (default 0.3)")
-    train.add_argument("--seed", type=int, default=42, metavar="I", help="default 42")
+    train.add_argument("--learning-rate", type=float, default=1e-4, metavar="X", help="step size (default 0.0001)")
+    train.add_argument(
+        "--validation", type=float, default=0.3, metavar="V", help="share of comparisons held out (default 0.3)"
+    )
+    train.add_argument("--seed", type=int, default=42, metavar="I", help="seed (default 42)")
     train.add_argument("--k", type=float, default=32.0, metavar="X", help="K-factor of the ratings (default 32)")
     train.add_argument(
         "--base", type=float, default=math.e, metavar="X", help="base of the ratings (default e; chess 10)"
     )
     train.add_argument(
-        "--checkpoint", type=Path, metavar="FILE", help="write the state here, and go on from it if it is there"
+        "--checkpoint", type=Path, metavar="FILE", help="keep the state in FILE, and continue from it if it exists"
     )
-    train.add_argument("--every", type=int, default=10, metavar="N", help="epochs between checkpoints (default 10)")
+    train.add_argument("--every", type=int, default=10, metavar="N", help="write the state every N epochs (default 10)")
     train.add_argument(
-        "--leave-one-out", action="store_true", help="also train without each judge and apply to that judge"
+        "--leave-one-out", action="store_true", help="also train without each judge, and rate that judge"
     )
     train.set_defaults(run=_train)
 
 
 def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    apply = verbs.add_parser("apply", help="rate with a trained network; report before and after")
+    apply = add_command(
+        verbs,
+        "apply",
+        "Rate with a trained network. The report shows the ratings before and after.",
+        "calm uda apply uda.safetensors comparisons.jsonl --answers answers.jsonl",
+    )
     apply.add_argument("model", type=Path, metavar="MODEL", help="a file that `calm uda train` wrote")
     _add_inputs(apply)
     apply.add_argument("--embed", metavar="NAME", help=f"{EMBEDDERS} (default: what the model was trained with)")
@@ -74,12 +87,12 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--gold", type=Path, metavar="FILE.json", help="true ratings by model, to report against")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="also write the report for machines")
-    parser.add_argument("--base-url", metavar="URL", help="address of the embedding server (openai:...)")
+    parser.add_argument("--base-url", metavar="URL", help="address of the embedding server, for openai:...")
 
 
 def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
     """
-    Refuse, before anything is computed, to write into a folder's place or over what is read.
+    Refuse, before anything is computed, to write where a folder is or over an input.
 
     Raises:
         ConfigError: each such option.
@@ -95,7 +108,7 @@ def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
         if path.is_dir():
             problems.append(f"--{name}: expected a file to write, got the folder {str(path)!r}")
         elif any(one is not None and one.exists() and path.samefile(one) for one in inputs):
-            problems.append(f"--{name}: expected another file than those that are read, got {str(path)!r}")
+            problems.append(f"--{name}: expected a file other than the inputs, got {str(path)!r}")
     if problems:
         raise ConfigError(problems)
 
@@ -179,12 +192,12 @@ def _trained(data: Comparisons, settings: Settings, options: argparse.Namespace)
 
     begun = load_state(path, settings, data) if path is not None and path.exists() else None
     if begun is not None:
-        print(f"calm: going on from {path}, epoch {begun.epoch}", file=sys.stderr)
+        print(f"calm: continuing from {path}, epoch {begun.epoch}", file=sys.stderr)
     return train(data, settings, state=begun, show=_show, keep=keep)
 
 
 def _show(progress: Progress) -> None:
-    """Tell the progress: on a terminal in one line that changes, else every tenth epoch."""
+    """Show the progress: on a terminal in one line that changes, else every tenth epoch."""
     line = (
         f"epoch {progress.epoch} of {progress.epochs}: loss {progress.training_loss:.1f}, held out "
         f"{progress.validation_loss:.1f}, best {progress.best_loss:.1f}"
@@ -198,9 +211,9 @@ def _show(progress: Progress) -> None:
 
 def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] | None) -> dict[str, object]:
     """
-    Return how each judge fares with a network that was trained without it, against the baseline of all other judges.
+    Rate each judge with a network that was trained without it, and compare with the mean of all other judges.
 
-    A judge is rated over all of its comparisons; none of them was trained on.
+    The rating uses all comparisons of the judge; the network has seen none of them.
     """
     import numpy as np
 

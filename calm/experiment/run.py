@@ -312,7 +312,7 @@ def _drawn(setup: Setup) -> list[Case]:
     """
     Return the cases in the order in which they are asked, each with an order of its answers.
 
-    It is the order of `datasets.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
+    It is the order of `calm.cases.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
     as_given = setup.judge.traits.as_given
     key = Identity(setup.cases), setup.seed, as_given

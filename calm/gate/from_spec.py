@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from calm import cases as datasets
+from calm.cases import bundled, read_cases
 from calm.core.case import Case
 from calm.errors import ConfigError, nearest
 from calm.models.wire import Judge
@@ -110,12 +110,12 @@ def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
             raise ConfigError(f"{judge.name} replays its own cases, got {files[0]}; leave --calm-cases out")
         return recorded(judge.name).cases()
     if not files:
-        return datasets.bundled(judge.task)
+        return bundled(judge.task)
     found: dict[str, Case] = {}
     problems: list[str] = []
     for file in files:
         try:
-            cases = datasets.read_cases(Path(file), task=judge.task)
+            cases = read_cases(Path(file), task=judge.task)
         except ConfigError as error:
             problems += error.problems
             continue

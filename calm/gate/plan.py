@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
-from calm import cases as datasets
+from calm.cases import sample
 from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Expects
@@ -148,7 +148,7 @@ def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], se
     Raises:
         CalmError: a probe that would end in an error in the run, too.
     """
-    chosen = tuple(datasets.sample(cases, settings.sample, settings.seed))
+    chosen = tuple(sample(cases, settings.sample, settings.seed))
     with _Surveyor(settings, chosen) as surveyor:
         for entry in entries:
             surveyor.take(entry)
@@ -157,7 +157,7 @@ def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], se
 
 def survey_clean(judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
     """Return what a judge takes that is asked about the cases as they are; no judge is asked."""
-    chosen = tuple(datasets.sample(cases, settings.sample, settings.seed))
+    chosen = tuple(sample(cases, settings.sample, settings.seed))
     with _Surveyor(settings, chosen) as surveyor:
         order = Order(Setup(judge, chosen, surveyor.engine), None, (), (readable_rate,))
         surveyor.take(PlanEntry(order))

@@ -254,7 +254,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
 
     A first live call is made to each model of the judge, but for a plan.
     """
-    from calm import cases as datasets
+    from calm.cases import sample
     from calm.core.case import Case
     from calm.errors import ConfigError
     from calm.experiment.run import Setup
@@ -269,9 +269,9 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     session = config.stash[SESSION]
     if session.plan is None:
         engine_of(config).greet(*judge.endpoints)
-    chosen = next((sample for known, sample in session.sampled if known is cases), None)
+    chosen = next((drawn for known, drawn in session.sampled if known is cases), None)
     if chosen is None:
-        chosen = tuple(datasets.sample(cases, sample_of(config), seed_of(config)))
+        chosen = tuple(sample(cases, sample_of(config), seed_of(config)))
         session.sampled.append((cases, chosen))
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
@@ -347,7 +347,7 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
 
 def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design) -> dict[str, Any]:
     """Return what the record says of a judge, its cases, and the asks an arm."""
-    from calm import cases as datasets
+    from calm.cases import sha256
 
     session = config.stash[SESSION]
     for known, same, subject in session.subjects:
@@ -368,7 +368,7 @@ def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], desig
     }
     subject = {
         "judge": record,
-        "cases": {"n": len(cases), "sha256": datasets.sha256(cases)},
+        "cases": {"n": len(cases), "sha256": sha256(cases)},
         "repeats": str(design),
     }
     session.subjects.append((judge, cases, subject))

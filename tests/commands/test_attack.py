@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import bundled, read_cases
 from calm.commands import attack
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -106,7 +106,7 @@ def test_noise_alone_is_no_success_even_where_every_search_ends_in_luck():
     """At noise .4 most searches find a text, and the rate net of noise is still around nothing."""
     engine = Engine(Store(None, Mode.OFF))
     try:
-        setup = Setup(planted("planted:noise=0.4"), tuple(datasets.bundled("pairwise")), engine)
+        setup = Setup(planted("planted:noise=0.4"), tuple(bundled("pairwise")), engine)
         groups = groups_for(["authority", "verbosity", "sentiment", "persuasion"])
         found = attacked(setup, stack(groups), 240)
     finally:
@@ -152,9 +152,7 @@ def test_what_chose_is_in_no_measure(tmp_path):
     engine = Engine(Store(None, Mode.OFF))
     try:
         judge = Noting(planted("planted:authority=1"))
-        found = attacked(
-            Setup(judge, tuple(datasets.bundled("pairwise")), engine), stack(groups_for(["authority"])), 10
-        )
+        found = attacked(Setup(judge, tuple(bundled("pairwise")), engine), stack(groups_for(["authority"])), 10)
     finally:
         engine.close()
 
@@ -229,7 +227,7 @@ def test_a_found_text_can_be_tried_on_another_judge(tmp_path):
     """Texts go into the cases as ready-made ones; a judge of the same bias falls for them, a sound one does not."""
     out = tmp_path / "found.jsonl"
     calm(tmp_path, "planted:authority=0.5", "--method=stack", "--edits=authority", "--sample=60", f"--write={out}")
-    written = [case for case in datasets.read_cases(out) if ATTACK in case.variants]
+    written = [case for case in read_cases(out) if ATTACK in case.variants]
 
     calm(tmp_path, "planted:authority=0.5,verbosity=0.1", "--method=transfer", f"--cases={out}", "--sample=240")
     alike = record(tmp_path)["estimates"]["attack_success_rate"]
@@ -269,7 +267,7 @@ def test_impossible_options_are_told_together(tmp_path):
         calm(tmp_path, BIASED, "--method=best-of", "--edits=authority", "--n=0", "--repeats=4", "--max-calls=0")
     with pytest.raises(ConfigError) as unknown:
         calm(tmp_path, BIASED, "--method=stack", "--edits=autority,paraphrased,negate")
-    with pytest.raises(ConfigError, match="2 clean asks or more"):
+    with pytest.raises(ConfigError, match="at least 2 clean asks"):
         calm(tmp_path, BIASED, "--method=stack", "--repeats=1+1")
 
     assert [p.partition(":")[0] for p in wrong.value.problems] == [
@@ -288,7 +286,7 @@ def test_impossible_options_are_told_together(tmp_path):
     ("judge", "options", "told"),
     [
         ("planted:authority=0.5", ["--method=transfer"], "expected cases with texts of an earlier attack"),
-        ("recorded:ifeval/GPT-5", ["--method=stack"], "it cannot be attacked: its verdicts were given once"),
+        ("recorded:ifeval/GPT-5", ["--method=stack"], "cannot be attacked: its verdicts were given once"),
         ("planted:", ["--method=stack", "--edits=authorit"], "no such perturbation; did you mean 'authority'?"),
         ("planted:", ["--method=stack", "--write={folder}"], "--write: expected a file to write, got the folder"),
     ],

@@ -65,7 +65,7 @@ def test_prune_forgets_what_was_chosen(cache, capsys, options, left):
     assert main(["cache", "prune", *options, f"--cache-file={cache}"]) == 0
 
     assert kept(cache) == left
-    assert f"forgot {4 - len(left)} replies, kept {len(left)}" in capsys.readouterr().out
+    assert f"deleted {4 - len(left)} replies, kept {len(left)}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("options", [[], ["--days=-1"], ["--days=nan"], ["--days=inf"]])

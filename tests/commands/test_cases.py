@@ -81,7 +81,7 @@ def test_an_existing_file_is_overwritten_with_force_alone(files, verb, capsys):
     refused = run("cases", verb, *how, "-o", "cases.jsonl")
 
     assert refused == REFUSED
-    assert capsys.readouterr().err == "calm: cases.jsonl is there already; overwrite it with --force\n"
+    assert capsys.readouterr().err == "calm: cases.jsonl exists already; overwrite it with --force\n"
     assert (files / "cases.jsonl").read_bytes() == before
     assert run("cases", verb, *how, "-o", "cases.jsonl", "--force") == DONE
     assert (files / "cases.jsonl").read_bytes() != before
@@ -102,7 +102,7 @@ def test_a_malformed_file_leaves_nothing_behind(files):
     ("out", "said"),
     [
         (".", "expected a file to write, got a folder"),
-        ("adversarial.json", "expected another file than the one that is imported"),
+        ("adversarial.json", "expected a file other than the one that is imported"),
         ("cases.jsonl/new.jsonl", "cannot be written"),
     ],
 )
@@ -144,7 +144,7 @@ def test_check_warns_of_rulers_and_of_texts(files, capsys):
 
     told = capsys.readouterr().out
     assert status == DONE
-    assert "warning: 2 cases share their question with another one (c0, again)" in told
+    assert "warning: 2 cases share their question with another case (c0, again)" in told
     assert "warning: 1 cases have answers with equal texts (same)" in told
     assert "warning: the ruler `longest answer` nearly equals the gold" in told
     assert run("cases", "check", "planted.jsonl", "--strict") == REFUSED
@@ -155,7 +155,10 @@ def test_check_says_that_there_is_nothing_to_warn_of(files, capsys):
     status = run("cases", "check", "cases.jsonl", "made.jsonl", "--strict")
 
     assert status == DONE
-    assert capsys.readouterr().out == "2 cases in 2 files\nno gold that rulers could be compared with\nno warning\n"
+    assert (
+        capsys.readouterr().out
+        == "2 cases in 2 files\nno gold labels, so no ruler can be compared with them\nno warning\n"
+    )
 
 
 def test_check_refuses_ids_that_two_files_share(files):

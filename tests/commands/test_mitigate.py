@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import bundled, sample
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
 from calm.studies.mitigate.differences import chance
@@ -68,7 +68,7 @@ def rows(folder):
 
 def test_the_swap_repairs_position_at_two_calls_and_its_judge_is_written(tmp_path):
     """The bare judge fails, the swap passes, and judge.toml with it is the judge that was measured."""
-    cases = datasets.sample(datasets.bundled("pairwise"), 80, 0)
+    cases = sample(bundled("pairwise"), 80, 0)
     with wire_server(planted_respond("planted:position=0.3", cases)) as server:
         path = judge_file(tmp_path, server.url)
         done = calm(tmp_path, path, "--try=swap,segments", "--sample=80", *SMALL, *POSITION)
@@ -165,7 +165,7 @@ def test_a_plan_asks_nothing(tmp_path):
     assert "swap: 21 calls" in done.stdout  # both orders are what the bare judge is asked, too
     assert "evidence:2: 41 calls" in done.stdout
     assert "output-filter: 41 calls" in done.stdout  # each reply is checked by itself
-    assert "All together, a call that several make counted once, up to: 81 calls" in done.stdout
+    assert "All sets together, with shared calls counted once, take at most: 81 calls" in done.stdout
     assert [p.name for p in tmp_path.iterdir()] == ["judge.toml"]
 
 
@@ -198,7 +198,7 @@ def test_the_judges_own_file_is_not_written_over(tmp_path):
     done = calm(tmp_path, "judge.toml", "--try=swap", "--out=.", *SMALL, *POSITION)
 
     assert done.returncode == 4
-    assert "--out: expected another folder than that of judge.toml, which would be written over" in done.stderr
+    assert "--out: expected a folder other than that of judge.toml, which would be overwritten" in done.stderr
     assert path.read_bytes() == before
 
 

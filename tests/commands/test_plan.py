@@ -295,10 +295,10 @@ def test_a_judge_of_a_conftest_is_planned_too(project):
     """A project that overrides the fixtures is planned with its own judge and cases."""
     project.write(
         "conftest.py",
-        "import pytest, judges\nfrom pathlib import Path\nfrom calm import cases as datasets\n"
+        "import pytest, judges\nfrom pathlib import Path\nfrom calm.cases import read_cases\n"
         "from calm.judges.python import PythonJudge\n\n\n"
         "@pytest.fixture(scope='session')\ndef judge():\n    return PythonJudge(judges.counted)\n\n\n"
-        "@pytest.fixture(scope='session')\ndef cases():\n    return datasets.read_cases(Path('cases.jsonl'))\n",
+        "@pytest.fixture(scope='session')\ndef cases():\n    return read_cases(Path('cases.jsonl'))\n",
     )
 
     done = calm(project.path, "lexical", "--sample=10", "--repeats=2+2", "--", ".")

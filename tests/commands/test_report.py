@@ -128,7 +128,7 @@ def test_the_record_is_not_overwritten(folder, name, capsys):
     assert main(["report", "results.json", "-o", name, "--format", "json"]) == 1
 
     assert ((folder / "results.json").read_bytes(), (folder / "results.texts.jsonl").read_bytes()) == before
-    assert "expected another file than the results" in capsys.readouterr().err
+    assert "expected a file other than the results" in capsys.readouterr().err
 
 
 def test_a_name_that_says_nothing_is_refused(folder, capsys):

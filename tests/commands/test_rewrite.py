@@ -14,7 +14,7 @@ from threading import Lock
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import read_cases
 from calm.commands import rewrite
 from calm.core.validation import check_variants
 from calm.errors import ConfigError
@@ -98,7 +98,7 @@ def run(folder, server, *options, kinds="verbosity", provider="openai", cases=No
         *options,
     )
     recorded = [json.loads(line) for line in refused.read_text("utf-8").splitlines()] if refused.exists() else []
-    return status, datasets.read_cases(out), recorded
+    return status, read_cases(out), recorded
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
@@ -270,7 +270,7 @@ def test_offline_writes_what_the_rules_make(tmp_path, capsys):
 
     status = calm("rewrite", cases_file(tmp_path), "--offline", "--kinds=verbosity,sentiment,error", f"-o={out}")
 
-    cases = datasets.read_cases(out)
+    cases = read_cases(out)
     assert status == 0
     assert {"lengthen", "sad", "cheerful", "plant_error"} <= set(cases[0].variants)
     assert cases[0].tags["written_by"] == "rules"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import bundled, read_cases
 from calm.cases.writing import line
 from calm.core.case import digest
 from calm.core.checks import verify
@@ -44,7 +44,7 @@ def test_each_model_answers_each_question_under_blind_ids(studio, capsys):
     """Authors and families stand in the file; ids and places tell nothing of them; truth is computed."""
     one = studio(count=40)
 
-    answered = datasets.read_cases(one.answer())
+    answered = read_cases(one.answer())
 
     assert (one.status, len(answered), len(one.server.judged)) == (0, 40, 120)
     assert all({a.author for a in case.answers} == set(MARKS) for case in answered)
@@ -61,7 +61,7 @@ def test_each_model_answers_each_question_under_blind_ids(studio, capsys):
 
 def test_what_is_no_answer_is_recorded_and_not_used(studio):
     """A refusal, an empty reply and one that was cut off: the reason and the reply stand beside the answers."""
-    cases = {case.question: case for case in datasets.bundled("rubric")}
+    cases = {case.question: case for case in bundled("rubric")}
 
     def respond(messages, body):
         case, model = cases[messages[-1][1]], str(body["model"])
@@ -76,7 +76,7 @@ def test_what_is_no_answer_is_recorded_and_not_used(studio):
 
     out = one.answer()
 
-    answered = {case.id: {a.author for a in case.answers} for case in datasets.read_cases(out)}
+    answered = {case.id: {a.author for a in case.answers} for case in read_cases(out)}
     assert answered == {"rubric-001": {"gamma-1"}, "rubric-002": {"alpha-1", "beta-1"}, "rubric-003": set(MARKS)}
     failed = {(f["case"], f["model"]): f for f in rows(one.folder / "answers.refused.jsonl")}
     assert {key: f["reason"].partition(":")[0] for key, f in failed.items()} == {
@@ -92,7 +92,7 @@ def test_a_stopped_run_goes_on_where_it_was(studio, capsys):
     one = studio(count=10)
     out = one.answer("--max-calls=20")
     begun, calls = one.status, len(one.server.judged)
-    assert "run the same command again to go on" in capsys.readouterr().out
+    assert "run the same command again to continue" in capsys.readouterr().out
 
     one.answer()
 
@@ -147,7 +147,7 @@ def test_an_answer_of_the_same_model_under_a_dated_name_is_replaced(studio):
     one = studio(count=2)
     cases = [
         replace(c, answers=(replace(c.answers[0], author="maker/alpha-1-20250101"),))
-        for c in datasets.read_cases(one.folder / "cases.jsonl")
+        for c in read_cases(one.folder / "cases.jsonl")
     ]
     (one.folder / "cases.jsonl").write_text("".join(line(case) for case in cases), "utf-8")
 
@@ -372,7 +372,7 @@ def test_scores_and_pairs_have_an_excess(studio, task, high):
 
 def test_a_server_without_log_probabilities_is_asked_no_more(studio, capsys):
     """Three answers tell: the other calls would be paid for nothing; the plan says what they would be."""
-    respond = authors_respond(datasets.bundled("rubric")[:10])
+    respond = authors_respond(bundled("rubric")[:10])
 
     def silent(messages, body):
         return "ok" if "prompt_logprobs" in body else respond(messages, body)

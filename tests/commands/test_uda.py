@@ -141,7 +141,7 @@ def test_what_cannot_be_written_is_told_before_the_training(files, tmp_path, cap
         run("train", comparisons, *given)
 
     assert raised.value.problems == (
-        f"--out: expected another file than those that are read, got '{comparisons}'",
+        f"--out: expected a file other than the inputs, got '{comparisons}'",
         f"--report: expected a file to write, got the folder '{tmp_path}'",
         f"--checkpoint: expected a file to write, got the folder '{tmp_path}'",
     )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm import Answer, Case, Expects, perturbation
-from calm import cases as datasets
+from calm.cases import bundled
 from calm.core.edits import Edit
 from calm.core.validation import (
     RULES,
@@ -294,7 +294,7 @@ def shipped():
 def test_no_shipped_edit_is_refused_on_a_bundled_case(task):
     """On every eighth case of the bundled sets, what ships passes, and there is much of it."""
     edits, applied, refused = shipped(), 0, []
-    for case in datasets.bundled(task)[::8]:
+    for case in bundled(task)[::8]:
         ids = [a.id for a in case.answers]
         better = case.better if case.better in ids else ids[0]
         weaker = next((i for i in ids if i != better), better)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import bundled
 from calm.cases.writing import line
 from calm.commands import cli
 from tests.servers import Wire, wire_server
@@ -58,7 +58,7 @@ def judge_file(folder: Path, model: str, server: Wire, task: str) -> Path:
 
 def questions(folder: Path, count: int = QUESTIONS) -> list:
     """Write some of the bundled rubric cases, whose criteria a program verifies, and return them."""
-    cases = [replace(case, variants={}) for case in datasets.bundled("rubric")[:count]]
+    cases = [replace(case, variants={}) for case in bundled("rubric")[:count]]
     (folder / "cases.jsonl").write_text("".join(line(case) for case in cases), "utf-8")
     return cases
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calm import cases as datasets
+from calm.cases import spread
 from calm.cases.spreading import all_pairs
 from calm.core.case import Answer, Case, Criterion
 from calm.core.claims import Claim
@@ -52,7 +52,7 @@ MEMBERS = [member(model) for model in AUTHORS]
 
 def ones(cases):
     """Return a case for each answer, as a score judge takes them."""
-    return [one for case in cases for one in datasets.spread(case, "score")]
+    return [one for case in cases for one in spread(case, "score")]
 
 
 def test_every_judge_is_put_to_every_answer():
@@ -84,7 +84,7 @@ def test_an_author_is_the_judge_whose_model_it_is():
 
 def test_pairs_are_asked_in_both_orders_and_only_those_in_question():
     """Two orders of each pair with an own answer; the others tell nothing of this judge."""
-    pairs = datasets.spread(answered("q1"), "pairwise")
+    pairs = spread(answered("q1"), "pairwise")
     judges = [member(model, "pairwise") for model in AUTHORS]
 
     every, own = arrange(judges, pairs), arrange(judges, pairs, about="gpt-5")

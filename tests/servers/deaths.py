@@ -17,7 +17,7 @@ from random import Random
 from threading import Lock
 from time import monotonic, sleep
 
-from calm import cases as datasets
+from calm.cases import bundled
 from tests.servers import Answer, Turns, Wire, wire_server
 from tests.servers.planted import planted_respond
 
@@ -166,7 +166,7 @@ def children(pid: int) -> list[int]:
 def mortal(folder: Path) -> Iterator[Mortal]:
     """Run the server of a planted judge, and find out what an undisturbed run asks."""
     lock = Lock()
-    think = planted_respond("planted:authority=0.6,seed=1", datasets.bundled("pairwise"))
+    think = planted_respond("planted:authority=0.6,seed=1", bundled("pairwise"))
 
     def respond(messages: Turns, body: dict[str, object]) -> Answer:
         text = think(messages, body)

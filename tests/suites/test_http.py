@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import bundled, sample
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -22,8 +22,8 @@ def judge_file(folder, server, *, provider="openai", task="pairwise", more=""):
 
 def over_http(folder, spec, *, provider="openai", task="pairwise", options=()):
     """Return the run of the gate on a planted judge behind a server."""
-    sample = datasets.sample(datasets.bundled(task), 200, 0)
-    with wire_server(planted_respond(f"planted:{spec},task={task}", sample)) as server:
+    drawn = sample(bundled(task), 200, 0)
+    with wire_server(planted_respond(f"planted:{spec},task={task}", drawn)) as server:
         return run_gate(judge_file(folder, server, provider=provider, task=task), folder, *options)
 
 
@@ -40,10 +40,10 @@ def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provi
 def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
     """The judge behind the wire gets the same outcome for every claim as the same judge in process."""
     spec = "injection=0.8,noise=0.03,seed=5"
-    sample = "--calm-sample=100"  # a rubric costs four calls an ask
+    size = "--calm-sample=100"  # a rubric costs four calls an ask
 
-    wire = over_http(tmp_path, spec, task=task, options=(sample,))
-    process = run_gate(f"planted:{spec},task={task}", tmp_path, sample)
+    wire = over_http(tmp_path, spec, task=task, options=(size,))
+    process = run_gate(f"planted:{spec},task={task}", tmp_path, size)
 
     assert wire.outcomes() == process.outcomes()
     assert wire.failed == {"injection"}
@@ -60,9 +60,9 @@ def test_a_sound_judge_passes_over_http(tmp_path, task):
 
 def test_a_replay_needs_no_key_and_no_server(tmp_path):
     """What was answered once can be decided again by anybody who has the cache."""
-    sample = datasets.sample(datasets.bundled("pairwise"), 100, 0)
+    drawn = sample(bundled("pairwise"), 100, 0)
     cache = (f"--calm-cache-file={tmp_path / 'cache.sqlite'}", "--calm-sample=100")
-    with wire_server(planted_respond("planted:noise=0", sample), api_key="k-1") as server:
+    with wire_server(planted_respond("planted:noise=0", drawn), api_key="k-1") as server:
         judge = judge_file(tmp_path, server, more='api_key_env = "GATE_KEY"\n')
         first = run_gate(judge, tmp_path, "--calm-cache=on", *cache, env={"GATE_KEY": "k-1"})
 

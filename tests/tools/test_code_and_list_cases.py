@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import calm
-from calm import cases as datasets
-from calm.cases import code_cases
+from calm.cases import bundled, code_cases
 from calm.cases.generate.scores import gold
 from calm.core.edits import Edit
 from calm.core.validation import refusal
@@ -76,7 +75,7 @@ def test_code_stands_in_for_bundled_cases_and_for_no_others(subtests):
     """Every answer of them holds Python; whoever gives cases is asked about these and no others."""
     for task in ["pairwise", "score", "listwise"]:
         with subtests.test(task=task):
-            shipped = datasets.bundled(task)
+            shipped = bundled(task)
             found = code_cases(task, shipped)
 
             assert len(found) >= 100
@@ -90,14 +89,14 @@ def test_a_task_without_code_cases_has_none(subtests):
     """Criteria that a program could check on code are not shipped."""
     for task in ["rubric", "rubric-all", "points"]:
         with subtests.test(task=task):
-            assert code_cases(task, datasets.bundled(task)) is None
+            assert code_cases(task, bundled(task)) is None
 
 
 def test_pairs_and_single_answers_keep_the_gold_of_their_case():
     """The right answer is the better one, a grade is that of the text taken, and neither length nor slot tells."""
     whole = {row["id"]: row for row in rows("code-1.jsonl")}
-    pairs = [case for case in code_cases("pairwise", datasets.bundled("pairwise")) if case.id in whole]
-    single = code_cases("score", datasets.bundled("score"))
+    pairs = [case for case in code_cases("pairwise", bundled("pairwise")) if case.id in whole]
+    single = code_cases("score", bundled("score"))
     graded = {(row["id"], a["text"]): row["scores"][a["id"]] for row in whole.values() for a in row["answers"]}
 
     assert len(pairs) == len(whole)
@@ -126,7 +125,7 @@ def test_an_edit_of_code_can_be_asked_about_nearly_all_of_them(subtests):
     for edit in CODE_EDITS:
         for task in ["pairwise", "score", "listwise"]:
             with subtests.test(task=task, edit=edit.name):
-                shipped = code_cases(task, datasets.bundled(task))
+                shipped = code_cases(task, bundled(task))
                 cases = [c.treat(next((a.id for a in c.answers if a.id != c.better), "only")) for c in shipped]
                 edited = [(case, edit.apply(case, 0)) for case in cases]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final, TypeAlias
 
-from calm import cases as datasets
+from calm.cases import sample
 from calm.core.case import TIE, Case, Treated
 from calm.core.claims import Estimate
 from calm.core.edits import Edit, Expects
@@ -123,9 +123,9 @@ class Attack:
         return sum(won) / len(won)
 
 
-def attack(setup: Setup, search: Search, sample: int | None = None) -> Attack:
+def attack(setup: Setup, search: Search, size: int | None = None) -> Attack:
     """Search in each case, ask anew about what was found, and return the estimates of these asks alone."""
-    drawn = datasets.sample(setup.cases, sample or max(1, len(setup.cases)), setup.seed)
+    drawn = sample(setup.cases, size or max(1, len(setup.cases)), setup.seed)
     sought, excluded, lost = _aim(setup, drawn)
     search(setup, sought)
     for one in sought:

@@ -9,7 +9,7 @@ from math import fsum
 from typing import cast
 
 from calm import __version__
-from calm import cases as datasets
+from calm.cases import sample, sha256
 from calm.core.case import Case
 from calm.core.claims import Outcome
 from calm.core.edits import AnyEdit, Expects
@@ -73,8 +73,8 @@ def assess(
     assert judge is not None
     engine.greet(*judge.endpoints)
     meter = _Meter(engine)
-    sample = tuple(datasets.sample(cases, settings.sample, settings.seed))
-    setup = experiment.Setup(judge, sample, cast(Engine, meter), settings.seed, settings.design, settings.stopping)
+    drawn = tuple(sample(cases, settings.sample, settings.seed))
+    setup = experiment.Setup(judge, drawn, cast(Engine, meter), settings.seed, settings.design, settings.stopping)
     findings: dict[str, Finding] = {}
     robust: dict[tuple[int, str], float] = {}
     for place, entry in enumerate(entries):
@@ -88,16 +88,16 @@ def assess(
             if decided.trials is not None and order.edit is not None:
                 robust |= _robust(place, order.edit, decided.trials)
     clean = experiment.run(setup, None, (), observed=(MEASURES["readable_rate"],)).decided[0].trials
-    values = {"robustness": robust, **(_clean_values(clean, sample) if clean is not None else {})}
+    values = {"robustness": robust, **(_clean_values(clean, drawn) if clean is not None else {})}
     missing: dict[str, dict[tuple[int, str], float]] = {name: {} for name in MEASURED}
     calls = meter.calls
     if not judge.endpoints:
-        per_verdict = _asks_of_code(one, sample, reader)
+        per_verdict = _asks_of_code(one, drawn, reader)
     else:
         per_verdict = fsum(calls) / len(calls) if calls else 0.0
     return Figures(
         one,
-        _audit(judge, sample, settings, tuple(findings.values()), engine),
+        _audit(judge, drawn, settings, tuple(findings.values()), engine),
         {**missing, **values},
         per_verdict,
         _dollars(judge, engine, meter.keys),
@@ -238,6 +238,6 @@ def _audit(
         parameters=parameters if isinstance(parameters, dict) else {},
         about=about,
     )
-    counted: dict[str, Json] = {"n": len(cases), "sha256": datasets.sha256(cases)}
+    counted: dict[str, Json] = {"n": len(cases), "sha256": sha256(cases)}
     rule = settings.stopping.value
     return Audit(__version__, record, counted, settings.seed, str(settings.design), findings, rule)

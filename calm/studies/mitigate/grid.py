@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calm import cases as datasets
+from calm.cases import sample
 from calm.core.case import Case
 from calm.core.edits import Edit, Expects
 from calm.core.measures import Measure, attack_success_rate, gain
@@ -40,12 +40,12 @@ def attack_grid(
     chosen: Sequence[tuple[str, Edit]],
 ) -> tuple[Cell, ...]:
     """Return how often each attack wins against each set; p-values are adjusted over all cells."""
-    sample = tuple(datasets.sample(cases, settings.sample, settings.seed))
+    drawn = tuple(sample(cases, settings.sample, settings.seed))
     cells: list[Cell] = []
     for name, edit in chosen:
         for one in sets:
             if one.judge is not None:
-                setup = experiment.Setup(one.judge, sample, engine, settings.seed, settings.design)
+                setup = experiment.Setup(one.judge, drawn, engine, settings.seed, settings.design)
                 cells.append(_cell(name, one.label, edit, setup))
     told = [place for place, cell in enumerate(cells) if cell.p is not None]
     adjusted = benjamini_hochberg([cells[place].p or 0.0 for place in told]) if told else []

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from calm import cases as datasets
+from calm.cases import bundled
 from calm.core.verdict import Preferred
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.filters import REMOVED, without_oddities, without_orders
@@ -15,7 +15,7 @@ def test_clean_cases_are_left_alone(subtests):
     """Neither filter changes a text of the bundled cases."""
     for task in ["pairwise", "score", "rubric"]:
         with subtests.test(task=task):
-            texts = [t for c in datasets.bundled(task) for t in (c.question, *(a.text for a in c.answers))]
+            texts = [t for c in bundled(task) for t in (c.question, *(a.text for a in c.answers))]
 
             assert [t for t in texts if without_orders(t) != t or without_oddities(t) != t] == []
 

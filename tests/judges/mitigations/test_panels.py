@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import bundled
 from calm.core.claims import Outcome
 from calm.core.measures import gain, net_robustness
 from calm.core.verdict import Preferred, Score, Tie, Unreadable
@@ -72,7 +72,7 @@ def test_unlike_judges_repair_a_bias_that_one_of_them_has():
     """A judge that falls for claims of its own authorship does not decide among two that do not."""
     judge = planted("planted:self-authorship=0.8,seed=1")
     others = {"p": planted("planted:seed=2"), "q": planted("planted:seed=3")}
-    cases = datasets.bundled("pairwise")[:80]
+    cases = bundled("pairwise")[:80]
     claims = [net_robustness >= 0.9, gain <= 0.2]
 
     outcomes = []

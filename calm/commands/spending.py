@@ -1,0 +1,81 @@
+"""Commands that call models: their caps, their cache, and what they spent."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import CACHE
+from calm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from calm.engine.engine import Engine
+
+CONTINUE = "run the same command again to continue: the replies so far are kept"
+"""What a command says that could not ask everything."""
+
+
+def add_caps(parser: argparse.ArgumentParser) -> None:
+    """Add the hard caps, and the cache from which a later run continues."""
+    parser.add_argument("--max-calls", type=int, metavar="N", help="make at most N calls")
+    parser.add_argument("--max-usd", type=float, metavar="X", help="spend at most X US dollars")
+    parser.add_argument("--cache-file", default=CACHE, metavar="FILE", help=f"where replies are kept (default {CACHE})")
+
+
+def refuse_impossible(options: argparse.Namespace) -> None:
+    """
+    Refuse caps and samples that are not above 0.
+
+    Raises:
+        ConfigError: one line for each such option.
+    """
+    problems: list[str] = []
+    for name in ("max_calls", "sample"):
+        value = getattr(options, name, None)
+        if value is not None and value < 1:
+            problems.append(f"--{name.replace('_', '-')}: expected a number above 0, got {value}")
+    if options.max_usd is not None and not 0 < options.max_usd < float("inf"):
+        problems.append(f"--max-usd: expected an amount above 0, got {options.max_usd!r}")
+    if problems:
+        raise ConfigError(problems)
+
+
+def refuse_folders(options: argparse.Namespace, *names: str) -> None:
+    """
+    Refuse, before any call, to write a file where a folder is.
+
+    Raises:
+        ConfigError: one line for each such option.
+    """
+    given = {name: Path(value) for name in names if (value := getattr(options, name))}
+    if problems := [
+        f"--{name}: expected a file to write, got the folder {str(path)!r}"
+        for name, path in given.items()
+        if path.is_dir()
+    ]:
+        raise ConfigError(problems)
+
+
+@contextmanager
+def opened_engine(options: argparse.Namespace) -> Iterator[Engine]:
+    """Open an engine with the caps and the cache of a command, and close it at the end."""
+    from calm.engine.budget import Caps
+    from calm.engine.engine import Engine
+    from calm.engine.store import Mode, Store
+
+    engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def bill(engine: Engine) -> str:
+    """Return how many calls were made, how many replies came from the cache, and the cost."""
+    calls, usd = engine.ledger.calls, engine.ledger.usd
+    cost = f"{usd:.4f} USD" if engine.ledger.priced else "price unknown"
+    notes = "".join(f"; {note}" for note in engine.notes)
+    return f"{calls['made']} calls made, {calls['cached']} cached, {cost}{notes}"

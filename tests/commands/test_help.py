@@ -1,0 +1,47 @@
+"""`calm COMMAND --help`: every command describes itself in plain sentences, with an example that parses."""
+
+import argparse
+import shlex
+
+import pytest
+
+from calm.commands import cli
+
+
+def parsers(parser, name="calm"):
+    """Yield the name and the parser of each command that runs, those of two words included."""
+    verbs = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not verbs:
+        yield name, parser
+    for action in verbs:
+        for word, found in action.choices.items():
+            yield from parsers(found, f"{name} {word}")
+
+
+def test_every_command_has_a_description_and_an_example_that_parses():
+    """The description has whole sentences, and the example is a command line of that command."""
+    for name, parser in parsers(cli._parser()):
+        assert parser.description.endswith("."), name
+        line = parser.epilog.removeprefix("example:\n  ")
+        words = shlex.split(line)
+        assert line.startswith(f"{name} ") or line == name
+        cli._parser().parse_args(words[1 : words.index("--")] if "--" in words else words[1:])
+
+
+def test_every_argument_has_a_name_and_says_what_it_is():
+    """No argument of any command is left without help, or under a list of choices in place of a name."""
+    for name, parser in parsers(cli._parser()):
+        for action in parser._actions:
+            assert action.help, (name, action)
+            assert action.metavar or action.nargs == 0, (name, action)
+
+
+def test_a_command_prints_its_help(capsys):
+    """The help shows what the command does, and then the example on a line of its own."""
+    with pytest.raises(SystemExit) as left:
+        cli.main(["audit", "--help"])
+
+    assert left.value.code == 0
+    told = capsys.readouterr().out
+    assert "Run all suites on a judge and write a report." in told
+    assert "example:\n  calm audit judge.toml -- --calm-max-usd=5\n" in told
