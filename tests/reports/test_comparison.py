@@ -3,8 +3,6 @@
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import pytest
-
 from calm.commands.cli import main
 from calm.core.claims import Outcome
 from calm.results.audit import Limit, write
@@ -95,15 +93,16 @@ def test_the_command_writes_it(tmp_path, capsys):
     assert sample().findings[-1].key in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["old", "new"])
-def test_a_file_that_is_no_record_is_refused(tmp_path, capsys, name):
+def test_a_file_that_is_no_record_is_refused(tmp_path, capsys, subtests):
     """Exit status 4, and the file is named."""
-    for each in ("old", "new"):
-        write(sample(), tmp_path / f"{each}.json")
-    (tmp_path / f"{name}.json").write_text("[]")
+    for name in ["old", "new"]:
+        with subtests.test(name=name):
+            for each in ("old", "new"):
+                write(sample(), tmp_path / f"{each}.json")
+            (tmp_path / f"{name}.json").write_text("[]")
 
-    assert main(["compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 4
-    assert f"{name}.json" in capsys.readouterr().err
+            assert main(["compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 4
+            assert f"{name}.json" in capsys.readouterr().err
 
 
 def test_a_figure_of_a_whole_table_is_not_dropped():

@@ -157,9 +157,9 @@ def test_it_opens_with_headline_and_outcome_in_words():
     assert text.index("biases tested") < text.index("Every claim at a glance") < text.index("Judge, data and run")
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
+def test_it_tells_what_was_run_and_found(subtests):
+    """Provenance, figures, decisions, reasons, replies and what is left out are all there to read."""
+    for told in [
         "support-judge",
         "judge-prod-2026-04-14",
         "41d0" * 16,
@@ -187,11 +187,9 @@ def test_it_opens_with_headline_and_outcome_in_words():
         "At which temperature does water boil on a mountain?",
         "42 more that speak against the judge are left out.",
         "NAME.texts.jsonl",
-    ],
-)
-def test_it_tells_what_was_run_and_found(told):
-    """Provenance, figures, decisions, reasons, replies and what is left out are all there to read."""
-    assert told in Page(render(sample())).text
+    ]:
+        with subtests.test(told=told):
+            assert told in Page(render(sample())).text
 
 
 def test_the_difference_between_the_prompts_is_marked():
@@ -235,28 +233,32 @@ def test_no_outcome_is_told_by_colour_alone():
     assert len({shape for _, shape in shapes}) == len(Outcome)
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_nothing_that_was_written_by_others_becomes_markup(hostile):
+def test_nothing_that_was_written_by_others_becomes_markup(subtests):
     """With something hostile in every text, the page has the elements and attributes of the templates and no others."""
-    known = {element for audit in (sample(), scored()) for element in Page(render(audit)).elements}
+    for hostile in HOSTILE:
+        with subtests.test(hostile=hostile):
+            known = {element for audit in (sample(), scored()) for element in Page(render(audit)).elements}
 
-    pages = [Page(render(poisoned(audit, hostile))) for audit in (sample(), scored())]
+            pages = [Page(render(poisoned(audit, hostile))) for audit in (sample(), scored())]
 
-    for page in pages:
-        assert set(page.elements) <= known
-        assert [tag for tag, _ in page.elements].count("script") == 1
-        assert visible(hostile) in page.text
-        assert all(value.startswith("#") for value in page.values("href"))
-        assert all(re.fullmatch(r"[a-z][a-z0-9_-]*", value) for value in page.values("id"))
+            for page in pages:
+                assert set(page.elements) <= known
+                assert [tag for tag, _ in page.elements].count("script") == 1
+                assert visible(hostile) in page.text
+                assert all(value.startswith("#") for value in page.values("href"))
+                assert all(re.fullmatch(r"[a-z][a-z0-9_-]*", value) for value in page.values("id"))
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_no_control_or_hidden_character_reaches_the_page(hostile):
+def test_no_control_or_hidden_character_reaches_the_page(subtests):
     """Control, bidirectional and invisible characters stand there as symbols."""
-    page = render(poisoned(sample(), hostile))
+    for hostile in HOSTILE:
+        with subtests.test(hostile=hostile):
+            page = render(poisoned(sample(), hostile))
 
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]", page)
-    page.encode("utf-8")
+            assert not re.search(
+                "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]", page
+            )
+            page.encode("utf-8")
 
 
 def test_the_policy_allows_this_script_and_nothing_else():
@@ -383,20 +385,22 @@ def test_findings_that_differ_in_dose_make_one_curve():
     assert told == ["Dose and response: dose 2 0.02, dose 4 0.04, dose 8 0.08"]
 
 
-@pytest.mark.parametrize(("channel", "shown"), [("answer", True), ("note", False)])
-def test_a_control_stands_beside_the_probe_of_its_place(channel, shown):
+def test_a_control_stands_beside_the_probe_of_its_place(subtests):
     """Neutral words in the same place are compared with a probe; those elsewhere are not."""
-    control = finding(key="neutral/net_robustness/text", bias="neutral", perturbation="text", channel=channel)
+    for channel, shown in [("answer", True), ("note", False)]:
+        with subtests.test(channel=channel, shown=shown):
+            control = finding(key="neutral/net_robustness/text", bias="neutral", perturbation="text", channel=channel)
 
-    page = render(empty(findings=(finding(), control)))
+            page = render(empty(findings=(finding(), control)))
 
-    assert ("Beside its control" in page) == shown
+            assert ("Beside its control" in page) == shown
 
 
-@pytest.mark.parametrize(("usd", "told"), [(None, "price unknown"), (0.0, "no cost"), (0.0004, "US$ 0.0004")])
-def test_an_unknown_price_is_not_shown_as_nothing(usd, told):
+def test_an_unknown_price_is_not_shown_as_nothing(subtests):
     """A price that is not known, a run without cost and a small cost are three things."""
-    assert told in Page(render(empty(run=replace(empty().run, usd=usd)))).text
+    for usd, told in [(None, "price unknown"), (0.0, "no cost"), (0.0004, "US$ 0.0004")]:
+        with subtests.test(usd=usd, told=told):
+            assert told in Page(render(empty(run=replace(empty().run, usd=usd)))).text
 
 
 def test_criteria_and_rankings_are_shown_in_words():
@@ -481,25 +485,23 @@ def test_it_is_written_whole(tmp_path):
         write(sample(), tmp_path / "file" / "report.html")
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
+def test_a_comparison_holds_both_texts(subtests):
+    """The pieces of each side make up its text, and what is alike is alike on both."""
+    for old, new in [
         ("the sky is blue", "the sea is blue"),
         ("", "all new"),
         ("all gone", ""),
         ("the sky", "the skyline"),
         ("one two three", "three two one"),
         ("a b", "a b a b"),
-    ],
-)
-def test_a_comparison_holds_both_texts(old, new):
-    """The pieces of each side make up its text, and what is alike is alike on both."""
-    found = compare(old, new)
+    ]:
+        with subtests.test(old=old, new=new):
+            found = compare(old, new)
 
-    assert "".join(p.text for p in found.old) == old
-    assert "".join(p.text for p in found.new) == new
-    alike = [[p.text for p in side if p.kind == "same"] for side in (found.old, found.new)]
-    assert alike[0] == alike[1]
+            assert "".join(p.text for p in found.old) == old
+            assert "".join(p.text for p in found.new) == new
+            alike = [[p.text for p in side if p.kind == "same"] for side in (found.old, found.new)]
+            assert alike[0] == alike[1]
 
 
 def test_a_comparison_does_not_split_words():
@@ -573,12 +575,13 @@ def test_mitigations_show_their_frontier():
     assert "success rate" in render(empty(extras={"mitigations": MITIGATIONS}))
 
 
-@pytest.mark.parametrize("broken", [7, [], {}, {"matrix": 3}, {"rows": "x", "judges": {}, "matrix": [[10**400]]}])
-def test_extras_of_the_wrong_kind_are_left_out(broken):
+def test_extras_of_the_wrong_kind_are_left_out(subtests):
     """A part that cannot be read costs its section, not the report."""
-    page = render(empty(extras={"self_preference": broken, "mitigations": broken, "other": broken}))
+    for broken in [7, [], {}, {"matrix": 3}, {"rows": "x", "judges": {}, "matrix": [[10**400]]}]:
+        with subtests.test(broken=broken):
+            page = render(empty(extras={"self_preference": broken, "mitigations": broken, "other": broken}))
 
-    assert '<section id="self-preference">' not in page
+            assert '<section id="self-preference">' not in page
 
 
 NEUTRAL = {"perturbation": "say_nothing", "value": -0.001, "low": -0.013, "high": 0.041, "n": 197}
@@ -609,25 +612,25 @@ def rotated(summary):
     return empty(findings=(finding(summary=summary, trials=tuple(rows)),))
 
 
-@pytest.mark.parametrize(
-    ("summary", "told"),
-    [
+def test_a_rotation_tells_what_its_variants_do(subtests):
+    """In place of a list of names: each variant with its meaning where it is known, its cases, and how many tell."""
+    for summary, told in [
         ("One of: book, link.", ["book 5 1", "link 5 2"]),
         ("One of:\nbook: Add a book.\nlink: Add a link.", ["bookAdd a book. 5 1", "linkAdd a link. 5 2"]),
-    ],
-)
-def test_a_rotation_tells_what_its_variants_do(summary, told):
-    """In place of a list of names: each variant with its meaning where it is known, its cases, and how many tell."""
-    page = render(rotated(summary))
+    ]:
+        with subtests.test(summary=summary, told=told):
+            page = render(rotated(summary))
 
-    table = page[page.index('class="variants"') :]
-    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", table[: table.index("</details>")])
-    assert [
-        " ".join(re.sub(r"<[^>]+>", "", r.replace("</th><td", "</th> <td").replace("</td><td", "</td> <td")).split())
-        for r in rows
-    ] == told
-    assert "Each case got one of 2 variants" in page
-    assert "One of:" not in Page(page).text
+            table = page[page.index('class="variants"') :]
+            rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", table[: table.index("</details>")])
+            assert [
+                " ".join(
+                    re.sub(r"<[^>]+>", "", r.replace("</th><td", "</th> <td").replace("</td><td", "</td> <td")).split()
+                )
+                for r in rows
+            ] == told
+            assert "Each case got one of 2 variants" in page
+            assert "One of:" not in Page(page).text
 
 
 def test_a_variant_is_explained_by_a_finding_about_it_alone():
@@ -697,14 +700,15 @@ def test_without_texts_no_digest_is_shown_for_a_word():
     assert "sha256&#39;" not in render(empty(extras={"mitigations": {**MITIGATIONS, "attack_grid": grid}}))
 
 
-@pytest.mark.parametrize("count", [5, 40])
-def test_labels_of_the_radar_do_not_meet(count):
+def test_labels_of_the_radar_do_not_meet(subtests):
     """Few stand level; many are turned like their spokes, and none is drawn twice at one place."""
-    found = radar_of(finding(key=f"b{i}/gain", bias=f"bias-{i:02}") for i in range(count))
+    for count in [5, 40]:
+        with subtests.test(count=count):
+            found = radar_of(finding(key=f"b{i}/gain", bias=f"bias-{i:02}") for i in range(count))
 
-    assert len({spoke.label for spoke in found.spokes}) == count
-    assert any(spoke.turned for spoke in found.spokes) == (count == 40)
-    assert all(-90 <= spoke.turned <= 90 for spoke in found.spokes)  # no label stands on its head
+            assert len({spoke.label for spoke in found.spokes}) == count
+            assert any(spoke.turned for spoke in found.spokes) == (count == 40)
+            assert all(-90 <= spoke.turned <= 90 for spoke in found.spokes)  # no label stands on its head
 
 
 def test_a_ratio_is_on_no_axis_of_shares():
@@ -732,12 +736,13 @@ def test_flips_can_be_read_however_many_findings_there_are():
     assert "24 figures of single variants, which decide nothing, stand in the table alone." in page
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_page_a_little_too_large_keeps_its_texts(monkeypatch, seed):
+def test_a_page_a_little_too_large_keeps_its_texts(monkeypatch, subtests):
     """What is too much by a few bytes is made up for by a text or two, not by all."""
-    monkeypatch.setattr("calm.results.reports.html.LARGEST", 800_000 + 1_237 * seed)
+    for seed in range(4):
+        with subtests.test(seed=seed):
+            monkeypatch.setattr("calm.results.reports.html.LARGEST", 800_000 + 1_237 * seed)
 
-    page = render(large(probes=20))
+            page = render(large(probes=20))
 
-    assert len(page.encode()) <= 800_000 + 1_237 * seed
-    assert page.count('<details class="case"') > 100
+            assert len(page.encode()) <= 800_000 + 1_237 * seed
+            assert page.count('<details class="case"') > 100

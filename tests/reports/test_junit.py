@@ -4,8 +4,6 @@ import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
-import pytest
-
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
 from calm.results.reports.junit import WHOLE, render, write
@@ -68,17 +66,14 @@ def test_several_claims_of_one_test_are_one_case():
     assert len(case.findall("properties/property")) == 3
 
 
-@pytest.mark.parametrize(
-    "audit",
-    [
+def test_a_run_that_proves_nothing_is_red_without_a_red_test(subtests):
+    """What no test can say has a case of its own."""
+    for audit in [
         empty(),
         replace(empty(findings=(finding(),)), run=replace(empty().run, notes=(because(Kind.INTERRUPTED),))),
-    ],
-    ids=["nothing", "interrupted"],
-)
-def test_a_run_that_proves_nothing_is_red_without_a_red_test(audit):
-    """What no test can say has a case of its own."""
-    assert cases_of(audit)["calm", WHOLE].find("failure") is not None
+    ]:
+        with subtests.test(audit=audit):
+            assert cases_of(audit)["calm", WHOLE].find("failure") is not None
 
 
 def test_it_is_as_green_as_the_gate():
@@ -89,15 +84,25 @@ def test_it_is_as_green_as_the_gate():
     assert suite_of(audit).get("failures") == "0"
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_any_text_is_valid_xml(text):
+def test_any_text_is_valid_xml(subtests):
     """No text becomes markup or a character that XML does not know, and none makes the file large."""
-    shown = render(hostile_audit(text))
+    for text in HOSTILE:
+        with subtests.test(text=text):
+            shown = render(hostile_audit(text))
 
-    tags = {e.tag for e in ElementTree.fromstring(shown).iter()}
-    assert tags <= {"testsuites", "testsuite", "testcase", "properties", "property", "failure", "skipped", "system-out"}
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
-    assert len(shown) < 200_000
+            tags = {e.tag for e in ElementTree.fromstring(shown).iter()}
+            assert tags <= {
+                "testsuites",
+                "testsuite",
+                "testcase",
+                "properties",
+                "property",
+                "failure",
+                "skipped",
+                "system-out",
+            }
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
+            assert len(shown) < 200_000
 
 
 def test_it_is_written_whole(tmp_path):

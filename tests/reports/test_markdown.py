@@ -91,59 +91,66 @@ def test_an_audit_of_nothing_is_not_green():
     assert "**The gate is not green.**" in render(empty())
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_makes_markup(text):
+def test_no_text_makes_markup(subtests):
     """Whatever stands in a record, only our own elements come of it: no link, image, code fence, or heading."""
-    plain_page, hostile_page = page(render(hostile_audit("plain"))), page(render(hostile_audit(text)))
+    for text in HOSTILE:
+        with subtests.test(text=text):
+            plain_page, hostile_page = page(render(hostile_audit("plain"))), page(render(hostile_audit(text)))
 
-    assert set(hostile_page.elements) <= OURS
-    assert not hostile_page.attributes
-    assert hostile_page.elements.count("td") == plain_page.elements.count("td")
-    assert hostile_page.elements.count("h2") == plain_page.elements.count("h2")
+            assert set(hostile_page.elements) <= OURS
+            assert not hostile_page.attributes
+            assert hostile_page.elements.count("td") == plain_page.elements.count("td")
+            assert hostile_page.elements.count("h2") == plain_page.elements.count("h2")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_becomes_a_link_or_a_mention(text):
+def test_no_text_becomes_a_link_or_a_mention(subtests):
     """What GitHub finds after the markup is made, as addresses, mentions and references, is not there to be found."""
-    shown = render(hostile_audit(text))
-    told = "".join(page(shown).texts)
+    for text in HOSTILE:
+        with subtests.test(text=text):
+            shown = render(hostile_audit(text))
+            told = "".join(page(shown).texts)
 
-    assert not re.search(r"https?:|www\.|javascript:", re.sub("`[^`]*`", "", shown))
-    assert not re.search(r"(?<!\w)[@#]\w", re.sub("`[^`]*`", "", shown.replace("&#", "")))
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", told)
+            assert not re.search(r"https?:|www\.|javascript:", re.sub("`[^`]*`", "", shown))
+            assert not re.search(r"(?<!\w)[@#]\w", re.sub("`[^`]*`", "", shown.replace("&#", "")))
+            assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", told)
 
 
-@pytest.mark.parametrize("text", HOSTILE[:10])
-def test_a_text_can_be_read_as_it_was(text):
+def test_a_text_can_be_read_as_it_was(subtests):
     """Escaping changes how a text is written and not what is read, but for white space."""
-    shown = unescape(plain(text, 1_000)).replace("\u200b", "")
+    for text in HOSTILE[:10]:
+        with subtests.test(text=text):
+            shown = unescape(plain(text, 1_000)).replace("\u200b", "")
 
-    assert shown == " ".join(text.split())
+            assert shown == " ".join(text.split())
 
 
-@pytest.mark.parametrize("limit", [SMALLEST, 5_000, COMMENT])
-@pytest.mark.parametrize("count", [0, 3, 3_000])
-def test_it_fits_its_limit(limit, count):
+def test_it_fits_its_limit(subtests):
     """However many claims there are, the bytes stay below the limit, and what is left out is counted."""
-    many = tuple(
-        finding(key=f"bias-{i:04}/gain/\u00e9", bias=f"bias-{i:04}", outcome=Outcome.FAIL, reason="\u6f22" * 400)
-        for i in range(count)
-    )
-    crowded = empty(findings=many, run=replace(empty().run, notes=(reason_of("n" * 500),) * 300))
+    for limit in [SMALLEST, 5_000, COMMENT]:
+        for count in [0, 3, 3_000]:
+            with subtests.test(limit=limit, count=count):
+                many = tuple(
+                    finding(
+                        key=f"bias-{i:04}/gain/\u00e9", bias=f"bias-{i:04}", outcome=Outcome.FAIL, reason="\u6f22" * 400
+                    )
+                    for i in range(count)
+                )
+                crowded = empty(findings=many, run=replace(empty().run, notes=(reason_of("n" * 500),) * 300))
 
-    shown = render(crowded, limit=limit)
+                shown = render(crowded, limit=limit)
 
-    assert len(shown.encode()) <= limit
-    assert shown.startswith("# calm: ")
-    assert page(shown).elements.count("details") == len(re.findall("</details>", shown))
-    if count == 3_000:
-        assert re.search(r"\d+ (more )?are left out here", shown)
+                assert len(shown.encode()) <= limit
+                assert shown.startswith("# calm: ")
+                assert page(shown).elements.count("details") == len(re.findall("</details>", shown))
+                if count == 3_000:
+                    assert re.search(r"\d+ (more )?are left out here", shown)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_texts_fit_a_comment(text):
+def test_hostile_texts_fit_a_comment(subtests):
     """A text of any length is cut."""
-    assert len(render(hostile_audit(text), limit=COMMENT).encode()) <= COMMENT
+    for text in HOSTILE:
+        with subtests.test(text=text):
+            assert len(render(hostile_audit(text), limit=COMMENT).encode()) <= COMMENT
 
 
 def test_a_limit_that_holds_nothing_is_refused():

@@ -3,8 +3,6 @@
 import json
 from dataclasses import fields, replace
 
-import pytest
-
 from calm.core.claims import Outcome
 from calm.core.reasons import NONE, Kind, Said, because, counted, in_words, listed, name, reason_of
 from calm.results.audit import Audit, Run
@@ -44,26 +42,24 @@ QUOTED = reason_of(f"judge x: case c1: got an exception: ValueError: {CANARY}")
 CAPPED = because(Kind.CAPPED, "--calm-max-calls 5")
 
 
-@pytest.mark.parametrize(
-    ("reason", "left"),
-    [
+def test_why_replies_were_lost_is_left_out(subtests):
+    """The error of a judge may quote a reply, whatever the outcome; what calm says around it stays."""
+    for reason, left in [
         (QUOTED, "why is left out with the texts"),
         (because(Kind.OLDER, Said(f"a cap was reached: --calm-max-calls 5 {CANARY} (3 cases)")), str(WHY)),
         (counted({QUOTED: 3}), f"{WHY} (3 cases)"),
         (counted({CAPPED: 3, QUOTED: 1}), f"a cap was reached: --calm-max-calls 5 (3 cases); {WHY} (1 case)"),
         (because(Kind.TRIED, QUOTED, 7), f"{WHY}; tried 7 times"),
         (because(Kind.VARIANT, QUOTED), f"one variant of a rotation: {WHY}"),
-    ],
-)
-def test_why_replies_were_lost_is_left_out(reason, left):
-    """The error of a judge may quote a reply, whatever the outcome; what calm says around it stays."""
-    lost = {because(Kind.APPLIES_NOT): 4, QUOTED: 2, reason_of(f"another: {CANARY}"): 1}
-    found = without_texts(
-        empty(findings=tuple(finding(outcome=outcome, reason=reason, excluded=lost) for outcome in Outcome))
-    )
+    ]:
+        with subtests.test(reason=reason, left=left):
+            lost = {because(Kind.APPLIES_NOT): 4, QUOTED: 2, reason_of(f"another: {CANARY}"): 1}
+            found = without_texts(
+                empty(findings=tuple(finding(outcome=outcome, reason=reason, excluded=lost) for outcome in Outcome))
+            )
 
-    assert {str(f.reason) for f in found.findings} == {left}
-    assert found.findings[0].excluded == {because(Kind.APPLIES_NOT): 4, OTHER: 3}
+            assert {str(f.reason) for f in found.findings} == {left}
+            assert found.findings[0].excluded == {because(Kind.APPLIES_NOT): 4, OTHER: 3}
 
 
 def test_what_a_person_wrote_in_the_gate_file_stays():
@@ -75,9 +71,9 @@ def test_what_a_person_wrote_in_the_gate_file_stays():
     assert [f.reason for f in found.findings] == [words, listed([WHY, words])]
 
 
-@pytest.mark.parametrize(
-    "reason",
-    [
+def test_a_reason_of_our_own_stays(subtests):
+    """A cap is said: it quotes nobody. So it is, too, after it stood in a file."""
+    for reason in [
         counted({because(Kind.CAPPED, "--calm-max-usd 0.5"): 3}),
         counted({CAPPED: 1, because(Kind.STOPPED): 20}),
         because(Kind.SILENT_ARM, "clean"),
@@ -85,28 +81,27 @@ def test_what_a_person_wrote_in_the_gate_file_stays():
         because(Kind.VARIANT, because(Kind.OTHER_TASK, "high_anchor", "score", "pairwise")),
         counted({because(Kind.NOT_SHOWN, "notes"): 3, because(Kind.APPLIES_NOT): 2}),
         because(Kind.FIGURE, "the judge's model 'm' wrote none"),
-    ],
-)
-def test_a_reason_of_our_own_stays(reason):
-    """A cap is said: it quotes nobody. So it is, too, after it stood in a file."""
-    audit = empty(findings=(finding(outcome=Outcome.INCOMPLETE, reason=reason, excluded={reason: 2}),))
+    ]:
+        with subtests.test(reason=reason):
+            audit = empty(findings=(finding(outcome=Outcome.INCOMPLETE, reason=reason, excluded={reason: 2}),))
 
-    for one in (audit, Audit.from_json(audit.to_json())):
-        found = without_texts(one).findings[0]
+            for one in (audit, Audit.from_json(audit.to_json())):
+                found = without_texts(one).findings[0]
 
-        assert (found.reason, found.excluded) == (reason, {reason: 2})
+                assert (found.reason, found.excluded) == (reason, {reason: 2})
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_every_kind_has_words_and_a_code(kind):
+def test_every_kind_has_words_and_a_code(subtests):
     """With as many details as it takes, and back from its code; a text in any place of them is left out."""
-    places = next(n for n in range(7) if spoken(kind, n))
-    numbers = because(kind, *[1] * places)
+    for kind in list(Kind):
+        with subtests.test(kind=kind):
+            places = next(n for n in range(7) if spoken(kind, n))
+            numbers = because(kind, *[1] * places)
 
-    assert from_code(json.loads(json.dumps(to_code(numbers))), "") == numbers
-    for place in range(places):
-        quoting = because(kind, *(Said(CANARY) if n == place else 1 for n in range(places)))
-        assert CANARY not in repr(bare(quoting, WHY))
+            assert from_code(json.loads(json.dumps(to_code(numbers))), "") == numbers
+            for place in range(places):
+                quoting = because(kind, *(Said(CANARY) if n == place else 1 for n in range(places)))
+                assert CANARY not in repr(bare(quoting, WHY))
 
 
 def spoken(kind, places):
@@ -118,30 +113,31 @@ def spoken(kind, places):
     return True
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
+def test_a_record_without_codes_keeps_its_words_and_they_are_left_out(subtests):
+    """Nobody can tell what its sentences quote, so only its own reader may show them."""
+    for code, words in [
         (None, f"the server said {CANARY}"),
         ({"kind": "no-such-kind", "details": []}, f"the server said {CANARY}"),
         ({"kind": "tried", "details": []}, f"the server said {CANARY}"),
         ({"kind": "capped", "details": [None]}, f"the server said {CANARY}"),
         ({"kind": "capped"}, f"the server said {CANARY}"),
-    ],
-)
-def test_a_record_without_codes_keeps_its_words_and_they_are_left_out(code, words):
-    """Nobody can tell what its sentences quote, so only its own reader may show them."""
-    body = empty(
-        findings=(finding(reason=reason_of(words), excluded={words: 2}),), run=Run(notes=(reason_of(words),))
-    ).to_json()
-    body["findings"][0] |= {"reason_code": code, "excluded_codes": [] if code is None else [{**code, "count": 2}]}
-    body["run"]["note_codes"] = [code]
+    ]:
+        with subtests.test(code=code, words=words):
+            body = empty(
+                findings=(finding(reason=reason_of(words), excluded={words: 2}),), run=Run(notes=(reason_of(words),))
+            ).to_json()
+            body["findings"][0] |= {
+                "reason_code": code,
+                "excluded_codes": [] if code is None else [{**code, "count": 2}],
+            }
+            body["run"]["note_codes"] = [code]
 
-    read = Audit.from_json(body)
-    hidden = without_texts(read)
+            read = Audit.from_json(body)
+            hidden = without_texts(read)
 
-    assert (str(read.findings[0].reason), in_words(read.findings[0].excluded)) == (words, {words: 2})
-    assert [str(note) for note in read.run.notes] == [words]
-    assert CANARY not in json.dumps(hidden.to_json())
+            assert (str(read.findings[0].reason), in_words(read.findings[0].excluded)) == (words, {words: 2})
+            assert [str(note) for note in read.run.notes] == [words]
+            assert CANARY not in json.dumps(hidden.to_json())
 
 
 def test_a_record_without_codes_is_read_as_what_it_says():
@@ -182,9 +178,9 @@ def test_what_the_comparison_with_a_baseline_repeats_is_left_out():
     )
 
 
-@pytest.mark.parametrize(
-    ("note", "kept"),
-    [
+def test_notes_are_kept_if_they_quote_nobody(subtests):
+    """A note that holds what somebody said goes."""
+    for note, kept in [
         (because(Kind.SERVED_NOW, "m", "m-2", "m-1"), True),
         (because(Kind.NO_USAGE, "m"), True),
         (because(Kind.INTERRUPTED), True),
@@ -192,13 +188,11 @@ def test_what_the_comparison_with_a_baseline_repeats_is_left_out():
         (because(Kind.PANEL_SILENT, "three", "b", 3, 40), True),
         (because(Kind.NO_USAGE, name(f"m, which said {CANARY}\nand more")), False),
         (reason_of(CANARY), False),
-    ],
-)
-def test_notes_are_kept_if_they_quote_nobody(note, kept):
-    """A note that holds what somebody said goes."""
-    found = without_texts(empty(run=Run(notes=(note,))))
+    ]:
+        with subtests.test(note=note, kept=kept):
+            found = without_texts(empty(run=Run(notes=(note,))))
 
-    assert found.run.notes == (note if kept else ANOTHER, NOTE)
+            assert found.run.notes == (note if kept else ANOTHER, NOTE)
 
 
 def test_why_a_server_was_given_up_is_kept_without_its_last_words():

@@ -8,7 +8,6 @@ from html import unescape
 from io import StringIO
 
 import pyarrow.parquet
-import pytest
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
@@ -86,27 +85,28 @@ def test_the_page_holds_them_as_people_read_them():
     assert not [f.key for f in DECIDED if value(f) not in page]
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_tables_hold_the_same_verdicts(form, tmp_path):
+def test_tables_hold_the_same_verdicts(tmp_path, subtests):
     """Each row is an ask of the record, and no ask is left out."""
-    if form == "csv":
-        found = [
-            (r["keys"], r["case"], r["arm"], int(r["ask"]), r["verdict"])
-            for r in csv.DictReader(StringIO(tables.render_csv(AUDIT)))
-        ]
-    else:
-        tables.write_parquet(AUDIT, tmp_path / "t.parquet")
-        table = pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()
-        found = [(r["keys"], r["case"], r["arm"], r["ask"], r["verdict"]) for r in table]
+    for form in ["csv", "parquet"]:
+        with subtests.test(form=form):
+            if form == "csv":
+                found = [
+                    (r["keys"], r["case"], r["arm"], int(r["ask"]), r["verdict"])
+                    for r in csv.DictReader(StringIO(tables.render_csv(AUDIT)))
+                ]
+            else:
+                tables.write_parquet(AUDIT, tmp_path / "t.parquet")
+                table = pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()
+                found = [(r["keys"], r["case"], r["arm"], r["ask"], r["verdict"]) for r in table]
 
-    told = {
-        (t.case, arm, number, code)
-        for f in AUDIT.findings
-        for t in f.trials
-        for arm in ("clean", "perturbed", "control")
-        for number, code in enumerate(getattr(t, arm), 1)
-    }
-    assert {row[1:] for row in found} == told
+            told = {
+                (t.case, arm, number, code)
+                for f in AUDIT.findings
+                for t in f.trials
+                for arm in ("clean", "perturbed", "control")
+                for number, code in enumerate(getattr(t, arm), 1)
+            }
+            assert {row[1:] for row in found} == told
 
 
 def test_every_form_shows_the_same_control():
@@ -143,14 +143,15 @@ def test_a_ratio_is_not_clipped_to_one():
     assert control(replace(ratio, control={**NEUTRAL, "high": 1.2})) == "0.00 [-0.01, 1.20]"
 
 
-@pytest.mark.parametrize("record", [{}, {"value": None, "low": 0.0, "high": 0.1}, {"perturbation": "x"}, None])
-def test_a_control_without_numbers_is_none(record):
+def test_a_control_without_numbers_is_none(subtests):
     """A record of another hand may hold less; nothing is made up."""
-    one = finding(control=record)
+    for record in [{}, {"value": None, "low": 0.0, "high": 0.1}, {"perturbation": "x"}, None]:
+        with subtests.test(record=record):
+            one = finding(control=record)
 
-    assert control(one) == ""
-    assert "control" not in line(one)
-    assert "Beside its control" not in html.render(empty(findings=(one,)))
+            assert control(one) == ""
+            assert "control" not in line(one)
+            assert "Beside its control" not in html.render(empty(findings=(one,)))
 
 
 def test_a_record_that_counts_little_is_read_all_the_same():

@@ -69,10 +69,11 @@ def failing(**changes):
     return empty(findings=(finding(**{"outcome": sample().findings[0].outcome, **changes}),))
 
 
-@pytest.mark.parametrize("audit", [empty(), sample()], ids=["nothing", "everything"])
-def test_a_log_is_valid(audit):
+def test_a_log_is_valid(subtests):
     """What is written keeps to the schema."""
-    assert checked(audit)["tool"]["driver"]["name"] == "calm"
+    for audit in [empty(), sample()]:
+        with subtests.test(audit=audit):
+            assert checked(audit)["tool"]["driver"]["name"] == "calm"
 
 
 def test_the_schema_refuses_what_is_no_sarif():
@@ -84,9 +85,9 @@ def test_the_schema_refuses_what_is_no_sarif():
         jsonschema.validate(log, SCHEMA)
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
+def test_the_schema_asks_for_what_the_standard_asks(subtests):
+    """What the text of the standard rules out is refused, not the wrong types alone."""
+    for place, value in [
         (("runs", 0, "results", 0, "kind"), "pass"),
         (("runs", 0, "results", 0, "locations", 0, "physicalLocation", "artifactLocation", "uri"), "a b.py"),
         (("runs", 0, "results", 0, "locations", 0, "physicalLocation", "artifactLocation"), {"uriBaseId": "%SRCROOT%"}),
@@ -97,17 +98,15 @@ def test_the_schema_refuses_what_is_no_sarif():
         (("runs", 0, "tool", "driver", "rules", 0, "id"), ""),
         (("runs", 0, "tool", "driver", "informationUri"), "example.org"),
         (("$schema",), "sarif-2.1.0.json"),
-    ],
-)
-def test_the_schema_asks_for_what_the_standard_asks(place, value):
-    """What the text of the standard rules out is refused, not the wrong types alone."""
-    log = inner = json.loads(render(sample()))
-    for step in place[:-1]:
-        inner = inner[step]
-    inner[place[-1]] = value
+    ]:
+        with subtests.test(place=place, value=value):
+            log = inner = json.loads(render(sample()))
+            for step in place[:-1]:
+                inner = inner[step]
+            inner[place[-1]] = value
 
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(log, SCHEMA)
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(log, SCHEMA)
 
 
 def test_what_no_schema_can_say_is_checked_too():
@@ -190,19 +189,20 @@ def test_a_suite_of_calm_gives_way_to_the_prompt():
     assert [uri(place) for place in result["relatedLocations"]] == ["calm/suites/test_authority.py"]
 
 
-@pytest.mark.parametrize(
-    "node", ["/srv/suites/test_x.py::test_y", "../other/test_x.py::test_y", "C:\\a\\test_x.py::y", ""]
-)
-def test_no_location_leaves_its_folder(node):
+def test_no_location_leaves_its_folder(subtests):
     """Paths are relative, whatever the record says."""
-    found = replace(failing(node=node), judge=judge(about={"files": ["/etc/passwd", "../secret", 7]}))
+    for node in ["/srv/suites/test_x.py::test_y", "../other/test_x.py::test_y", "C:\\a\\test_x.py::y", ""]:
+        with subtests.test(node=node):
+            found = replace(failing(node=node), judge=judge(about={"files": ["/etc/passwd", "../secret", 7]}))
 
-    places = [
-        uri(place) for r in checked(found)["results"] for place in (*r["locations"], *r.get("relatedLocations", ()))
-    ]
+            places = [
+                uri(place)
+                for r in checked(found)["results"]
+                for place in (*r["locations"], *r.get("relatedLocations", ()))
+            ]
 
-    assert places
-    assert not [place for place in places if place.startswith("/") or ".." in place or ":" in place]
+            assert places
+            assert not [place for place in places if place.startswith("/") or ".." in place or ":" in place]
 
 
 def test_the_same_finding_has_the_same_fingerprint():
@@ -212,26 +212,28 @@ def test_the_same_finding_has_the_same_fingerprint():
     assert len(prints) == 1
 
 
-@pytest.mark.parametrize("note", [because(Kind.INTERRUPTED), reason_of("fine")])
-def test_a_run_that_was_cut_short_did_not_succeed(note):
+def test_a_run_that_was_cut_short_did_not_succeed(subtests):
     """A viewer is told that results are missing."""
-    run = checked(replace(sample(), run=replace(sample().run, notes=(note,))))
+    for note in [because(Kind.INTERRUPTED), reason_of("fine")]:
+        with subtests.test(note=note):
+            run = checked(replace(sample(), run=replace(sample().run, notes=(note,))))
 
-    assert run["invocations"][0]["executionSuccessful"] == (note.kind is not Kind.INTERRUPTED)
-    assert str(note) in [n["message"]["text"] for n in run["invocations"][0]["toolExecutionNotifications"]]
+            assert run["invocations"][0]["executionSuccessful"] == (note.kind is not Kind.INTERRUPTED)
+            assert str(note) in [n["message"]["text"] for n in run["invocations"][0]["toolExecutionNotifications"]]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_no_text_breaks_the_log_or_makes_a_link(text, tmp_path):
+def test_no_text_breaks_the_log_or_makes_a_link(tmp_path, subtests):
     """The log stays valid and small, and holds no link, placeholder or control character."""
-    shown = render(hostile_audit(text), root=tmp_path)
+    for text in HOSTILE:
+        with subtests.test(text=text):
+            shown = render(hostile_audit(text), root=tmp_path)
 
-    run = checked(hostile_audit(text), root=tmp_path)
+            run = checked(hostile_audit(text), root=tmp_path)
 
-    messages = [r["message"]["text"] for r in run["results"]]
-    assert not [m for m in messages if "](" in m or re.search(r"(?<!\{)\{\d\}(?!\})", m)]
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
-    assert len(shown) < 300_000
+            messages = [r["message"]["text"] for r in run["results"]]
+            assert not [m for m in messages if "](" in m or re.search(r"(?<!\{)\{\d\}(?!\})", m)]
+            assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
+            assert len(shown) < 300_000
 
 
 def test_it_is_written_whole(tmp_path):

@@ -27,20 +27,22 @@ def test_it_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("audit", [empty(), sample(), without_texts(sample())], ids=["nothing", "everything", "bare"])
-def test_what_is_written_is_valid(audit):
+def test_what_is_written_is_valid(subtests):
     """Records of every outcome keep to the schema."""
-    CHECK.validate(written(audit))
+    for audit in [empty(), sample(), without_texts(sample())]:
+        with subtests.test(audit=audit):
+            CHECK.validate(written(audit))
 
 
-@pytest.mark.parametrize("text", [t for t in HOSTILE if len(t) < 1000])
-def test_any_text_is_valid(text):
+def test_any_text_is_valid(subtests):
     """Texts are free; digests are not."""
-    audit = hostile_audit(text)
-    audit = replace(audit, judge=replace(audit.judge, prompt_sha256=SHA))
-    audit = replace(audit, findings=tuple(replace(f, baseline=None) for f in audit.findings))
+    for text in [t for t in HOSTILE if len(t) < 1000]:
+        with subtests.test(text=text):
+            audit = hostile_audit(text)
+            audit = replace(audit, judge=replace(audit.judge, prompt_sha256=SHA))
+            audit = replace(audit, findings=tuple(replace(f, baseline=None) for f in audit.findings))
 
-    CHECK.validate(written(audit))
+            CHECK.validate(written(audit))
 
 
 def test_every_kind_of_verdict_is_valid():
@@ -50,22 +52,20 @@ def test_every_kind_of_verdict_is_valid():
     CHECK.validate(written(empty(findings=(finding(trials=(trial("c", codes, codes, control=codes),)),))))
 
 
-@pytest.mark.parametrize(
-    ("record", "place"),
-    [
+def test_it_names_every_field_and_no_other(subtests):
+    """A field that is added to a record is added to the schema; beside the words of a reason stands its code."""
+    for record, place in [
         (JudgeRecord, SCHEMA["$defs"]["judge"]),
         (Finding, SCHEMA["$defs"]["finding"]),
         (TrialRecord, SCHEMA["$defs"]["trial"]),
         (Run, SCHEMA["$defs"]["run"]),
         (Limit, SCHEMA["$defs"]["limit"]),
-    ],
-)
-def test_it_names_every_field_and_no_other(record, place):
-    """A field that is added to a record is added to the schema; beside the words of a reason stands its code."""
-    codes = {Finding: {"reason_code", "excluded_codes"}, Run: {"note_codes"}}
+    ]:
+        with subtests.test(record=record, place=place):
+            codes = {Finding: {"reason_code", "excluded_codes"}, Run: {"note_codes"}}
 
-    assert set(place["properties"]) == {f.name for f in fields(record)} | codes.get(record, set())
-    assert place["additionalProperties"] is False
+            assert set(place["properties"]) == {f.name for f in fields(record)} | codes.get(record, set())
+            assert place["additionalProperties"] is False
 
 
 def test_it_names_every_field_of_the_whole():
@@ -83,9 +83,9 @@ def broken(**changes):
     return body
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_record_with_a_fault_is_not_valid(subtests):
+    """A wrong kind, a missing number, or a field that nobody knows is refused."""
+    for body in [
         broken(schema="calm-results/2"),
         broken(outcome="GREEN"),
         broken(seed="1"),
@@ -99,12 +99,10 @@ def broken(**changes):
         broken(trials=[{"case": "c"}]),
         broken(trials=[{**broken()["findings"][0]["trials"][0], "clean": [None]}]),
         broken() | {"more": 1},
-    ],
-)
-def test_a_record_with_a_fault_is_not_valid(body):
-    """A wrong kind, a missing number, or a field that nobody knows is refused."""
-    with pytest.raises(jsonschema.ValidationError):
-        CHECK.validate(body)
+    ]:
+        with subtests.test(body=body):
+            with pytest.raises(jsonschema.ValidationError):
+                CHECK.validate(body)
 
 
 def test_a_judge_without_a_prompt_is_valid():
