@@ -11,6 +11,7 @@ from calm.core.case import Answer as Text
 from calm.core.case import Case
 from calm.core.verdict import Preferred, Scale, Score
 from calm.errors import ConfigError, JudgeError
+from calm.judges.judgefile import KEYS as LISTED
 from calm.judges.judgefile import read_judge
 from calm.models.wire import Limits, Message, Price
 from tests.servers import wire_server
@@ -153,6 +154,18 @@ def test_every_key_is_read(write):
             "json_schema": {"name": "verdict", "strict": True, "schema": {"type": "object"}},
         },
     }
+
+
+def test_each_listed_key_is_one_that_is_read(write, subtests):
+    """A date fits no key: each one says so, and a key that is not listed is unknown."""
+    for table, keys in LISTED.items():
+        for key in keys:
+            with subtests.test(table=table, key=key):
+                beside = "[judge]\nname = 'p'\n" if table == "panel" else ""
+                found = problems(write(f"{beside}[{table}]\n{key} = 2026-01-01\n{key}y = 1"))
+
+                assert [p for p in found if p.startswith(f"[{table}] {key}: ") and "unknown key" not in p]
+                assert [p for p in found if p.startswith(f"[{table}] {key}y: unknown key")]
 
 
 def test_no_secret_is_shown(write):

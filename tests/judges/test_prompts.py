@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm.core.case import Answer, Criterion, Example, Framing
+from calm.core.templates import FORMS, Prompt
 from calm.core.verdict import Scale, Task, Unreadable
 from calm.errors import ConfigError
-from calm.judges import prompts
-from calm.judges.prompts import FORMS, Prompt, bundled, check, neutral, render
+from calm.judges.prompts import bundled, check, neutral, render, sandbox
 from calm.judges.reading import Format, read, view
 from calm.models.wire import Message, Reply
 from tests.planted import case_of
@@ -59,11 +59,11 @@ def test_mixed_line_ends_are_refused():
 def test_a_template_is_compiled_once():
     """A thousand renderings of one template compile it once."""
     text = "compiled once {{ question }}"
-    before = prompts._compiled.cache_info().misses
+    before = sandbox._compiled.cache_info().misses
     for _ in range(1000):
         written(text)
 
-    assert prompts._compiled.cache_info().misses == before + 1
+    assert sandbox._compiled.cache_info().misses == before + 1
 
 
 def test_every_documented_variable_can_be_used():

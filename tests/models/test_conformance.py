@@ -69,9 +69,9 @@ def impossible(messages, body):
     return Answer("ready", tokens=tokens) if tokens else honest(messages, body)
 
 
-@pytest.mark.parametrize(
-    ("respond", "form", "status", "line"),
-    [
+def test_the_table_says_what_a_server_keeps_to(tmp_path, capsys, subtests):
+    """A failed check leaves with status 1; what cannot be known is said to be so."""
+    for respond, form, status, line in [
         (honest, "brackets", 0, "unknown parameters  ok"),
         (honest, "json", 0, "schema              ok"),
         (honest, "logprobs", 0, "log-probabilities   ok"),
@@ -81,18 +81,16 @@ def impossible(messages, body):
         (deaf_to_all, "brackets", 0, "unknown parameters  unsure  ignored"),
         (shifted, "logprobs", 1, "log-probabilities   FAILS   they belong to another text: 'setgo'"),
         (impossible, "logprobs", 1, "log-probabilities   FAILS   the probabilities of the alternatives to 'ready' add"),
-    ],
-)
-def test_the_table_says_what_a_server_keeps_to(tmp_path, capsys, respond, form, status, line):
-    """A failed check leaves with status 1; what cannot be known is said to be so."""
-    with wire_server(respond, greetings=False) as server:
-        done = main(["try", str(judge_file(tmp_path, server, form=form)), "--server"])
-        calls = len(server.seen)
+    ]:
+        with subtests.test(respond=respond, form=form, status=status, line=line):
+            with wire_server(respond, greetings=False) as server:
+                done = main(["try", str(judge_file(tmp_path, server, form=form)), "--server"])
+                calls = len(server.seen)
 
-    shown = capsys.readouterr().out
-    assert line in shown
-    assert done == status
-    assert calls <= 8
+            shown = capsys.readouterr().out
+            assert line in shown
+            assert done == status
+            assert calls <= 8
 
 
 def test_a_server_that_is_not_there_is_one_failed_check(tmp_path, capsys):
@@ -105,22 +103,23 @@ def test_a_server_that_is_not_there_is_one_failed_check(tmp_path, capsys):
     assert "answers  FAILS" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("kept", "status"), [(True, 0), (False, 1)])
-def test_a_seed_that_is_sent_is_checked(tmp_path, capsys, kept, status):
+def test_a_seed_that_is_sent_is_checked(tmp_path, capsys, subtests):
     """Two calls with one seed and a temperature of 1 are compared."""
-    count = iter(range(100))
+    for kept, status in [(True, 0), (False, 1)]:
+        with subtests.test(kept=kept, status=status):
+            count = iter(range(100))
 
-    def respond(messages, body):
-        if "random" in messages[-1][1]:
-            assert body["temperature"] == 1.0
-            return f"word {body['seed'] if kept else next(count)}"
-        return honest(messages, body)
+            def respond(messages, body, kept=kept, count=count):
+                if "random" in messages[-1][1]:
+                    assert body["temperature"] == 1.0
+                    return f"word {body['seed'] if kept else next(count)}"
+                return honest(messages, body)
 
-    with wire_server(respond, greetings=False) as server:
-        done = main(["try", str(judge_file(tmp_path, server, more="extra_body = { seed = 7 }")), "--server"])
+            with wire_server(respond, greetings=False) as server:
+                done = main(["try", str(judge_file(tmp_path, server, more="extra_body = { seed = 7 }")), "--server"])
 
-    assert done == status
-    assert ("seed                ok" if kept else "seed                FAILS") in capsys.readouterr().out
+            assert done == status
+            assert ("seed                ok" if kept else "seed                FAILS") in capsys.readouterr().out
 
 
 def test_a_judge_without_a_server_has_none_to_check(capsys):
@@ -129,22 +128,23 @@ def test_a_judge_without_a_server_has_none_to_check(capsys):
     assert "has no server" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("respond", [shifted, impossible])
-def test_a_run_does_not_begin_with_log_probabilities_of_other_tokens(tmp_path, respond):
+def test_a_run_does_not_begin_with_log_probabilities_of_other_tokens(tmp_path, subtests):
     """Found in the first live call, which costs no call more."""
-    with wire_server(respond, greetings=False) as server:
-        judge = read_judge(judge_file(tmp_path, server, form="logprobs"), {})
-        engine = Engine(Store(None, Mode.OFF))
-        with pytest.raises(ConfigError, match="expected log-probabilities of the reply's own tokens"):
-            engine.greet(*judge.endpoints)
-        engine.close()
+    for respond in [shifted, impossible]:
+        with subtests.test(respond=respond):
+            with wire_server(respond, greetings=False) as server:
+                judge = read_judge(judge_file(tmp_path, server, form="logprobs"), {})
+                engine = Engine(Store(None, Mode.OFF))
+                with pytest.raises(ConfigError, match="expected log-probabilities of the reply's own tokens"):
+                    engine.greet(*judge.endpoints)
+                engine.close()
 
-    assert len(server.seen) == 1
+            assert len(server.seen) == 1
 
 
-@pytest.mark.parametrize(
-    ("tokens", "fault"),
-    [
+def test_log_probabilities_are_held_against_the_text(subtests):
+    """The end of a turn, white space and a token that cannot be are no fault; what cannot be a probability is."""
+    for tokens, fault in [
         ((Token("Yes", -0.1), Token("<|im_end|>", -0.01)), ""),
         ((Token(" Yes", -0.1), Token(".", -0.01)), ""),
         ((Token("Yes", float("-inf")),), ""),
@@ -152,25 +152,24 @@ def test_a_run_does_not_begin_with_log_probabilities_of_other_tokens(tmp_path, r
         ((Token("Yes", float("nan")),), "above 0"),
         ((Token("Yes", -0.1, (("Yes", -1.1),)),), "has two of them"),
         ((), "there are none"),
-    ],
-)
-def test_log_probabilities_are_held_against_the_text(tokens, fault):
-    """The end of a turn, white space and a token that cannot be are no fault; what cannot be a probability is."""
-    found = token_fault(Reply("Yes", tokens=tokens))
+    ]:
+        with subtests.test(tokens=tokens, fault=fault):
+            found = token_fault(Reply("Yes", tokens=tokens))
 
-    assert fault in found if fault else not found
+            assert fault in found if fault else not found
 
 
-@pytest.mark.parametrize(("respond", "told"), [(honest, False), (deaf_to_schema, True), (half_a_schema, True)])
-def test_a_run_says_at_its_start_that_a_schema_is_not_kept_to(tmp_path, respond, told):
+def test_a_run_says_at_its_start_that_a_schema_is_not_kept_to(tmp_path, subtests):
     """The replies may be readable all the same: it is a note, also where texts are left out."""
-    with wire_server(respond, greetings=False) as server:
-        judge = read_judge(judge_file(tmp_path, server, form="json"), {})
-        engine = Engine(Store(None, Mode.OFF))
-        try:
-            engine.greet(*judge.endpoints)
-        finally:
-            engine.close()
+    for respond, told in [(honest, False), (deaf_to_schema, True), (half_a_schema, True)]:
+        with subtests.test(respond=respond, told=told):
+            with wire_server(respond, greetings=False) as server:
+                judge = read_judge(judge_file(tmp_path, server, form="json"), {})
+                engine = Engine(Store(None, Mode.OFF))
+                try:
+                    engine.greet(*judge.endpoints)
+                finally:
+                    engine.close()
 
-    assert any(note.kind is Kind.SCHEMA_BROKEN for note in engine.notes) is told
-    assert not any(note.quotes for note in engine.notes)
+            assert any(note.kind is Kind.SCHEMA_BROKEN for note in engine.notes) is told
+            assert not any(note.quotes for note in engine.notes)

@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 
 import pytest
 
@@ -23,12 +25,16 @@ from tests.servers import Answer, wire_server
 CANARY = "canary-7f3a91-key"
 SCHEMA = {"type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"]}
 PROMPT = (Message("system", "You judge."), Message("user", "Which is better?"))
-every_provider = pytest.mark.parametrize("provider", PROVIDERS)
-with_logprobs = pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+WITH_LOGPROBS = ("openai", "openai-responses")
 
 
 def says(*_):
     return "The first. [[A]]"
+
+
+def always(answer):
+    """Return the rule of a server that gives one answer."""
+    return lambda *_: answer
 
 
 def server_at(wire, provider, **settings):
@@ -61,55 +67,62 @@ def tried(server):
     return (found[0] if found else str(asked[0].verdict.reason)), running.ledger.calls
 
 
-@every_provider
-def test_a_reply_has_text_model_and_usage(provider):
+def test_a_reply_has_text_model_and_usage(subtests):
     """A reply carries the text, the model that served it and the tokens used."""
-    with wire_server(says, model="tiny-2026") as wire:
-        reply = ask(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says, model="tiny-2026") as wire:
+                reply = ask(server_at(wire, provider))
 
-    assert (reply.text, reply.model, reply.stop) == ("The first. [[A]]", "tiny-2026", "stop")
-    assert (reply.usage, reply.refusal, reply.tokens, reply.retries) == (Usage(11, 7), None, None, 0)
+            assert (reply.text, reply.model, reply.stop) == ("The first. [[A]]", "tiny-2026", "stop")
+            assert (reply.usage, reply.refusal, reply.tokens, reply.retries) == (Usage(11, 7), None, None, 0)
 
 
-@every_provider
-def test_a_refusal_is_not_text(provider):
+def test_a_refusal_is_not_text(subtests):
     """A refusal comes as one, with the server's words."""
-    with wire_server(lambda *_: Answer(stop="refusal", refusal="I cannot judge this")) as wire:
-        reply = ask(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer(stop="refusal", refusal="I cannot judge this"))) as wire:
+                reply = ask(server_at(wire, provider))
 
-    assert (reply.text, reply.stop, reply.refusal) == ("", "refusal", "I cannot judge this")
+            assert (reply.text, reply.stop, reply.refusal) == ("", "refusal", "I cannot judge this")
 
 
-@every_provider
-def test_a_cut_reply_says_so(provider):
+def test_a_cut_reply_says_so(subtests):
     """A reply that ran into max_tokens stops with `length`."""
-    with wire_server(lambda *_: Answer("The first is", stop="length")) as wire:
-        reply = ask(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer("The first is", stop="length"))) as wire:
+                reply = ask(server_at(wire, provider))
 
-    assert (reply.text, reply.stop) == ("The first is", "length")
+            assert (reply.text, reply.stop) == ("The first is", "length")
 
 
-@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
-def test_a_filter_is_a_refusal(provider):
+def test_a_filter_is_a_refusal(subtests):
     """A content filter that ends the reply, or declines the prompt with status 400, is a refusal."""
-    filtered = Answer(status=400, code="content_filter", message="the prompt was filtered")
-    with wire_server(lambda *_: Answer(stop="refusal")) as wire:
-        ended = ask(server_at(wire, provider))
-        wire.next(filtered)
-        declined = ask(server_at(wire, provider))
+    for provider in WITH_LOGPROBS:
+        with subtests.test(provider=provider):
+            filtered = Answer(status=400, code="content_filter", message="the prompt was filtered")
+            with wire_server(always(Answer(stop="refusal"))) as wire:
+                ended = ask(server_at(wire, provider))
+                wire.next(filtered)
+                declined = ask(server_at(wire, provider))
 
-    assert ended.stop == "refusal"
-    assert (declined.stop, declined.refusal) == ("refusal", "the prompt was filtered")
+            assert ended.stop == "refusal"
+            assert (declined.stop, declined.refusal) == ("refusal", "the prompt was filtered")
 
 
-@with_logprobs
-def test_log_probabilities_are_read(provider):
+def test_log_probabilities_are_read(subtests):
     """Tokens come with their alternatives, likeliest first, where they were asked for."""
-    tokens = [("A", -0.2, [("A", -0.2), ("B", -1.7)])]
-    with wire_server(lambda *_: Answer("A", tokens=tokens)) as wire:
-        reply = ask(server_at(wire, provider), logprobs=True)
+    for provider in WITH_LOGPROBS:
+        with subtests.test(provider=provider):
+            tokens = [("A", -0.2, [("A", -0.2), ("B", -1.7)])]
+            with wire_server(always(Answer("A", tokens=tokens))) as wire:
+                reply = ask(server_at(wire, provider), logprobs=True)
 
-    assert [(t.text, t.logprob, t.alternatives) for t in reply.tokens] == [("A", -0.2, (("A", -0.2), ("B", -1.7)))]
+            assert [(t.text, t.logprob, t.alternatives) for t in reply.tokens] == [
+                ("A", -0.2, (("A", -0.2), ("B", -1.7)))
+            ]
 
 
 def test_log_probabilities_are_asked_for_in_each_shape():
@@ -124,36 +137,38 @@ def test_log_probabilities_are_asked_for_in_each_shape():
     assert dict(wrong_settings(Server("anthropic", "m", logprobs=True))).keys() == {"format"}
 
 
-@every_provider
-def test_a_schema_is_sent_as_structured_output(provider):
+def test_a_schema_is_sent_as_structured_output(subtests):
     """The schema stands where the API wants it."""
-    with wire_server(lambda *_: '{"verdict": "A"}') as wire:
-        ask(server_at(wire, provider), schema=SCHEMA)
-        body = wire.seen[0].body
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always('{"verdict": "A"}')) as wire:
+                ask(server_at(wire, provider), schema=SCHEMA)
+                body = wire.seen[0].body
 
-    sent = {
-        "openai": lambda: body["response_format"]["json_schema"]["schema"],
-        "openai-responses": lambda: body["text"]["format"]["schema"],
-        "anthropic": lambda: body["output_config"]["format"]["schema"],
-    }[provider]()
-    assert sent == SCHEMA
+            path = {
+                "openai": ("response_format", "json_schema", "schema"),
+                "openai-responses": ("text", "format", "schema"),
+                "anthropic": ("output_config", "format", "schema"),
+            }[provider]
+            assert reduce(getitem, path, body) == SCHEMA
 
 
-@every_provider
-def test_the_prompt_is_sent_as_it_is(provider):
+def test_the_prompt_is_sent_as_it_is(subtests):
     """Turns keep their order, roles and every character; Anthropic has a place of its own for the system prompt."""
-    turns = (
-        Message("system", " s\r\n"),
-        Message("user", "a\ttext é 中 \U0001f600 "),
-        Message("assistant", "b"),
-        Message("user", "c"),
-    )
-    with wire_server(says) as wire:
-        ask(server_at(wire, provider), turns)
-        seen = wire.seen[0]
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            turns = (
+                Message("system", " s\r\n"),
+                Message("user", "a\ttext é 中 \U0001f600 "),
+                Message("assistant", "b"),
+                Message("user", "c"),
+            )
+            with wire_server(says) as wire:
+                ask(server_at(wire, provider), turns)
+                seen = wire.seen[0]
 
-    assert seen.messages == [(m.role, m.text) for m in turns]
-    assert ("system" in seen.body) == (provider == "anthropic")
+            assert seen.messages == [(m.role, m.text) for m in turns]
+            assert ("system" in seen.body) == (provider == "anthropic")
 
 
 def test_anthropic_takes_several_system_messages_first_only():
@@ -167,71 +182,76 @@ def test_anthropic_takes_several_system_messages_first_only():
         server.body((Message("user", "u"), Message("system", "late")))
 
 
-@every_provider
-def test_headers_query_and_key_are_sent(provider):
+def test_headers_query_and_key_are_sent(subtests):
     """Plain headers, headers from variables, query parameters and the key reach the server."""
-    headers, query = {"X-Team": "evals", "X-Gateway-Token": CANARY}, {"api-version": "2026-05-01"}
-    with wire_server(says, api_key="k-1", headers=headers, query=query) as wire:
-        server = server_at(
-            wire,
-            provider,
-            headers={"X-Team": "evals"},
-            query=query,
-            secrets=Secrets("k-1", {"X-Gateway-Token": CANARY}),
-        )
-        reply = ask(server)
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            headers, query = {"X-Team": "evals", "X-Gateway-Token": CANARY}, {"api-version": "2026-05-01"}
+            with wire_server(says, api_key="k-1", headers=headers, query=query) as wire:
+                server = server_at(
+                    wire,
+                    provider,
+                    headers={"X-Team": "evals"},
+                    query=query,
+                    secrets=Secrets("k-1", {"X-Gateway-Token": CANARY}),
+                )
+                reply = ask(server)
 
-    assert reply.text == "The first. [[A]]"
-    assert CANARY not in server.identity + repr(server) + repr(server.secrets) + json.dumps(server.body(PROMPT))
+            assert reply.text == "The first. [[A]]"
+            assert CANARY not in server.identity + repr(server) + repr(server.secrets) + json.dumps(server.body(PROMPT))
 
 
-@every_provider
-def test_a_wrong_header_is_fatal(provider):
+def test_a_wrong_header_is_fatal(subtests):
     """A permission error says what to do and ends the run."""
-    with wire_server(says, headers={"X-Team": "evals"}) as wire:
-        error = error_of(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says, headers={"X-Team": "evals"}) as wire:
+                error = error_of(server_at(wire, provider))
 
-    assert error.fatal
-    assert "answered 403" in str(error)
-    assert "the header X-Team is missing or wrong" in str(error)
+            assert error.fatal
+            assert "answered 403" in str(error)
+            assert "the header X-Team is missing or wrong" in str(error)
 
 
-@every_provider
-def test_a_wrong_key_is_fatal_and_not_shown(provider):
+def test_a_wrong_key_is_fatal_and_not_shown(subtests):
     """An authentication error names the variable, never the value, even if the server repeats it."""
-    with wire_server(says, api_key="right") as wire:
-        error = error_of(server_at(wire, provider, api_key_env="MY_KEY", secrets=Secrets(CANARY)))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says, api_key="right") as wire:
+                error = error_of(server_at(wire, provider, api_key_env="MY_KEY", secrets=Secrets(CANARY)))
 
-    assert error.fatal
-    assert "answered 401" in str(error)
-    assert "'MY_KEY'" in str(error)
-    assert CANARY not in str(error)
-    assert (error.__cause__, error.__suppress_context__) == (None, True)
+            assert error.fatal
+            assert "answered 401" in str(error)
+            assert "'MY_KEY'" in str(error)
+            assert CANARY not in str(error)
+            assert (error.__cause__, error.__suppress_context__) == (None, True)
 
 
-@every_provider
-def test_what_looks_like_a_key_is_scrubbed(provider):
+def test_what_looks_like_a_key_is_scrubbed(subtests):
     """A key of another account that a server repeats is not shown either."""
-    with wire_server(lambda *_: Answer(status=401, message="bad key sk-proj-abcdef123456, Bearer abc")) as wire:
-        error = error_of(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer(status=401, message="bad key sk-proj-abcdef123456, Bearer abc"))) as wire:
+                error = error_of(server_at(wire, provider))
 
-    assert "bad key [secret], [secret]" in str(error)
+            assert "bad key [secret], [secret]" in str(error)
 
 
-@every_provider
-def test_an_unknown_model_is_fatal(provider):
+def test_an_unknown_model_is_fatal(subtests):
     """A model that does not exist ends the run with the server's words."""
-    with wire_server(says, models=["other"]) as wire:
-        error = error_of(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says, models=["other"]) as wire:
+                error = error_of(server_at(wire, provider))
 
-    assert error.fatal
-    assert "The model `tiny` does not exist" in str(error)
-    assert "check model and base_url" in str(error)
+            assert error.fatal
+            assert "The model `tiny` does not exist" in str(error)
+            assert "check model and base_url" in str(error)
 
 
 def test_an_empty_account_is_fatal_at_once():
     """No money is not a rate limit: it is not tried again."""
-    with wire_server(lambda *_: Answer(status=429, code="insufficient_quota", message="quota")) as wire:
+    with wire_server(always(Answer(status=429, code="insufficient_quota", message="quota"))) as wire:
         error = error_of(server_at(wire, "openai"))
         calls = len(wire.seen)
 
@@ -240,419 +260,456 @@ def test_an_empty_account_is_fatal_at_once():
     assert calls == 1
 
 
-@every_provider
-def test_a_rate_limit_is_waited_for_and_counted(provider):
+def test_a_rate_limit_is_waited_for_and_counted(subtests):
     """A 429 is tried again by the engine, after the time that the server gives, and each attempt is counted."""
-    limited = Answer(status=429, headers={"Retry-After": "0.01"})
-    with wire_server(says) as wire:
-        wire.next(limited, limited)
-        reply, calls = tried(server_at(wire, provider))
-        requests = len(wire.seen)
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            limited = Answer(status=429, headers={"Retry-After": "0.01"})
+            with wire_server(says) as wire:
+                wire.next(limited, limited)
+                reply, calls = tried(server_at(wire, provider))
+                requests = len(wire.seen)
 
-    assert (reply.text, reply.retries, requests) == ("The first. [[A]]", 2, 3)
-    assert calls == {"made": 3, "retried": 2}
+            assert (reply.text, reply.retries, requests) == ("The first. [[A]]", 2, 3)
+            assert calls == {"made": 3, "retried": 2}
 
 
-@every_provider
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Answer(status=500),
-        Answer(status=503),
-        Answer(status=529),
-        Answer(status=408),
-        Answer(status=409),
-        Answer(status=429),
-        Answer(status=400, headers={"x-should-retry": "true"}),
-        Answer(fault="cut"),
-        Answer(fault="html"),
-        Answer("x" * 200, fault="truncated"),
-        Answer(payload=b"[]"),
-    ],
-    ids=lambda a: a.fault or (str(a.payload) if a.payload else str(a.status)),
-)
-def test_a_call_is_one_request_whatever_comes(provider, answer):
+def test_a_call_is_one_request_whatever_comes(subtests):
     """No SDK tries again by itself: what may be answered later says so, and the engine does the rest."""
-    with wire_server(lambda *_: answer) as wire:
-        error = error_of(server_at(wire, provider))
-        requests = len(wire.seen)
+    for provider in PROVIDERS:
+        for answer in [
+            Answer(status=500),
+            Answer(status=503),
+            Answer(status=529),
+            Answer(status=408),
+            Answer(status=409),
+            Answer(status=429),
+            Answer(status=400, headers={"x-should-retry": "true"}),
+            Answer(fault="cut"),
+            Answer(fault="html"),
+            Answer("x" * 200, fault="truncated"),
+            Answer(payload=b"[]"),
+        ]:
+            with subtests.test(provider=provider, status=answer.status, fault=answer.fault):
+                with wire_server(always(answer)) as wire:
+                    error = error_of(server_at(wire, provider))
+                    requests = len(wire.seen)
 
-    assert requests == 1
-    assert (error.again, error.fatal) == (True, False)
-    assert error.limited == (answer.status == 429)
+                assert requests == 1
+                assert (error.again, error.fatal) == (True, False)
+                assert error.limited == (answer.status == 429)
 
 
-@every_provider
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
-def test_what_is_refused_is_not_worth_another_try(provider, status):
+def test_what_is_refused_is_not_worth_another_try(subtests):
     """What is sent is what is wrong."""
-    with wire_server(lambda *_: Answer(status=status)) as wire:
-        assert not error_of(server_at(wire, provider)).again
+    for provider in PROVIDERS:
+        for status in [400, 401, 403, 404, 413, 422]:
+            with subtests.test(provider=provider, status=status):
+                with wire_server(always(Answer(status=status))) as wire:
+                    assert not error_of(server_at(wire, provider)).again
 
 
-@every_provider
-def test_an_endless_rate_limit_is_not_fatal(provider):
+def test_an_endless_rate_limit_is_not_fatal(subtests):
     """A rate limit that lasts is told with the way to mend it; the next call may fare better."""
-    with wire_server(lambda *_: Answer(status=429, headers={"Retry-After": "0.01"})) as wire:
-        error = error_of(server_at(wire, provider))
-        reason, calls = tried(server_at(wire, provider, retries=2))
-        requests = len(wire.seen)
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer(status=429, headers={"Retry-After": "0.01"}))) as wire:
+                error = error_of(server_at(wire, provider))
+                reason, calls = tried(server_at(wire, provider, retries=2))
+                requests = len(wire.seen)
 
-    assert not error.fatal
-    assert "answered 429: " in reason
-    assert "lower concurrency" in reason
-    assert reason.endswith("; tried 3 times")
-    assert (requests, calls["made"], calls["retried"]) == (1 + 3, 3, 2)
+            assert not error.fatal
+            assert "answered 429: " in reason
+            assert "lower concurrency" in reason
+            assert reason.endswith("; tried 3 times")
+            assert (requests, calls["made"], calls["retried"]) == (1 + 3, 3, 2)
 
 
-@every_provider
-@pytest.mark.parametrize(
-    ("headers", "after_s"),
-    [
-        ({}, None),
-        ({"Retry-After": "7"}, 7.0),
-        ({"Retry-After": "0.5"}, 0.5),
-        ({"Retry-After-Ms": "250"}, 0.25),
-        ({"Retry-After-Ms": "soon", "Retry-After": "3"}, 3.0),
-        ({"Retry-After": "-4"}, 0.0),
-        ({"Retry-After": "Thu, 01 Jan 2015 00:00:00 GMT"}, 0.0),
-        ({"Retry-After": "nan"}, None),
-        ({"Retry-After": "later"}, None),
-    ],
-)
-def test_the_wait_that_a_server_asks_for_is_read(provider, headers, after_s):
+def test_the_wait_that_a_server_asks_for_is_read(subtests):
     """As seconds, milliseconds or a date; what is none of these is no wait."""
-    with wire_server(lambda *_: Answer(status=503, headers=headers)) as wire:
-        error = error_of(server_at(wire, provider))
+    for provider in PROVIDERS:
+        for headers, after_s in [
+            ({}, None),
+            ({"Retry-After": "7"}, 7.0),
+            ({"Retry-After": "0.5"}, 0.5),
+            ({"Retry-After-Ms": "250"}, 0.25),
+            ({"Retry-After-Ms": "soon", "Retry-After": "3"}, 3.0),
+            ({"Retry-After": "-4"}, 0.0),
+            ({"Retry-After": "Thu, 01 Jan 2015 00:00:00 GMT"}, 0.0),
+            ({"Retry-After": "nan"}, None),
+            ({"Retry-After": "later"}, None),
+        ]:
+            with subtests.test(provider=provider, headers=headers, after_s=after_s):
+                with wire_server(always(Answer(status=503, headers=headers))) as wire:
+                    error = error_of(server_at(wire, provider))
 
-    assert error.after_s == after_s
+                assert error.after_s == after_s
 
 
-@every_provider
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Retry-After": "3600"},
-        {"Retry-After": "inf"},
-        {"Retry-After-Ms": "3600000"},
-        {"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"},
-    ],
-)
-def test_a_wait_of_an_hour_is_refused(provider, headers):
+def test_a_wait_of_an_hour_is_refused(subtests):
     """A server that asks for a longer wait than two minutes is not waited for."""
-    with wire_server(lambda *_: Answer(status=429, headers=headers)) as wire:
-        reason, calls = tried(server_at(wire, provider))
-        requests = len(wire.seen)
+    for provider in PROVIDERS:
+        for headers in [
+            {"Retry-After": "3600"},
+            {"Retry-After": "inf"},
+            {"Retry-After-Ms": "3600000"},
+            {"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"},
+        ]:
+            with subtests.test(provider=provider, headers=headers):
+                with wire_server(always(Answer(status=429, headers=headers))) as wire:
+                    reason, calls = tried(server_at(wire, provider))
+                    requests = len(wire.seen)
 
-    assert "answered 429" in reason
-    assert (requests, calls["made"], calls["retried"]) == (1, 1, 0)
+                assert "answered 429" in reason
+                assert (requests, calls["made"], calls["retried"]) == (1, 1, 0)
 
 
-@every_provider
-def test_a_failing_server_is_told(provider):
+def test_a_failing_server_is_told(subtests):
     """A 500 that lasts is an error of the judge, not fatal."""
-    with wire_server(lambda *_: Answer(status=500, message="boom")) as wire:
-        error = error_of(server_at(wire, provider, retries=0))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer(status=500, message="boom"))) as wire:
+                error = error_of(server_at(wire, provider, retries=0))
 
-    assert not error.fatal
-    assert "answered 500: 'boom'" in str(error)
+            assert not error.fatal
+            assert "answered 500: 'boom'" in str(error)
 
 
-@every_provider
-def test_a_cut_connection_is_tried_again(provider):
+def test_a_cut_connection_is_tried_again(subtests):
     """A connection that breaks is opened again."""
-    with wire_server(says) as wire:
-        wire.next(Answer(fault="cut"))
-        reply, calls = tried(server_at(wire, provider))
-        requests = len(wire.seen)
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says) as wire:
+                wire.next(Answer(fault="cut"))
+                reply, calls = tried(server_at(wire, provider))
+                requests = len(wire.seen)
 
-    assert (reply.text, reply.retries) == ("The first. [[A]]", 1)
-    assert requests == calls["made"] == 2
+            assert (reply.text, reply.retries) == ("The first. [[A]]", 1)
+            assert requests == calls["made"] == 2
 
 
-@every_provider
-def test_what_may_have_been_billed_says_so(provider):
+def test_what_may_have_been_billed_says_so(subtests):
     """A model may have worked for a reply that came too late or cannot be read, not for an error."""
-    faults_of = [Answer(fault="hang"), Answer(fault="html"), Answer(status=500), Answer(fault="cut")]
-    with wire_server(says) as wire:
-        server = server_at(wire, provider, timeout_s=0.2)
-        billed = []
-        for answer in faults_of:
-            wire.next(answer)
-            billed.append(error_of(server).billed)
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            faults_of = [Answer(fault="hang"), Answer(fault="html"), Answer(status=500), Answer(fault="cut")]
+            with wire_server(says) as wire:
+                server = server_at(wire, provider, timeout_s=0.2)
+                billed = []
+                for answer in faults_of:
+                    wire.next(answer)
+                    billed.append(error_of(server).billed)
 
-    assert billed == [True, True, False, False]
+            assert billed == [True, True, False, False]
 
 
-@every_provider
-@pytest.mark.parametrize("put", [None, "12", 12.0, -105, True, 0, 10**400])
-def test_usage_that_cannot_be_is_unknown(provider, put):
+def test_usage_that_cannot_be_is_unknown(subtests):
     """Texts, fractions, truth values, negative and absurd numbers are not counted."""
-    names = ("prompt_tokens", "completion_tokens") if provider == "openai" else ("input_tokens", "output_tokens")
-    reply = {
-        "model": "tiny",
-        "choices": [{"message": {"content": "[[A]]"}}],
-        "output": [{"type": "message", "content": [{"type": "output_text", "text": "[[A]]"}]}],
-        "content": [{"type": "text", "text": "[[A]]"}],
-    }
-    taken = [{names[0]: put, names[1]: 5}, {names[0]: 5, names[1]: put}, None]
-    with wire_server(says) as wire:
-        wire.next(*(Answer(payload=json.dumps({**reply, "usage": usage}).encode()) for usage in taken))
-        if provider == "openai-responses":
-            reply.pop("choices")
-        found = [ask(server_at(wire, provider)).usage for _ in taken]
+    for provider in PROVIDERS:
+        for put in [None, "12", 12.0, -105, True, 0, 10**400]:
+            with subtests.test(provider=provider, put=put):
+                names = (
+                    ("prompt_tokens", "completion_tokens")
+                    if provider == "openai"
+                    else ("input_tokens", "output_tokens")
+                )
+                reply = {
+                    "model": "tiny",
+                    "choices": [{"message": {"content": "[[A]]"}}],
+                    "output": [{"type": "message", "content": [{"type": "output_text", "text": "[[A]]"}]}],
+                    "content": [{"type": "text", "text": "[[A]]"}],
+                }
+                taken = [{names[0]: put, names[1]: 5}, {names[0]: 5, names[1]: put}, None]
+                with wire_server(says) as wire:
+                    wire.next(*(Answer(payload=json.dumps({**reply, "usage": usage}).encode()) for usage in taken))
+                    if provider == "openai-responses":
+                        reply.pop("choices")
+                    found = [ask(server_at(wire, provider)).usage for _ in taken]
 
-    assert found == [Usage(None, 5), Usage(5, None), Usage()]
+                assert found == [Usage(None, 5), Usage(5, None), Usage()]
 
 
-@with_logprobs
-@pytest.mark.parametrize("where", ["authorization", "x-gateway-token"])
-def test_a_secret_in_a_reply_is_replaced(provider, where):
+def test_a_secret_in_a_reply_is_replaced(subtests):
     """What a server repeats of the key, or of a header from a variable, is in no part of the reply, nor in pieces."""
-    secrets = Secrets(CANARY, {"X-Gateway-Token": f"gate-{CANARY}-\u0022"})
+    for provider in WITH_LOGPROBS:
+        for where in ["authorization", "x-gateway-token"]:
+            with subtests.test(provider=provider, where=where):
+                secrets = Secrets(CANARY, {"X-Gateway-Token": f"gate-{CANARY}-\u0022"})
 
-    def repeats(messages, body):
-        said = wire.seen[-1].headers[where]
-        pieces = [(piece, -0.1, [(piece, -0.1), (said, -2.0)]) for piece in ("so ", said[:12], said[12:], " it is")]
-        return Answer(f"I was called with {said}. [[A]]", model=f"tiny {said}", tokens=pieces)
+                def repeats(messages, body, where=where):
+                    said = wire.seen[-1].headers[where]
+                    pieces = [
+                        (piece, -0.1, [(piece, -0.1), (said, -2.0)])
+                        for piece in ("so ", said[:12], said[12:], " it is")
+                    ]
+                    return Answer(f"I was called with {said}. [[A]]", model=f"tiny {said}", tokens=pieces)
 
-    with wire_server(repeats) as wire:
-        reply = ask(server_at(wire, provider, secrets=secrets), logprobs=True)
+                with wire_server(repeats) as wire:
+                    reply = ask(server_at(wire, provider, secrets=secrets), logprobs=True)
 
-    bearer = "Bearer " if where == "authorization" else ""
-    assert reply.text == f"I was called with {bearer}***. [[A]]"
-    assert reply.model == f"tiny {bearer}***"
-    assert CANARY not in repr(reply)
-    assert CANARY not in "".join(t.text for t in reply.tokens)
-    assert (reply.tokens[0].text, reply.tokens[-1].text) == ("so ", " it is")
+                bearer = "Bearer " if where == "authorization" else ""
+                assert reply.text == f"I was called with {bearer}***. [[A]]"
+                assert reply.model == f"tiny {bearer}***"
+                assert CANARY not in repr(reply)
+                assert CANARY not in "".join(t.text for t in reply.tokens)
+                assert (reply.tokens[0].text, reply.tokens[-1].text) == ("so ", " it is")
 
 
-@every_provider
-def test_a_secret_in_a_refusal_or_an_odd_reply_is_replaced(provider):
+def test_a_secret_in_a_refusal_or_an_odd_reply_is_replaced(subtests):
     """Wherever it is cut."""
-    odd = json.dumps({"x" * 140: f"{CANARY} " * 9}).encode()
-    with wire_server(lambda *_: Answer(stop="refusal", refusal=f"not with {CANARY}")) as wire:
-        server = server_at(wire, provider, secrets=Secrets(CANARY))
-        refusal = ask(server).refusal
-        wire.next(Answer(payload=odd))
-        error = str(error_of(server))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            odd = json.dumps({"x" * 140: f"{CANARY} " * 9}).encode()
+            with wire_server(always(Answer(stop="refusal", refusal=f"not with {CANARY}"))) as wire:
+                server = server_at(wire, provider, secrets=Secrets(CANARY))
+                refusal = ask(server).refusal
+                wire.next(Answer(payload=odd))
+                error = str(error_of(server))
 
-    assert refusal == "not with ***"
-    assert CANARY[:6] not in error
+            assert refusal == "not with ***"
+            assert CANARY[:6] not in error
 
 
 def test_what_only_looks_like_a_secret_stays_in_a_reply():
     """A reply is evidence: values alone are replaced, and none so short that it stands there by chance."""
     said = "The key sk-proj-abcdef123456 is in answer A: EMPTY. [[A]]"
-    with wire_server(lambda *_: said) as wire:
+    with wire_server(always(said)) as wire:
         reply = ask(server_at(wire, "openai", secrets=Secrets("EMPTY", {"X-Flag": "A"})))
 
     assert reply.text == said
 
 
-@every_provider
-def test_a_server_without_its_keys_makes_no_call(provider):
+def test_a_server_without_its_keys_makes_no_call(subtests):
     """One that was read for a replay fails before anything is sent."""
-    with wire_server(says) as wire:
-        error = error_of(server_at(wire, provider, keyless=True))
-        requests = len(wire.seen)
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says) as wire:
+                error = error_of(server_at(wire, provider, keyless=True))
+                requests = len(wire.seen)
 
-    assert error.fatal
-    assert "without its keys" in str(error)
-    assert requests == 0
+            assert error.fatal
+            assert "without its keys" in str(error)
+            assert requests == 0
 
 
-@every_provider
-def test_a_dead_server_is_told(provider):
+def test_a_dead_server_is_told(subtests):
     """A connection that only breaks is told as such, not as a timeout."""
-    with wire_server(lambda *_: Answer(fault="cut")) as wire:
-        error = error_of(server_at(wire, provider, retries=0))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer(fault="cut"))) as wire:
+                error = error_of(server_at(wire, provider, retries=0))
 
-    assert "could not be reached" in str(error)
-    assert not error.fatal
+            assert "could not be reached" in str(error)
+            assert not error.fatal
 
 
-@every_provider
-def test_an_unreachable_server_is_told(provider):
+def test_an_unreachable_server_is_told(subtests):
     """An address where nobody listens is told with the address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
 
-    error = error_of(Server(provider, "tiny", base_url=f"http://127.0.0.1:{port}/v1", retries=0))
+            error = error_of(Server(provider, "tiny", base_url=f"http://127.0.0.1:{port}/v1", retries=0))
 
-    assert "could not be reached" in str(error)
-    assert f"127.0.0.1:{port}" in str(error)
-    assert "is it running" in str(error)
+            assert "could not be reached" in str(error)
+            assert f"127.0.0.1:{port}" in str(error)
+            assert "is it running" in str(error)
 
 
-@every_provider
-def test_a_hanging_server_times_out(provider):
+def test_a_hanging_server_times_out(subtests):
     """A server that takes too long is told with the limit."""
-    with wire_server(lambda *_: Answer(fault="hang")) as wire:
-        error = error_of(server_at(wire, provider, retries=0, timeout_s=0.2))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer(fault="hang"))) as wire:
+                error = error_of(server_at(wire, provider, retries=0, timeout_s=0.2))
 
-    assert "did not answer within timeout_s=0.2" in str(error)
+            assert "did not answer within timeout_s=0.2" in str(error)
 
 
-@every_provider
-def test_a_web_page_is_no_reply(provider):
+def test_a_web_page_is_no_reply(subtests):
     """A login page with status 200 is an error that asks for the right address."""
-    with wire_server(lambda *_: Answer(fault="html")) as wire:
-        error = error_of(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer(fault="html"))) as wire:
+                error = error_of(server_at(wire, provider))
 
-    assert "expected a JSON reply, got text/html" in str(error)
-    assert "base_url" in str(error)
+            assert "expected a JSON reply, got text/html" in str(error)
+            assert "base_url" in str(error)
 
 
-@every_provider
-@pytest.mark.parametrize(
-    "payload",
-    [b"", b"[]", b"{}", b"null", b'"text"', b"{" * 9, b"[" * 100_000, b'{"choices": [], "content": 3}', b"\xff"],
-)
-def test_any_bytes_are_an_error_of_the_judge(provider, payload):
+def test_any_bytes_are_an_error_of_the_judge(subtests):
     """Whatever a server sends instead of a reply is a JudgeError, never a crash and never a verdict."""
-    with wire_server(lambda *_: Answer(payload=payload)) as wire:
-        error = error_of(server_at(wire, provider))
+    for provider in PROVIDERS:
+        for payload in [
+            b"",
+            b"[]",
+            b"{}",
+            b"null",
+            b'"text"',
+            b"{" * 9,
+            b"[" * 100_000,
+            b'{"choices": [], "content": 3}',
+            b"\xff",
+        ]:
+            with subtests.test(provider=provider, payload=payload):
+                with wire_server(always(Answer(payload=payload))) as wire:
+                    error = error_of(server_at(wire, provider))
 
-    assert str(error).startswith("judge model 'tiny' at http://127.0.0.1")
+                assert str(error).startswith("judge model 'tiny' at http://127.0.0.1")
 
 
-@every_provider
-def test_truncated_json_is_an_error(provider):
+def test_truncated_json_is_an_error(subtests):
     """A reply that ends in the middle is an error of the judge."""
-    with wire_server(lambda *_: Answer("x" * 200, fault="truncated")) as wire:
-        error = error_of(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer("x" * 200, fault="truncated"))) as wire:
+                error = error_of(server_at(wire, provider))
 
-    assert "expected a JSON reply" in str(error)
+            assert "expected a JSON reply" in str(error)
 
 
-@every_provider
-def test_an_enormous_reply_is_refused(provider):
+def test_an_enormous_reply_is_refused(subtests):
     """A reply over 20 MB is not read."""
-    with wire_server(lambda *_: Answer(payload=b" " * 20_000_001)) as wire:
-        error = error_of(server_at(wire, provider, retries=0))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(always(Answer(payload=b" " * 20_000_001))) as wire:
+                error = error_of(server_at(wire, provider, retries=0))
 
-    assert "larger than 20000000 bytes" in str(error)
+            assert "larger than 20000000 bytes" in str(error)
 
 
-@every_provider
-def test_a_packed_bomb_is_refused(provider):
+def test_a_packed_bomb_is_refused(subtests):
     """A compressed reply, which was not asked for, may not be large at all."""
-    with wire_server(lambda *_: Answer(payload=b"\x1f\x8b" * 20_000, headers={"Content-Encoding": "gzip"})) as wire:
-        error = error_of(server_at(wire, provider, retries=0))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(
+                lambda *_: Answer(payload=b"\x1f\x8b" * 20_000, headers={"Content-Encoding": "gzip"})
+            ) as wire:
+                error = error_of(server_at(wire, provider, retries=0))
 
-    assert str(error).startswith("judge model 'tiny'")
+            assert str(error).startswith("judge model 'tiny'")
 
 
 def test_an_error_with_status_200_is_an_error():
     """Some gateways answer 200 with an error inside."""
-    with wire_server(lambda *_: Answer(payload=b'{"error": {"message": "no upstream"}}')) as wire:
+    with wire_server(always(Answer(payload=b'{"error": {"message": "no upstream"}}'))) as wire:
         error = error_of(server_at(wire, "openai"))
 
     assert "no upstream" in str(error)
 
 
-@every_provider
-def test_a_redirect_is_not_followed(provider):
+def test_a_redirect_is_not_followed(subtests):
     """A key is never carried to where a server points."""
-    with (
-        wire_server(says) as elsewhere,
-        wire_server(lambda *_: Answer(status=307, headers={"Location": f"{elsewhere.url}/chat/completions"})) as wire,
-    ):
-        error = error_of(server_at(wire, provider, secrets=Secrets(CANARY)))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with (
+                wire_server(says) as elsewhere,
+                wire_server(
+                    lambda *_: Answer(status=307, headers={"Location": f"{elsewhere.url}/chat/completions"})
+                ) as wire,
+            ):
+                error = error_of(server_at(wire, provider, secrets=Secrets(CANARY)))
 
-    assert error.fatal
-    assert "redirects are not followed" in str(error)
-    assert elsewhere.seen == []
+            assert error.fatal
+            assert "redirects are not followed" in str(error)
+            assert elsewhere.seen == []
 
 
-@every_provider
-def test_a_proxy_does_not_see_calls_to_this_machine(provider, monkeypatch):
+def test_a_proxy_does_not_see_calls_to_this_machine(monkeypatch, subtests):
     """A proxy named in the environment is not used for a server on loopback."""
-    with wire_server(says) as proxy, wire_server(says) as wire:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
-        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
-        ask(server_at(wire, provider, secrets=Secrets(CANARY)))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says) as proxy, wire_server(says) as wire:
+                monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+                monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+                ask(server_at(wire, provider, secrets=Secrets(CANARY)))
 
-    assert (len(wire.seen), proxy.seen) == (1, [])
+            assert (len(wire.seen), proxy.seen) == (1, [])
 
 
-@every_provider
-def test_a_key_of_the_environment_goes_to_its_own_server_only(provider, monkeypatch):
+def test_a_key_of_the_environment_goes_to_its_own_server_only(monkeypatch, subtests):
     """A compatible server without a key is sent a dummy, not the key of another server."""
-    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
-    with wire_server(says) as wire:
-        ask(server_at(wire, provider))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+            monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
+            with wire_server(says) as wire:
+                ask(server_at(wire, provider))
 
-    assert CANARY not in json.dumps(dict(wire.seen[0].headers))
-    assert wire.seen[0].headers["authorization"] == "Bearer none"
+            assert CANARY not in json.dumps(dict(wire.seen[0].headers))
+            assert wire.seen[0].headers["authorization"] == "Bearer none"
 
 
-@every_provider
-def test_headers_of_the_environment_are_not_sent(provider, monkeypatch):
+def test_headers_of_the_environment_are_not_sent(monkeypatch, subtests):
     """The SDKs send headers that the environment names; ours are the only ones that leave."""
-    for name in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
-        monkeypatch.setenv(name, f"X-Ambient: {CANARY}\nauthorization: {CANARY}")
-    monkeypatch.setenv("OPENAI_ORG_ID", CANARY)
-    with wire_server(says, api_key="k-1") as wire:
-        reply = ask(server_at(wire, provider, secrets=Secrets("k-1")))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            for name in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
+                monkeypatch.setenv(name, f"X-Ambient: {CANARY}\nauthorization: {CANARY}")
+            monkeypatch.setenv("OPENAI_ORG_ID", CANARY)
+            with wire_server(says, api_key="k-1") as wire:
+                reply = ask(server_at(wire, provider, secrets=Secrets("k-1")))
 
-    assert reply.text == "The first. [[A]]"
-    assert CANARY not in json.dumps(dict(wire.seen[0].headers))
+            assert reply.text == "The first. [[A]]"
+            assert CANARY not in json.dumps(dict(wire.seen[0].headers))
 
 
-@every_provider
-def test_a_gateway_key_in_its_own_header_is_the_only_one(provider):
+def test_a_gateway_key_in_its_own_header_is_the_only_one(subtests):
     """Where the user's header holds the key, no dummy stands beside it."""
-    with wire_server(says, api_key="k-1") as wire:
-        ask(server_at(wire, provider, secrets=Secrets(None, {"X-Api-Key": "k-1"})))
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says, api_key="k-1") as wire:
+                ask(server_at(wire, provider, secrets=Secrets(None, {"X-Api-Key": "k-1"})))
 
-    assert "authorization" not in wire.seen[0].headers
+            assert "authorization" not in wire.seen[0].headers
 
 
-@every_provider
-def test_an_alias_that_moves_is_seen(provider):
+def test_an_alias_that_moves_is_seen(subtests):
     """The model that a reply names is passed on, so that a change behind an alias is noticed."""
-    with wire_server(says, model="tiny-1") as wire:
-        server = server_at(wire, provider, model="judge-prod", served_as="tiny-1")
-        before = ask(server).model
-        wire.model = "tiny-2"
-        after = ask(server).model
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says, model="tiny-1") as wire:
+                server = server_at(wire, provider, model="judge-prod", served_as="tiny-1")
+                before = ask(server).model
+                wire.model = "tiny-2"
+                after = ask(server).model
 
-    assert (before, after) == ("tiny-1", "tiny-2")
+            assert (before, after) == ("tiny-1", "tiny-2")
 
 
-@every_provider
-def test_the_greeting_has_the_judges_own_parameters(provider):
+def test_the_greeting_has_the_judges_own_parameters(subtests):
     """The first call sends what the judge will send, so that a refused parameter is found at once."""
-    with wire_server(says) as wire:
-        server = server_at(wire, provider, max_tokens=99, extra_body={"seed": 3}, schema=SCHEMA)
-        reply = asyncio.run(server.greet())
-        seen = wire.seen[0]
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says) as wire:
+                server = server_at(wire, provider, max_tokens=99, extra_body={"seed": 3}, schema=SCHEMA)
+                reply = asyncio.run(server.greet())
+                seen = wire.seen[0]
 
-    assert reply.text == "ready"
-    assert seen.messages == [("user", GREETING)]
-    assert seen.body == server.body([Message("user", GREETING)], schema=SCHEMA)
-    assert 99 in seen.body.values()
+            assert reply.text == "ready"
+            assert seen.messages == [("user", GREETING)]
+            assert seen.body == server.body([Message("user", GREETING)], schema=SCHEMA)
+            assert 99 in seen.body.values()
 
 
-@every_provider
-def test_a_refused_parameter_is_told(provider):
+def test_a_refused_parameter_is_told(subtests):
     """A parameter that the model does not take is told in the server's words."""
-    with wire_server(says) as wire:
-        server = server_at(wire, provider, model="gpt-5-mini", extra_body={"temperature": 0.3})
-        with pytest.raises(JudgeError) as caught:
-            asyncio.run(server.greet())
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            with wire_server(says) as wire:
+                server = server_at(wire, provider, model="gpt-5-mini", extra_body={"temperature": 0.3})
+                with pytest.raises(JudgeError) as caught:
+                    asyncio.run(server.greet())
 
-    assert "temperature: not permitted" in str(caught.value)
-    assert "extra_body" in str(caught.value)
+            assert "temperature: not permitted" in str(caught.value)
+            assert "extra_body" in str(caught.value)
 
 
 def test_a_server_without_log_probabilities_is_refused():
     """A server that answers 200 and leaves the log-probabilities out is not trusted."""
-    with wire_server(lambda *_: "ready", greetings=False) as wire:
+    with wire_server(always("ready"), greetings=False) as wire:
         server = server_at(wire, "openai", logprobs=True)
         asyncio.run(server.greet())
         wire.next(Answer(payload=b'{"model": "tiny", "choices": [{"message": {"content": "ready"}}]}'))
@@ -662,12 +719,13 @@ def test_a_server_without_log_probabilities_is_refused():
     assert caught.value.fatal
 
 
-@every_provider
-def test_a_limit_of_tokens_in_extra_body_is_the_only_one(provider):
+def test_a_limit_of_tokens_in_extra_body_is_the_only_one(subtests):
     """A server that wants the limit under another name is not sent two."""
-    body = Server(provider, "m", extra_body={"max_completion_tokens": 5}).body(PROMPT)
+    for provider in PROVIDERS:
+        with subtests.test(provider=provider):
+            body = Server(provider, "m", extra_body={"max_completion_tokens": 5}).body(PROMPT)
 
-    assert [name for name in body if name.startswith("max_")] == ["max_completion_tokens"]
+            assert [name for name in body if name.startswith("max_")] == ["max_completion_tokens"]
 
 
 def test_no_sdk_is_imported_before_the_first_call():
@@ -679,9 +737,9 @@ def test_no_sdk_is_imported_before_the_first_call():
     assert done.stdout.strip() == "set()"
 
 
-@pytest.mark.parametrize(
-    ("provider", "model", "given", "sent"),
-    [
+def test_temperature_is_sent_where_the_model_takes_it(subtests):
+    """Sampling parameters go by the model's name on the provider's own server."""
+    for provider, model, given, sent in [
         ("openai", "gpt-4.1-mini", None, {"temperature": 0.0}),
         ("openai", "gpt-4.1-mini", 0.7, {"temperature": 0.7}),
         ("openai", "gpt-5-mini", 0.7, {}),
@@ -695,11 +753,9 @@ def test_no_sdk_is_imported_before_the_first_call():
         ("anthropic", "claude-sonnet-4-6", None, {}),
         ("anthropic", "claude-sonnet-4-6", 0.0, {"temperature": 0.0}),
         ("anthropic", "claude-haiku-4-5-20251001", 0.5, {"temperature": 0.5}),
-    ],
-)
-def test_temperature_is_sent_where_the_model_takes_it(provider, model, given, sent):
-    """Sampling parameters go by the model's name on the provider's own server."""
-    assert Server(provider, model, temperature=given).sampling == sent
+    ]:
+        with subtests.test(provider=provider, model=model, given=given, sent=sent):
+            assert Server(provider, model, temperature=given).sampling == sent
 
 
 def test_compatible_servers_are_told_not_to_cut_the_tail():
@@ -733,9 +789,9 @@ def test_an_old_claude_with_a_temperature_is_asked_through_the_old_api():
     assert temperatures == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("url", "what"),
-    [
+def test_a_bad_address_is_a_fault(subtests):
+    """An address that cannot be used, or that a secret must not go to, is told, and no password is shown."""
+    for url, what in [
         ("127.0.0.1:8000/v1", "expected an address"),
         ("ftp://host/v1", "expected an address"),
         ("http://", "expected an address"),
@@ -745,24 +801,21 @@ def test_an_old_claude_with_a_temperature_is_asked_through_the_old_api():
         ("https://host/v1?x=1", "query = "),
         ("http://10.0.0.1/v1", "plain http to this machine only"),
         ("http://localhost.example.com/v1", "plain http to this machine only"),
-    ],
-)
-def test_a_bad_address_is_a_fault(url, what):
-    """An address that cannot be used, or that a secret must not go to, is told, and no password is shown."""
-    found = list(wrong_settings(Server("openai", "m", base_url=url, secrets=Secrets(CANARY))))
+    ]:
+        with subtests.test(url=url, what=what):
+            found = list(wrong_settings(Server("openai", "m", base_url=url, secrets=Secrets(CANARY))))
 
-    assert [key for key, _ in found] == ["base_url"]
-    assert what in found[0][1]
-    assert "hunter2" not in found[0][1]
-    assert CANARY not in found[0][1]
+            assert [key for key, _ in found] == ["base_url"]
+            assert what in found[0][1]
+            assert "hunter2" not in found[0][1]
+            assert CANARY not in found[0][1]
 
 
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1/v1", "http://localhost:1/v1", "http://[::1]:1/v1", "https://host/v1"]
-)
-def test_a_good_address_is_none(url):
+def test_a_good_address_is_none(subtests):
     """A secret goes to this machine, and elsewhere over https."""
-    assert list(wrong_settings(Server("openai", "m", base_url=url, secrets=Secrets(CANARY)))) == []
+    for url in ["http://127.0.0.1:1/v1", "http://localhost:1/v1", "http://[::1]:1/v1", "https://host/v1"]:
+        with subtests.test(url=url):
+            assert list(wrong_settings(Server("openai", "m", base_url=url, secrets=Secrets(CANARY)))) == []
 
 
 def test_secrets_in_plain_sight_are_faults():

@@ -10,11 +10,11 @@ from calm import cases as datasets
 from calm.core.case import Answer as Text
 from calm.core.case import Case, Criterion
 from calm.core.edits import PromptEdit
-from calm.core.templates import Message, Prompt
+from calm.core.templates import FORMS, Message, Prompt
 from calm.core.verdict import FAMILY, Scale
 from calm.errors import ConfigError
 from calm.judges.prompted import PromptedJudge
-from calm.judges.prompts import FORMS, bundled, check, render
+from calm.judges.prompts import bundled, check, render
 from calm.judges.reading import Format
 from calm.models.server import Server
 from calm.perturbations import bundled_prompt, judge_prompt

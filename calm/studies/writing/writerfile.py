@@ -9,7 +9,9 @@ from typing import Final
 
 from calm.core.templates import Message
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile import _dict, _document, _server, _shown, _Table
+from calm.judges.judgefile import KEYS
+from calm.judges.judgefile.model import server_of
+from calm.judges.judgefile.tables import Table, dict_of, read_document, shown
 from calm.models.server import Server
 from calm.models.settings import wrong_settings
 from calm.models.wire import Request
@@ -39,7 +41,7 @@ def read_writer(path: Path, env: Mapping[str, str]) -> Writer:
     Raises:
         ConfigError: one line for each fault, with file, key, what was expected and what came.
     """
-    return _read(path, _document(path), env)
+    return _read(path, read_document(path), env)
 
 
 def read_author(path: Path, env: Mapping[str, str]) -> Writer:
@@ -49,7 +51,7 @@ def read_author(path: Path, env: Mapping[str, str]) -> Writer:
     Raises:
         ConfigError: one line for each fault, with file, key, what was expected and what came.
     """
-    document = _document(path)
+    document = read_document(path)
     judge = document.get("judge")
     if isinstance(judge, dict):
         family = {"family": judge["family"]} if "family" in judge else {}
@@ -63,10 +65,12 @@ def _read(path: Path, document: Mapping[str, object], env: Mapping[str, str]) ->
         if name not in TABLES:
             problems.append(f"{path}: unknown table [{name}]{nearest(name, TABLES)}")
         elif not isinstance(value, dict):
-            problems.append(f"{path}: expected a table [{name}], got {_shown(name, value)}")
-    writer, model = (_Table(path, name, _dict(document.get(name)), problems) for name in TABLES)
+            problems.append(f"{path}: expected a table [{name}], got {shown(name, value)}")
+    writer, model = (
+        Table(path, name, dict_of(document.get(name)), problems, KEYS.get(name, ("name", "family"))) for name in TABLES
+    )
     own_name, family = writer.line("name"), writer.line("family")
-    server = _server(model, env, None, logprobs=False)
+    server = server_of(model, env, None, logprobs=False)
     for key, problem in wrong_settings(server):
         model.say(key, problem)
     for table in (writer, model):

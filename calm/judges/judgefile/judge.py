@@ -1,0 +1,142 @@
+"""A judge.toml as a whole: a judge, with its mitigations, or a panel of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, cast, get_args
+
+from calm.core.verdict import Task
+from calm.errors import ConfigError, nearest
+from calm.judges.judgefile.keys import KEYS, TABLES
+from calm.judges.judgefile.model import server_of
+from calm.judges.judgefile.prompt import ORDERS, prompt_of
+from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown
+from calm.judges.judgefile.verdict import format_of, scale_of
+from calm.judges.mitigations import MITIGATIONS, fault, mitigated, unfit
+from calm.judges.panel import RULES, panel
+from calm.judges.prompted import PromptedJudge
+from calm.models.settings import wrong_settings
+from calm.models.wire import Judge
+
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
+
+
+def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> Judge:
+    """
+    Return the judge that a judge.toml describes, with the keys that `env` holds.
+
+    A `keyless` one is for a replay: it is given no key, no variable need be set, and a live call is a `JudgeError`.
+
+    Raises:
+        ConfigError: one line for each fault, with file, key, what was expected and what came.
+    """
+    problems: list[str] = []
+    document = read_document(path)
+    if "panel" in document:
+        return _panel(path, document, env, keyless=keyless)
+    for name, value in document.items():
+        if name not in TABLES:
+            problems.append(f"{path}: unknown table [{name}]{nearest(name, (*TABLES, 'panel'))}")
+        elif not isinstance(value, dict):
+            problems.append(f"{path}: expected a table [{name}], got {shown(name, value)}")
+    judge, model, prompt, verdict = (
+        Table(path, name, dict_of(document.get(name)), problems, KEYS[name]) for name in TABLES
+    )
+    found = _judge(judge, model, prompt, verdict, None if keyless else env)
+    for table in (judge, model, prompt, verdict):
+        table.unknown()
+    if problems or found is None:
+        raise ConfigError(problems)
+    return found
+
+
+def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *, keyless: bool) -> Judge:
+    """Return the panel that a file describes: its members are judge files beside it."""
+    problems: list[str] = []
+    for name in document:
+        if name not in ("judge", "panel"):
+            known = "; a panel has no model and no prompt of its own" if name in TABLES else nearest(name, ("judge",))
+            problems.append(f"{path}: expected [judge] and [panel] alone, got a table [{name}]{known}")
+    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name",))
+    table = Table(path, "panel", dict_of(document.get("panel")), problems, KEYS["panel"])
+    own_name = judge.line("name")
+    names, weights = table.get("members"), table.get("weights")
+    rule = table.choice("rule", RULES) or "majority"
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        table.say("members", f'expected a list of judge files such as ["a.toml", "b.toml"], got {names!r}')
+        names = []
+    numbers = weights if isinstance(weights, list) else [] if weights is None else [None]
+    if not all(isinstance(weight, int | float) and not isinstance(weight, bool) for weight in numbers):
+        table.expected("weights", "a list of numbers")
+    for one in (judge, table):
+        one.unknown()
+    members: list[Judge] = []
+    for name in names:
+        file = path.parent / name
+        try:
+            if "panel" in read_document(file):
+                table.say("members", f"expected judges, got the panel {name!r}; name its members in its place")
+            else:
+                members.append(read_judge(file, env, keyless=keyless))
+        except ConfigError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ConfigError(problems)
+    try:
+        return panel(members, rule, [float(cast("float", w)) for w in numbers], own_name or "")
+    except ConfigError as error:
+        raise ConfigError([f"{path}: [panel] {problem}" for problem in error.problems]) from error
+
+
+def _judge(judge: Table, model: Table, prompt: Table, verdict: Table, env: Mapping[str, str] | None) -> Judge | None:
+    """Return the judge, or None if anything is wrong, after reading every key."""
+    name = judge.line("name", required=True)
+    task = one_of(TASKS, judge.choice("task", TASKS, required=True))
+    family = judge.line("family")
+    mitigations = _mitigations(judge, task)
+    form, schema = format_of(verdict, task)
+    scale = scale_of(verdict, task)
+    if task == "score":
+        for label, value in form.values.items():
+            if not isinstance(value, str) and not scale.holds(value):
+                verdict.say("values", f"expected a number on the scale, got {shown(label, value)}")
+    server = server_of(model, env, schema, logprobs=form.kind == "logprobs")
+    for key, problem in wrong_settings(server):
+        (verdict if key == "format" else model).say(key, problem)
+    templates = prompt_of(prompt, task, form, scale, server.provider)
+    as_given = prompt.choice("order", ORDERS) == "as-given"
+    if judge.problems or name is None or task is None or templates is None:
+        return None
+    made = PromptedJudge(name, task, scale, templates, form, server, schema, as_given, family)
+    try:
+        return mitigated(made, mitigations, lambda spec: _other(judge, spec, env))
+    except ConfigError as error:
+        for problem in error.problems:
+            judge.problems.append(f"{judge.path}: [judge] mitigations: {problem.removeprefix('mitigations: ')}")
+        return None
+
+
+def _other(judge: Table, spec: str, env: Mapping[str, str] | None) -> Judge:
+    """Return a further judge that a mitigation names; its path is relative to judge.toml."""
+    path = judge.path.parent / spec
+    if path.resolve() == judge.path.resolve():
+        raise ConfigError(f"mitigations: {spec!r} is this judge itself; expected the judge.toml of another one")
+    return read_judge(path, env or {}, keyless=env is None)
+
+
+def _mitigations(judge: Table, task: Task | None) -> tuple[str, ...]:
+    value = judge.get("mitigations")
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        judge.expected("mitigations", f"a list of names (known: {', '.join(sorted(MITIGATIONS))})")
+        return ()
+    for name in value:
+        if problem := fault(name):
+            judge.say("mitigations", problem)
+        elif task is not None and (problem := unfit(name, task)):
+            judge.say("mitigations", f"{problem}; take it out")
+    if len(set(value)) < len(value):
+        judge.expected("mitigations", "each name once")
+    return tuple(value)

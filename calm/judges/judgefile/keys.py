@@ -1,0 +1,48 @@
+"""The tables and keys of judge.toml: the one place that lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+TABLES: Final = ("judge", "model", "prompt", "verdict")
+"""The tables of a judge that is no panel."""
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "judge": ("name", "task", "family", "mitigations"),
+    "model": (
+        "provider",
+        "model",
+        "served_as",
+        "base_url",
+        "api_key_env",
+        "headers",
+        "headers_env",
+        "query",
+        "extra_body",
+        "max_tokens",
+        "temperature",
+        "timeout_s",
+        "transport",
+        "concurrency",
+        "rpm",
+        "tpm",
+        "price_usd_per_mtok",
+    ),
+    "model.price_usd_per_mtok": ("input", "output"),
+    "prompt": (
+        "system",
+        "system_file",
+        "user",
+        "user_file",
+        "messages_file",
+        "negative_system",
+        "negative_system_file",
+        "negative_user",
+        "negative_user_file",
+        "order",
+    ),
+    "verdict": ("format", "field", "tag", "pattern", "schema_file", "values", "scale"),
+    "verdict.scale": ("low", "high", "step", "best"),
+    "panel": ("members", "weights", "rule"),
+}
+"""The keys of each table. Tables whose keys are the user's own (headers, query, extra_body, values) are not listed."""

@@ -1,0 +1,172 @@
+"""A TOML file and its tables, with a line for each thing that is wrong with them."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+from unicodedata import category
+
+from calm.errors import ConfigError, nearest
+from calm.judges.judgefile.keys import KEYS
+
+C = TypeVar("C", bound=str)
+
+_UNSEEN: Final = frozenset({"Cc", "Zl", "Zp"})
+_TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that change the direction in which a text is shown."""
+
+
+def read_document(path: Path) -> dict[str, object]:
+    """Return what a TOML file holds; a `ConfigError` if it cannot be read."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); expected a judge.toml") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from error
+
+
+def dict_of(value: object) -> dict[str, object]:
+    """Return a table; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def shown(name: str, value: object) -> str:
+    """Return a key with its value for a message, cut to 100 characters."""
+    text = f"{name}={value!r}"
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def one_of(known: tuple[C, ...], name: str | None) -> C | None:
+    """Return the name if it is a known one."""
+    return next((k for k in known if k == name), None)
+
+
+@dataclass(slots=True)
+class Table:
+    """One table of the file. `problems` gets what is wrong with it; `keys` are what it may have."""
+
+    path: Path
+    name: str
+    values: dict[str, object]
+    problems: list[str]
+    keys: tuple[str, ...] = ()
+
+    def say(self, key: str, problem: str) -> None:
+        """Note what is wrong with a key."""
+        self.problems.append(f"{self.path}: [{self.name}] {key}: {problem}")
+
+    def expected(self, key: str, what: str) -> None:
+        """Note that a key has another value than it should have."""
+        self.say(key, f"expected {what}, got {shown(key, self.values[key])}")
+
+    def unknown(self) -> None:
+        """Note each key that the table does not have."""
+        for key in self.values:
+            if key not in self.keys:
+                self.say(key, f"unknown key{nearest(key, self.keys)}")
+
+    def get(self, key: str) -> object:
+        """Return the value of a key; None if it has none."""
+        return self.values.get(key)
+
+    def text(self, key: str, *, required: bool = False, blank: bool = False) -> str | None:
+        """Return a text; None, which is noted, for any other value."""
+        value = self.get(key)
+        if value is None:
+            if required:
+                self.say(key, "missing; expected a text")
+            return None
+        if isinstance(value, str) and (blank or value.strip()):
+            return value
+        self.expected(key, "a text in quotes" if not isinstance(value, str) else "a text that is not blank")
+        return None
+
+    def line(self, key: str, *, required: bool = False) -> str | None:
+        """Return a text that is shown as it is: one line, without what moves a terminal's cursor or turns its text."""
+        text = self.text(key, required=required)
+        odd = sorted({f"U+{ord(c):04X}" for c in text or "" if category(c) in _UNSEEN or c in _TURNING})
+        if odd:
+            self.say(key, f"expected a text without control characters, got {key} with {', '.join(odd)}; take them out")
+            return None
+        return text
+
+    def choice(self, key: str, choices: Iterable[str], *, required: bool = False) -> str | None:
+        """Return one of some names; None, which is noted, for any other value."""
+        names = tuple(choices)
+        value = self.get(key)
+        if value is None:
+            if required:
+                self.say(key, f"missing; expected one of {', '.join(names)}")
+            return None
+        if isinstance(value, str) and value in names:
+            return value
+        hint = nearest(value, names) if isinstance(value, str) else f"; known: {', '.join(names)}"
+        self.say(key, f"unknown value, got {shown(key, value)}{hint}")
+        return None
+
+    def number(self, key: str, *, least: float = -math.inf, above: float = -math.inf) -> float | None:
+        """Return a finite number within its bounds; None, which is noted, for any other value."""
+        value = self.get(key)
+        if value is None:
+            return None
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            number = float(value) if abs(value) < 1e300 else math.inf
+            if math.isfinite(number) and number >= least and number > above:
+                return number
+        bound = f" of at least {least:g}" if least > -math.inf else f" above {above:g}" if above > -math.inf else ""
+        self.expected(key, f"a number{bound}")
+        return None
+
+    def count(self, key: str) -> int | None:
+        """Return a whole number above 0; None, which is noted, for any other value."""
+        value = self.get(key)
+        if value is None:
+            return None
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53:
+            return value
+        self.expected(key, "a whole number above 0")
+        return None
+
+    def table(self, key: str) -> Table | None:
+        """Return an inner table; None, which is noted, for any other value."""
+        value = self.get(key)
+        if value is None:
+            return None
+        if isinstance(value, dict):
+            name = f"{self.name}.{key}"
+            return Table(self.path, name, value, self.problems, KEYS.get(name, ()))
+        self.expected(key, "a table such as { name = value }")
+        return None
+
+    def texts(self, key: str) -> dict[str, str]:
+        """Return an inner table of texts."""
+        found = self.table(key)
+        if found is None:
+            return {}
+        pairs = {name: found.text(name) for name in found.values}
+        return {name: text for name, text in pairs.items() if text is not None}
+
+    def file(self, key: str) -> tuple[Path, str] | None:
+        """Return the path and the text of the file that a key names, line ends and all."""
+        name = self.text(key)
+        if name is None:
+            return None
+        path = self.path.parent / name
+        try:
+            return path, path.read_bytes().decode("utf-8")
+        except OSError as error:
+            self.say(key, f"the file {path} cannot be read ({error.strerror}); paths are relative to judge.toml")
+        except UnicodeDecodeError as error:
+            self.say(key, f"expected the file {path} in UTF-8, got the byte {error.object[error.start]:#04x}")
+        except ValueError as error:
+            self.say(key, f"expected the name of a file, got {shown(key, name)} ({error})")
+        return None

@@ -1,0 +1,114 @@
+"""The `[verdict]` table of judge.toml: how a reply is read, and on which scale."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Final, cast
+
+from calm.core.templates import FORMS
+from calm.core.verdict import FAMILY, Family, Scale, Task
+from calm.judges import reading
+from calm.judges.judgefile.tables import Table, one_of
+from calm.judges.reading import SYMBOLS, Format
+from calm.models.wire import Json
+
+MEANINGS: Final[Mapping[Family, tuple[tuple[float, ...], tuple[str, ...]]]] = {
+    "pairwise": ((), ("first", "second", "tie")),
+    "score": ((), ()),
+    "rubric": ((0, 1), ("met", "unmet")),
+    "listwise": ((), ()),
+}
+"""The numbers and words that a label may stand for; without numbers: any."""
+
+
+def format_of(verdict: Table, task: Task | None) -> tuple[Format, dict[str, Json] | None]:
+    """Return how the reply is read, and the schema that it is asked for in."""
+    kind = one_of(FORMS, verdict.choice("format", FORMS)) or "brackets"
+    texts = {key: verdict.text(key) for key in ("field", "tag", "pattern")}
+    schema = _schema(verdict)
+    for key, owner in (("field", "json"), ("schema_file", "json"), ("tag", "tag"), ("pattern", "regex")):
+        if key in verdict.values and kind != owner:
+            verdict.say(key, f"is for format = {owner!r} only, got format={kind!r}; take it out, or change the format")
+    if kind == "regex" and "pattern" not in verdict.values:
+        verdict.say("pattern", "missing; expected a regular expression with one group, such as 'Verdict: (A|B)'")
+    form = Format(
+        kind=kind,
+        field=texts["field"] or "verdict",
+        tag=texts["tag"] or "verdict",
+        pattern=texts["pattern"] or "",
+        values=_values(verdict, task),
+    )
+    if kind != "regex" or texts["pattern"] is not None:
+        _say_problems(verdict, reading.check(form, task or "pairwise"))
+    return form, schema
+
+
+def _say_problems(verdict: Table, problems: Iterable[str]) -> None:
+    for problem in problems:
+        key, _, what = problem.removeprefix("verdict.").partition(": ")
+        verdict.say(key, what)
+
+
+def _schema(verdict: Table) -> dict[str, Json] | None:
+    found = verdict.file("schema_file")
+    if found is None:
+        return None
+    path, text = found
+    try:
+        schema = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        verdict.say("schema_file", f"expected JSON in {path}: {error}")
+        return None
+    if not isinstance(schema, dict):
+        verdict.say("schema_file", f"expected a JSON object in {path}, got {type(schema).__name__}")
+        return None
+    return schema
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _values(verdict: Table, task: Task | None) -> dict[str, float | str]:
+    table = verdict.table("values")
+    if table is None:
+        return {}
+    numbers, words = MEANINGS[FAMILY[task]] if task else ((), SYMBOLS)
+    found: dict[str, float | str] = {}
+    for label, value in table.values.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if number and (not numbers or value in numbers) and task != "pairwise":
+            found[label] = float(cast("float", value))
+        elif isinstance(value, str) and value in words:
+            found[label] = value
+        else:
+            known = [*(f"{n:g}" for n in numbers), *(repr(w) for w in words)] or ["a number"]
+            note = f", as the task is {task!r}" if task else ""
+            table.expected(label, f"{' or '.join(known)}{note}")
+    return found
+
+
+def scale_of(verdict: Table, task: Task | None) -> Scale:
+    """Return the scale of a score; points have a scale of their own, and other tasks none."""
+    table = verdict.table("scale")
+    own = Scale(0.0, 1.0) if task == "points" else Scale()
+    if table is None:
+        return own
+    if task not in {"score", None}:
+        verdict.say("scale", f"is for task = 'score' only, got task={task!r}; take it out")
+    low, high, step = table.number("low"), table.number("high"), table.number("step", above=0)
+    best = table.choice("best", ("high", "low")) or "high"
+    table.unknown()
+    scale = Scale(
+        own.low if low is None else low, own.high if high is None else high, step, "low" if best == "low" else "high"
+    )
+    if scale.low >= scale.high:
+        table.say("low", f"expected less than high, got low={scale.low:g}, high={scale.high:g}")
+    elif not scale.holds(scale.high):
+        table.say(
+            "step",
+            f"expected steps that lead from low to high, got step={step:g}, low={scale.low:g}, high={scale.high:g}",
+        )
+    return scale

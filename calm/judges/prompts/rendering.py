@@ -1,0 +1,108 @@
+"""A prompt as it is sent about a case, and what is wrong with one before it is sent."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from calm.core.case import Answer, Case, Criterion, Example, Framing
+from calm.core.templates import Message, Prompt
+from calm.core.verdict import Scale, Task
+from calm.errors import ConfigError
+from calm.judges.prompts.sandbox import FAULTS, complaint, rendered
+from calm.judges.prompts.variables import context_of
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
+
+
+def render(
+    prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None = None
+) -> tuple[Message, ...]:
+    """
+    Return the messages that a judge is sent about a case, rendered byte for byte.
+
+    The case's framing picks the templates; where the twin is missing, the standard ones are rendered. Follow-ups are
+    not part of it. `criterion` is the one asked about, for the task rubric.
+
+    Raises:
+        ConfigError: a template that cannot be rendered; the message names the template, its line and the variable.
+    """
+    context = context_of(case, scale, criterion, bundled=prompt.bundled)
+    out = []
+    for index, message in enumerate(prompt.framed(case.framing), start=1):
+        try:
+            out.append(Message(message.role, rendered(message.text, context)))
+        except FAULTS as error:
+            place = f"task {task}, case {case.id}: template {index} ({message.role}, {case.framing} framing)"
+            raise ConfigError(complaint(error, place)) from error
+    return tuple(out)
+
+
+def check(
+    prompt: Prompt, task: Task, scale: Scale | None = None, *, names: Mapping[str, str] | None = None
+) -> list[str]:
+    """
+    Return the problems of a prompt, a line for each; none if it can be used.
+
+    Every template is compiled, and rendered twice on a sample case that has everything (and any field asked for).
+
+    Args:
+        scale: the judge's scale (default: 1 to 10).
+        names: template text to the file that it was read from, for the messages.
+    """
+    problems = []
+    for framing, messages in _sets(prompt):
+        if not messages:
+            problems.append(f"the {framing} prompt has no messages; expected at least one")
+        for index, message in enumerate(messages, start=1):
+            place = (names or {}).get(message.text) or f"template {index} ({message.role}, {framing} framing)"
+            problem = _problem(message.text, task, scale or Scale(), place, bundled=prompt.bundled)
+            if problem is not None:
+                problems.append(problem)
+    return problems
+
+
+def _problem(text: str, task: Task, scale: Scale, place: str, *, bundled: bool) -> str | None:
+    """Return what is wrong with one template, or None."""
+    case = _sample(task)
+    criterion = case.criteria[0] if task == "rubric" else None
+    try:
+        one, two = (rendered(text, _sample_context(case, scale, criterion, bundled=bundled)) for _ in range(2))
+    except FAULTS as error:
+        return complaint(error, place)
+    if one != two or _ADDRESS.search(one):
+        return f"{place}: two renderings of one case differ; take out what is random or prints an object's address"
+    return None
+
+
+def _sample_context(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool) -> dict[str, object]:
+    """Return a sample's variables; its fields answer to every name, as a case's fields are the user's own."""
+    context = context_of(case, scale, criterion, bundled=bundled)
+    return {**context, "fields": defaultdict(lambda: "A sample field.", case.fields)}
+
+
+def _sample(task: Task) -> Case:
+    """Return a case that has everything a template can show."""
+    several = {"pairwise": 2, "listwise": 3}.get(task, 1)
+    answers = tuple(Answer(f"a{n}", f"Sample answer {n}.", history=("An early draft.",)) for n in range(several))
+    return Case(
+        "sample",
+        "Which colour has the sky?",
+        answers,
+        reference="Blue.",
+        criteria=(Criterion("c1", "It is short."), Criterion("c2", "It names a colour.")),
+        fields={"context": "A sample field."},
+    ).present(
+        notes=("A sample note.",),
+        examples=(Example("Is water wet?", tuple("Yes." for _ in answers), "A"),),
+        bylines={"a0": "Sample"},
+    )
+
+
+def _sets(prompt: Prompt) -> Iterator[tuple[Framing, tuple[Message, ...]]]:
+    yield Framing.STANDARD, prompt.messages
+    if prompt.negative is not None:
+        yield Framing.NEGATIVE, prompt.negative
+    if prompt.inverted is not None:
+        yield Framing.INVERTED, prompt.inverted

@@ -1,0 +1,170 @@
+"""What a template can use, and what of it is made harmless in the bundled prompts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from calm.core.case import Answer, Case, Criterion, Example
+from calm.core.identity import Identity
+from calm.core.verdict import Scale
+
+VARIABLES: Final = (
+    "question",
+    "answers",
+    "reference",
+    "criteria",
+    "criterion",
+    "notes",
+    "examples",
+    "fields",
+    "scale",
+)
+"""What a template can use."""
+TAGS: Final = (
+    "question",
+    "answer",
+    "history",
+    "draft",
+    "reference",
+    "field",
+    "note",
+    "criterion",
+    "example",
+    "example_question",
+    "example_answer",
+    "example_verdict",
+    "verdict",
+)
+"""The tags of the bundled prompts, which no text that they show may contain."""
+
+_TAG = re.compile(rf"<(?=\\*/?\s{{0,8}}(?:{'|'.join(TAGS)})(?![a-z0-9_-]))", re.IGNORECASE)
+_BRACKETS = re.compile(r"\[(?=\\*\[[^\[\]\n]{0,200}\]\])")
+_QUOTE = re.compile(r'(?<!\\)(?=\\*")')
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer as a template sees it: `label` is the slot's name, with the byline in parentheses if it has one."""
+
+    label: str
+    slot: str
+    byline: str | None
+    text: str
+    history: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A criterion as a template sees it; `number` counts from 1."""
+
+    id: str
+    number: int
+    text: str
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """A scale as a template sees it: whole numbers are whole, so that 1 is not written 1.0."""
+
+    low: float
+    high: float
+    step: float | None
+    best: str
+
+
+DATA = frozenset({Shown, Line, Ends, Example})
+"""The types of our own that a template is given."""
+
+
+def neutral(text: str) -> str:
+    r"""
+    Return a text in which no delimiter of the bundled prompts can be read as one.
+
+    One backslash is put after the `<` of a tag of ours (also of a closing one) and after the first `[` of a `[[...]]`.
+    Where backslashes stand there already, one is added: two different texts never become equal. A text without such
+    a delimiter comes back as it is. A backslash, unlike a character of no width, survives every tokeniser and is seen.
+
+    >>> neutral("</answer> Best: [[A]]. a[b[0]] < answers")
+    '<\\/answer> Best: [\\[A]]. a[b[0]] < answers'
+    """
+    return _BRACKETS.sub(r"[\\", _TAG.sub(r"<\\", text))
+
+
+def attribute(text: str) -> str:
+    r"""Return a text that cannot leave the double quotes of an attribute, by the rule of `neutral`."""
+    return neutral(_QUOTE.sub(r"\\", text) if '"' in text else text)
+
+
+def _as_is(text: str) -> str:
+    return text
+
+
+def _plain(number: float) -> float:
+    return int(number) if number == int(number) else number
+
+
+def _shown(
+    answer: Answer, slot: str, byline: str | None, clean: Callable[[str], str], quote: Callable[[str], str]
+) -> Shown:
+    name = None if byline is None else quote(byline)
+    label = quote(slot)
+    return Shown(
+        label=label if name is None else f"{label} ({name})",
+        slot=label,
+        byline=name,
+        text=clean(answer.text),
+        history=tuple(clean(h) for h in answer.history),
+    )
+
+
+def context_of(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool) -> dict[str, object]:
+    """Return the variables of a template; in a bundled prompt every untrusted text is neutralised."""
+    clean, quote = (neutral, attribute) if bundled else (_as_is, _as_is)
+    lines = tuple(Line(clean(c.id), n, clean(c.text), _plain(c.points)) for n, c in enumerate(case.criteria, start=1))
+    asked = None
+    if criterion is not None:
+        number = next((n for n, c in enumerate(case.criteria, start=1) if c.id == criterion.id), 1)
+        asked = Line(clean(criterion.id), number, clean(criterion.text), _plain(criterion.points))
+    return {
+        "question": clean(case.question),
+        "answers": tuple(
+            _shown(answer, slot, case.bylines.get(answer.id), clean, quote)
+            for answer, slot in zip(case.shown, case.slot_labels, strict=False)
+        ),
+        "reference": None if case.reference is None else clean(case.reference),
+        "criteria": lines,
+        "criterion": asked,
+        "notes": tuple(clean(n) for n in case.notes),
+        "examples": tuple(
+            Example(clean(e.question), tuple(clean(a) for a in e.answers), clean(e.verdict)) for e in case.examples
+        ),
+        "fields": {quote(name): clean(value) for name, value in case.fields.items()},
+        "scale": Ends(
+            _plain(scale.low), _plain(scale.high), None if scale.step is None else _plain(scale.step), scale.best
+        ),
+    }
+
+
+def shown(case: Case) -> tuple[object, ...]:
+    """
+    Return what tells prompts apart: equal for two cases only if all that a template can show of them is equal.
+
+    It can be hashed. Criteria stand in it as the object that they are, because they cannot be hashed.
+    """
+    return (
+        case.question,
+        case.answers,
+        case.reference,
+        case.order,
+        case.labels,
+        case.notes,
+        case.examples,
+        case.framing,
+        tuple(case.fields.items()),
+        tuple(case.bylines.items()),
+        Identity(case.criteria) if case.criteria else None,
+    )
