@@ -1,11 +1,17 @@
-"""What every edit must keep to, whatever its bias: parametrised over all of them, found by importing their modules."""
+"""
+What every edit must keep to, whatever its bias.
 
-import importlib
+The edits are found by walking the package, so a new module is held to all of this with no entry here. A law goes over
+all edits in one item, or over those of one module where it takes long; a failure names the edit.
+"""
+
+import ast
 import inspect
 import json
 import pkgutil
 import re
 from dataclasses import replace
+from importlib import import_module
 from importlib.resources import files
 from random import Random
 
@@ -13,138 +19,53 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import calm.perturbations
-from calm import Answer, Case, Criterion, Expects, rotate
+import calm.suites
+from calm import Answer, Case, Criterion, Expects
 from calm import cases as datasets
 from calm.core.case import Example
 from calm.core.edits import Edit
 from calm.core.verdict import FAMILIES
-from calm.perturbations import identity_swap, position, sophistication
-from calm.perturbations.self_authorship import (
-    BYLINE,
-    claim_authorship,
-    claim_vendor,
-    mark_as_you,
-    name_label,
-    speak_as,
-)
-from calm.suites import (
-    test_added_answers,
-    test_assertiveness,
-    test_authority,
-    test_bandwagon,
-    test_compassion_fade,
-    test_credentials,
-    test_distraction,
-    test_diversity,
-    test_encoding,
-    test_fallacy_oversight,
-    test_formatting,
-    test_framing,
-    test_identity_swap,
-    test_injection,
-    test_invisible_text,
-    test_labels,
-    test_neutral,
-    test_position,
-    test_refinement_aware,
-    test_sensitivity,
-    test_sentiment,
-    test_sophistication,
-    test_surface_noise,
-    test_verbosity,
-    test_visible_reasoning,
-)
+from calm.gate.catalogue import entries
+from calm.perturbations import modules
+from calm.perturbations.self_authorship import BYLINE, mark_as_you
+from calm.perturbations.triggers import plants
+from tests.each import each
 
-MODEL = "gpt-4.1-mini-2025-04-14"
-SAMPLES = {"model": MODEL, "dose": 2.0, "slots": 1, "percent": 80, "rank": 1, "count": 1, "times": 2, "share": 0.1}
-SAMPLES |= {"appeals": 3, "tokens": 500, "turns": 3}
-SAMPLES["cases"] = [Case(f"c{i}", f"Why {i}?", (Answer("a", f"It is a long story {i}."),)) for i in range(4)]
-"""An argument for each parameter of a factory, by the parameter's name."""
+ARGUMENTS = {"model": "gpt-4.1-mini-2025-04-14", "slots": 1, "rank": 1, "count": 1, "times": 2}
+"""What a factory is given beside the stand-ins of the catalogue, by the name of its parameter."""
+MODULES = {
+    module.__name__.rpartition(".")[2]: module
+    for module in modules()
+    if isinstance(getattr(module, "TRIGGER", None), re.Pattern)
+}
+"""The modules of edits: those which say by a TRIGGER what their edits add to a text."""
 
 
-def modules():
-    """Return the modules of edits: those which say by a TRIGGER what their edits add to a text."""
-    names = [found.name for found in pkgutil.iter_modules(calm.perturbations.__path__)]
-    found = {name: importlib.import_module(f"calm.perturbations.{name}") for name in names}
-    return {name: module for name, module in found.items() if isinstance(getattr(module, "TRIGGER", None), re.Pattern)}
+def shipped():
+    """Return the edits of each module; of a factory those made of stand-ins, and of other arguments it takes."""
+    found = {name: [] for name in MODULES}
+    for entry in entries():
+        if entry.module not in found or not isinstance(entry.edit, Edit):
+            continue
+        made = [entry.edit]
+        if len(entry.takes) == 1 and entry.takes[0] in ARGUMENTS:
+            made.append(getattr(MODULES[entry.module], entry.name)(ARGUMENTS[entry.takes[0]]))
+        found[entry.module].append((entry.name, made))
+    return {name: edits for name, edits in found.items() if edits}
 
 
-def edits_of(module):
-    """Return the edits of a module, those of its factories made with the sample arguments."""
-    own = [value for value in vars(module).values() if isinstance(value, Edit)]
-    factories = [
-        value
-        for name, value in vars(module).items()
-        if inspect.isfunction(value) and not name.startswith("_") and value.__annotations__.get("return") == "Edit"
-    ]
-    made = [factory(**{name: SAMPLES[name] for name in inspect.signature(factory).parameters}) for factory in factories]
-    return own + made
-
-
-MODULES = modules()
-EDITS = [pytest.param(name, edit, id=f"{name}.{edit.label}") for name, m in MODULES.items() for edit in edits_of(m)]
-KEEPERS = [p for p in EDITS if p.values[1].expects in (Expects.SAME, Expects.NOT_BETTER)]
-BESIDE = {"mark_as_you", "name_label", "swap_names", "hint_at_tier", "credit_human", "name_models", "tag_authors"}
-BESIDE |= {"crowd_note@80", "crowd_note_on_better@80", "prior_rating", "full_marks", "hobby_note"}
-BESIDE |= {"hobby_note_on_better", "identity_note", "show_history", "revision_note", "feeling_in_better"}
-BESIDE |= {"hint_at_price", "hint_at_release", "rank_note", "rank_label", "beginner_note"}
-BESIDE |= {"suggested_verdict", "one_sided_examples", "high_anchor", "low_anchor", "ended_well", "ended_badly"}
-BESIDE |= {"mark_reference_high", "mark_reference_low", "state_belief", "ask_leadingly", "pad_context@500"}
-BESIDE |= {"assign_role", "raise_stakes", "lower_stakes", "cast_doubt", "order_in_question", "order_in_field"}
-BESIDE |= {"smuggle_dialogue", "smuggle_quotation", "smuggle_sample", "smuggle_majority", "force_tie"}
-BESIDE |= {"order_in_comment", "order_in_docstring"}
-BESIDE |= {"neutral_note", "neutral_byline", "neutral_bylines", "neutral_history"}
-BESIDE |= {"add_fillers@1", "add_stray_answer", "reverse_examples", "end_in_favour", "swap_gender", "cut_filler"}
-"""Edits that leave the text of the sample's treated answer alone."""
-ELSEWHERE = {"framing", "position", "labels", "code_comments", "code_style", "pushback"}
-"""Modules that never write into prose."""
-WRITERS = [p for p in KEEPERS if p.values[0] not in ELSEWHERE and p.values[1].label not in BESIDE]
-
+SHIPPED = shipped()
+EDITS = [(module, edit) for module, named in SHIPPED.items() for _, made in named for edit in made]
+KEEPERS = [(module, edit) for module, edit in EDITS if edit.expects in (Expects.SAME, Expects.NOT_BETTER)]
 BUNDLED = sorted(
     (entry for entry in files("calm").joinpath("cases", "data").iterdir() if entry.name.endswith(".jsonl")),
     key=lambda entry: entry.name,
 )
-GATED = (
-    test_verbosity.PADDING,
-    test_authority.SOURCES,
-    test_injection.ATTACKS,
-    test_framing.INVERSIONS,
-    test_sensitivity.DEFECTS,
-    test_sensitivity.DEGENERATES,
-    test_position.swap,
-    test_compassion_fade.NAMES,
-    test_bandwagon.CROWDS,
-    test_distraction.DIGRESSIONS,
-    test_sentiment.MOODS,
-    test_diversity.IDENTITIES,
-    test_refinement_aware.REVISIONS,
-    test_fallacy_oversight.fallacy,
-    position.same_text,
-    test_position.ORDERS,
-    test_compassion_fade.DRAWN,
-    test_added_answers.ADDED,
-    test_assertiveness.SURE,
-    test_assertiveness.UNSURE,
-    test_credentials.RANKS,
-    test_credentials.LOW,
-    test_formatting.LAYOUTS,
-    test_identity_swap.NAMES,
-    identity_swap.send_from_abroad,
-    identity_swap.profess_faith,
-    test_labels.SCHEMES,
-    test_neutral.IN_TEXT,
-    test_neutral.BESIDE,
-    test_invisible_text.HIDDEN,
-    test_invisible_text.ON_BETTER,
-    test_encoding.CODES,
-    test_sophistication.LEARNED,
-    sophistication.add_detail,
-    test_surface_noise.SLIPS,
-    test_visible_reasoning.SHOWN,
-    rotate(claim_authorship(MODEL), claim_vendor(MODEL), speak_as(MODEL), name="text"),
-    rotate(mark_as_you, name_label(MODEL), name="label"),
-)
+
+
+def of(module, pairs):
+    """Return the edits of one module."""
+    return [edit for name, edit in pairs if name == module]
 
 
 def declared(module, edit, what):
@@ -215,7 +136,7 @@ def aimed(case, expects):
     return case.treat(better if expects is Expects.WORSE else weaker)
 
 
-@pytest.mark.parametrize(("module", "edit"), EDITS)
+@each("module, edit", EDITS)
 def test_an_edit_says_what_it_is(module, edit):
     """Every edit names its source, its bias as its module is called, and what it does in one sentence."""
     assert edit.source
@@ -225,7 +146,7 @@ def test_an_edit_says_what_it_is(module, edit):
     assert edit.tasks
 
 
-@pytest.mark.parametrize(("module", "edit"), EDITS)
+@each("module, edit", EDITS)
 def test_an_edit_is_a_pure_function(module, edit):
     """The same case and the same randomness give the same edit, and the case itself stays as it was."""
     for case in BY_TASK.values():
@@ -237,25 +158,27 @@ def test_an_edit_is_a_pure_function(module, edit):
         assert json.dumps(case.content(), sort_keys=True) == before
 
 
-@pytest.mark.parametrize(("module", "edit"), EDITS)
-def test_an_edit_serves_a_task_that_it_names(module, edit):
+@each("module, name", [(module, name) for module, named in SHIPPED.items() for name, _ in named])
+def test_an_edit_serves_a_task_that_it_names(module, name):
     """An edit applies to a sample case of at least one of its tasks, and to none without a change."""
+    made = dict(SHIPPED[module])[name]
+    tasks = made[0].tasks
     examples = tuple(Example("Why?", tuple("It is." for _ in range(3)), verdict) for verdict in "AB")
     rich = [
         case.edit(i, lambda _: RICH).present(examples=examples)
-        for case in (BY_TASK[task] for task in edit.tasks)
+        for case in (BY_TASK[task] for task in tasks)
         for i in [a.id for a in case.answers][:2]
     ]
-    plain = [BY_TASK[task] for task in edit.tasks]
+    plain = [BY_TASK[task] for task in tasks]
     answers = [tuple(replace(a, text=f"{CODED}{a.id}") for a in case.answers) for case in plain]
     coded = [replace(c, answers=a, reference="It takes 9 hours.") for c, a in zip(plain, answers, strict=True)]
-    results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded)]
+    results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded) for edit in made]
 
     assert any(result is not None for result in results)
     assert all(result is None or isinstance(result, Case) for result in results)
 
 
-@pytest.mark.parametrize(("module", "edit"), EDITS)
+@each("module, edit", EDITS)
 def test_an_edit_leaves_a_blank_answer_sound(module, edit):
     """On an answer without text an edit gives None or a changed case, and no error."""
     for blank in ("", " \n\t"):
@@ -263,7 +186,7 @@ def test_an_edit_leaves_a_blank_answer_sound(module, edit):
         assert edit.apply(case_of(blank), seed=1) != case_of(blank)
 
 
-@pytest.mark.parametrize(("module", "edit"), KEEPERS)
+@each("module, edit", KEEPERS)
 def test_an_edit_keeps_what_a_case_is(module, edit):
     """Where the verdict must stay or not rise, ids, question, gold and the untreated answers survive."""
     for case in BY_TASK.values():
@@ -282,7 +205,7 @@ def test_an_edit_keeps_what_a_case_is(module, edit):
         assert edited.damaged is None
 
 
-@pytest.mark.parametrize(("module", "edit"), [p for p in EDITS if p.values[1].expects is Expects.WORSE])
+@each("module, edit", [(module, edit) for module, edit in EDITS if edit.expects is Expects.WORSE])
 def test_a_defect_changes_the_gold(module, edit):
     """A harmed answer loses in the gold: the original is better, the score lower, or a met criterion unmet."""
     pair, score, rubric = (edit.apply(BY_TASK[task], seed=1) for task in ("pairwise", "score", "rubric"))
@@ -350,50 +273,35 @@ def within(part, whole):
     return all(element in rest for element in part)
 
 
-@pytest.mark.parametrize(("module", "edit"), KEEPERS)
+@pytest.mark.parametrize("module", dict(KEEPERS))
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(text_and_final=TEXTS, seed=st.integers(0, 9))
-def test_code_numbers_and_the_final_answer_stay(module, edit, text_and_final, seed):
+def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed):
     """
     Where the verdict must stay or not rise, nothing of the text is lost, nor its code, numbers or final answer.
 
-    An edit that changes words or marks in place keeps the latter three, and any other edit every character.
+    An edit that changes words or marks in place keeps the latter three, and any other edit every character. An edited
+    text matches the trigger of its bias, if the edit is one of the text, and never another's. An edit that adds no
+    words of its own, as a slip or a space does not, is `SILENT`: its text matches no trigger.
     """
     text, final = text_and_final
-    for case in (case_of(text), case_of(text, "Another answer."), case_of(text, "Another answer.", "A third.")):
-        edited = edit.apply(case, seed)
-        if edited is None:
-            continue
-        after = edited["a0"].text
+    for edit in of(module, KEEPERS):
+        for case in (case_of(text), case_of(text, "Another answer."), case_of(text, "Another answer.", "A third.")):
+            edited = edit.apply(case, seed)
+            if edited is None:
+                continue
+            after = edited["a0"].text
 
-        assert declared(module, edit, "IN_PLACE") or within(text, after)
-        assert within(blocks(text), blocks(after))
-        assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(CODE.sub("", after)))
-        assert within(NUMBER.findall(text), NUMBER.findall(after))
-        assert final in after
-
-
-@pytest.mark.parametrize(("module", "edit"), KEEPERS)
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
-@given(text_and_final=TEXTS, seed=st.integers(0, 9))
-def test_a_text_shows_its_own_trigger_and_no_other(module, edit, text_and_final, seed):
-    """
-    An edited text matches the trigger of its bias, if the edit is one of the text, and never another's.
-
-    An edit that adds no words of its own, as a slip or a space does not, is `SILENT`: its text matches no trigger.
-    """
-    text, _ = text_and_final
-    for case in (case_of(text), case_of(text, "Another answer.", "A third.")):
-        edited = edit.apply(case, seed)
-        if edited is None:
-            continue
-        after = edited["a0"].text
-        matched = {name for name, other in MODULES.items() if other.TRIGGER.search(after)}
-
-        assert matched == ({module} if after != text and not declared(module, edit, "SILENT") else set())
+            assert declared(module, edit, "IN_PLACE") or within(text, after), edit
+            assert within(blocks(text), blocks(after)), edit
+            assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(CODE.sub("", after))), edit
+            assert within(NUMBER.findall(text), NUMBER.findall(after)), edit
+            assert final in after, edit
+            matched = {name for name, other in MODULES.items() if other.TRIGGER.search(after)}
+            assert matched == ({module} if after != text and not declared(module, edit, "SILENT") else set()), edit
 
 
-@pytest.mark.parametrize(("module", "edit"), WRITERS)
+@each("module, edit", KEEPERS)
 def test_code_that_is_still_open_is_not_written_into(module, edit):
     """Behind a code block that is never closed nothing is added, since it would become code, but for white space."""
     code = "```python\nx = 1. Y = 20 is here.\nprint('It is long. It is done.')"
@@ -403,30 +311,49 @@ def test_code_that_is_still_open_is_not_written_into(module, edit):
     assert edited is None or edited["a0"].text.rstrip().endswith(f"\n\n{code}")
 
 
-@pytest.mark.parametrize(("module", "edit"), [p for p in WRITERS if not declared(*p.values, "SILENT")])
+@each("module, edit", KEEPERS)
 def test_an_addition_hides_in_no_capitals(module, edit):
     """A text without capital letters stays without them, so that a criterion which asks for that stays met."""
     text = "the trip is long. it takes 4 hours.\n\n- leave at noon.\n- rest for a while.\n\nyou arrive at 5."
+    sample, edited = edit.apply(case_of(TEXT), seed=1), edit.apply(case_of(text), seed=1)
 
-    edited = edit.apply(case_of(text), seed=1)
-
+    if sample is None or sample["a0"].text == TEXT or declared(module, edit, "SILENT"):
+        return  # it adds no words to a text of prose
     assert edited is not None
     assert edited["a0"].text.islower()
     assert MODULES[module].TRIGGER.search(edited["a0"].text)
 
 
-@pytest.mark.parametrize(("module", "edit"), EDITS)
-def test_long_and_hostile_texts_are_edited(module, edit):
+def test_most_edits_add_words_to_a_text():
+    """The law above is about more than half of the edits: it has not become one about none of them."""
+    samples = [(edit.apply(case_of(TEXT), seed=1), declared(module, edit, "SILENT")) for module, edit in KEEPERS]
+
+    assert sum(case is not None and case["a0"].text != TEXT and not silent for case, silent in samples) >= 147
+
+
+@pytest.mark.parametrize("module", SHIPPED)
+def test_long_and_hostile_texts_are_edited(module):
     """Texts of 40 kB that would stall a careless pattern give a changed case or None."""
     size = 40_000
     texts = [
         p * (size // len(p)) for p in ("a", "1", "1,", "`", "``` a", "\n", "- a.\n", "1. ", "$a. ", '"a. ', "*", ".)")
     ]
-    for text in (*texts, TEXT * 400, "1" * size + "a", "\ud800 half. A pair."):
-        assert edit.apply(case_of(text), seed=1) != case_of(text)
+    for edit in of(module, EDITS):
+        for text in (*texts, TEXT * 400, "1" * size + "a", "\ud800 half. A pair."):
+            assert edit.apply(case_of(text), seed=1) != case_of(text), edit
 
 
-@pytest.mark.parametrize("entry", BUNDLED, ids=lambda entry: entry.name)
+def test_a_bias_is_planted_by_its_own_module():
+    """What a module plants is the bias of its edits; without a stated place it decides after those that ship."""
+    planted = {name: module.PLANTED for name, module in MODULES.items() if hasattr(module, "PLANTED")}
+
+    assert {plant.bias for plant in planted.values()} == {plant.bias for plant in plants()}
+    for name, plant in planted.items():
+        assert plant.bias in {edit.bias for edit in of(name, EDITS)}
+        assert plant.trigger.words
+
+
+@each("entry", BUNDLED, ids=lambda entry: entry.name)
 def test_no_bundled_text_shows_a_trigger(entry):
     """A clean case holds no stock phrase of any bias, in its question, answers or reference."""
     shown = [
@@ -440,21 +367,69 @@ def test_no_bundled_text_shows_a_trigger(entry):
     assert shown == []
 
 
-SERVED = [(task, edit) for edit in GATED for task in FAMILIES if task in edit.tasks]
+def claimed():
+    """Yield what suites claim to prove of an edit: the suite, the edit, and the kinds of verdict that are claimed."""
+    for info in pkgutil.iter_modules(calm.suites.__path__):
+        if not info.name.startswith("test_"):
+            continue
+        module = import_module(f"calm.suites.{info.name}")
+        known = {**vars(module), "model": ARGUMENTS["model"], "cases": datasets.bundled("pairwise")}
+        for test in ast.parse(inspect.getsource(module)).body:
+            if isinstance(test, ast.FunctionDef):
+                for edit, empty in proved(test, known):
+                    yield info.name, edit, [task for task in FAMILIES if task in edit.tasks and task not in empty]
 
 
-@pytest.mark.parametrize(
-    ("task", "edit"), SERVED, ids=lambda one: one if isinstance(one, str) else f"{one.bias}.{one.name}"
-)
-def test_a_gated_edit_applies_to_enough_bundled_cases(task, edit):
-    """Each edit that the gate uses applies to 150 bundled cases or more, with verified criteria kept as they are."""
-    cases = [aimed(case.balanced("contract"), edit.expects) for case in datasets.bundled(task)]
+def proved(test, known):
+    """Yield the edits of a test that ends in `.proves`, with the kinds of verdict for which it claims nothing."""
+    values = [d for d in test.decorator_list if isinstance(d, ast.Call) and ast.unparse(d.func).endswith("parametrize")]
+    for call in ast.walk(test):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "proves"):
+            continue
+        asked = call.func.value.args[:1]
+        empty = {k.arg for k in call.keywords if isinstance(k.value, ast.List) and not k.value.elts}
+        rows = [{}]
+        for value in values:
+            name = ast.literal_eval(value.args[0])
+            rows = [{**row, name: one} for row in rows for one in eval(ast.unparse(value.args[1]), known)]
+        edits = [eval(ast.unparse(asked[0]), {**known, **row}) for row in rows if asked]
+        yield from ((edit, empty) for edit in edits if isinstance(edit, Edit))
 
-    def applies(case):
+
+TOO_FEW = {
+    ("test_few_shot", "reverse_examples", "pairwise"),
+    ("test_few_shot", "reverse_examples", "score"),
+    ("test_few_shot", "reverse_examples", "rubric"),
+    ("test_few_shot", "reverse_examples", "listwise"),
+    ("test_injection", "smuggling", "rubric"),
+    ("test_judge_prompt", "reorder_criteria", "score"),
+    ("test_loaded_question", "", "listwise"),
+    ("test_sensitivity", "degrade@1", "rubric"),
+    ("test_sensitivity", "degrade@2", "rubric"),
+    ("test_sensitivity", "degrade@3", "score"),
+    ("test_sensitivity", "degrade@3", "rubric"),
+    ("test_sensitivity", "degrade@3", "listwise"),
+}
+"""What needs cases of one's own: the bundled ones have no worked examples, for one."""
+
+
+def test_what_a_suite_claims_applies_to_enough_bundled_cases():
+    """Each edit that a suite claims to prove applies to 150 bundled cases or more, with verified criteria kept."""
+
+    def applies(edit, case):
         tried = (variant.apply(case, 0) for variant in edit.choices(case, 0))
         return any(e is not None and (edit.expects is Expects.WORSE or case.truth_kept_by(e)) for e in tried)
 
-    assert sum(map(applies, cases)) >= 150
+    found, few = 0, set()
+    for suite, edit, tasks in claimed():
+        for task in tasks:
+            cases = [aimed(case.balanced("contract"), edit.expects) for case in datasets.bundled(task)]
+            found += 1
+            if sum(applies(edit, case) for case in cases) < 150:
+                few.add((suite, edit.label, task))
+
+    assert few == TOO_FEW
+    assert found >= 150
 
 
 def test_a_byline_is_known_by_its_pattern():
