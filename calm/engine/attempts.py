@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from random import Random
 from time import monotonic
@@ -69,13 +69,13 @@ class Attempts:
             JudgeError: the last attempt failed, a cap would be passed, the server was given up, or the run is stopped.
         """
         server = self._servers.of(call.endpoint)
-        pace = server.pace
+        pace, health = server.pace, server.health
         failures: list[JudgeError] = []
-        with ExitStack() as trying:
+        try:
             while True:
-                if failures or not (server.health.sound and pace.grab()):
-                    async with server.health.waiting():
-                        await _place(pace, server.health, call.tokens, again=bool(failures))
+                if failures or not (health.sound and pace.grab()):
+                    async with health.waiting():
+                        await _place(pace, health, call.tokens, again=bool(failures))
                 began_s = monotonic()
                 try:
                     found = await self._attempt(call, server, again=bool(failures))
@@ -83,15 +83,18 @@ class Attempts:
                     pace.give()
                 if isinstance(found, Reply):
                     pace.answered()
-                    server.health.answered()
+                    health.answered()
                     return replace(found, retries=len(failures)) if failures else found
-                if not failures:
-                    trying.enter_context(server.health.retrying())
                 failures.append(found)
+                if len(failures) == 1:
+                    health.begin_retries()
                 if found.limited:
                     pace.limited(began_s)
                 self._weigh(server, call.endpoint, failures)
                 await self._wait(server, failures, call.retries)
+        finally:
+            if failures:
+                health.end_retries()
 
     async def _attempt(self, call: Call, server: Server, *, again: bool) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
@@ -105,8 +108,11 @@ class Attempts:
         used = ONE
         try:
             longest_s = self._calls.longest_s
-            async with asyncio.timeout(longest_s) if longest_s is not None else nullcontext():
+            if longest_s is None:
                 reply = await call.make()
+            else:
+                async with asyncio.timeout(longest_s):
+                    reply = await call.make()
             used = self._used(call, server, reply.usage, most)
         except TimeoutError:
             used = worst

@@ -44,7 +44,7 @@ class PreparedRequest:
         key.update(f",{ask}]".encode())
         return key.digest()
 
-    @property
+    @cached_property
     def call(self) -> Call:
         """What makes it."""
         endpoint = self.request.endpoint

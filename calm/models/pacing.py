@@ -1,10 +1,10 @@
-"""How fast an endpoint may be asked, and when it is given up."""
+"""How fast a server may be called, and when it is given up."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from time import monotonic
@@ -20,20 +20,20 @@ MINUTE = 60.0
 LEAST_ROW: Final = 8
 MOST_ROW: Final = 40
 PATIENCE: Final = 5
-"""How often one call must have failed before its server is given up; a timeout counts twice."""
+"""So often one call must have failed before its server is given up; a timeout counts twice."""
 
 PRIORITY: ContextVar[int] = ContextVar("calm_priority", default=0)
-"""Whose calls go first where calls wait for a place: those of the lower number."""
+"""Where calls wait for a place, those with the lower number go first."""
 
 
 class Pace:
     """
-    Keeps the calls to one endpoint within its limits: calls in flight, requests and tokens a minute.
+    Keeps the calls to one server within its limits: calls in flight, requests a minute and tokens a minute.
 
-    A call that is made again goes before those that are made for the first time, and these go by `PRIORITY`.
+    Repeated calls go before new ones, and new ones go by `PRIORITY`.
 
-    How many may be in flight adapts to the server: `width` is halved when it asks for fewer calls, once for all calls
-    that were in flight then, and grows by one whenever as many were answered, up to the limit of the user.
+    `width`, the number of calls in flight, adapts to the server. It is halved when the server asks for fewer calls,
+    once for all calls in flight at that moment. It grows by one after as many answers, up to the limit of the user.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -48,7 +48,7 @@ class Pace:
 
     @asynccontextmanager
     async def turn(self, tokens: int) -> AsyncIterator[None]:
-        """Wait until a call of about so many tokens may be made; hold its place while it is made."""
+        """Hold a place for a call of about `tokens` tokens; wait until it may be made."""
         await self.take(tokens)
         try:
             yield
@@ -56,7 +56,7 @@ class Pace:
             self.give()
 
     async def take(self, tokens: int, *, again: bool = False) -> None:
-        """Wait until a call of about so many tokens may be made, and take a place for it."""
+        """Wait until a call of about `tokens` tokens may be made, and take a place for it."""
         await self._place(again=again)
         try:
             if self._requests:
@@ -68,19 +68,19 @@ class Pace:
             raise
 
     def grab(self) -> bool:
-        """Take a place if there is one and nothing else to wait for."""
+        """Take a place, and return True, if there is nothing to wait for."""
         if self._held >= self.width or self._requests or self._tokens:
             return False
         self._held += 1
         return True
 
     def give(self) -> None:
-        """Give a place back: to the next who waits for one, else to nobody."""
+        """Give a place back; the next call that waits for one gets it."""
         self._held -= 1
         self._hand_out()
 
     def answered(self) -> None:
-        """Note an answer: after as many as may be in flight, one more may be."""
+        """Note an answer: after `width` of them, one more call may be in flight."""
         if self.width == self._most:
             return
         self._answered += 1
@@ -89,8 +89,8 @@ class Pace:
             self._hand_out()
 
     def limited(self, began_s: float) -> None:
-        """Note that the server asked for fewer calls, in reply to one that began at this monotonic time."""
-        if began_s >= self._cut_s:  # else it was in flight when the last cut was made, and knows nothing of it
+        """Note that the server asked for fewer calls, in reply to one that began at `began_s` (monotonic seconds)."""
+        if began_s >= self._cut_s:  # else it was in flight at the last cut, and is no news
             self.width, self._answered = max(1, self.width // 2), 0
             self._cut_s = monotonic()
 
@@ -111,7 +111,7 @@ class Pace:
         try:
             await mine
         except asyncio.CancelledError:
-            if mine.done() and not mine.cancelled():  # the place came as the call was called off
+            if mine.done() and not mine.cancelled():  # the place came while the call was cancelled
                 self.give()
             raise
 
@@ -120,10 +120,10 @@ class Health:
     """
     Whether a server still answers.
 
-    `row` counts failed attempts since the last answer, but for those that only met a limit of rate. When it reaches
-    `enough`, calls that were not made yet wait for one that is tried again: a server that is down for a moment is not
-    stormed. The server is given up if one call has then failed so often that `PATIENCE` is spent, or if three times
-    as many calls were refused for good.
+    `row` counts the failed attempts since the last answer; those that only met a rate limit do not count. When `row`
+    reaches `enough`, new calls wait for the result of a repeated one, so that a server that is down for a moment is not
+    stormed. The server is given up when one call has failed `PATIENCE` times by then, or when three times `enough`
+    calls were refused for good.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -137,7 +137,7 @@ class Health:
 
     @property
     def sound(self) -> bool:
-        """Whether there is no doubt that the server answers."""
+        """Whether the server is expected to answer."""
         return self.lost is None and self.trusted.is_set()
 
     def answered(self) -> None:
@@ -148,7 +148,7 @@ class Health:
         self._weigh()
 
     def failed(self, failures: list[JudgeError]) -> bool:
-        """Note that a call failed, with all its failures so far; return whether to give the server up."""
+        """Note the last failure of a call, given all its failures so far; return whether to give the server up."""
         last = failures[-1]
         if last.limited:
             return False
@@ -159,7 +159,7 @@ class Health:
         return (self.row >= self.enough and strain >= PATIENCE) or self.refused >= 3 * self.enough
 
     def lose(self, why: Reason) -> None:
-        """Give the server up: all that wait are told why, and so is whoever comes later."""
+        """Give the server up: every call that waits, or comes later, fails with this reason."""
         if self.lost is None:
             self.lost = why
             self._weigh()
@@ -171,21 +171,20 @@ class Health:
         if self.lost is not None:
             raise JudgeError(self.lost, fatal=True)
 
-    @contextmanager
-    def retrying(self) -> Iterator[None]:
-        """Count a call that is tried again while the block lasts."""
+    def begin_retries(self) -> None:
+        """Note that a call failed and may be made again."""
         self._retrying += 1
         self._weigh()
-        try:
-            yield
-        finally:
-            self._retrying -= 1
-            self._weigh()
+
+    def end_retries(self) -> None:
+        """Note that such a call is answered or given up."""
+        self._retrying -= 1
+        self._weigh()
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
         """
-        Wait in this block for no longer than the server is trusted to be there.
+        Wait in this block, until the server is given up at the latest.
 
         Raises:
             JudgeError: it was given up.

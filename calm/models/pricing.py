@@ -1,4 +1,4 @@
-"""What a call costs: the judge's own price, else a maintained price table that works offline."""
+"""What a call costs: the price in judge.toml, else that of a maintained table that works offline."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from calm.models.wire import Endpoint, Price, Usage
 
 
 def price_of(endpoint: Endpoint) -> Price | None:
-    """Return the price of an endpoint's model, or None if neither judge.toml nor the price table knows it."""
+    """Return the price of an endpoint's model; None if neither judge.toml nor the price table has one."""
     return endpoint.price or look_up(endpoint.served_as or endpoint.model)
 
 
 def look_up(model: str) -> Price | None:
-    """Return the price that the table gives for a model today, or None."""
+    """Return today's price of a model in the table, or None."""
     from genai_prices import Usage as Tokens  # 150 ms that only a run with a model pays
     from genai_prices import calc_price
 
@@ -33,7 +33,7 @@ def look_up(model: str) -> Price | None:
 
 def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:
     """
-    Return the cost of a call in US dollars; tokens that the server did not report count as in `worst`, else as none.
+    Return the cost of a call in US dollars. Tokens that the server did not report count as in `worst`, or as none.
 
     >>> cost(Price(0.40, 1.60, "judge.toml"), Usage(1000, 100))
     0.00056
@@ -47,5 +47,5 @@ def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:
 
 
 def tokens_in(characters: int, per_character: float = 0.5) -> int:
-    """Return an upper estimate of the tokens of a text: one for two characters, as in code or unusual scripts."""
+    """Return an upper estimate of the tokens of a text; the default is that of code and of rare scripts."""
     return int(characters * per_character) + 1
