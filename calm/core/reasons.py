@@ -330,7 +330,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.SERVED_NOW: "{!r} is served by {!r} now and was by {!r}: earlier replies are not reused",
     Kind.SCHEMA_BROKEN: (
         "{!r} did not keep to the schema of its replies at the first call: they are read as they stand; "
-        "`calm try --server` tells what the server keeps to"
+        "`calm try --server` shows what the server obeys"
     ),
     Kind.MAY_BE_BILLED: "calls to {!r} that failed may be billed: its cost is an upper estimate",
     Kind.NO_USAGE: "the server of {!r} reports no usage: its cost is an upper estimate",

@@ -1,5 +1,5 @@
 """
-Whether a server does what it is told: some answer 200 OK and ignore what they do not know.
+Whether a server does what it is asked: some answer 200 OK and ignore what they do not know.
 
 A judge that is asked with other parameters than its file says is another judge; one whose log-probabilities belong to
 other tokens has other verdicts. What a reply gives away by itself is checked at the start of every run; `inspect`,
@@ -24,7 +24,7 @@ WORDS: Final = "Write the numbers from one to one hundred as words, one after th
 COIN: Final = "Write a random word of ten random letters, and nothing else."
 UNKNOWN: Final = "calm_unknown_parameter"
 CUTS: Final[Mapping[str, Json]] = {"top_k": 0, "min_p": 0.0}
-"""What some servers cut the distribution by unless they are told not to."""
+"""What some servers cut the distribution by, unless these values are sent."""
 LIMITS_OF_TOKENS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 LEAST_TOKENS: Final = 16
 """The least that a reply can be limited to everywhere."""
@@ -133,13 +133,13 @@ def schema_fault(reply: Reply, schema: Mapping[str, Json]) -> str:
 
 
 async def inspect(server: Probed, greeting: str) -> list[Check]:
-    """Ask a server some questions and return what it keeps to; at most eight calls."""
+    """Ask a server some questions and return what it obeys; at most eight calls."""
     checks = []
     plain = server.body([Message("user", greeting)])
     reply = await _tried(server, plain)
     if isinstance(reply, JudgeError):
         return [Check("answers", State.FAILS, str(reply))]
-    checks.append(Check("answers", State.OK, f"as {reply.model!r}" if reply.model else "and does not say its model"))
+    checks.append(Check("answers", State.OK, f"as {reply.model!r}" if reply.model else "but does not say its model"))
     checks.extend(Check("transport", State.UNSURE, str(note)) for note in server.notes)
     known = reply.usage.input is not None and reply.usage.output is not None
     words = "both are reported" if known else "not reported: costs are upper estimates"
@@ -172,8 +172,8 @@ async def _length(server: Probed, _greeting: str) -> Check | None:
         got = f"asked for {LEAST_TOKENS} tokens, got {reply.text[:MOST_SHOWN]!r}..."
         return Check(names[0], State.FAILS, f"ignored: {got}")
     if reply.stop != "length":
-        return Check(names[0], State.UNSURE, "the reply was short of itself, or does not say that it was cut")
-    return Check(names[0], State.OK, "kept to")
+        return Check(names[0], State.UNSURE, "the reply was short anyway, or does not say that it was cut")
+    return Check(names[0], State.OK, "obeyed")
 
 
 async def _logprobs(server: Probed, greeting: str) -> Check | None:
@@ -190,18 +190,18 @@ async def _schema(server: Probed, greeting: str) -> Check | None:
         return None
     reply = await _tried(server, server.body([Message("user", greeting)], schema=server.schema))
     fault = str(reply) if isinstance(reply, JudgeError) else schema_fault(reply, server.schema)
-    return Check("schema", State.FAILS if fault else State.OK, f"not kept to: {fault}" if fault else "kept to")
+    return Check("schema", State.FAILS if fault else State.OK, f"not obeyed: {fault}" if fault else "obeyed")
 
 
 async def _strict(server: Probed, greeting: str) -> Check:
     reply = await _tried(server, {**server.body([Message("user", greeting)]), UNKNOWN: 1})
     if isinstance(reply, JudgeError):
-        return Check("unknown parameters", State.OK, "refused: what it accepts it knows")
-    return Check("unknown parameters", State.UNSURE, "ignored without a word: a misspelt one will not be noticed")
+        return Check("unknown parameters", State.OK, "refused: it accepts only what it knows")
+    return Check("unknown parameters", State.UNSURE, "ignored: a misspelt one goes unnoticed")
 
 
 async def _cuts(server: Probed, greeting: str) -> Check | None:
-    """Find out whether the server can be told to cut nothing off the distribution; those that sell models are known."""
+    """Find out whether the server takes parameters that cut nothing off; a provider's own server is not asked."""
     sent = [name for name in CUTS if name in server.extra_body]
     if server.own:
         return None
@@ -209,11 +209,11 @@ async def _cuts(server: Probed, greeting: str) -> Check | None:
         return Check("top_k, min_p", State.OK, "sent by extra_body")
     reply = await _tried(server, {**server.body([Message("user", greeting)]), **CUTS})
     if isinstance(reply, JudgeError):
-        return Check("top_k, min_p", State.OK, "not taken, so that none is applied by these names")
+        return Check("top_k, min_p", State.OK, "refused, so none is applied under these names")
     return Check(
         "top_k, min_p",
         State.UNSURE,
-        "taken and not sent: some servers cut the tail off unless told not to, which hides a judge's noise; "
+        "accepted, but not sent: some servers cut off the tail by default, which hides a judge's noise; "
         "write extra_body = { top_k = 0, min_p = 0.0 }",
     )
 
@@ -229,5 +229,5 @@ async def _seed(server: Probed, _greeting: str) -> Check | None:
     if any(isinstance(r, JudgeError) for r in replies):
         return Check("seed", State.FAILS, texts[0])
     same = texts[0] == texts[1]
-    words = "equal replies for equal seeds" if same else "not kept to: two replies differ; do not count on it"
+    words = "equal replies for equal seeds" if same else "not obeyed: two replies differ; do not count on it"
     return Check("seed", State.OK if same else State.FAILS, words)

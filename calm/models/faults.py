@@ -146,7 +146,7 @@ def _kinds(data: object) -> frozenset[str]:
 
 
 def _broke(data: object) -> bool:
-    """Return whether the server says that there is no money or quota left, which no wait mends."""
+    """Return whether the server says that there is no money or quota left, which no wait fixes."""
     return not _kinds(data).isdisjoint(_NO_MONEY) or "credit balance is too low" in _said(data).lower()
 
 
@@ -156,7 +156,7 @@ def _hopeless(status: int, data: object) -> bool:
 
 def _advice(status: int, data: object, key_name: str | None) -> str:
     if _broke(data) or status == 402:
-        return "the account has no quota or credit left: see to its billing, or use another key"
+        return "the account has no quota or credit left: check its billing, or use another key"
     if status == 401:
         return (
             f"check the key in the variable {key_name!r}"
@@ -170,9 +170,9 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
     if status == 429:
         return "lower concurrency, rpm or tpm in the [model] table of judge.toml, or wait"
     if 300 <= status < 400 or status == 405:
-        return "redirects are not followed: write the address that the server means as base_url"
+        return "redirects are not followed: set base_url to the address that the server names"
     if status in {400, 413, 422}:
-        return "what is sent is refused: check extra_body, max_tokens, schema_file and the length of the prompt"
+        return "the request was refused: check extra_body, max_tokens, schema_file and the length of the prompt"
     return "the server failed: look at its log, or wait"
 
 

@@ -49,7 +49,7 @@ def sampling(
     Return the sampling parameters that a model takes.
 
     `temperature` is None where the user did not say: 0 is sent then, except to a Claude model. A compatible server
-    (not `own`) is also sent `top_p = 1`: some cut the tail of the distribution unless they are told not to.
+    (not `own`) is also sent `top_p = 1`: some cut the tail of the distribution by default.
 
     >>> sampling("openai", "gpt-4.1-mini", temperature=None, own=True, extra_body={})
     {'temperature': 0.0}

@@ -18,7 +18,7 @@ from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
 from calm.models.sampling import SAMPLING, reasons, sampling
 from calm.models.secrets import Secrets
-from calm.models.transport import Connections, Kind, NoResponse
+from calm.models.transport import Connections, NoResponse, TransportName
 from calm.models.wire import Json, Limits, Price, Reply
 
 APIS: Final[Mapping[Provider, Api]] = {
@@ -62,9 +62,9 @@ class Server:
     logprobs: bool = False
     retries: int = RETRIES
     keyless: bool = False
-    transport: Kind = "fast"
+    transport: TransportName = "fast"
     secrets: Secrets = field(default_factory=Secrets, repr=False)
-    _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = field(
+    _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Session] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False
     )
 
@@ -199,13 +199,15 @@ class Server:
         if held is None:
             connections = Connections(self.address, self.transport)
             # An asynchronous generator is the one thing that a loop closes by itself at its end.
-            held = self._clients[loop] = _Held(connections, life := _lifetime(connections, self._clients))
+            held = self._clients[loop] = _Session(connections, life := _lifetime(connections, self._clients))
             await anext(life)
         return held.connections
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Session:
+    """The connections of one event loop, and the generator that closes them at its end."""
+
     connections: Connections
     life: AsyncGenerator[None]
 
@@ -225,7 +227,7 @@ def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json
 
 
 async def _lifetime(
-    connections: Connections, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held]
+    connections: Connections, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Session]
 ) -> AsyncGenerator[None]:
     try:
         yield

@@ -344,7 +344,7 @@ x = 1
         "[model.price_usd_per_mtok] output: missing; expected US dollars for a million tokens",
         "[model.price_usd_per_mtok] outputs: unknown key; did you mean 'output'?",
         "[model] tempurature: unknown key; did you mean 'temperature'?",
-        "[prompt] system: stands beside system_file; expected one of them",
+        "[prompt] system: system and system_file are both given; expected one of them",
         "[prompt] system: expected user or user_file beside it: without it the bundled prompt would be used",
         "[prompt] order: unknown value, got order='random'; known: as-given, balanced",
         "[verdict] format: unknown value, got format='jsonn'; did you mean 'json'?",
@@ -403,7 +403,7 @@ def test_a_prompt_that_cannot_work_is_a_fault(write, subtests):
         ("score", "user = '{{ answers[0].text }} {% if %}'", "user in "),
         ("score", "user = ''", "a text that is not blank"),
         ("score", "user_file = 'bad.jinja'", "in UTF-8, got the byte 0xff"),
-        ("score", "messages_file = 'turns.json'\nuser = '{{ answers }}'", "which holds the whole prompt"),
+        ("score", "messages_file = 'turns.json'\nuser = '{{ answers }}'", "messages_file holds the whole prompt"),
         ("score", "negative_user = '{{ answers }}'", "expected user or user_file beside it"),
     ]:
         with subtests.test(task=task, prompt=prompt, what=what):

@@ -1,4 +1,4 @@
-"""Servers that answer 200 OK and do not do what they were told are found out."""
+"""Servers that answer 200 OK and do not do what they were asked are found out."""
 
 import json
 
@@ -31,7 +31,7 @@ def judge_file(folder, server, *, form="brackets", more=""):
 
 
 def honest(messages, body):
-    """Do what one is told, and refuse what one does not know."""
+    """Do what is asked, and refuse what is not known."""
     if "calm_unknown_parameter" in body:
         return Answer(status=400, message="unknown parameter")
     if "hundred" in messages[-1][1]:
@@ -76,8 +76,8 @@ def test_the_table_says_what_a_server_keeps_to(tmp_path, capsys, subtests):
         (honest, "json", 0, "schema              ok"),
         (honest, "logprobs", 0, "log-probabilities   ok"),
         (deaf_to_length, "brackets", 1, "max_tokens          FAILS   ignored"),
-        (deaf_to_schema, "json", 1, "schema              FAILS   not kept to: expected JSON, got 'ready'"),
-        (half_a_schema, "json", 1, "schema              FAILS   not kept to: expected 'verdict'"),
+        (deaf_to_schema, "json", 1, "schema              FAILS   not obeyed: expected JSON, got 'ready'"),
+        (half_a_schema, "json", 1, "schema              FAILS   not obeyed: expected 'verdict'"),
         (deaf_to_all, "brackets", 0, "unknown parameters  unsure  ignored"),
         (shifted, "logprobs", 1, "log-probabilities   FAILS   they belong to another text: 'setgo'"),
         (impossible, "logprobs", 1, "log-probabilities   FAILS   the probabilities of the alternatives to 'ready' add"),
@@ -94,7 +94,7 @@ def test_the_table_says_what_a_server_keeps_to(tmp_path, capsys, subtests):
 
 
 def test_a_server_that_is_not_there_is_one_failed_check(tmp_path, capsys):
-    """The table then has one line, and says how to mend it."""
+    """The table then has one line, and says how to fix it."""
     with wire_server(honest) as server:
         path = judge_file(tmp_path, server)
 

@@ -310,7 +310,7 @@ def test_what_is_refused_is_not_worth_another_try(subtests):
 
 
 def test_an_endless_rate_limit_is_not_fatal(subtests):
-    """A rate limit that lasts is told with the way to mend it; the next call may fare better."""
+    """A rate limit that lasts is reported with the way to fix it; the next call may fare better."""
     for provider in PROVIDERS:
         with subtests.test(provider=provider):
             with wire_server(always(Answer(status=429, headers={"Retry-After": "0.01"}))) as wire:
@@ -364,7 +364,7 @@ def test_a_wait_of_an_hour_is_refused(subtests):
                 assert (requests, calls["made"], calls["retried"]) == (1, 1, 0)
 
 
-def test_a_failing_server_is_told(subtests):
+def test_a_failing_server_is_reported(subtests):
     """A 500 that lasts is an error of the judge, not fatal."""
     for provider in PROVIDERS:
         with subtests.test(provider=provider):
@@ -492,8 +492,8 @@ def test_a_server_without_its_keys_makes_no_call(subtests):
             assert requests == 0
 
 
-def test_a_dead_server_is_told(subtests):
-    """A connection that only breaks is told as such, not as a timeout."""
+def test_a_dead_server_is_reported(subtests):
+    """A connection that only breaks is reported as such, not as a timeout."""
     for provider in PROVIDERS:
         with subtests.test(provider=provider):
             with wire_server(always(Answer(fault="cut"))) as wire:
@@ -503,8 +503,8 @@ def test_a_dead_server_is_told(subtests):
             assert not error.fatal
 
 
-def test_an_unreachable_server_is_told(subtests):
-    """An address where nobody listens is told with the address."""
+def test_an_unreachable_server_is_reported(subtests):
+    """An address where nobody listens is reported with the address."""
     for provider in PROVIDERS:
         with subtests.test(provider=provider):
             with socket.socket() as free:
@@ -519,7 +519,7 @@ def test_an_unreachable_server_is_told(subtests):
 
 
 def test_a_hanging_server_times_out(subtests):
-    """A server that takes too long is told with the limit."""
+    """A server that takes too long is reported with the limit."""
     for provider in PROVIDERS:
         with subtests.test(provider=provider):
             with wire_server(always(Answer(fault="hang"))) as wire:
@@ -694,8 +694,8 @@ def test_the_greeting_has_the_judges_own_parameters(subtests):
             assert 99 in seen.body.values()
 
 
-def test_a_refused_parameter_is_told(subtests):
-    """A parameter that the model does not take is told in the server's words."""
+def test_a_refused_parameter_is_reported(subtests):
+    """A parameter that the model does not take is reported in the server's words."""
     for provider in PROVIDERS:
         with subtests.test(provider=provider):
             with wire_server(says) as wire:
@@ -758,7 +758,7 @@ def test_temperature_is_sent_where_the_model_takes_it(subtests):
             assert Server(provider, model, temperature=given).sampling == sent
 
 
-def test_compatible_servers_are_told_not_to_cut_the_tail():
+def test_compatible_servers_are_asked_not_to_cut_the_tail():
     """A compatible server gets top_p = 1 as well, and max_tokens by its old name; extra_body wins."""
     server = Server("openai", "llama", base_url="http://127.0.0.1:1/v1", extra_body={"top_p": 0.5, "top_k": 0})
 
@@ -790,7 +790,7 @@ def test_an_old_claude_with_a_temperature_is_asked_through_the_old_api():
 
 
 def test_a_bad_address_is_a_fault(subtests):
-    """An address that cannot be used, or that a secret must not go to, is told, and no password is shown."""
+    """An address that cannot be used, or that a secret must not go to, is reported, and no password is shown."""
     for url, what in [
         ("127.0.0.1:8000/v1", "expected an address"),
         ("ftp://host/v1", "expected an address"),

@@ -33,7 +33,7 @@ def server_of(
     key_name = model.text("api_key_env")
     limits = Limits(model.count("concurrency") or Limits().concurrency, model.count("rpm"), model.count("tpm"))
     for name in {h.lower() for h in headers} & {h.lower() for h in headers_env}:
-        model.say("headers_env", f"the header {name!r} stands in headers, too; expected it in one of them")
+        model.say("headers_env", f"the header {name!r} is in headers, too; expected it in one of them")
     for name in (*headers, *headers_env):
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
             model.say("headers", f"expected the name of a header, got {name!r}")

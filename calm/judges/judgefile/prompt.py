@@ -63,7 +63,7 @@ def _template(table: Table, key: str, names: dict[str, str]) -> str | None:
     """Return a template that stands in the table or in a file."""
     text, found = table.text(key, blank=key.endswith("system")), table.file(f"{key}_file")
     if key in table.values and f"{key}_file" in table.values:
-        table.say(key, f"stands beside {key}_file; expected one of them")
+        table.say(key, f"{key} and {key}_file are both given; expected one of them")
     if found is not None:
         names[found[1]] = str(found[0])
         return found[1]
@@ -76,7 +76,7 @@ def _check_parts(table: Table) -> None:
     given = {key.removesuffix("_file") for key in table.values if key in table.keys}
     for key in sorted(given & {"system", "user", "negative_system", "negative_user"}):
         if "messages" in given:
-            table.say(key, "stands beside messages_file, which holds the whole prompt; expected one of them")
+            table.say(key, "messages_file holds the whole prompt, so expected one of them")
         elif "user" not in given:
             table.say(key, "expected user or user_file beside it: without it the bundled prompt would be used")
 

@@ -12,7 +12,7 @@ from typing import Final
 from calm.judges.reading.marks import Mark, line_of
 
 MIN_QUOTE: Final = 5
-"""Characters from which on a quotation can be told from a bare verdict in quotes: the length of `[[A]]`."""
+"""Characters from which on a quotation can be distinguished from a bare verdict in quotes: the length of `[[A]]`."""
 
 
 _PAIRS = {

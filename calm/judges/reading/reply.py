@@ -43,7 +43,7 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     Return the verdict that a reply says, with the framing and the scale mapped back.
 
     Raises:
-        ConfigError: a format that `check` would have told of (a pattern or a path that is none).
+        ConfigError: a format that `check` finds fault with (a pattern or a path that is none).
     """
     if reply.refusal or reply.stop == "refusal":
         return Refused(f"the server says that the model declined: {short(reply.refusal or 'stop=refusal')}")

@@ -12,18 +12,26 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
-from calm.core.reasons import NONE, Reason, Said, because
-from calm.core.reasons import Kind as Why
+from calm.core.reasons import NONE, Kind, Reason, Said, because
 from calm.models.address import Address
 from calm.models.transport import fast, sdk
 from calm.models.transport.headers import KEY_HEADERS
 from calm.models.transport.response import NoResponse, Response, TooLarge
 from calm.models.wire import Json
 
-__all__ = ["KEY_HEADERS", "TRANSPORTS", "Connections", "Kind", "NoResponse", "Response", "TooLarge", "Transport"]
+__all__ = [
+    "KEY_HEADERS",
+    "TRANSPORTS",
+    "Connections",
+    "NoResponse",
+    "Response",
+    "TooLarge",
+    "Transport",
+    "TransportName",
+]
 
-Kind: TypeAlias = Literal["fast", "sdk"]
-TRANSPORTS: Final[tuple[Kind, ...]] = get_args(Kind)
+TransportName: TypeAlias = Literal["fast", "sdk"]
+TRANSPORTS: Final[tuple[TransportName, ...]] = get_args(TransportName)
 
 
 class Transport(Protocol):
@@ -50,10 +58,10 @@ class Connections:
     If the SDK breaks what the fast transport relies on, the SDK's own is used, and `note` says so.
     """
 
-    def __init__(self, address: Address, kind: Kind = "fast") -> None:
+    def __init__(self, address: Address, name: TransportName = "fast") -> None:
         self.address = address
         self.note: Reason = NONE
-        self._kind = kind
+        self._name = name
         self._transport: Transport | None = None
         self._choosing = asyncio.Lock()
 
@@ -69,10 +77,10 @@ class Connections:
     async def _chosen(self) -> Transport:
         async with self._choosing:
             if self._transport is None:
-                fault = await fast.fault(self.address) if self._kind == "fast" else ""
+                fault = await fast.fault(self.address) if self._name == "fast" else ""
                 if fault:
                     release = sdk.release(self.address.provider)
-                    self.note = because(Why.SDK_TRANSPORT, release, Said(fault))
-                usable = self._kind == "fast" and not fault
+                    self.note = because(Kind.SDK_TRANSPORT, release, Said(fault))
+                usable = self._name == "fast" and not fault
                 self._transport = fast.FastTransport(self.address) if usable else sdk.SdkTransport(self.address)
             return self._transport

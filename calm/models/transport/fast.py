@@ -29,8 +29,8 @@ _NOT_AS_KNOWN: Final = (AttributeError, TypeError, LookupError, RuntimeError, Im
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
-    """Where a request goes, and its headers."""
+class _Head:
+    """The head of a request: where it goes, and its headers."""
 
     url: yarl.URL
     headers: Mapping[str, str]
@@ -44,7 +44,7 @@ class FastTransport:
         import httpx2
 
         self._address = address
-        self._drawn: dict[str, _Drawn] = {}
+        self._heads: dict[str, _Head] = {}
         self._proxy = sdk.proxy_of(address.url)
         self._errors: tuple[type[Exception], ...] = (*sdk.errors(address.provider), aiohttp.ClientError)
         safe = address.url.lower().startswith("https:")
@@ -59,11 +59,11 @@ class FastTransport:
     async def send(self, body: Mapping[str, Json], version: str = "") -> Response:
         """Send a body once and return the response; see `Transport`."""
         try:
-            drawn = self._drawn.get(version) or await self._draw(version)
+            head = self._heads.get(version) or await self._draw(version)
             async with self._session.post(
-                drawn.url,
+                head.url,
                 data=sdk.encoded(body),
-                headers=drawn.headers,
+                headers=head.headers,
                 allow_redirects=False,  # else a header from a variable could reach another host
                 proxy=self._proxy,
             ) as response:
@@ -77,11 +77,11 @@ class FastTransport:
         """Close all connections."""
         await self._session.close()
 
-    async def _draw(self, version: str) -> _Drawn:
+    async def _draw(self, version: str) -> _Head:
         import yarl
 
         request = (await drawn(self._address, (b"{}", version)))[0]
-        found = self._drawn[version] = _Drawn(
+        found = self._heads[version] = _Head(
             yarl.URL(str(request.url), encoded=True), headers.sent(self._address, request.headers)
         )
         return found
@@ -93,12 +93,12 @@ async def drawn(address: Address, *calls: tuple[bytes, str]) -> list[httpx2.Requ
 
     requests: list[httpx2.Request] = []
 
-    class Silent(httpx2.AsyncBaseTransport):  # the one type that a client takes
+    class SilentTransport(httpx2.AsyncBaseTransport):  # the one type that a client takes
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             requests.append(request)
             return httpx2.Response(200)
 
-    async with sdk.client(address, Silent()) as client:
+    async with sdk.client(address, SilentTransport()) as client:
         for body, version in calls:
             await sdk.post(client, address, body, version)
     return requests

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -32,7 +34,7 @@ class SdkTransport:
         self._address = address
         self._client = client(address, _http(address))
         self._errors = errors(address.provider)
-        self._status_error = _status_error(address.provider)
+        self._status_error: type[Any] = package(address.provider).APIStatusError
 
     async def send(self, body: Mapping[str, Json], version: str = "") -> Response:
         """Send a body once; the SDK's error for a status is the response that it holds."""
@@ -50,24 +52,33 @@ class SdkTransport:
         await self._client.close()
 
 
+def package(provider: Provider) -> ModuleType:
+    """Return the SDK for a provider, imported now if it was not."""
+    return import_module("anthropic" if provider == "anthropic" else "openai")
+
+
+def release(provider: Provider) -> str:
+    """Return the name and version of the SDK for a provider."""
+    return f"{package(provider).__name__} {package(provider).__version__}"
+
+
 def client(address: Address, transport: httpx2.AsyncBaseTransport) -> Client:
     """Return the SDK's client for an address, over a transport of httpx."""
-    http: dict[str, Any] = {"transport": transport, "follow_redirects": False, "trust_env": False}
+    sdk = package(address.provider)
+    http = sdk.DefaultAsyncHttpxClient(transport=transport, follow_redirects=False, trust_env=False)
     settings: dict[str, Any] = {
+        "http_client": http,
         "base_url": address.url,
         "api_key": address.secrets.key or "none",
         "default_query": dict(address.query),
         "timeout": address.timeout_s,
     }
-    if address.provider == "anthropic":
-        import anthropic
-
-        return anthropic.AsyncAnthropic(
-            http_client=anthropic.DefaultAsyncHttpxClient(**http), open_telemetry=False, **settings
-        )
-    import openai
-
-    return openai.AsyncOpenAI(http_client=openai.DefaultAsyncHttpxClient(**http), **settings)
+    made: Client = (
+        sdk.AsyncAnthropic(open_telemetry=False, **settings)
+        if address.provider == "anthropic"
+        else sdk.AsyncOpenAI(**settings)
+    )
+    return made
 
 
 async def post(client: Client, address: Address, content: bytes, version: str) -> httpx2.Response:
@@ -92,27 +103,12 @@ def encoded(body: Mapping[str, Json]) -> bytes:
 
 
 def errors(provider: Provider) -> tuple[type[Exception], ...]:
-    """Return what a call may raise where there is no response."""
+    """Return what a call may raise where there is no response; the first is the root of the SDK's own errors."""
     import httpx2
 
-    if provider == "anthropic":
-        from anthropic import AnthropicError
-
-        return (AnthropicError, httpx2.HTTPError, OSError, ValueError)
-    from openai import OpenAIError
-
-    return (OpenAIError, httpx2.HTTPError, OSError, ValueError)
-
-
-def release(provider: Provider) -> str:
-    """Return the name and version of the SDK for a provider."""
-    if provider == "anthropic":
-        import anthropic
-
-        return f"anthropic {anthropic.__version__}"
-    import openai
-
-    return f"openai {openai.__version__}"
+    sdk = package(provider)
+    root: type[Exception] = sdk.AnthropicError if provider == "anthropic" else sdk.OpenAIError
+    return (root, httpx2.HTTPError, OSError, ValueError)
 
 
 def proxy_of(url: str) -> str | None:
@@ -125,16 +121,6 @@ def proxy_of(url: str) -> str | None:
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
-def _status_error(provider: Provider) -> type[Any]:
-    if provider == "anthropic":
-        from anthropic import APIStatusError as Anthropics
-
-        return Anthropics
-    from openai import APIStatusError
-
-    return APIStatusError
-
-
 def _read(response: httpx2.Response) -> Response:
     names = {name.lower(): value for name, value in response.headers.items()}
     return Response(response.status_code, names, response.content)
@@ -144,7 +130,7 @@ def _http(address: Address) -> httpx2.AsyncBaseTransport:
     """Return httpx's own transport, which sends our headers alone and reads no more than a reply may have."""
     import httpx2
 
-    class Bounded(httpx2.AsyncHTTPTransport):
+    class BoundedTransport(httpx2.AsyncHTTPTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             kept = {name: request.headers[name] for name in _OF_A_CONNECTION if name in request.headers}
             request.headers = httpx2.Headers(kept | headers.sent(address, request.headers))
@@ -157,7 +143,7 @@ def _http(address: Address) -> httpx2.AsyncBaseTransport:
             return httpx2.Response(response.status_code, headers=plain, content=content)
 
     safe = address.url.lower().startswith("https:")
-    return Bounded(
+    return BoundedTransport(
         verify=httpx2.create_ssl_context() if safe else True,
         proxy=proxy_of(address.url),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
