@@ -28,7 +28,7 @@ import pytest
 
 import calm
 from calm import Answer, Case
-from calm.cases import writing
+from calm.cases import lines
 from calm.core.case import Criterion
 from calm.gate.catalogue import entries
 from calm.perturbations.planted import biases
@@ -139,7 +139,7 @@ def about_code(row: Row, suite: Path, seed: int) -> list[str]:
     """Return the outcomes of a suite that is asked about cases with code."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "code.jsonl"
-        file.write_text("".join(f"{writing.line(case)}\n" for case in code_cases(row.task)), "utf-8")
+        file.write_text("".join(f"{lines.line(case)}\n" for case in code_cases(row.task)), "utf-8")
         _, findings = run_gate(row.spec, seed, str(suite), f"--calm-cases={file}")
     return [f["outcome"] for f in findings]
 

@@ -34,7 +34,7 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class ClaimChanges:
     """Claims by what became of them."""
 
     worse: tuple[Shift, ...]
@@ -66,7 +66,7 @@ def _when(audit: Audit) -> Moment:
     return moment(audit.run.started) or Moment("", audit.run.started or "not recorded")
 
 
-def _sorted(comparison: Comparison) -> Sorted:
+def _sorted(comparison: Comparison) -> ClaimChanges:
     """
     Return the claims by what became of them.
 
@@ -85,7 +85,7 @@ def _sorted(comparison: Comparison) -> Sorted:
             unclear.append(_shift(moved, anchor))
         else:
             same += 1
-    return Sorted(tuple(worse), tuple(better), tuple(unclear), same)
+    return ClaimChanges(tuple(worse), tuple(better), tuple(unclear), same)
 
 
 def _way(moved: Moved) -> int:

@@ -89,7 +89,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Polyline:
     """A line of points, in units of the drawing, with the numbers that they stand for."""
 
     name: str
@@ -103,7 +103,7 @@ class Lines:
     """Several lines over one pair of axes."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[Polyline, ...]
     x: tuple[str, str]
     y: tuple[str, str]
 
@@ -353,7 +353,7 @@ def _lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> L
         dots = tuple(_place(x, y, ends, Lines.WIDTH, Lines.HEIGHT) for x, y in points)
         told = tuple((number(x), number(y)) for x, y in points)
         if dots:
-            lines.append(Line(name, " ".join(f"{x:g},{y:g}" for x, y in dots), dots, told))
+            lines.append(Polyline(name, " ".join(f"{x:g},{y:g}" for x, y in dots), dots, told))
     (left, right), (low, high) = ends
     return Lines(title, tuple(lines), (number(left), number(right)), (number(low), number(high)))
 

@@ -12,7 +12,7 @@ from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.results.audit import BASELINE, Audit, Finding
 from calm.results.reports.charts import finite, number
-from calm.results.reports.rows import REASON, WORDS, Row
+from calm.results.reports.rows import REASON, WORDS, FindingRow
 from calm.results.reports.texts import Text, cut
 
 FACT = 20_000
@@ -36,17 +36,17 @@ class Since:
     A change is a row, the outcome before and now, and by how much the value moved.
     """
 
-    worse: tuple[tuple[Row, str, str], ...]
-    better: tuple[tuple[Row, str, str], ...]
+    worse: tuple[tuple[FindingRow, str, str], ...]
+    better: tuple[tuple[FindingRow, str, str], ...]
     same: int
-    decided: tuple[Row, ...]
+    decided: tuple[FindingRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Gaps:
     """What an unfinished run did not measure: claims by the reason, and how many more reasons there are."""
 
-    reasons: tuple[tuple[Text, tuple[Row, ...]], ...]
+    reasons: tuple[tuple[Text, tuple[FindingRow, ...]], ...]
     claims: int
     more: int
 
@@ -71,14 +71,14 @@ def meaning_of(audit: Audit) -> str:
     return f"{told} {accepted} {were} accepted beforehand, for the reason given there." if accepted else told
 
 
-def since_baseline(rows: Sequence[Row]) -> Since | None:
+def since_baseline(rows: Sequence[FindingRow]) -> Since | None:
     """Return what changed since the baseline; None where there was none."""
     known = [row for row in rows if row.finding.baseline and row.finding.measure in MEASURES]
     decided = tuple(r for r in rows if r.finding.measure not in MEASURES and (r.finding.red or _is_pooled(r.finding)))
     if not known and not decided:
         return None
-    worse: list[tuple[Row, str, str]] = []
-    better: list[tuple[Row, str, str]] = []
+    worse: list[tuple[FindingRow, str, str]] = []
+    better: list[tuple[FindingRow, str, str]] = []
     for row in known:
         now, then = _rank(row.finding.outcome.value), _rank(str((row.finding.baseline or {}).get("outcome", "")))
         if now is not None and then is not None and now != then:
@@ -107,16 +107,16 @@ def _change(one: Finding) -> tuple[str, str]:
     return f"{then} \N{RIGHTWARDS ARROW} {WORDS[one.outcome].lower()}", values
 
 
-def missing_of(rows: Sequence[Row]) -> Missing | None:
+def missing_of(rows: Sequence[FindingRow]) -> Gaps | None:
     """Return what is missing in a run that was not finished, by reason; None where nothing is."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[FindingRow]] = {}
     for row in rows:
         if row.finding.outcome is Outcome.INCOMPLETE and row.finding.accepted is None:
             groups.setdefault(str(row.finding.reason) or "the data are not complete", []).append(row)
     if not groups:
         return None
     told = [(cut(reason, REASON), tuple(found)) for reason, found in groups.items()]
-    return Missing(tuple(told[:MOST_LINES]), sum(map(len, groups.values())), max(0, len(told) - MOST_LINES))
+    return Gaps(tuple(told[:MOST_LINES]), sum(map(len, groups.values())), max(0, len(told) - MOST_LINES))
 
 
 def moment(stamp: str) -> Moment | None:

@@ -16,9 +16,9 @@ from calm.results.audit import BASELINE, CONTROLS, Audit, Finding, JudgeRecord
 from calm.results.records import scale_of
 from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
 from calm.results.reports.heading import asks_in_words
-from calm.results.reports.rows import Row, anchors, biases_of
-from calm.results.reports.telling import Telling, span_of, telling
-from calm.results.reports.texts import Messages, Room, Shown, bytes_of, shown_texts, size_bytes
+from calm.results.reports.highlights import Highlight, highlight, span_of
+from calm.results.reports.rows import FindingRow, anchors, biases_of
+from calm.results.reports.texts import CaseView, Messages, Room, bytes_of, shown_texts, size_bytes
 
 CASES, FEW = 20, 3
 """Cases shown for each probe, the most telling first; and for one that decides nothing, as a single variant."""
@@ -58,8 +58,8 @@ class Probe:
     asks: str
     channel: str
     node: str
-    rows: tuple[Row, ...]
-    cases: tuple[Telling, ...] = ()
+    rows: tuple[FindingRow, ...]
+    cases: tuple[Highlight, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     total: int = 0
     speaking: int = 0
@@ -97,9 +97,9 @@ class Variant:
     telling: int
 
 
-def probes_of(audit: Audit, rows: Sequence[Row]) -> tuple[Probe, ...]:
+def probes_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[Probe, ...]:
     """Return the findings by the trials that they rest on, in the order of the table."""
-    groups: dict[tuple[str, str | None, str | None], list[Row]] = {}
+    groups: dict[tuple[str, str | None, str | None], list[FindingRow]] = {}
     for row in (row for bias in biases_of(rows) for row in bias.rows):
         one = row.finding
         groups.setdefault((one.bias, one.perturbation, one.against), []).append(row)
@@ -121,12 +121,14 @@ def probes_of(audit: Audit, rows: Sequence[Row]) -> tuple[Probe, ...]:
     return tuple(found)
 
 
-def _probe(rows: tuple[Row, ...], anchor: str, texts: Mapping[tuple[str, str], CaseTexts], audit: Audit) -> Probe:
+def _probe(
+    rows: tuple[FindingRow, ...], anchor: str, texts: Mapping[tuple[str, str], CaseTexts], audit: Audit
+) -> Probe:
     one = rows[0].finding
     measures = frozenset(row.finding.measure for row in rows)
     trials = {(t.case, t.hash): t for row in reversed(rows) for t in row.finding.trials}
     span = span_of(audit.judge.scale)
-    cases = [telling(trial, one, measures, texts.get(key), span) for key, trial in trials.items()]
+    cases = [highlight(trial, one, measures, texts.get(key), span) for key, trial in trials.items()]
     shown = sorted(cases, key=lambda t: (not t.tells, -t.weight, t.texts is None, t.case))
     decides = not all(row.alone for row in rows)
     listed = [t for t in shown if t.tells or t.texts][: CASES if decides else FEW]
@@ -163,7 +165,7 @@ def _scale(judge: JudgeRecord) -> Scale | None:
         return None
 
 
-def _variants(cases: Sequence[Telling]) -> tuple[Variant, ...]:
+def _variants(cases: Sequence[Highlight]) -> tuple[Variant, ...]:
     """Return the edits that took turns, by name, without their meaning; none where all cases got the same one."""
     asked = Counter(one.edit for one in cases)
     telling = Counter(one.edit for one in cases if one.tells)
@@ -179,12 +181,12 @@ def _with_meaning(one: Variant, probe: Probe, meanings: Mapping[tuple[str, str],
     return replace(one, meaning=told.get(one.name) or meanings.get((probe.bias, one.name), ""))
 
 
-def _beside(group: Sequence[Row], controls: Sequence[Row]) -> tuple[Beside, ...]:
+def _beside(group: Sequence[FindingRow], controls: Sequence[FindingRow]) -> tuple[Beside, ...]:
     """Return each claim with what a control measured in the same place: its own, or else what the audit holds."""
     return tuple(found for row in group if (found := _own_control(row) or _other_control(row, controls)) is not None)
 
 
-def _own_control(row: Row) -> Beside | None:
+def _own_control(row: FindingRow) -> Beside | None:
     one = row.finding
     if not row.control or one.control is None:
         return None
@@ -193,7 +195,7 @@ def _own_control(row: Row) -> Beside | None:
     return Beside(one.measure, row.measured, one.n, row.control, count, which, "")
 
 
-def _other_control(row: Row, controls: Sequence[Row]) -> Beside | None:
+def _other_control(row: FindingRow, controls: Sequence[FindingRow]) -> Beside | None:
     one = row.finding
     if is_control(one) or one.expects in ("WORSE", "TIE", None) or one.bias in (*CONTROLS, BASELINE):
         return None
@@ -223,7 +225,7 @@ def _overlap(one: str, other: str) -> float:
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
-def replay(audit: Audit, one: Telling) -> str:
+def replay(audit: Audit, one: Highlight) -> str:
     """
     Return the command that asks the judge about a case again, ready for a shell.
 
@@ -270,14 +272,14 @@ def with_texts(probes: tuple[Probe, ...], budget: int) -> tuple[tuple[Probe, ...
 
 def _within_budget(
     probes: Sequence[Probe], places: Iterable[tuple[int, int]], room: Room, budget: int, *, all_of_them: bool
-) -> tuple[dict[tuple[int, int], Shown], int]:
+) -> tuple[dict[tuple[int, int], CaseView], int]:
     """
     Return the cases whose texts the budget lasts for, by their places, and what is left of it.
 
     With `all_of_them` it ends at the first for which it does not last.
     """
     left = budget
-    shown: dict[tuple[int, int], Shown] = {}
+    shown: dict[tuple[int, int], CaseView] = {}
     for i, j in places:
         texts = probes[i].cases[j].texts
         assert texts is not None  # only such places are given
@@ -291,7 +293,7 @@ def _within_budget(
     return shown, left
 
 
-def _whole(shown: Iterable[Shown], budget: int) -> dict[Messages, str]:
+def _whole(shown: Iterable[CaseView], budget: int) -> dict[Messages, str]:
     """Return, once each, the prompts that are shown in part and can stand whole within the budget."""
     found: dict[Messages, str] = {}
     parts = (prompts for one in shown for prompts in one.prompts if not prompts.whole)

@@ -32,7 +32,7 @@ WORDS: Mapping[Outcome, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FindingRow:
     """A finding as the table and its section show it; `group` numbers its bias."""
 
     finding: Finding
@@ -58,7 +58,7 @@ class Bias:
     """The findings about one bias, as a group of the table."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[FindingRow, ...]
 
     @property
     def alone(self) -> int:
@@ -101,11 +101,11 @@ def _signed(numbers: str) -> str:
     return numbers.replace("-", "\N{MINUS SIGN}")
 
 
-def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> Row:
+def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
     """Return a finding in words and numbers."""
     moved = one.flips
     figures = audit.run.per_finding.get(one.key, {})
-    return Row(
+    return FindingRow(
         finding=one,
         anchor=anchor,
         claim=claim_in_words(one),
@@ -144,9 +144,9 @@ def _sentence(one: Finding) -> str:
             return f"{told}, but the data are not complete, so that nothing is decided."
 
 
-def biases_of(rows: Sequence[Row]) -> tuple[Bias, ...]:
+def biases_of(rows: Sequence[FindingRow]) -> tuple[Bias, ...]:
     """Return the table's groups, those that need attention first; what was not tested has a section of its own."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[FindingRow]] = {}
     for row in rows:
         if row.finding.outcome is not Outcome.NOT_TESTED:
             groups.setdefault(row.finding.bias, []).append(row)
@@ -158,7 +158,7 @@ def _urgency(one: Finding) -> int:
     return ORDER.index(one.outcome) if one.red or one.outcome not in ORDER[:3] else ORDER.index(Outcome.PASS)
 
 
-def untested_of(audit: Audit, rows: Sequence[Row]) -> tuple[tuple[str, Text, tuple[Row, ...]], ...]:
+def untested_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[tuple[str, Text, tuple[FindingRow, ...]], ...]:
     """Return what was not tested, each with its reason and the findings that say so."""
     without = [row for row in rows if row.finding.outcome is Outcome.NOT_TESTED]
     found = []

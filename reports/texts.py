@@ -61,7 +61,7 @@ class Prompts:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReplyGroup:
     """What was replied in asks that ended alike."""
 
     arm: str
@@ -71,7 +71,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CaseView:
     """The texts of a case."""
 
     question: Text
@@ -79,7 +79,7 @@ class Shown:
     reference: Text | None
     prompts: tuple[Prompts, ...]
     more_prompts: int
-    said: tuple[Said, ...]
+    said: tuple[ReplyGroup, ...]
 
 
 def cut(text: str, longest: int, *, end: int = 0) -> Text:
@@ -89,12 +89,12 @@ def cut(text: str, longest: int, *, end: int = 0) -> Text:
     return Text(text[: longest - end], len(text) - longest, text[len(text) - end :])
 
 
-def shown_texts(texts: CaseTexts, arms: Sequence[tuple[str, tuple[str, ...]]], room: Room) -> Shown:
+def shown_texts(texts: CaseTexts, arms: Sequence[tuple[str, tuple[str, ...]]], room: Room) -> CaseView:
     """Return what a report shows of a case whose arms ended in these verdicts."""
     pairs = _pairs(texts)
     codes = dict(arms)
     first = "control" if "control" in codes else "clean"
-    return Shown(
+    return CaseView(
         question=cut(texts.question, QUESTION),
         gold=texts.better,
         reference=cut(texts.reference, QUESTION) if texts.reference else None,
@@ -141,19 +141,21 @@ def _turn(old: tuple[str, str] | None, new: tuple[str, str] | None, context: int
     return Turn(role, both=compare(before, after, context=context))
 
 
-def _said(arm: str, asks: Sequence[Sequence[Exchange]], codes: Sequence[str], longest: int) -> list[Said]:
+def _said(arm: str, asks: Sequence[Sequence[Exchange]], codes: Sequence[str], longest: int) -> list[ReplyGroup]:
     """Return what was replied, asks with the same verdict and replies as one."""
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, (ask, verdict) in enumerate(zip_longest(asks, codes), 1):
         replies = tuple(exchange.reply for exchange in ask or ())
         groups.setdefault((verdict or "", replies), []).append(number)
     return [
-        Said(arm, ", ".join(map(str, numbers)), verdict, tuple(cut(r, longest, end=longest // 2) for r in replies))
+        ReplyGroup(
+            arm, ", ".join(map(str, numbers)), verdict, tuple(cut(r, longest, end=longest // 2) for r in replies)
+        )
         for (verdict, replies), numbers in groups.items()
     ]
 
 
-def size_bytes(shown: Shown) -> int:
+def size_bytes(shown: CaseView) -> int:
     """Return about how many bytes a case takes in the report."""
     sides = [side for p in shown.prompts for t in p.turns if t.both for side in (t.both.old, t.both.new)]
     pieces = [piece.text for side in sides for piece in side]

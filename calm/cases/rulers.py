@@ -53,7 +53,7 @@ class Ruler:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RulerAgreement:
     """How often a ruler agrees with the gold, with exact bounds, over so many cases; `ruler` names the better end."""
 
     ruler: str
@@ -138,7 +138,7 @@ RULERS: Final[tuple[Ruler, ...]] = (
 """The rulers that are laid on every set; one for each frequent author is added."""
 
 
-def read_rulers(cases: Sequence[Case]) -> list[Reading]:
+def read_rulers(cases: Sequence[Case]) -> list[RulerAgreement]:
     """
     Return how often each ruler agrees with the gold of the cases; nothing for a ruler that no case has a use for.
 
@@ -158,7 +158,7 @@ def read_rulers(cases: Sequence[Case]) -> list[Reading]:
     return [*readings, *_constants(known, golds)]
 
 
-def warnings(readings: Iterable[Reading]) -> list[str]:
+def warnings(readings: Iterable[RulerAgreement]) -> list[str]:
     """Return what to tell about the readings, the rulers that nearly equal the gold first."""
     ranked = sorted((r for r in readings if r.warning), key=lambda r: (r.level != "gold", -r.agreement))
     return [reading.warning or "" for reading in ranked]
@@ -209,13 +209,13 @@ def _alone(
     return (shares, len(rows)) if shares else None
 
 
-def _reading(ruler: Ruler, shares: Sequence[float], n: int) -> Reading:
+def _reading(ruler: Ruler, shares: Sequence[float], n: int) -> RulerAgreement:
     share = sum(shares) / len(shares)
     name = ruler.most if share >= 0.5 else ruler.least
     share = max(share, 1 - share)
     units = n if len(shares) == n else max(1, n // 2)
     low, high = clopper_pearson(share * units, units, LEVEL, sides=2)
-    return Reading(name, share, low, high, n, _level(share, low), ruler.mend)
+    return RulerAgreement(name, share, low, high, n, _level(share, low), ruler.mend)
 
 
 def _level(share: float, low: float) -> Level:
@@ -244,7 +244,7 @@ def _author(name: str) -> Ruler:
     return Ruler(f"the answer by {name}", f"the answer by another than {name}", measure, mend)
 
 
-def _constants(cases: Sequence[Case], golds: Mapping[str, Mapping[str, float]]) -> list[Reading]:
+def _constants(cases: Sequence[Case], golds: Mapping[str, Mapping[str, float]]) -> list[RulerAgreement]:
     """Return how often one and the same reply is right: the commonest score, all criteria met, or none."""
     readings = []
     single = [case for case in cases if len(case.answers) == 1]
@@ -263,8 +263,8 @@ def _constants(cases: Sequence[Case], golds: Mapping[str, Mapping[str, float]]) 
     return readings
 
 
-def _constant(name: str, right: int, count: int, n: int, mend: str) -> Reading:
+def _constant(name: str, right: int, count: int, n: int, mend: str) -> RulerAgreement:
     """Return the reading of a constant reply; one that is right by chance in half the cases is no finding."""
     share = right / count
     low, high = clopper_pearson(share * n, n, LEVEL, sides=2)
-    return Reading(name, share, low, high, n, _level(share, low), mend)
+    return RulerAgreement(name, share, low, high, n, _level(share, low), mend)

@@ -66,7 +66,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _attack(options: argparse.Namespace) -> int:
-    from calm.cases.writing import line
+    from calm.cases.lines import line
     from calm.core.claims import Estimate
     from calm.experiment.run import Setup, unserved
     from calm.gate.from_spec import cases_from, judge_from

@@ -144,7 +144,7 @@ def _taken(out: Path, force: bool, source: Path | None = None) -> bool:
 
 
 def _write(out: Path, cases: Iterable[Case]) -> None:
-    from calm.cases.writing import line
+    from calm.cases.lines import line
     from calm.results.audit import write_whole
 
     write_whole(out, (line(case) for case in cases))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Judge
     from calm.pytest_plugin.planner import Planner
-    from calm.studies.mitigate.study import Cell, Study, Tried
+    from calm.studies.mitigate.study import Cell, MitigationSet, Study
 
 _COMMA = re.compile(r",(?![a-z-]+=)")
 """A comma between sets; a comma between the settings of a planted judge does not count."""
@@ -85,8 +85,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _mitigate(options: argparse.Namespace) -> int:
     from calm.gate.from_spec import cases_from, judge_from
+    from calm.studies.mitigate.report import render
     from calm.studies.mitigate.study import cheapest, tried
-    from calm.studies.mitigate.telling import render
 
     keyless = options.cache == "replay"
     judge = judge_from(options.judge, keyless=keyless)
@@ -162,7 +162,7 @@ def _reader(options: argparse.Namespace, *, keyless: bool) -> _Reader:
     return _Reader(Path(options.judge).parent if options.judge.endswith(".toml") else Path(), keyless=keyless)
 
 
-def _plan(sets: Sequence[Tried], planner: Planner, cases: Sequence[Case]) -> str:
+def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]) -> str:
     """Return the calls, cost and time of each set alone, and of all sets together."""
     from calm.gate.plan_text import dollars, duration
     from calm.gate.prices import Assumptions
@@ -182,7 +182,7 @@ def _plan(sets: Sequence[Tried], planner: Planner, cases: Sequence[Case]) -> str
 
 def _study(
     judge: Judge,
-    sets: Sequence[Tried],
+    sets: Sequence[MitigationSet],
     planner: Planner,
     cases: Sequence[Case],
     options: argparse.Namespace,
@@ -239,8 +239,8 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     from calm.results import audit
     from calm.results.reports import html
     from calm.studies.mitigate.judge_toml import with_mitigations
+    from calm.studies.mitigate.report import body
     from calm.studies.mitigate.study import cheapest
-    from calm.studies.mitigate.telling import body
 
     folder: Path = options.out
     found = body(study)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from calm.core.case import Case
     from calm.models.wire import Json, Judge
-    from calm.selfpreference.crossing import Crossed, Crossing, Tables
+    from calm.selfpreference.crossing import CrossDesign, CrossResult, Tables
     from calm.selfpreference.report import JudgeRow, SelfPreference
 
 
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     refuse_impossible(options)
     refuse_folders(options, "out")
     judges = [judge_from(spec) for spec in options.judges]
-    if len(judges) == 1 and isinstance(judges[0], crossing.Tabled):
+    if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
         tables = crossing.recorded_tables(judges[0])
         _check_outsider(options.outsider, tables.family, tables.judges)
         return _tell(tables, tables.report(options.seed, outsider=options.outsider), None, options)
@@ -95,7 +95,7 @@ def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) ->
         )
 
 
-def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
+def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
     from calm.gate.plan import survey_cross
     from calm.gate.plan_text import render
     from calm.gate.prices import plan_of
@@ -111,7 +111,7 @@ def _plan(arranged: Crossing, options: argparse.Namespace) -> int:
     return DONE
 
 
-def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
+def _asked(arranged: CrossDesign, options: argparse.Namespace) -> int:
     from calm.selfpreference import crossing
     from calm.selfpreference.likelihood import curves_of
 
@@ -137,7 +137,7 @@ def _asked(arranged: Crossing, options: argparse.Namespace) -> int:
     return status
 
 
-def _tell(tables: Tables, figures: SelfPreference, crossed: Crossed | None, options: argparse.Namespace) -> int:
+def _tell(tables: Tables, figures: SelfPreference, crossed: CrossResult | None, options: argparse.Namespace) -> int:
     from calm.results.audit import write_whole
     from calm.selfpreference import crossing
 

@@ -19,7 +19,7 @@ from calm.results.audit import Finding
 from calm.results.gatefile import Gate
 
 if TYPE_CHECKING:
-    from calm.selfpreference.crossing import Wanted
+    from calm.selfpreference.crossing import CrossInputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Sink(Protocol):
     def take(self, orders: Sequence[Order]) -> None:
         """Take a question's own order, and after it those of its variants and of its control."""
 
-    def take_cross(self, order: Order, wanted: Callable[[], Wanted]) -> None:
+    def take_cross(self, order: Order, wanted: Callable[[], CrossInputs]) -> None:
         """Take a question about authors and judges, and what tells what the cross is made of."""
 
 
@@ -51,7 +51,7 @@ class LookaheadSink:
         for order in orders:
             self.lookahead.submit(order)
 
-    def take_cross(self, order: Order, wanted: Callable[[], Wanted]) -> None:
+    def take_cross(self, order: Order, wanted: Callable[[], CrossInputs]) -> None:
         """Leave a cross to its test."""
 
 
@@ -74,7 +74,7 @@ class Context:
     lookahead: Lookahead = field(default_factory=lambda: Lookahead(1))
     sink: Sink | None = None
     control_of: Callable[[AnyEdit], Edit | None] = lambda _edit: None
-    wanted_by: Callable[[], Wanted] | None = None
+    wanted_by: Callable[[], CrossInputs] | None = None
     proofs: list[Proof] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     texts: dict[tuple[str, str], CaseTexts] = field(default_factory=dict)
@@ -84,13 +84,13 @@ class Context:
     asks_planned: int = 0
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> CrossInputs:
         """What a cross of judges and authors can use: the run's cases and the peers of the judge."""
         if self.wanted_by is not None:
             return self.wanted_by()
-        from calm.selfpreference.crossing import Wanted
+        from calm.selfpreference.crossing import CrossInputs
 
-        return Wanted(self.setup.cases)
+        return CrossInputs(self.setup.cases)
 
     def setup_for(self, cases: Sequence[Case] | None) -> Setup:
         """

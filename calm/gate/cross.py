@@ -22,7 +22,7 @@ from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
 
 if TYPE_CHECKING:
     from calm.core.trials import Trials
-    from calm.selfpreference.crossing import Crossed, Tables
+    from calm.selfpreference.crossing import CrossResult, Tables
 
 
 class Cross:
@@ -119,10 +119,10 @@ class Cross:
             return []
         if reason := unserved(setup.judge, suite):
             return not_tested(claims, (), reason)
-        crossed: Crossed | None = None
+        crossed: CrossResult | None = None
         trials: Trials | None = None
         try:
-            if isinstance(setup.judge, crossing.Tabled):
+            if isinstance(setup.judge, crossing.TableJudge):
                 tables = crossing.recorded_tables(setup.judge)
             else:
                 crossed = self._ask()
@@ -141,7 +141,7 @@ class Cross:
             self._report(tables, crossed)
         return found
 
-    def _ask(self) -> Crossed:
+    def _ask(self) -> CrossResult:
         from calm.selfpreference import crossing
 
         context = self._context
@@ -152,7 +152,7 @@ class Cross:
         context.asks_planned += asks
         return crossed
 
-    def _report(self, tables: Tables, crossed: Crossed | None) -> None:
+    def _report(self, tables: Tables, crossed: CrossResult | None) -> None:
         """Keep all figures of the tables for the run's record."""
         from calm.selfpreference import crossing
 

@@ -28,7 +28,7 @@ from calm.experiment.stopping import Stopping
 from calm.gate.requests import Rendering, RequestFinder, Source
 from calm.gate.stand_in import StandIn
 from calm.models.wire import Judge
-from calm.selfpreference.crossing import Crossing, Tabled, Wanted, arranged_for
+from calm.selfpreference.crossing import CrossDesign, CrossInputs, TableJudge, arranged_for
 
 PILOT, CLEAN, PERTURBED = "pilot", "clean arm", "perturbed arm"
 CROSS = "judges and authors"
@@ -51,7 +51,7 @@ class PlanEntry:
     order: Order
     beside: tuple[Order, ...] = ()
     conditional: bool = False
-    wanted: Wanted | None = None
+    wanted: CrossInputs | None = None
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class PlanSink:
         order, *beside = orders
         self._entries.append(PlanEntry(order, tuple(beside), self._conditional))
 
-    def take_cross(self, order: Order, wanted: Callable[[], Wanted]) -> None:
+    def take_cross(self, order: Order, wanted: Callable[[], CrossInputs]) -> None:
         """Add an entry about authors and judges."""
         self._entries.append(PlanEntry(order, (), self._conditional, wanted()))
 
@@ -164,7 +164,7 @@ def survey_clean(judge: Judge, cases: Sequence[Case], settings: PlanSettings) ->
     return surveyor.survey(judge.name, judge.task, chosen)
 
 
-def survey_cross(crossing: Crossing) -> Survey:
+def survey_cross(crossing: CrossDesign) -> Survey:
     """Return what judges take that are asked about the answers of all authors, once each; no judge is asked."""
     with _Surveyor(PlanSettings(design=Design(1, 0)), ()) as surveyor:
         surveyor.cross(crossing, "")
@@ -260,9 +260,9 @@ class _Surveyor:
             self._finders.append(known)
         return known
 
-    def _cross(self, order: Order, wanted: Wanted) -> None:
+    def _cross(self, order: Order, wanted: CrossInputs) -> None:
         """Add a row for each judge that is asked about the answers of all authors, once each."""
-        if isinstance(order.setup.judge, Tabled):
+        if isinstance(order.setup.judge, TableJudge):
             return
         try:
             crossing = arranged_for(order.setup.judge, wanted, self._settings.seed)
@@ -271,7 +271,7 @@ class _Surveyor:
             return
         self.cross(crossing, _name(order))
 
-    def cross(self, crossing: Crossing, title: str) -> None:
+    def cross(self, crossing: CrossDesign, title: str) -> None:
         """Add a row for each judge of a crossing that is to be asked."""
         for place, member in enumerate(crossing.members):
             if member.judge is None:

@@ -20,7 +20,7 @@ from calm.models.wire import Endpoint, Json, Remarks, Send, Traits
 from calm.selfpreference.recorded import (
     MISSING,
     SETS,
-    Recording,
+    RecordedSet,
     recorded_cases,
     recording,
     rubric_table,
@@ -42,7 +42,7 @@ SERVES = frozenset({"framing", "self-preference"})
 class RecordedJudge:
     """A judge that replays the verdicts of one model of a set."""
 
-    recording: Recording
+    recording: RecordedSet
     model: str
     traits: ClassVar[Traits] = Traits(as_given=True, quick=True, serves=SERVES, repeats=REPEATS)
     remarks: ClassVar[Remarks] = Remarks()

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
-    from calm.selfpreference.crossing import Member, Wanted
+    from calm.selfpreference.crossing import CrossInputs, Member
 
 
 @dataclass
@@ -298,11 +298,11 @@ def design_for(config: pytest.Config, judge: Judge) -> Design:
     return design_of(config)
 
 
-def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Wanted:
+def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> CrossInputs:
     """Return what a cross of judges and authors can use: all cases, and the judges that `--calm-peers` names."""
-    from calm.selfpreference.crossing import Wanted
+    from calm.selfpreference.crossing import CrossInputs
 
-    return Wanted(tuple(cases), peers_of(config, judge), sample_of(config))
+    return CrossInputs(tuple(cases), peers_of(config, judge), sample_of(config))
 
 
 def peers_of(config: pytest.Config, judge: Judge) -> tuple[Member, ...]:

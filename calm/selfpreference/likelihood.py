@@ -23,9 +23,9 @@ from calm.engine.verdicts import Response
 from calm.errors import EstimateError
 from calm.models.server import Server
 from calm.models.wire import Json, Request, Token
-from calm.selfpreference.crossing import Crossed, Member, messages_for
+from calm.selfpreference.crossing import CrossResult, Member, messages_for
 from calm.selfpreference.perplexity import Curves, curves, log_perplexity
-from calm.selfpreference.verdicts import Judged, item_of
+from calm.selfpreference.verdicts import Judgment, item_of
 
 NO_PROMPT_LOGPROBS = (
     "its server gives no log-probabilities of the prompt's tokens (`prompt_logprobs`); a server such as vLLM does"
@@ -45,7 +45,7 @@ class Comparison:
     true: float
 
 
-def curves_of(crossed: Crossed, engine: Engine) -> tuple[dict[str, Curves], dict[str, str]]:
+def curves_of(crossed: CrossResult, engine: Engine) -> tuple[dict[str, Curves], dict[str, str]]:
     """
     Return the perplexity curves of each judge that can have them, and why the others have none.
 
@@ -61,7 +61,7 @@ def curves_of(crossed: Crossed, engine: Engine) -> tuple[dict[str, Curves], dict
     return found, reasons
 
 
-def _curves(crossed: Crossed, member: Member, engine: Engine) -> Curves:
+def _curves(crossed: CrossResult, member: Member, engine: Engine) -> Curves:
     server = server_of(member)
     if server is None:
         raise EstimateError(NO_PROMPT_LOGPROBS)
@@ -139,7 +139,7 @@ def answer_logprobs(tokens: Sequence[Token], answer: str) -> list[float]:
     return found
 
 
-def comparisons(judged: Sequence[Judged], own: str) -> Iterator[Comparison]:
+def comparisons(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
     """Yield each comparison of two answers that a judge's verdicts make, its own answer first where one is its own."""
     if judged and len(judged[0].case.answers) == 2:
         yield from _of_pairs(judged, own)
@@ -156,9 +156,9 @@ def comparisons(judged: Sequence[Judged], own: str) -> Iterator[Comparison]:
             yield Comparison(item, a[0], b[0], _won(a[1], b[1]), _won(a[2], b[2]))
 
 
-def _of_pairs(judged: Sequence[Judged], own: str) -> Iterator[Comparison]:
+def _of_pairs(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
     """Yield a comparison for each pair, over all of its orders; a verdict that says nothing in one leaves none."""
-    by_pair: dict[tuple[str, frozenset[str]], list[Judged]] = {}
+    by_pair: dict[tuple[str, frozenset[str]], list[Judgment]] = {}
     for one in judged:
         if all(answer.author is not None for answer in one.case.answers):
             by_pair.setdefault((item_of(one.case), frozenset(a.id for a in one.case.answers)), []).append(one)

@@ -175,7 +175,7 @@ def mean_ratio(found: Sequence[Hspp], which: Literal["self", "family with self",
 
 
 @dataclass(frozen=True, slots=True)
-class Resampled:
+class BootstrapCounts:
     """Over-estimation, and its counts in resampled sets of instances, each [draws, judges, generators]."""
 
     observed: Over
@@ -184,7 +184,7 @@ class Resampled:
     items: int
 
 
-def resample(over: Over, rng: Random, draws: int = DRAWS) -> Resampled:
+def resample(over: Over, rng: Random, draws: int = DRAWS) -> BootstrapCounts:
     """Return counts of resampled sets of instances: all criteria, judges and opponents of an instance go together."""
     judges, generators, items = over.over.shape
     weights = resampled(rng, items, draws)
@@ -192,11 +192,11 @@ def resample(over: Over, rng: Random, draws: int = DRAWS) -> Resampled:
     def summed(counts: Floats) -> Floats:
         return np.asarray((weights @ counts.reshape(-1, items).T).reshape(-1, judges, generators), dtype=np.float64)
 
-    return Resampled(over, summed(over.over), summed(over.eligible), items)
+    return BootstrapCounts(over, summed(over.over), summed(over.eligible), items)
 
 
 def double_ratio(
-    sample: Resampled,
+    sample: BootstrapCounts,
     grid: Grid,
     judge: str,
     *,
@@ -220,7 +220,7 @@ def double_ratio(
 
 
 def rate_excess(
-    sample: Resampled,
+    sample: BootstrapCounts,
     grid: Grid,
     judge: str,
     *,
@@ -241,7 +241,7 @@ def rate_excess(
 
 
 def _contrast(
-    sample: Resampled, grid: Grid, judge: str, link: Link, *, target: Target, outsiders: Sequence[str] | None
+    sample: BootstrapCounts, grid: Grid, judge: str, link: Link, *, target: Target, outsiders: Sequence[str] | None
 ) -> tuple[float, Floats]:
     """Return the contrast of a judge's rates as observed and in each resampled set."""
     over, eligible = sample.observed.over.sum(axis=2), sample.observed.eligible.sum(axis=2)

@@ -30,12 +30,12 @@ from calm.selfpreference.opportunity import (
     outcomes_of_scores,
     own_scores,
 )
-from calm.selfpreference.verdicts import Judged, item_of
+from calm.selfpreference.verdicts import Judgment, item_of
 from calm.statistics.intervals import padded_t
 
 
 @dataclass(frozen=True, slots=True)
-class Faced:
+class AuthorPair:
     """
     A pair of an author's answer and one of another author, with what was said of it.
 
@@ -61,9 +61,9 @@ class Faced:
         return fsum((one + 1) / 2 for one in self.said[judge]) / len(self.said[judge])
 
 
-def faced(judged: Sequence[Judged], author: str) -> list[Faced]:
+def faced(judged: Sequence[Judgment], author: str) -> list[AuthorPair]:
     """Return the pairs with one answer of an author and one of another; `judged` holds the verdicts of all judges."""
-    pairs: dict[tuple[str, frozenset[str]], dict[str, list[tuple[bool, Judged]]]] = {}
+    pairs: dict[tuple[str, frozenset[str]], dict[str, list[tuple[bool, Judgment]]]] = {}
     orders: dict[tuple[str, frozenset[str]], set[str]] = {}
     for one in judged:
         authors = [answer.author for answer in one.case.answers]
@@ -86,18 +86,18 @@ def faced(judged: Sequence[Judged], author: str) -> list[Faced]:
             said[judge] = tuple(_side(v.answer if isinstance(v, Preferred) else None, own) for v in verdicts)
             if len(verdicts) == 2 and (score := _score(verdicts, case.answers, own)) is not None:
                 scores[judge] = score
-        found.append(Faced(key[0], other, _side(case.better, own), said, scores))
+        found.append(AuthorPair(key[0], other, _side(case.better, own), said, scores))
     return found
 
 
-def outcomes(pairs: Sequence[Faced], judge: str) -> tuple[Outcomes, Outcomes, tuple[str, ...]]:
+def outcomes(pairs: Sequence[AuthorPair], judge: str) -> tuple[Outcomes, Outcomes, tuple[str, ...]]:
     """Return gold and judged outcome, and the item, of the pairs of which a judge said something."""
     seen = [pair for pair in pairs if judge in pair.said]
     gold = np.array([pair.gold for pair in seen], dtype=np.int8)
     return gold, np.array([pair.outcome(judge) for pair in seen], dtype=np.int8), tuple(pair.item for pair in seen)
 
 
-def orders_of(pairs: Sequence[Faced], judge: str) -> BothOrders:
+def orders_of(pairs: Sequence[AuthorPair], judge: str) -> BothOrders:
     """
     Return own wins in both orders against the other's, with the exact sign test, over the pairs asked in both.
 
@@ -109,7 +109,7 @@ def orders_of(pairs: Sequence[Faced], judge: str) -> BothOrders:
 
 
 def gap_excess(
-    pairs: Sequence[Faced],
+    pairs: Sequence[AuthorPair],
     judge: str,
     families: Mapping[str, str],
     rng: Random,
@@ -148,7 +148,9 @@ def gap_excess(
     )
 
 
-def pair_excess(judged: Sequence[Judged], judge: str, families: Mapping[str, str], *, level: float = 0.05) -> Estimate:
+def pair_excess(
+    judged: Sequence[Judgment], judge: str, families: Mapping[str, str], *, level: float = 0.05
+) -> Estimate:
     """
     Return how much oftener a judge prefers its own answer than outsiders do on the same pairs, in [-1, 1].
 
@@ -176,7 +178,7 @@ def pair_excess(judged: Sequence[Judged], judge: str, families: Mapping[str, str
     return Estimate(fsum(means) / len(means), low, high, len(means), level)
 
 
-def wins(judged: Sequence[Judged]) -> dict[tuple[str, str], float]:
+def wins(judged: Sequence[Judgment]) -> dict[tuple[str, str], float]:
     """Return the share of pairs that an author's answers won, by judge and author; a tie is half a win for both."""
     won: dict[tuple[str, str], list[float]] = {}
     for one in judged:
@@ -190,13 +192,13 @@ def wins(judged: Sequence[Judged]) -> dict[tuple[str, str], float]:
     return {key: fsum(values) / len(values) for key, values in won.items()}
 
 
-def win_rates(judged: Sequence[Judged], grid: Grid) -> Floats:
+def win_rates(judged: Sequence[Judgment], grid: Grid) -> Floats:
     """Return `wins` as a table, NaN where a judge said nothing of an author's pairs."""
     found = wins(judged)
     return np.array([[found.get((j, g), np.nan) for g in grid.generators] for j in grid.judges], dtype=np.float64)
 
 
-def grid_of(judged: Sequence[Judged], families: Mapping[str, str]) -> Grid:
+def grid_of(judged: Sequence[Judgment], families: Mapping[str, str]) -> Grid:
     """Return the judges and the authors of verdicts on pairs, in their order of appearance."""
     authors = tuple(dict.fromkeys(a.author for one in judged for a in one.case.answers if a.author is not None))
     return Grid(tuple(dict.fromkeys(one.judge for one in judged)), authors, families)

@@ -33,7 +33,7 @@ ANSWER = "answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RecordedSet:
     """A set of recorded verdicts: its version, task and scale, its judges, and the framings that they were asked in."""
 
     name: str
@@ -71,7 +71,7 @@ SETS = ("headlines", "ifeval")
 
 
 @lru_cache(maxsize=len(SETS))
-def recording(name: str) -> Recording:
+def recording(name: str) -> RecordedSet:
     """
     Return what is known of a set of recorded verdicts.
 
@@ -82,8 +82,8 @@ def recording(name: str) -> Recording:
         raise ConfigError(f"expected a set of recorded verdicts, got {name!r}{nearest(name, SETS)}")
     judges = tuple(dict.fromkeys(judge for _, judge, _ in sheet(name).marks))
     if name == "headlines":
-        return Recording(name, "headlines-1", "score", Scale(1, 5, 1), judges, (Framing.STANDARD, Framing.NEGATIVE))
-    return Recording(name, "ifeval-1", "rubric", Scale(), judges, (Framing.STANDARD,))
+        return RecordedSet(name, "headlines-1", "score", Scale(1, 5, 1), judges, (Framing.STANDARD, Framing.NEGATIVE))
+    return RecordedSet(name, "ifeval-1", "rubric", Scale(), judges, (Framing.STANDARD,))
 
 
 @lru_cache(maxsize=len(SETS))

@@ -22,7 +22,7 @@ from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
 from calm.selfpreference.rubric import RubricTable
-from calm.selfpreference.verdicts import Judged, item_of
+from calm.selfpreference.verdicts import Judgment, item_of
 from calm.statistics.multiplicity import holm
 
 SCHEMA = "calm-self-preference/1"
@@ -237,7 +237,7 @@ def of_scores(
 
 
 def of_pairs(
-    judged: Sequence[Judged],
+    judged: Sequence[Judgment],
     families: Mapping[str, str],
     rng: Random,
     *,
@@ -290,7 +290,7 @@ def of_pairs(
     return SelfPreference("pairwise", items, tuple(rows), (matrix,), _families(grid), curves or {}, tuple(leaks))
 
 
-def _twice(faced: Sequence[pairs.Faced], judge: str) -> dict[str, float | None]:
+def _twice(faced: Sequence[pairs.AuthorPair], judge: str) -> dict[str, float | None]:
     """Return how often the own answer and the other one won in both orders, and the p of the exact sign test."""
     try:
         found = pairs.orders_of(faced, judge)

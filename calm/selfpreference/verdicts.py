@@ -18,7 +18,7 @@ from calm.selfpreference.rubric import Row, RubricTable, rubric_table
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgment:
     """What a judge, by name, said of a case."""
 
     judge: str
@@ -31,7 +31,7 @@ def item_of(case: Case) -> str:
     return case.tags.get("item", case.question)
 
 
-def rubric_table_of(judged: Iterable[Judged], families: Mapping[str, str]) -> RubricTable:
+def rubric_table_of(judged: Iterable[Judgment], families: Mapping[str, str]) -> RubricTable:
     """
     Return the table of verdicts on criteria; a criterion that could not be read, or without a truth, is unknown.
 
@@ -50,7 +50,7 @@ def rubric_table_of(judged: Iterable[Judged], families: Mapping[str, str]) -> Ru
     return rubric_table(rows(), families)
 
 
-def score_table_of(judged: Iterable[Judged], families: Mapping[str, str], scale: Scale) -> ScoreTable:
+def score_table_of(judged: Iterable[Judgment], families: Mapping[str, str], scale: Scale) -> ScoreTable:
     """
     Return the table of scores; a verdict that is no score is missing. Verdicts have the high end good already.
 

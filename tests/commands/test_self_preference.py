@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from calm.cases import bundled, read_cases
-from calm.cases.writing import line
+from calm.cases.lines import line
 from calm.core.case import digest
 from calm.core.checks import verify
 from calm.selfpreference import crossing

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from calm.cases import bundled
-from calm.cases.writing import line
+from calm.cases.lines import line
 from calm.commands import cli
 from tests.servers import Wire, wire_server
 from tests.servers.authors import FAMILIES, MARKS, authors_respond

@@ -18,8 +18,8 @@ from calm.judges.python import PythonJudge
 from calm.models.wire import Token
 from calm.selfpreference.crossing import (
     FAMILIES_TAG,
+    CrossInputs,
     Member,
-    Wanted,
     arrange,
     arranged_for,
     identity,
@@ -30,7 +30,7 @@ from calm.selfpreference.likelihood import answer_logprobs, comparisons
 from calm.selfpreference.pairs import pair_excess
 from calm.selfpreference.panels import agreements, stability, tau_b
 from calm.selfpreference.symbols import self_preference_excess, self_preference_ratio
-from calm.selfpreference.verdicts import Judged
+from calm.selfpreference.verdicts import Judgment
 
 AUTHORS = ("gpt-5", "qwen-3", "claude-4")
 FAMILIES = {"gpt-5": "gpt", "qwen-3": "qwen", "claude-4": "claude"}
@@ -141,7 +141,7 @@ def test_a_judge_in_python_is_the_author_of_its_name_and_leaks_are_told():
     cases = tuple(replace(one, tags=tags) for one in ones([answered("q1")]))
     peers = (member("openai/gpt-5"), member("qwen-3"))
 
-    found = arranged_for(PythonJudge(judge), Wanted(cases, peers), 0)
+    found = arranged_for(PythonJudge(judge), CrossInputs(cases, peers), 0)
 
     assert [m.model for m in found.members] == ["gpt-5", "qwen-3"]
     assert [str(leak) for leak in found.leaks] == [
@@ -265,8 +265,8 @@ def test_the_excess_on_pairs_is_over_outsiders_on_the_same_pairs():
         good = n % 2 == 0  # its own answer is the better one in half of the questions
         for pair in all_pairs(answered(f"q{n}"))[:2]:  # with qwen-3, with claude-4
             other = next(a.id for a in pair.answers if a.author != "gpt-5")
-            judged.append(Judged("gpt-5", pair, Preferred("a1")))
-            judged += [Judged(j, pair, Preferred("a1" if good else other)) for j in ("qwen-3", "claude-4")]
+            judged.append(Judgment("gpt-5", pair, Preferred("a1")))
+            judged += [Judgment(j, pair, Preferred("a1" if good else other)) for j in ("qwen-3", "claude-4")]
 
     found = pair_excess(judged, "gpt-5", FAMILIES)
 
@@ -331,17 +331,17 @@ def test_verdicts_on_single_answers_compare_them():
     """Each pair of answers to a question, the judge's own first; ties count a half, unread ones nothing."""
     cases = ones([answered("q1")])
     judged = [
-        Judged("qwen-3", case, verdict)
+        Judgment("qwen-3", case, verdict)
         for case, verdict in zip(cases, (Score(0.2), Score(0.9), Score(0.2)), strict=True)
     ]
 
     found = [(c.first, c.second, c.judged) for c in comparisons(judged, "qwen-3")]
-    pairs = [Judged("qwen-3", pair, Tie()) for pair in all_pairs(answered("q1"))]
+    pairs = [Judgment("qwen-3", pair, Tie()) for pair in all_pairs(answered("q1"))]
     orders = [replace(all_pairs(answered("q2"))[0], id=name) for name in "ab"]
-    slot = [Judged("qwen-3", one, Preferred(chosen)) for one, chosen in zip(orders, ("a1", "a2"), strict=True)]
+    slot = [Judgment("qwen-3", one, Preferred(chosen)) for one, chosen in zip(orders, ("a1", "a2"), strict=True)]
 
     assert sorted(found) == [("claude-4", "gpt-5", 0.5), ("qwen-3", "claude-4", 1.0), ("qwen-3", "gpt-5", 1.0)]
     assert [c.judged for c in comparisons(pairs, "qwen-3")] == [0.5, 0.5, 0.5]
     assert [c.judged for c in comparisons(slot, "qwen-3")] == [0.5]  # one pair, whose slot decided
-    unread = [Judged("qwen-3", case, Criteria({"x": None})) for case in cases]
+    unread = [Judgment("qwen-3", case, Criteria({"x": None})) for case in cases]
     assert all(np.isnan(c.judged) for c in comparisons(unread, "qwen-3"))

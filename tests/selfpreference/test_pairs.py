@@ -10,7 +10,7 @@ from calm.core.case import Answer, Case
 from calm.core.verdict import Preferred, Tie, Unreadable
 from calm.errors import EstimateError
 from calm.selfpreference import pairs, report
-from calm.selfpreference.verdicts import Judged
+from calm.selfpreference.verdicts import Judgment
 
 AUTHORS = ("a", "b", "c")
 FAMILIES = {"a": "A", "b": "B", "c": "C"}
@@ -28,7 +28,7 @@ def both(item, first, second, better=None):
 def judged(judge, cases, *chosen):
     """Return what a judge said of cases: an answer's id, "tie" or "?"."""
     words = {"tie": Tie(), "?": Unreadable("empty")}
-    return [Judged(judge, case, words.get(c) or Preferred(c)) for case, c in zip(cases, chosen, strict=True)]
+    return [Judgment(judge, case, words.get(c) or Preferred(c)) for case, c in zip(cases, chosen, strict=True)]
 
 
 def test_orders_that_differ_are_no_win_of_either():
@@ -44,8 +44,8 @@ def test_orders_that_differ_are_no_win_of_either():
 def test_probabilities_of_both_orders_are_averaged():
     """.8 of .9 where the own answer is first, .1 of .5 where it is second: a mean above a half, whatever was picked."""
     case = both("q", "a", "b")
-    first = Judged("a", case[0], Preferred("a", {"a": 0.8, "b": 0.1, "tie": 0.1}))
-    second = Judged("a", case[1], Preferred("b", {"a": 0.1, "b": 0.4, "tie": 0.5}))
+    first = Judgment("a", case[0], Preferred("a", {"a": 0.8, "b": 0.1, "tie": 0.1}))
+    second = Judgment("a", case[1], Preferred("b", {"a": 0.1, "b": 0.4, "tie": 0.5}))
 
     (found,) = pairs.faced([first, second], "a")
 

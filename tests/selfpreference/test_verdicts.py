@@ -13,7 +13,7 @@ from calm.errors import EstimateError
 from calm.gate.from_spec import judge_from
 from calm.selfpreference import recorded
 from calm.selfpreference.verdicts import (
-    Judged,
+    Judgment,
     rubric_table_of,
     score_table_of,
 )
@@ -41,7 +41,7 @@ def verdicts(spec, framing=Framing.STANDARD):
 
     async def all_of_them():
         cases = [case.present(framing=framing) for case in judge.cases()]
-        return [Judged(judge.model, case, await judge.judge(case, Ask())) for case in cases]
+        return [Judgment(judge.model, case, await judge.judge(case, Ask())) for case in cases]
 
     return asyncio.run(all_of_them())
 
@@ -88,7 +88,7 @@ def test_a_criterion_that_was_not_read_is_unknown():
     """Neither met nor not met; so is a truth that nobody knows."""
     cases = one_answer_each(CASE)
     judged = [
-        Judged("a", case, verdict)
+        Judgment("a", case, verdict)
         for case, verdict in zip(
             cases, [Criteria({"short": None}), Unreadable("?"), Criteria({"short": True})], strict=True
         )
@@ -105,4 +105,4 @@ def test_an_answer_without_an_author_is_refused():
     case = Case("q", "?", (Answer("x", "text"),), criteria=(Criterion("c", "text"),))
 
     with pytest.raises(EstimateError, match="case q: expected one answer with an author"):
-        rubric_table_of([Judged("a", case, Criteria({"c": True}))], {})
+        rubric_table_of([Judgment("a", case, Criteria({"c": True}))], {})

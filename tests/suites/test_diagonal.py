@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.planted_biases import CODE, INNOCENT_TEST, code_cases, served
 from benchmarks.planted_biases import SUITES as FILES
-from calm.cases import writing
+from calm.cases import lines
 from calm.perturbations.planted import biases
 from tests.suites.gate import run_gate
 
@@ -58,7 +58,7 @@ def test_a_planted_bias_fails_its_own_suite_beyond_the_default_gate_and_no_contr
     options = ["--calm-sample=100"]
     if bias in CODE and task == "rubric":  # no bundled case of a rubric holds code
         cases = tmp_path / "code.jsonl"
-        cases.write_text("".join(f"{writing.line(case)}\n" for case in code_cases(task, 100)), "utf-8")
+        cases.write_text("".join(f"{lines.line(case)}\n" for case in code_cases(task, 100)), "utf-8")
         options.append(f"--calm-cases={cases}")
 
     gate = run_gate(f"planted:{bias}=0.8,task={task}", tmp_path, *options, what=tuple(files))

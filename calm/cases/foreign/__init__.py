@@ -7,12 +7,12 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from calm.cases.foreign.calm_files import import_calm
 from calm.cases.foreign.columns import FIELDS, Columns, columns_from, import_table
-from calm.cases.foreign.imported import Imported
 from calm.cases.foreign.pairs import import_llmbar, import_mtbench
 from calm.cases.foreign.records import Kind, load
+from calm.cases.foreign.result import ImportResult
 from calm.errors import ConfigError, nearest
 
-__all__ = ["FIELDS", "FORMATS", "Columns", "Format", "Imported", "columns_from", "import_cases"]
+__all__ = ["FIELDS", "FORMATS", "Columns", "Format", "ImportResult", "columns_from", "import_cases"]
 
 Format: TypeAlias = Literal["calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -20,7 +20,7 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 _KNOWN: Final = {"calm": import_calm, "mtbench": import_mtbench, "llmbar": import_llmbar}
 
 
-def import_cases(path: Path, *, form: Format | None = None, columns: Columns | None = None) -> Imported:
+def import_cases(path: Path, *, form: Format | None = None, columns: Columns | None = None) -> ImportResult:
     """
     Return the cases of a foreign file, all of them or none.
 

@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from calm.cases.foreign.imported import Imported, listed
 from calm.cases.foreign.records import Faults, Row, Table
+from calm.cases.foreign.result import ImportResult, listed
 from calm.core.case import Case
 
 NAMES: Final = {
@@ -29,7 +29,7 @@ NAMES: Final = {
 _VARIANT: Final = re.compile(r"(answer[12])_(\w+)")
 
 
-def import_calm(table: Table) -> Imported:
+def import_calm(table: Table) -> ImportResult:
     """
     Return a case for every record, its perturbed answers as variants, its answers in the file's order.
 
@@ -65,7 +65,7 @@ def import_calm(table: Table) -> Imported:
         cases += [case] if case else []
     faults.settle()
     notes = [f"{key}: no text in {len(at)} of {len(cases)}: {listed(at)}" for key, at in missing.items()]
-    return Imported(tuple(cases), len(table.rows), tuple(notes))
+    return ImportResult(tuple(cases), len(table.rows), tuple(notes))
 
 
 def _variants(

@@ -11,8 +11,8 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Final
 
-from calm.cases.foreign.imported import Imported, listed
 from calm.cases.foreign.records import Faults, Row, Table, shown
+from calm.cases.foreign.result import ImportResult, listed
 from calm.core.case import TIE, Case
 from calm.errors import ConfigError, nearest
 
@@ -101,7 +101,7 @@ class _Shape:
         return list(self.letters) or [_ONLY]
 
 
-def import_table(table: Table, plan: Columns) -> Imported:
+def import_table(table: Table, plan: Columns) -> ImportResult:
     """
     Return a case for each record of a table.
 
@@ -135,7 +135,7 @@ def import_table(table: Table, plan: Columns) -> Imported:
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
         notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
-    return Imported(tuple(cases), len(table.rows), tuple(notes))
+    return ImportResult(tuple(cases), len(table.rows), tuple(notes))
 
 
 def _shape(table: Table, plan: Columns) -> _Shape:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from calm.cases.foreign.imported import Imported, listed
 from calm.cases.foreign.records import Faults, Row, Table, shown
+from calm.cases.foreign.result import ImportResult, listed
 from calm.core.case import TIE, Case
 
 _WINNERS: Final[Mapping[str, int | str | None]] = {
@@ -23,7 +23,7 @@ _WINNERS: Final[Mapping[str, int | str | None]] = {
 _TAGS: Final = ("question_id", "category", "language", "turn")
 
 
-def import_llmbar(table: Table) -> Imported:
+def import_llmbar(table: Table) -> ImportResult:
     """
     Return a pair for each record of `input`, `output_1`, `output_2` and `label` (1 or 2).
 
@@ -49,7 +49,7 @@ def import_llmbar(table: Table) -> Imported:
         )
         cases += [case] if case else []
     faults.settle()
-    return Imported(tuple(cases), len(table.rows))
+    return ImportResult(tuple(cases), len(table.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Vote:
     tags: tuple[tuple[str, str], ...]
 
 
-def import_mtbench(table: Table) -> Imported:
+def import_mtbench(table: Table) -> ImportResult:
     """
     Return a pair for each two conversations, with the majority of the votes on them as gold.
 
@@ -108,7 +108,7 @@ def import_mtbench(table: Table) -> Imported:
         notes.append(f"{len(table.rows)} votes are on {len(cases)} pairs: the votes on a pair became one case")
     if open_pairs:
         notes.append(f"{len(open_pairs)} pairs have no majority, so no gold: {listed(open_pairs)}")
-    return Imported(tuple(cases), len(table.rows), tuple(notes))
+    return ImportResult(tuple(cases), len(table.rows), tuple(notes))
 
 
 def _vote(row: Row, record: int, faults: Faults) -> _Vote | None:

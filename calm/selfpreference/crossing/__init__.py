@@ -14,23 +14,23 @@ judge is the author whose model it is. Recorded judges bring their table with th
 | `recording` | figures and verdicts as `calm-self-preference/1`, and back |
 """
 
-from calm.selfpreference.crossing.arranging import FAMILIES_TAG as FAMILIES_TAG
-from calm.selfpreference.crossing.arranging import Crossed as Crossed
-from calm.selfpreference.crossing.arranging import Crossing as Crossing
-from calm.selfpreference.crossing.arranging import Member as Member
-from calm.selfpreference.crossing.arranging import Wanted as Wanted
-from calm.selfpreference.crossing.arranging import arrange as arrange
-from calm.selfpreference.crossing.arranging import arranged_for as arranged_for
-from calm.selfpreference.crossing.arranging import identity as identity
-from calm.selfpreference.crossing.arranging import member_of as member_of
-from calm.selfpreference.crossing.arranging import messages_for as messages_for
-from calm.selfpreference.crossing.arranging import model_of as model_of
-from calm.selfpreference.crossing.arranging import with_truth as with_truth
-from calm.selfpreference.crossing.asking import ask as ask
-from calm.selfpreference.crossing.recording import members_from as members_from
-from calm.selfpreference.crossing.recording import record as record
-from calm.selfpreference.crossing.recording import tables_from as tables_from
-from calm.selfpreference.crossing.tables import Tabled as Tabled
+from calm.selfpreference.crossing.asks import ask as ask
+from calm.selfpreference.crossing.design import FAMILIES_TAG as FAMILIES_TAG
+from calm.selfpreference.crossing.design import CrossDesign as CrossDesign
+from calm.selfpreference.crossing.design import CrossInputs as CrossInputs
+from calm.selfpreference.crossing.design import CrossResult as CrossResult
+from calm.selfpreference.crossing.design import Member as Member
+from calm.selfpreference.crossing.design import arrange as arrange
+from calm.selfpreference.crossing.design import arranged_for as arranged_for
+from calm.selfpreference.crossing.design import identity as identity
+from calm.selfpreference.crossing.design import member_of as member_of
+from calm.selfpreference.crossing.design import messages_for as messages_for
+from calm.selfpreference.crossing.design import model_of as model_of
+from calm.selfpreference.crossing.design import with_truth as with_truth
+from calm.selfpreference.crossing.record import members_from as members_from
+from calm.selfpreference.crossing.record import record as record
+from calm.selfpreference.crossing.record import tables_from as tables_from
+from calm.selfpreference.crossing.tables import TableJudge as TableJudge
 from calm.selfpreference.crossing.tables import Tables as Tables
 from calm.selfpreference.crossing.tables import decide_on as decide_on
 from calm.selfpreference.crossing.tables import recorded_tables as recorded_tables

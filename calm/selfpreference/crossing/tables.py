@@ -21,18 +21,18 @@ from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.selfpreference import framing_scores, overestimation, pairs, panels, report, rubric
 from calm.selfpreference.contrasts import DRAWS
-from calm.selfpreference.crossing.arranging import UNIT, Crossed, identity
+from calm.selfpreference.crossing.design import UNIT, CrossResult, identity
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
 from calm.selfpreference.report import SelfPreference
 from calm.selfpreference.rubric import RubricTable
-from calm.selfpreference.verdicts import Judged, rubric_table_of, score_table_of
+from calm.selfpreference.verdicts import Judgment, rubric_table_of, score_table_of
 from calm.statistics.intervals import smallest_n
 
 
 @runtime_checkable
-class Tabled(Protocol):
+class TableJudge(Protocol):
     """A judge that brings the verdicts of itself and others with it."""
 
     @property
@@ -53,7 +53,7 @@ class Tables:
     families: Mapping[str, str]
     rubrics: RubricTable | None = None
     scores: ScoreTable | None = None
-    pairs: tuple[Judged, ...] = ()
+    pairs: tuple[Judgment, ...] = ()
 
     @cached_property
     def points(self) -> ScoreTable:
@@ -150,7 +150,7 @@ class Tables:
         return report.of_pairs(self.pairs, self.families, rng, level=LEVEL, curves=curves, leaks=leaking)
 
 
-def tables_of(crossed: Crossed) -> Tables:
+def tables_of(crossed: CrossResult) -> Tables:
     """
     Return the tables of what was said.
 
@@ -166,7 +166,7 @@ def tables_of(crossed: Crossed) -> Tables:
     return Tables(family, families, pairs=tuple(judged))
 
 
-def recorded_tables(judge: Tabled) -> Tables:
+def recorded_tables(judge: TableJudge) -> Tables:
     """Return the tables that a recorded judge brings with it."""
     table = judge.table()
     if isinstance(table, RubricTable):
@@ -192,7 +192,7 @@ def _needed(found: Estimate, claim: Claim, *, log_scale: bool) -> int | None:
     return cases_to_decide(replace(found, low=low, value=value, high=high), replace(claim, limit=limit), 2)
 
 
-def trials_of(crossed: Crossed) -> Trials:
+def trials_of(crossed: CrossResult) -> Trials:
     """Return the verdicts of the judge in question as trials of one ask a case."""
     first = crossed.crossing.members[0]
     rows = tuple(_row(one) for one in crossed.judged if one.judge == first.model)
@@ -200,7 +200,7 @@ def trials_of(crossed: Crossed) -> Trials:
     return Trials(rows, crossed.crossing.family, scale, {}, crossed.lost, "1+0")
 
 
-def _row(one: Judged) -> Trial:
+def _row(one: Judgment) -> Trial:
     case = one.case
     return Trial(
         case=case.id,

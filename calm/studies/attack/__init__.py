@@ -22,20 +22,20 @@ case, so that luck in the search is not taken for success. Where nothing was fou
 | `telling` | what an attack came to: as cases, as a record, in words |
 """
 
-from calm.studies.attack.measuring import ATTACK as ATTACK
-from calm.studies.attack.measuring import CONFIRM as CONFIRM
-from calm.studies.attack.measuring import Aim as Aim
-from calm.studies.attack.measuring import Attack as Attack
-from calm.studies.attack.measuring import Search as Search
-from calm.studies.attack.measuring import Sought as Sought
-from calm.studies.attack.measuring import attack as attack
+from calm.studies.attack.asks import transfer as transfer
+from calm.studies.attack.attack import ATTACK as ATTACK
+from calm.studies.attack.attack import CONFIRM as CONFIRM
+from calm.studies.attack.attack import Aim as Aim
+from calm.studies.attack.attack import Attack as Attack
+from calm.studies.attack.attack import AttackedCase as AttackedCase
+from calm.studies.attack.attack import Search as Search
+from calm.studies.attack.attack import attack as attack
+from calm.studies.attack.report import summary as summary
+from calm.studies.attack.report import to_json as to_json
+from calm.studies.attack.report import with_texts as with_texts
 from calm.studies.attack.stacks import Group as Group
 from calm.studies.attack.stacks import groups_for as groups_for
 from calm.studies.attack.stacks import stack as stack
 from calm.studies.attack.stacks import steps as steps
-from calm.studies.attack.telling import summary as summary
-from calm.studies.attack.telling import to_json as to_json
-from calm.studies.attack.telling import with_texts as with_texts
-from calm.studies.attack.trying import transfer as transfer
 from calm.studies.attack.writers import best_of as best_of
 from calm.studies.attack.writers import hill_climb as hill_climb

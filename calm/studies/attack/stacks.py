@@ -10,8 +10,8 @@ from calm.core.edits import AnyEdit, Edit, Expects
 from calm.errors import ConfigError, nearest
 from calm.experiment.run import Setup, _aimed
 from calm.gate.catalogue import Entry, entries, find_edit
-from calm.studies.attack.measuring import AIM, Search, Sought
-from calm.studies.attack.trying import STACK, climbed, fault_in, tried
+from calm.studies.attack.asks import STACK, climbed, fault_in, tried
+from calm.studies.attack.attack import AIM, AttackedCase, Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ def stack(groups: Sequence[Group]) -> Search:
     has flipped, what it flips without is taken off again.
     """
 
-    def search(setup: Setup, sought: Sequence[Sought]) -> None:
+    def search(setup: Setup, sought: Sequence[AttackedCase]) -> None:
         queues = {one: _drawn(groups, one.aim.source.id, setup.seed) for one in sought}
         while True:
-            tries: list[tuple[Sought, Treated, Edit]] = []
+            tries: list[tuple[AttackedCase, Treated, Edit]] = []
             for one in sought:
                 step = _next(queues[one], one, setup.seed) if one.going else None
                 if step is not None:
@@ -117,7 +117,7 @@ def _drawn(groups: Sequence[Group], case: str, seed: int) -> list[Group]:
     return [Group(g.name, tuple(sorted(g.edits, key=lambda e: digest("stack", seed, case, e.label)))) for g in ordered]
 
 
-def _next(queue: list[Group], one: Sought, seed: int) -> tuple[Treated, Edit] | None:
+def _next(queue: list[Group], one: AttackedCase, seed: int) -> tuple[Treated, Edit] | None:
     """Return the case with one more edit upon the stack, of the first group that has one which can be laid."""
     while queue:
         for edit in queue.pop().edits:
@@ -139,7 +139,7 @@ def _laid(edit: Edit, case: Treated, original: Treated, seed: int) -> Treated | 
     return fault_in(edit, case, after) or fault_in(STACK, original, after) or after
 
 
-def _prune(setup: Setup, sought: Sequence[Sought]) -> None:
+def _prune(setup: Setup, sought: Sequence[AttackedCase]) -> None:
     """Reduce stacks: to the edit that came last if it wins alone, else by each of the others that it wins without."""
     high = [one for one in sought if len(one.edits) > 1]
     _shorten(setup, [(one, one.edits[-1:]) for one in high])
@@ -149,7 +149,7 @@ def _prune(setup: Setup, sought: Sequence[Sought]) -> None:
         _shorten(setup, [(one, tuple(e for e in one.edits if e is not whole[one][place])) for one in rest])
 
 
-def _shorten(setup: Setup, wanted: Sequence[tuple[Sought, tuple[Edit, ...]]]) -> None:
+def _shorten(setup: Setup, wanted: Sequence[tuple[AttackedCase, tuple[Edit, ...]]]) -> None:
     """Put shorter stacks in the place of those that win as well with them."""
     built = [(one, _rebuilt(edits, one.aim.case, setup.seed), edits) for one, edits in wanted]
     tries = [(one, case, edits) for one, case, edits in built if case is not None]

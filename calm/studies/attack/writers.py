@@ -14,8 +14,8 @@ from calm.core.verdict import Criteria, NoReply, Preferred, Ranking, Score, Tie,
 from calm.experiment.run import Setup
 from calm.models.wire import Reply, Request
 from calm.perturbations.written import Kind
-from calm.studies.attack.measuring import AIM, ATTACK, Search, Sought, nothing
-from calm.studies.attack.trying import climbed, fault_in, tried, with_text
+from calm.studies.attack.asks import climbed, fault_in, tried, with_text
+from calm.studies.attack.attack import AIM, ATTACK, AttackedCase, Search, nothing
 from calm.studies.writing.rewriting import messages_for, text_in
 from calm.studies.writing.writerfile import Writer
 
@@ -30,10 +30,10 @@ _PERSUADE = Kind("persuade", ATTACK, Expects.NOT_BETTER, "Let a writer make the 
 def best_of(writer: Writer, n: int) -> Search:
     """Return a search that lets a model rewrite the answer n times, and takes the first of the best that wins."""
 
-    def search(setup: Setup, sought: Sequence[Sought]) -> None:
+    def search(setup: Setup, sought: Sequence[AttackedCase]) -> None:
         setup.engine.greet(writer.server)
         texts = _write(setup, writer, [(one, k, _EMPTY) for k in range(n) for one in sought])
-        pools: dict[Sought, list[Treated]] = {one: [] for one in sought}
+        pools: dict[AttackedCase, list[Treated]] = {one: [] for one in sought}
         for one, found in texts:
             if isinstance(found, Treated) and found not in pools[one]:
                 pools[one].append(found)
@@ -48,12 +48,12 @@ def best_of(writer: Writer, n: int) -> Search:
 def hill_climb(writer: Writer, rounds: int) -> Search:
     """Return a search in which a model rewrites the answer, is told what the judge said of it, and writes again."""
 
-    def search(setup: Setup, sought: Sequence[Sought]) -> None:
+    def search(setup: Setup, sought: Sequence[AttackedCase]) -> None:
         setup.engine.greet(writer.server)
         told = dict.fromkeys(sought, _EMPTY)
         for number in range(rounds):
             going = [one for one in sought if one.going]
-            tries: list[tuple[Sought, Treated]] = []
+            tries: list[tuple[AttackedCase, Treated]] = []
             for one, found in _write(setup, writer, [(one, number, told[one]) for one in going]):
                 if isinstance(found, Treated):
                     tries.append((one, found))
@@ -71,15 +71,15 @@ _EMPTY: Mapping[str, str] = {"draft": "", "verdict": ""}
 
 
 def _write(
-    setup: Setup, writer: Writer, wanted: Sequence[tuple[Sought, int, Mapping[str, str]]]
-) -> list[tuple[Sought, Treated | str]]:
+    setup: Setup, writer: Writer, wanted: Sequence[tuple[AttackedCase, int, Mapping[str, str]]]
+) -> list[tuple[AttackedCase, Treated | str]]:
     """Return the cases with what the writer made of their answers, or why a text may not be used; "" for no reply."""
     requests: list[tuple[Request, int]] = []
     for one, number, told in wanted:
         base = one.aim.case
         question = Case(base.id, base.question, (base[base.target],), fields=told)
         requests.append((writer.request(messages_for(_PERSUADE, question)), number))
-    made: list[tuple[Sought, Treated | str]] = []
+    made: list[tuple[AttackedCase, Treated | str]] = []
     for (one, _, _), response in zip(wanted, setup.engine.generate(requests), strict=True):
         if isinstance(response.reply, NoReply):
             reason = reason_of(response.reply.reason)

@@ -29,7 +29,7 @@ from calm.judges.mitigations.mitigation import Reader
 from calm.models.pricing import cost, price_of
 from calm.models.wire import Json, Judge, Reply, Request
 from calm.results.audit import Audit, Finding, JudgeRecord, finding
-from calm.studies.mitigate.study import MEASURED, Figures, Tried
+from calm.studies.mitigate.study import MEASURED, Figures, MitigationSet
 
 COUNTED = 20
 """Cases on which the asks of a judge that is code are counted."""
@@ -55,7 +55,7 @@ class _Meter:
 
 
 def assess(
-    one: Tried,
+    one: MitigationSet,
     entries: Sequence[PlanEntry],
     cases: Sequence[Case],
     settings: PlanSettings,
@@ -173,7 +173,7 @@ def accuracy(verdict: Verdict, case: Case, row: Trial, scale: Scale) -> float | 
     return float(isinstance(verdict, Preferred) and verdict.answer == case.better)
 
 
-def _asks_of_code(one: Tried, cases: Sequence[Case], reader: Reader) -> float:
+def _asks_of_code(one: MitigationSet, cases: Sequence[Case], reader: Reader) -> float:
     """Return how often a judge that is code is asked for a verdict, counted on a stand-in that is never asked."""
     stand_ins: list[StandIn] = []
 

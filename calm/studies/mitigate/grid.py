@@ -16,7 +16,7 @@ from calm.gate.plan import PlanSettings
 from calm.perturbations import encoding, injection, injection_smuggling, invisible_text
 from calm.statistics.multiplicity import benjamini_hochberg
 from calm.studies.mitigate.differences import chance
-from calm.studies.mitigate.study import Cell, Tried
+from calm.studies.mitigate.study import Cell, MitigationSet
 
 ATTACKS = (injection, injection_smuggling, encoding, invisible_text)
 """The modules whose attacks are the rows of the grid."""
@@ -33,7 +33,7 @@ def attacks(family: str) -> list[tuple[str, Edit]]:
 
 
 def attack_grid(
-    sets: Sequence[Tried],
+    sets: Sequence[MitigationSet],
     cases: Sequence[Case],
     settings: PlanSettings,
     engine: Engine,

@@ -10,24 +10,24 @@ from calm.gate.plan import PlanEntry, PlanSettings, ProbeRow, Survey, Unit, surv
 from calm.gate.prices import Assumptions, Figure, plan_of
 from calm.gate.requests import Rendering, Source
 from calm.models.wire import Judge
-from calm.studies.mitigate.study import Tried
+from calm.studies.mitigate.study import MitigationSet
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class MitigationCosts:
     """What each set takes by itself, at least and at most, and all together where calls are shared."""
 
-    sets: tuple[tuple[Tried, Figure, Figure], ...]
+    sets: tuple[tuple[MitigationSet, Figure, Figure], ...]
     together: Figure
 
 
 def plan_all(
-    sets: Sequence[Tried],
+    sets: Sequence[MitigationSet],
     entries: Sequence[PlanEntry],
     cases: Sequence[Case],
     settings: PlanSettings,
     assumed: Assumptions,
-) -> Planned:
+) -> MitigationCosts:
     """Return what a run takes; no judge is asked."""
     rows, surveys = [], []
     for one in sets:
@@ -39,7 +39,7 @@ def plan_all(
         rows.append((one, plan.least, plan.most))
     whole = _joined(surveys)
     together = plan_of(whole, len(whole.cases), settings.design, assumed).most
-    return Planned(tuple(rows), together)
+    return MitigationCosts(tuple(rows), together)
 
 
 def _asked_of(judge: Judge, entry: PlanEntry) -> PlanEntry:

@@ -27,7 +27,7 @@ MEASURED: Mapping[str, tuple[float, float, bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class MitigationSet:
     """A set of mitigations, the first innermost, with the judge that it makes (None: it is not applicable, and why)."""
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Figures:
     `values` holds, by measure, the value of each case (of robustness: of each case of each probe).
     """
 
-    tried: Tried
+    tried: MitigationSet
     audit: Audit
     values: Mapping[str, Mapping[tuple[int, str], float]]
     calls_per_verdict: float
@@ -111,7 +111,7 @@ class Study:
 
     judge: str
     figures: tuple[Figures, ...]
-    left_out: tuple[Tried, ...]
+    left_out: tuple[MitigationSet, ...]
     differences: tuple[Difference, ...]
     grid: tuple[Cell, ...] = ()
     floors: tuple[tuple[str, str], ...] = ()
@@ -122,20 +122,20 @@ class Study:
         return self.figures[0]
 
 
-def tried(judge: Judge, sets: Sequence[Sequence[str]], reader: Reader) -> list[Tried]:
+def tried(judge: Judge, sets: Sequence[Sequence[str]], reader: Reader) -> list[MitigationSet]:
     """
     Return the bare judge and each set, with the judge that it makes.
 
     Raises:
         ConfigError: all names and arguments that are wrong; a set that is not applicable is none of these.
     """
-    found = [Tried((), judge)]
+    found = [MitigationSet((), judge)]
     problems: list[str] = []
     for names in dict.fromkeys(tuple(names) for names in sets if names):
         try:
-            found.append(Tried(names, mitigated(judge, names, reader)))
+            found.append(MitigationSet(names, mitigated(judge, names, reader)))
         except NotApplicable as error:
-            found.append(Tried(names, None, str(error).removeprefix("mitigations: ")))
+            found.append(MitigationSet(names, None, str(error).removeprefix("mitigations: ")))
         except ConfigError as error:
             problems += error.problems
     if problems:

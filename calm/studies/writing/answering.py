@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from calm.cases.writing import line
+from calm.cases.lines import line
 from calm.core.case import Answer, Case, digest
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
-from calm.cases.writing import line
+from calm.cases.lines import line
 from calm.core.case import TIE, Answer, Case
 from calm.core.edits import Expects
 from calm.core.templates import Message, Prompt

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from calm import Answer, Case, ConfigError, Criterion
 from calm.cases import bundled
+from calm.cases.lines import line
 from calm.cases.reading import read
-from calm.cases.writing import line
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 NAMES = TEXTS.filter(str.strip)

@@ -8,7 +8,7 @@ from calm.core.case import Case
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """The cases of a foreign file in its order, the number of its records, and what a user has to know about them."""
 
     cases: tuple[Case, ...]

@@ -8,11 +8,11 @@ from calm.core.reasons import Reason, reason_of
 from calm.core.verdict import NoReply, Scale, Score, Verdict
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
-from calm.selfpreference.crossing.arranging import Crossed, Crossing, identity
-from calm.selfpreference.verdicts import Judged
+from calm.selfpreference.crossing.design import CrossDesign, CrossResult, identity
+from calm.selfpreference.verdicts import Judgment
 
 
-def ask(crossing: Crossing, engine: Engine) -> Crossed:
+def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     """
     Return what each member says of each case, asked once and all at the same time.
 
@@ -32,7 +32,7 @@ def ask(crossing: Crossing, engine: Engine) -> Crossed:
             engine.greet(*member.judge.endpoints)
     questions = [(m.judge, case, 1) for m in asking if m.judge is not None for case in crossing.cases]
     answers = iter(engine.ask_each(questions))
-    judged: list[Judged] = []
+    judged: list[Judgment] = []
     lost: Counter[Reason] = Counter()
     for member in crossing.members:
         for case in crossing.cases:
@@ -42,8 +42,8 @@ def ask(crossing: Crossing, engine: Engine) -> Crossed:
             if isinstance(verdict, NoReply):
                 lost[reason_of(verdict.reason)] += 1
             else:
-                judged.append(Judged(member.model, case, _on_unit(verdict, member.scale)))
-    return Crossed(crossing, tuple(judged), lost)
+                judged.append(Judgment(member.model, case, _on_unit(verdict, member.scale)))
+    return CrossResult(crossing, tuple(judged), lost)
 
 
 def _on_unit(verdict: Verdict, scale: Scale) -> Verdict:

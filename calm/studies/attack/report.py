@@ -13,7 +13,7 @@ from calm.core.reasons import Reason, counted, in_words
 from calm.core.verdict import Verdict, code
 from calm.experiment.run import Setup
 from calm.models.wire import Json
-from calm.studies.attack.measuring import ATTACK, ATTACKED, Attack
+from calm.studies.attack.attack import ATTACK, ATTACKED, Attack
 from calm.studies.writing.rewriting import WRITTEN_BY
 
 

@@ -10,11 +10,11 @@ from functools import lru_cache
 from calm.core.texts import CaseTexts
 from calm.core.verdict import Code
 from calm.results.audit import Finding, TrialRecord
-from calm.results.reports.texts import Shown
+from calm.results.reports.texts import CaseView
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Highlight:
     """
     One case of a probe in a word, with the verdicts of its arms.
 
@@ -29,14 +29,14 @@ class Telling:
     weight: float
     arms: tuple[tuple[str, tuple[str, ...]], ...]
     texts: CaseTexts | None
-    shown: Shown | None = None
+    shown: CaseView | None = None
     anchor: str = ""
     again: str = ""
 
 
-def telling(
+def highlight(
     trial: TrialRecord, one: Finding, measures: frozenset[str], texts: CaseTexts | None, span: float
-) -> Telling:
+) -> Highlight:
     """Return what a case tells, given what its finding expects, the measures claimed and the span of the scale."""
     before, after = trial.control or trial.clean, trial.perturbed
     gold = texts.better if texts and "accuracy" in measures else None
@@ -56,7 +56,7 @@ def telling(
         word, tells, weight = (_compared if plain else _before_and_after)(before, after, span)
     arms = [("control" if trial.control else "clean", before), ("perturbed", after)]
     told = tuple((name, tuple(map(_code, codes))) for name, codes in arms if codes)
-    return Telling(trial.case, trial.edit, word, tells, round(weight, 6), told, texts)
+    return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), told, texts)
 
 
 def _alone(codes: Sequence[Code], gold: str | None) -> tuple[str, bool, float]:

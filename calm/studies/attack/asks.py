@@ -12,14 +12,14 @@ from calm.core.trials import Trials
 from calm.core.validation import Band, Rules, refusal
 from calm.core.verdict import NoReply, Verdict
 from calm.experiment.run import Setup
-from calm.studies.attack.measuring import AIM, ATTACK, CONFIRM, Sought, favour_of, has_won
+from calm.studies.attack.attack import AIM, ATTACK, CONFIRM, AttackedCase, favour_of, has_won
 
 STACKED = Rules(kept_words=Band(0.5), numbers="there", difference="any")
 """What is left of the original in a stack of edits, each of which also passed its own rules."""
 STACK = replace(AIM, rules=STACKED)
 
 
-def tried(setup: Setup, tries: Sequence[tuple[Sought, Treated]]) -> list[Verdict]:
+def tried(setup: Setup, tries: Sequence[tuple[AttackedCase, Treated]]) -> list[Verdict]:
     """
     Return what the judge says of texts, and note those that won, in this ask and in another one, as found.
 
@@ -50,7 +50,7 @@ def tried(setup: Setup, tries: Sequence[tuple[Sought, Treated]]) -> list[Verdict
     return verdicts
 
 
-def climbed(setup: Setup, one: Sought, case: Treated, verdict: Verdict) -> bool:
+def climbed(setup: Setup, one: AttackedCase, case: Treated, verdict: Verdict) -> bool:
     """Take a text that fares no worse than the one before as the one to go on from, and say whether it does."""
     x = favour_of(one.aim, verdict, Trials((), setup.family, setup.judge.scale))
     if isinstance(verdict, NoReply) or x < one.favour:
@@ -71,7 +71,7 @@ def with_text(case: Treated, text: str) -> Treated:
     return case.edit(case.target, lambda _: text)
 
 
-def transfer(setup: Setup, sought: Sequence[Sought]) -> None:
+def transfer(setup: Setup, sought: Sequence[AttackedCase]) -> None:
     """Take the texts that an earlier search left in the cases; nothing is asked, so nothing is chosen."""
     for one in sought:
         case = one.aim.case

@@ -17,7 +17,7 @@ from calm.errors import ConfigError, EstimateError
 from calm.experiment.run import LOST
 from calm.models.wire import Judge
 from calm.selfpreference.families import Leak, families_of, leaks, plain
-from calm.selfpreference.verdicts import Judged, item_of
+from calm.selfpreference.verdicts import Judgment, item_of
 
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
@@ -40,7 +40,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CrossInputs:
     """What a run has for `probe.cross()`: all its cases, the other judges, and the most questions to ask about."""
 
     cases: tuple[Case, ...] = ()
@@ -49,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class CrossDesign:
     """Who is asked about which cases; the first member is the judge in question, if one is."""
 
     members: tuple[Member, ...]
@@ -64,11 +64,11 @@ class Crossing:
 
 
 @dataclass(frozen=True, slots=True)
-class Crossed:
+class CrossResult:
     """What the members said, and of how many asks there was no reply, by reason."""
 
-    crossing: Crossing
-    judged: tuple[Judged, ...]
+    crossing: CrossDesign
+    judged: tuple[Judgment, ...]
     lost: Mapping[Reason, int] = field(default_factory=dict)
 
     @property
@@ -99,7 +99,7 @@ def arrange(
     sample: int | None = None,
     seed: int = 0,
     families: Mapping[str, str] | None = None,
-) -> Crossing:
+) -> CrossDesign:
     """
     Return who is asked about which cases.
 
@@ -140,7 +140,7 @@ def arrange(
         chosen = [one for case in chosen for one in _both_orders(case, about)]
     if family == "rubric":
         chosen = [with_truth(case) for case in chosen]
-    return Crossing(tuple(members), tuple(chosen), found, _leaking(members, about, answered, stated))
+    return CrossDesign(tuple(members), tuple(chosen), found, _leaking(members, about, answered, stated))
 
 
 def _leaking(
@@ -153,7 +153,7 @@ def _leaking(
     return tuple(replace(leak, judge=m.model) for m in members for leak in leaks(m.model, makers, known))
 
 
-def arranged_for(judge: Judge, wanted: Wanted, seed: int) -> Crossing:
+def arranged_for(judge: Judge, wanted: CrossInputs, seed: int) -> CrossDesign:
     """
     Return who is asked about which cases to test one judge; a peer that is the same model is left out.
 

@@ -11,13 +11,13 @@ from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Score, Tie, V
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.selfpreference import report
-from calm.selfpreference.crossing.arranging import UNIT, Crossed, Crossing, Member, identity
+from calm.selfpreference.crossing.design import UNIT, CrossDesign, CrossResult, Member, identity
 from calm.selfpreference.crossing.tables import Tables, tables_of
 from calm.selfpreference.report import SelfPreference
-from calm.selfpreference.verdicts import Judged, item_of
+from calm.selfpreference.verdicts import Judgment, item_of
 
 
-def record(figures: SelfPreference, tables: Tables, crossed: Crossed | None, seed: int) -> dict[str, Json]:
+def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None, seed: int) -> dict[str, Json]:
     """
     Return the figures as `calm-self-preference/1`, with every verdict that they rest on.
 
@@ -84,15 +84,15 @@ def tables_from(body: Mapping[str, Json]) -> Tables:
 
 def _tables_from(body: Mapping[str, Json]) -> Tables:
     cases = {key: _case_from(known) for key, known in _object(body["cases"]).items()}
-    judged: list[Judged] = []
+    judged: list[Judgment] = []
     members: list[Member] = []
     for one in _array(body["judged"]):
         member = _member_from(_object(one))
         members.append(member)
-        judged += [Judged(member.model, cases[key], said) for key, said in member.recalled.items()]
+        judged += [Judgment(member.model, cases[key], said) for key, said in member.recalled.items()]
     families = {name: str(family) for name, family in _object(body["families"]).items()}
-    crossing = Crossing(tuple(members), tuple(cases.values()), families)
-    return tables_of(Crossed(crossing, tuple(judged)))
+    crossing = CrossDesign(tuple(members), tuple(cases.values()), families)
+    return tables_of(CrossResult(crossing, tuple(judged)))
 
 
 def members_from(body: Mapping[str, Json]) -> list[Member]:

@@ -49,7 +49,7 @@ class Aim:
 
 
 @dataclass(slots=True, eq=False)
-class Sought:
+class AttackedCase:
     """
     What a search came to in one case.
 
@@ -80,7 +80,7 @@ class Sought:
         return None if self.found is None else self.found[self.found.target].text
 
 
-Search: TypeAlias = Callable[[Setup, Sequence[Sought]], None]
+Search: TypeAlias = Callable[[Setup, Sequence[AttackedCase]], None]
 """Fill in what comes of the cases."""
 
 
@@ -93,7 +93,7 @@ class Attack:
     that were not attacked, `lost` those that could not be asked about to the end.
     """
 
-    sought: tuple[Sought, ...]
+    sought: tuple[AttackedCase, ...]
     trials: Trials
     estimates: Mapping[str, Estimate | Reason]
 
@@ -110,11 +110,11 @@ class Attack:
         return counted(lost) if capped or self.trials.lost_share > LOST else NONE
 
     @property
-    def found(self) -> tuple[Sought, ...]:
+    def found(self) -> tuple[AttackedCase, ...]:
         """The cases in which a text won in the search."""
         return tuple(s for s in self.sought if s.found is not None and not s.lost)
 
-    def wins(self, one: Sought) -> float | None:
+    def wins(self, one: AttackedCase) -> float | None:
         """Return the share of fresh asks that a found text won; None where there are none."""
         row = next((r for r in self.trials.rows if r.case == one.aim.source.id), None)
         if row is None or one.found is None:
@@ -144,7 +144,7 @@ def attack(setup: Setup, search: Search, size: int | None = None) -> Attack:
     return Attack(tuple(sought), trials, estimates)
 
 
-def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[Reason], Counter[Reason]]:
+def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[AttackedCase], Counter[Reason], Counter[Reason]]:
     """Return the cases to attack, and the others by reason: excluded, or lost."""
     as_given = setup.judge.traits.as_given
     cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
@@ -155,7 +155,7 @@ def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[Rea
     if len(uneven) < len(cases):
         excluded[because(Kind.NOT_WEAKER)] = len(cases) - len(uneven)
     cases = uneven
-    found: list[Sought] = []
+    found: list[AttackedCase] = []
     for case, asked in zip(cases, setup.engine.ask(setup.judge, [(c, 0) for c in cases]), strict=True):
         pilot = asked.verdict
         if isinstance(pilot, NoReply):
@@ -169,7 +169,7 @@ def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[Sought], Counter[Rea
         else:
             x = favour(pilot, aimed.target, row_of(aimed), setup.judge.scale)
             aim = Aim(case, aimed, pilot, 0.5 if x is None else x)
-            found.append(Sought(aim, aimed, aim.favour))
+            found.append(AttackedCase(aim, aimed, aim.favour))
     return found, excluded, lost
 
 
@@ -191,7 +191,7 @@ def has_won(x: float, aim: Aim, trials: Trials) -> bool:
     return x == 1.0
 
 
-def _measured(setup: Setup, sought: Sequence[Sought], excluded: Counter[Reason], lost: Counter[Reason]) -> Trials:
+def _measured(setup: Setup, sought: Sequence[AttackedCase], excluded: Counter[Reason], lost: Counter[Reason]) -> Trials:
     """Return the trials of fresh asks: the clean case, and what was found; where nothing was, the clean case again."""
     clean, perturbed = setup.design.clean, setup.design.perturbed
     questions: list[tuple[Case, int]] = []
