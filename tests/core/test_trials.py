@@ -32,60 +32,63 @@ def apart(u, v, row=ROW, scale=TEN):
     return distance(u, v, row, scale)
 
 
-@pytest.mark.parametrize(("u", "v"), list(product(PAIRWISE, PAIRWISE)))
-def test_pairwise_verdicts_are_equal_or_at_distance_one(u, v):
+def test_pairwise_verdicts_are_equal_or_at_distance_one(subtests):
     """1[u != v] over each answer, tie and nothing said; a refusal and an unreadable reply are one category."""
-    category = {"x": "x", "y": "y", "tie": "tie"}
-    expected = category.get(code(u), "nothing") != category.get(code(v), "nothing")
+    for u, v in list(product(PAIRWISE, PAIRWISE)):
+        with subtests.test(u=u, v=v):
+            category = {"x": "x", "y": "y", "tie": "tie"}
+            expected = category.get(code(u), "nothing") != category.get(code(v), "nothing")
 
-    assert apart(u, v) == expected
-    assert same(u, v) == (not expected)
+            assert apart(u, v) == expected
+            assert same(u, v) == (not expected)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "x"), [(Preferred("t"), 1.0), (Preferred("o"), 0.0), (Tie(), 0.5), (SILENT[0], None), (SILENT[1], None)]
-)
-def test_pairwise_favour_is_one_for_the_treated_answer_and_a_half_for_a_tie(verdict, x):
+def test_pairwise_favour_is_one_for_the_treated_answer_and_a_half_for_a_tie(subtests):
     """1 treated, 1/2 tie, 0 other; a verdict without a value has none (the measures of pairs count it as a half)."""
-    assert favour(verdict, "t", ROW, TEN) == x
+    for verdict, x in [
+        (Preferred("t"), 1.0),
+        (Preferred("o"), 0.0),
+        (Tie(), 0.5),
+        (SILENT[0], None),
+        (SILENT[1], None),
+    ]:
+        with subtests.test(verdict=verdict, x=x):
+            assert favour(verdict, "t", ROW, TEN) == x
 
 
-@pytest.mark.parametrize(
-    ("u", "v", "expected"),
-    [
+def test_scores_differ_by_their_share_of_the_scale(subtests):
+    """abs(u-v)/(hi-lo); nothing said against a number 1, against nothing said 0."""
+    for u, v, expected in [
         (Score(3), Score(7.5), 0.5),  # 4.5 of 9
         (Score(1), Score(10), 1.0),
         (Score(4), Score(4), 0.0),
         (Score(4), SILENT[0], 1.0),
         (SILENT[1], Score(4), 1.0),
         (SILENT[0], SILENT[1], 0.0),
-    ],
-)
-def test_scores_differ_by_their_share_of_the_scale(u, v, expected):
-    """abs(u-v)/(hi-lo); nothing said against a number 1, against nothing said 0."""
-    assert apart(u, v) == expected
+    ]:
+        with subtests.test(u=u, v=v, expected=expected):
+            assert apart(u, v) == expected
 
 
-@pytest.mark.parametrize(("score", "x"), [(1, 0.0), (10, 1.0), (5.5, 0.5), (4, 1 / 3)])
-def test_the_favour_of_a_score_is_its_place_on_the_scale(score, x):
+def test_the_favour_of_a_score_is_its_place_on_the_scale(subtests):
     """(v-lo)/(hi-lo)."""
-    assert favour(Score(score), "t", ROW, TEN) == pytest.approx(x)
+    for score, x in [(1, 0.0), (10, 1.0), (5.5, 0.5), (4, 1 / 3)]:
+        with subtests.test(score=score, x=x):
+            assert favour(Score(score), "t", ROW, TEN) == pytest.approx(x)
 
 
-@pytest.mark.parametrize(
-    ("u", "v", "expected"),
-    [
+def test_rubrics_differ_by_the_points_judged_differently(subtests):
+    """sum abs(w) 1[u != v] / sum abs(w), where an unread criterion is a value of its own."""
+    for u, v, expected in [
         # weights 1, 3 and -2: the absolute sum is 6
         ({"a": True, "b": True, "c": True}, {"a": True, "b": True, "c": True}, 0.0),
         ({"a": True, "b": True, "c": True}, {"a": False, "b": True, "c": True}, 1 / 6),
         ({"a": True, "b": True, "c": True}, {"a": True, "b": False, "c": False}, 5 / 6),
         ({"a": True, "b": None, "c": True}, {"a": True, "b": False, "c": True}, 3 / 6),
         ({"a": True, "b": None, "c": True}, {"a": True, "b": None, "c": True}, 0.0),
-    ],
-)
-def test_rubrics_differ_by_the_points_judged_differently(u, v, expected):
-    """sum abs(w) 1[u != v] / sum abs(w), where an unread criterion is a value of its own."""
-    assert apart(Criteria(u), Criteria(v)) == pytest.approx(expected)
+    ]:
+        with subtests.test(u=u, v=v, expected=expected):
+            assert apart(Criteria(u), Criteria(v)) == pytest.approx(expected)
 
 
 def test_a_rubric_against_nothing_said_is_apart_on_every_criterion_that_was_read():
@@ -106,9 +109,9 @@ def test_criteria_that_are_all_unread_equal_nothing_said():
     assert readable(Criteria({"a": None, "b": True}))
 
 
-@pytest.mark.parametrize(
-    ("met", "x"),
-    [
+def test_the_favour_of_a_rubric_is_the_share_of_points_earned(subtests):
+    """A criterion with negative points earns them when it is not met; unread ones are left out."""
+    for met, x in [
         # (w>0 met) + (|w|, w<0, not met), of 1 + 3 + 2 = 6
         ({"a": True, "b": True, "c": False}, 1.0),
         ({"a": False, "b": False, "c": True}, 0.0),
@@ -116,11 +119,9 @@ def test_criteria_that_are_all_unread_equal_nothing_said():
         ({"a": True, "b": True, "c": True}, 4 / 6),
         ({"a": None, "b": True, "c": True}, 3 / 5),  # of the 5 points that were read
         ({"a": None, "b": None, "c": None}, None),
-    ],
-)
-def test_the_favour_of_a_rubric_is_the_share_of_points_earned(met, x):
-    """A criterion with negative points earns them when it is not met; unread ones are left out."""
-    assert favour(Criteria(met), "t", ROW, TEN) == (None if x is None else pytest.approx(x))
+    ]:
+        with subtests.test(met=met, x=x):
+            assert favour(Criteria(met), "t", ROW, TEN) == (None if x is None else pytest.approx(x))
 
 
 def ranking(text):
@@ -128,9 +129,9 @@ def ranking(text):
     return Ranking(tuple(tuple(group.split("=")) for group in text.split(">")))
 
 
-@pytest.mark.parametrize(
-    ("u", "v", "expected"),
-    [
+def test_rankings_differ_by_kendalls_distance(subtests):
+    """Share of pairs in another order, where a tie against an order counts a half."""
+    for u, v, expected in [
         ("a>b>c", "a>b>c", 0.0),
         ("a>b>c", "c>b>a", 1.0),
         ("a>b>c", "b>a>c", 1 / 3),  # one of three pairs turned
@@ -139,21 +140,17 @@ def ranking(text):
         ("a=b=c", "a>b>c", 1 / 2),
         ("a=b>c", "c>a=b", 2 / 3),
         ("a=b", "b=a", 0.0),
-    ],
-)
-def test_rankings_differ_by_kendalls_distance(u, v, expected):
-    """Share of pairs in another order, where a tie against an order counts a half."""
-    assert apart(ranking(u), ranking(v)) == pytest.approx(expected)
-    assert apart(ranking(u), SILENT[0]) == 1.0
+    ]:
+        with subtests.test(u=u, v=v, expected=expected):
+            assert apart(ranking(u), ranking(v)) == pytest.approx(expected)
+            assert apart(ranking(u), SILENT[0]) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("order", "x"),
-    [("t>b>c", 1.0), ("b>t>c", 0.5), ("b>c>t", 0.0), ("t=b>c", 0.75), ("t=b=c", 0.5), ("b>t=c", 0.25)],
-)
-def test_the_favour_of_a_ranking_is_its_midrank(order, x):
+def test_the_favour_of_a_ranking_is_its_midrank(subtests):
     """(n - midrank)/(n-1) with n = 3."""
-    assert favour(ranking(order), "t", ROW, TEN) == x
+    for order, x in [("t>b>c", 1.0), ("b>t>c", 0.5), ("b>c>t", 0.0), ("t=b>c", 0.75), ("t=b=c", 0.5), ("b>t=c", 0.25)]:
+        with subtests.test(order=order, x=x):
+            assert favour(ranking(order), "t", ROW, TEN) == x
 
 
 def test_rankings_that_differ_in_how_a_tie_is_listed_are_the_same():

@@ -5,7 +5,6 @@ import pkgutil
 from collections import Counter
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,15 +60,16 @@ def good_rewrites():
     return [("lengthen", LONGER), ("sad", SAD), ("neutral", TEXT.replace("drives", "covers"))]
 
 
-@pytest.mark.parametrize(("name", "text"), good_rewrites())
-def test_a_good_rewrite_has_no_problem(name, text):
+def test_a_good_rewrite_has_no_problem(subtests):
     """A text that says the same, in the length of its kind, may be used."""
-    assert problems(TEXT, text, RULES[name]) == []
+    for name, text in good_rewrites():
+        with subtests.test(name=name, text=text):
+            assert problems(TEXT, text, RULES[name]) == []
 
 
-@pytest.mark.parametrize(
-    ("after", "wrong"),
-    [
+def test_a_bad_rewrite_is_refused_by_what_is_wrong(subtests):
+    """Each property is named, and no other."""
+    for after, wrong in [
         ("", ["blank"]),
         (TEXT, ["unchanged"]),
         (TEXT.replace(" ", "  "), ["unchanged"]),
@@ -80,11 +80,9 @@ def test_a_good_rewrite_has_no_problem(name, text):
         (SAD.replace("The answer is 4.", "So it is, and 4 by 80 it is."), ["numbers", "final answer"]),
         (f"{SAD} {SAD} {SAD}", ["length", "numbers"]),
         ("Alas.", ["length", "kept words", "numbers", "final answer"]),
-    ],
-)
-def test_a_bad_rewrite_is_refused_by_what_is_wrong(after, wrong):
-    """Each property is named, and no other."""
-    assert kinds_of(problems(TEXT, after, RULES["sad"])) == wrong
+    ]:
+        with subtests.test(after=after, wrong=wrong):
+            assert kinds_of(problems(TEXT, after, RULES["sad"])) == wrong
 
 
 def test_the_reason_holds_what_was_measured():
@@ -94,39 +92,35 @@ def test_the_reason_holds_what_was_measured():
     assert found == ["length: expected 1.5 to 2 times the original, got 1.03"]
 
 
-@pytest.mark.parametrize(
-    ("after", "wrong"),
-    [
+def test_code_is_kept_byte_for_byte(subtests):
+    """A block, its language and inline code may not change, nor may a block be added."""
+    for after, wrong in [
         (CODE.replace("Call", "Please call"), []),
         (CODE.replace("x = 1", "x = 2"), ["code"]),
         (CODE.replace("# one", "# One"), ["code"]),
         (CODE.replace("`run()`", "run()"), ["code"]),
         (CODE.replace("```python", "```"), ["code"]),
         (CODE + "\n\n```\nmore\n```", ["code"]),
-    ],
-)
-def test_code_is_kept_byte_for_byte(after, wrong):
-    """A block, its language and inline code may not change, nor may a block be added."""
-    assert kinds_of(problems(CODE, after, Rules(code=True, difference="any"))) == wrong
+    ]:
+        with subtests.test(after=after, wrong=wrong):
+            assert kinds_of(problems(CODE, after, Rules(code=True, difference="any"))) == wrong
 
 
-@pytest.mark.parametrize(
-    ("before", "kept", "lost"),
-    [
+def test_the_final_answer_is_looked_for_in_its_own_form(subtests):
+    """A box, a mark, a letter, the last number, a short last line: what the original has must be there."""
+    for before, kept, lost in [
         ("So it is \\boxed{\\frac{1}{2}}.", "Thus \\boxed{\\frac{1}{2}}!", "Thus 1/2."),
         ("3 + 4 = 7\n#### 7", "Adding 3 and 4.\n#### 7", "Adding 3 and 4.\n#### 8"),
         ("They fly. The answer is (C).", "The answer is C, as they fly.", "The answer is (D). They fly like C."),
         ("It has 5 doors and 7 rooms.", "The rooms in it are 7.", "7 rooms, and 5."),
         ("The capital is on the Seine.\nParis", "It is Paris, on the Seine.", "It is on the Seine."),
         ("Many words here, and in the end nothing to find at all.", "Anything goes.", None),
-    ],
-)
-def test_the_final_answer_is_looked_for_in_its_own_form(before, kept, lost):
-    """A box, a mark, a letter, the last number, a short last line: what the original has must be there."""
-    rules = Rules(final=True)
+    ]:
+        with subtests.test(before=before, kept=kept, lost=lost):
+            rules = Rules(final=True)
 
-    assert problems(before, kept, rules) == []
-    assert lost is None or kinds_of(problems(before, lost, rules)) == ["final answer"]
+            assert problems(before, kept, rules) == []
+            assert lost is None or kinds_of(problems(before, lost, rules)) == ["final answer"]
 
 
 def test_numbers_are_compared_by_value_and_count():
@@ -216,23 +210,21 @@ def edit_of(change, expects=Expects.NOT_BETTER, name="own"):
     return replace(perturbation(bias="own", expects=expects)(rewrite), name=name)
 
 
-@pytest.mark.parametrize(
-    ("change", "wrong"),
-    [
+def test_an_edit_that_must_keep_the_verdict_keeps_numbers_and_shows(subtests):
+    """A rule may add what it likes, and lose no number; a change that nobody sees is no edit."""
+    for change, wrong in [
         (lambda t: f"{t} Really, and 17 experts agree.", None),
         (lambda t: t.replace("320", "32"), "numbers"),
         (lambda t: t.replace(" ", "\u200b "), "unchanged"),
         (lambda t: t.replace(". ", ".\n\n"), None),
         (lambda t: "", "blank"),
-    ],
-)
-def test_an_edit_that_must_keep_the_verdict_keeps_numbers_and_shows(change, wrong):
-    """A rule may add what it likes, and lose no number; a change that nobody sees is no edit."""
-    case, edit = case_of(), edit_of(change)
+    ]:
+        with subtests.test(change=change, wrong=wrong):
+            case, edit = case_of(), edit_of(change)
 
-    found = refusal(edit, case, edit.apply(case, 0))
+            found = refusal(edit, case, edit.apply(case, 0))
 
-    assert (found and found.partition(":")[0]) == wrong
+            assert (found and found.partition(":")[0]) == wrong
 
 
 def test_lost_code_is_refused():
@@ -290,25 +282,26 @@ def shipped():
     return [expand(2.0), *(e for e in found if e.bias not in BY_RULES_OF_THEIR_OWN)]
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
-def test_no_shipped_edit_is_refused_on_a_bundled_case(task):
+def test_no_shipped_edit_is_refused_on_a_bundled_case(subtests):
     """On every eighth case of the bundled sets, what ships passes, and there is much of it."""
-    edits, applied, refused = shipped(), 0, []
-    for case in bundled(task)[::8]:
-        ids = [a.id for a in case.answers]
-        better = case.better if case.better in ids else ids[0]
-        weaker = next((i for i in ids if i != better), better)
-        for edit in edits:
-            aimed = case.balanced("test").treat(better if edit.expects is Expects.WORSE else weaker)
-            edited = edit.apply(aimed, 0)
-            if edited is None or (edit.expects is not Expects.WORSE and not aimed.truth_kept_by(edited)):
-                continue
-            applied += 1
-            if reason := refusal(edit, aimed, edited):
-                refused.append((edit.label, case.id, reason))
+    for task in ["pairwise", "score", "rubric"]:
+        with subtests.test(task=task):
+            edits, applied, refused = shipped(), 0, []
+            for case in bundled(task)[::8]:
+                ids = [a.id for a in case.answers]
+                better = case.better if case.better in ids else ids[0]
+                weaker = next((i for i in ids if i != better), better)
+                for edit in edits:
+                    aimed = case.balanced("test").treat(better if edit.expects is Expects.WORSE else weaker)
+                    edited = edit.apply(aimed, 0)
+                    if edited is None or (edit.expects is not Expects.WORSE and not aimed.truth_kept_by(edited)):
+                        continue
+                    applied += 1
+                    if reason := refusal(edit, aimed, edited):
+                        refused.append((edit.label, case.id, reason))
 
-    assert refused == []
-    assert applied > 1_000
+            assert refused == []
+            assert applied > 1_000
 
 
 # ------------------------------------------------------------------------------------------------------- properties

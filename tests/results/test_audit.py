@@ -216,9 +216,9 @@ def first(body):
     return body["findings"][0]
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
+def test_damaged_results_are_refused(tmp_path, subtests):
+    """No traceback: an error of configuration that names what is wrong."""
+    for text, named in [
         ("", "results.json"),
         ("{", "results.json"),
         ("[]", "got list"),
@@ -246,28 +246,27 @@ def first(body):
         (damaged(lambda b: first(b).update(key=None)), "key="),
         (damaged(lambda b: first(b)["claim"].update(op="==")), "op="),
         (damaged(lambda b: first(b)["claim"].update(limit="0.1")), "limit="),
-    ],
-)
-def test_damaged_results_are_refused(tmp_path, text, named):
-    """No traceback: an error of configuration that names what is wrong."""
-    path = tmp_path / "results.json"
-    path.write_text(text)
+    ]:
+        with subtests.test(text=text, named=named):
+            path = tmp_path / "results.json"
+            path.write_text(text)
 
-    with pytest.raises(ConfigError) as caught:
-        read(path)
+            with pytest.raises(ConfigError) as caught:
+                read(path)
 
-    assert named in str(caught.value)
+            assert named in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["{", "3\n", "{}\n", '{"case": "c1"}\n', "\udc80"])
-def test_damaged_texts_are_refused(tmp_path, text):
+def test_damaged_texts_are_refused(tmp_path, subtests):
     """The file beside the results is read with the same care."""
-    path = tmp_path / "results.json"
-    write(AUDIT, path)
-    texts_path(path).write_bytes(text.encode("utf-8", "surrogateescape"))
+    for text in ["{", "3\n", "{}\n", '{"case": "c1"}\n', "\udc80"]:
+        with subtests.test(text=text):
+            path = tmp_path / "results.json"
+            write(AUDIT, path)
+            texts_path(path).write_bytes(text.encode("utf-8", "surrogateescape"))
 
-    with pytest.raises(ConfigError):
-        read(path)
+            with pytest.raises(ConfigError):
+                read(path)
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -113,9 +113,9 @@ def test_an_empty_gate_accepts_nothing(tmp_path):
     assert Gate().unused(["authority/gain"]) == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_what_is_wrong_is_said(tmp_path, subtests):
+    """With the entry it is about, what was expected, and what came."""
+    for text, expected in [
         (entry("limits"), "unknown table 'limits'; did you mean 'limit'?"),
         ("[limit]\n", "limit: expected tables that begin with [[limit]], got {}"),
         ("waive = 3\n", "waive: expected tables that begin with [[waive]], got 3"),
@@ -161,14 +161,12 @@ def test_an_empty_gate_accepts_nothing(tmp_path):
         ),
         (entry() + entry(), "[[limit]] authority/gain: expected one entry a key, got two"),
         (entry() + entry("waive"), "[[waive]] authority/gain: expected either another limit or a waiver, got both"),
-    ],
-)
-def test_what_is_wrong_is_said(tmp_path, text, expected):
-    """With the entry it is about, what was expected, and what came."""
-    found = problems(tmp_path, text)
+    ]:
+        with subtests.test(text=text, expected=expected):
+            found = problems(tmp_path, text)
 
-    assert len(found) == 1
-    assert found[0].endswith(expected)
+            assert len(found) == 1
+            assert found[0].endswith(expected)
 
 
 def test_all_errors_come_at_once(tmp_path):
