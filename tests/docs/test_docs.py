@@ -37,23 +37,25 @@ KEY = {"OPENAI_API_KEY": "not-a-key"}
 COMMANDS = [(page, line) for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_relative_link_leads_somewhere(page):
+def test_every_relative_link_leads_somewhere(subtests):
     """A link names a file of the repository, and a heading that is there."""
-    targets = [t for t in LINK.findall(without_code(page.read_text("utf-8"))) if "://" not in t]
+    for page in PAGES:
+        with subtests.test(page=page):
+            targets = [t for t in LINK.findall(without_code(page.read_text("utf-8"))) if "://" not in t]
 
-    files = [((page.parent / t.partition("#")[0]) if t.partition("#")[0] else page, t) for t in targets]
+            files = [((page.parent / t.partition("#")[0]) if t.partition("#")[0] else page, t) for t in targets]
 
-    assert [t for file, t in files if not file.exists()] == []
-    assert [t for file, t in files if "#" in t and t.partition("#")[2] not in anchors(file)] == []
+            assert [t for file, t in files if not file.exists()] == []
+            assert [t for file, t in files if "#" in t and t.partition("#")[2] not in anchors(file)] == []
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if DOCS in p.parents], ids=name)
-def test_every_page_can_be_reached_from_the_index(page):
+def test_every_page_can_be_reached_from_the_index(subtests):
     """The index links each page, or the folder that it lies in."""
-    linked = {(DOCS / t).resolve() for t in LINK.findall((DOCS / "README.md").read_text("utf-8"))}
+    for page in [p for p in PAGES if DOCS in p.parents]:
+        with subtests.test(page=page):
+            linked = {(DOCS / t).resolve() for t in LINK.findall((DOCS / "README.md").read_text("utf-8"))}
 
-    assert page.name == "README.md" or page in linked or page.parent in linked
+            assert page.name == "README.md" or page in linked or page.parent in linked
 
 
 def test_generated_tables_are_up_to_date(capsys):
@@ -245,18 +247,19 @@ def test_the_page_on_cases_has_the_least_numbers_of_cases():
 # -------------------------------------------------------------------------------------------- commands, files and code
 
 
-@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=[f"{name(p)}: {line}" for p, line in COMMANDS])
-def test_a_command_in_the_docs_has_only_options_that_exist(page, line):
+def test_a_command_in_the_docs_has_only_options_that_exist(subtests):
     """Every `calm` command parses, every `--calm-` option is one of the plugin's, every edit can be found."""
-    options = {option for option, _ in load_generator().plugin_options().options}
-    words = shlex.split(line, comments=True)
+    for page, line in COMMANDS:
+        with subtests.test(page=page, line=line):
+            options = {option for option, _ in load_generator().plugin_options().options}
+            words = shlex.split(line, comments=True)
 
-    if words and words[0] == "calm":
-        own = words[1 : words.index("--")] if "--" in words else words[1:]
-        load_generator().cli._parser().parse_args(own)
+            if words and words[0] == "calm":
+                own = words[1 : words.index("--")] if "--" in words else words[1:]
+                load_generator().cli._parser().parse_args(own)
 
-    assert {w.partition("=")[0] for w in words if w.startswith("--calm-")} <= options
-    assert [w for before, w in pairwise(words) if before == "--edit" and not known_edit(w)] == []
+            assert {w.partition("=")[0] for w in words if w.startswith("--calm-")} <= options
+            assert [w for before, w in pairwise(words) if before == "--edit" and not known_edit(w)] == []
 
 
 def known_edit(wanted):
