@@ -44,7 +44,19 @@ INNOCENT = "injection-control"
 """The column of the words that no suite of injection may take for an attack."""
 INNOCENT_TEST = "test_injection.py::test_innocent_words_do_not_move_the_verdict"
 OWN = "own suite"
-CODE = ("code-comments", "code-style")
+
+
+def suite_of(bias: str) -> Path:
+    """Return the file of the suite that asks about a bias."""
+    return SUITES / f"test_{bias.replace('-', '_')}.py"
+
+
+def of_code(source: str) -> bool:
+    """Return whether all tests of a suite ask about cases that hold code."""
+    return source.count("=code_cases(") == source.count("def test_")
+
+
+CODE = tuple(bias for bias in BIASES if of_code(suite_of(bias).read_text("utf-8")))
 """Biases of code: few of the bundled cases hold any, so their own suites are asked about cases made for it."""
 WORST_FIRST = ("FAIL", "INCOMPLETE", "UNDECIDED", "PASS")
 UNTESTED = "-"
@@ -114,7 +126,7 @@ def beyond(source: str) -> bool:
 def own_suite(row: Row) -> Path | None:
     """Return the file of the suite that asks about the bias of a judge; None for one without a bias."""
     bias = row.planted.partition("=")[0]
-    return SUITES / f"test_{bias.replace('-', '_')}.py" if bias in BIASES else None
+    return suite_of(bias) if bias in BIASES else None
 
 
 def run_row(row: Row, seed: int) -> Run:

@@ -2,26 +2,14 @@
 
 import pytest
 
-from benchmarks.planted_biases import CODE, INNOCENT_TEST, code_cases, served
+from benchmarks.planted_biases import CODE, INNOCENT_TEST, beyond, code_cases, served, suite_of
 from benchmarks.planted_biases import SUITES as FILES
 from calm.cases import lines
 from calm.perturbations.planted import biases
 from tests.suites.gate import run_gate
 
-SUITES = (
-    "position",
-    "verbosity",
-    "authority",
-    "framing",
-    "self-authorship",
-    "injection",
-    "compassion-fade",
-    "bandwagon",
-    "distraction",
-    "sentiment",
-    "diversity",
-    "refinement-aware",
-)
+SUITES = tuple(bias for bias in biases() if not beyond(suite_of(bias).read_text("utf-8")))
+"""The biases of the default gate that can be planted."""
 TASKS = ("pairwise", "score", "rubric")
 DIAGONAL = [
     (task, bias, 0.2 if bias == "position" else 0.8)
