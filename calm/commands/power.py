@@ -36,8 +36,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _power(options: argparse.Namespace) -> int:
-    from calm.gate.sizing import power_report, question
+    from calm.gate.power_text import power_report
+    from calm.gate.scenario import scenario
 
-    asked = question(options.measure, options.limit, options.true, options.noise, options.close_calls)
+    asked = scenario(options.measure, options.limit, options.true, options.noise, options.close_calls)
     print(power_report(asked, probes=options.probes, cases=options.cases, repeats=options.repeats))
     return DONE

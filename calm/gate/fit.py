@@ -12,6 +12,7 @@ from calm.experiment.run import Design
 from calm.gate import sizing
 from calm.gate.plan import Survey
 from calm.gate.prices import Assumptions, Figure, Plan, applies, plan_of
+from calm.gate.scenario import Repeats
 from calm.statistics.power import Noise
 
 ENOUGH = 0.80
@@ -108,8 +109,8 @@ def chance(found: Survey, sample: int, design: Design, noise: float) -> tuple[fl
         kept = tuple(c for c in claims if sizing.modelled(c))
         cases = applies(row, within)
         if kept and cases >= 2:  # with fewer the claims are not tested, and the gate goes without them
-            probes.append(sizing.Claimed(kept, cases, row.edited))
-    repeats = sizing.Repeats(design.clean, design.perturbed)
+            probes.append(sizing.ProbeClaims(kept, cases, row.edited))
+    repeats = Repeats(design.clean, design.perturbed)
     most = max([sample, *(p.cases or 0 for p in probes)])
     if not probes:
         return 0.0, sorted(set(left_out))

@@ -7,16 +7,9 @@ import pytest
 from calm.core.claims import Claim
 from calm.core.measures import MEASURES
 from calm.errors import ConfigError
-from calm.gate.sizing import (
-    Claimed,
-    Repeats,
-    all_green,
-    level_of,
-    modelled,
-    odds,
-    power_report,
-    question,
-)
+from calm.gate.power_text import power_report
+from calm.gate.scenario import Repeats, scenario
+from calm.gate.sizing import ProbeClaims, all_green, level_of, modelled, odds
 from calm.statistics.power import Bias, Design, Noise, gate_power, true_excess, true_gain
 
 NET, GAIN = Claim("net_robustness", ">=", 0.95), Claim("gain", "<=", 0.10)
@@ -33,8 +26,8 @@ def test_the_odds_agree_with_the_simulation_of_the_gate(subtests):
                 )
                 expected = gate_power(Noise(noise), Bias(), Random(3), design=design, runs=2000)
 
-                net = odds(question("net_robustness", 0.05, 0.0, noise), repeats, (120,), Random(4))[0]
-                gain = odds(question("gain", 0.10, 0.0, noise), repeats, (120,), Random(5))[0]
+                net = odds(scenario("net_robustness", 0.05, 0.0, noise), repeats, (120,), Random(4))[0]
+                gain = odds(scenario("gain", 0.10, 0.0, noise), repeats, (120,), Random(5))[0]
 
                 assert net.passes == pytest.approx(expected.net_passes, abs=0.04)
                 assert gain.passes == pytest.approx(expected.gain_passes, abs=0.04)
@@ -48,7 +41,7 @@ def test_all_probes_together_agree_with_the_simulation_of_the_gate(subtests):
             design = Design(n=150, clean=repeats.clean, perturbed=repeats.perturbed, topped=4 if repeats.staged else 2)
             expected = gate_power(noise, Bias(), Random(3), design=design, runs=600, probes=12)
 
-            green = all_green([Claimed((NET, GAIN))] * 12, noise, repeats, (150,), Random(4), runs=600)[0]
+            green = all_green([ProbeClaims((NET, GAIN))] * 12, noise, repeats, (150,), Random(4), runs=600)[0]
 
             assert green == pytest.approx(expected.green, abs=0.08)
 
@@ -57,14 +50,14 @@ def test_the_published_design_table_is_met(subtests):
     """Thirty probes with 4+2 asks and no top-up at n = 200 pass as often as the table of the design says."""
     for noise, green in [(0.05, 0.999), (0.10, 0.795)]:
         with subtests.test(repr(noise)):
-            found = all_green([Claimed((NET, GAIN))] * 30, Noise(noise), FIXED_4_2, (200,), Random(1), runs=400)[0]
+            found = all_green([ProbeClaims((NET, GAIN))] * 30, Noise(noise), FIXED_4_2, (200,), Random(1), runs=400)[0]
 
             assert found == pytest.approx(green, abs=0.07)
 
 
 def test_below_the_smallest_n_nothing_passes_and_from_it_on_all_does():
     """For a judge that never errs the simulation and `smallest_n` agree, but for the formula's rounding by a case."""
-    asked = question("net_robustness", 0.05, 0.0, 0.0)
+    asked = scenario("net_robustness", 0.05, 0.0, 0.0)
     for repeats in (FIXED_2_2, STAGED):
         least = MEASURES["net_robustness"].smallest_n(asked.claim, level_of(repeats, edited=True))
 
@@ -75,8 +68,8 @@ def test_below_the_smallest_n_nothing_passes_and_from_it_on_all_does():
 
 def test_a_claim_that_is_not_true_seldom_passes():
     """At the limit itself a pass is an error, at most one in twenty."""
-    net = odds(question("net_robustness", 0.05, 0.05, 0.05), STAGED, (200,), Random(1))[0]
-    consistent = odds(question("consistency_rate", 0.905, None, 0.05), STAGED, (200,), Random(1))[0]
+    net = odds(scenario("net_robustness", 0.05, 0.05, 0.05), STAGED, (200,), Random(1))[0]
+    consistent = odds(scenario("consistency_rate", 0.905, None, 0.05), STAGED, (200,), Random(1))[0]
 
     assert net.passes < 0.06
     assert consistent.passes < 0.06
@@ -84,7 +77,7 @@ def test_a_claim_that_is_not_true_seldom_passes():
 
 def test_a_great_bias_fails():
     """Where the true value is far beyond the limit the claim fails."""
-    asked = question("gain", 0.10, 0.40, 0.05)
+    asked = scenario("gain", 0.10, 0.40, 0.05)
 
     assert odds(asked, STAGED, (200,), Random(1))[0].fails > 0.99
 
@@ -93,7 +86,7 @@ def test_the_bias_that_is_simulated_has_the_true_value(subtests):
     """A true value is turned into a share of cases, and back."""
     for measure in ["net_robustness", "gain"]:
         with subtests.test(repr(measure)):
-            asked = question(measure, None, 0.08, 0.05, 0.2)
+            asked = scenario(measure, None, 0.08, 0.05, 0.2)
             truth = true_excess if measure == "net_robustness" else true_gain
 
             assert truth(asked.noise, asked.bias) == pytest.approx(0.08)
@@ -101,7 +94,7 @@ def test_the_bias_that_is_simulated_has_the_true_value(subtests):
 
 def test_more_clean_asks_help_a_claim_about_repeats():
     """Consistency passes more often with four clean asks than with two, as the design says (.86 against .59)."""
-    asked = question("consistency_rate", 0.80, None, 0.08)
+    asked = scenario("consistency_rate", 0.80, None, 0.08)
 
     two, four = (odds(asked, Repeats(k, 2), (200,), Random(1))[0].passes for k in (2, 4))
 
@@ -111,7 +104,7 @@ def test_more_clean_asks_help_a_claim_about_repeats():
 
 def test_a_probe_that_applies_to_few_cases_keeps_the_gate_from_passing():
     """Its claims are decided on its own cases."""
-    probes = [Claimed((NET, GAIN)), Claimed((GAIN,), cases=20)]
+    probes = [ProbeClaims((NET, GAIN)), ProbeClaims((GAIN,), cases=20)]
 
     assert all_green(probes, Noise(0.0), STAGED, (200,), Random(1), runs=20) == [0.0]
     assert all_green(probes[:1], Noise(0.0), STAGED, (200,), Random(1), runs=20) == [1.0]
@@ -126,9 +119,9 @@ def test_all_claims_of_the_shipped_suites_can_be_simulated():
         Claim("repeat_distance", "<=", 0.20),
     )
     probes = [
-        Claimed(claims, edited=False),
-        Claimed((Claim("net_detection", ">=", 0.60),)),
-        Claimed((NET, Claim("mean_shift", "abs<=", 0.10), Claim("unreadable_gain", "<=", 0.05))),
+        ProbeClaims(claims, edited=False),
+        ProbeClaims((Claim("net_detection", ">=", 0.60),)),
+        ProbeClaims((NET, Claim("mean_shift", "abs<=", 0.10), Claim("unreadable_gain", "<=", 0.05))),
     ]
 
     assert all(modelled(c) for probe in probes for c in probe.claims)
@@ -138,7 +131,7 @@ def test_all_claims_of_the_shipped_suites_can_be_simulated():
 
 def test_the_report_has_a_row_for_each_number_of_cases():
     """40 to 400 cases; a probability in each cell; the sizes under it, and how it was computed."""
-    text = power_report(question("net_robustness", None, None))
+    text = power_report(scenario("net_robustness", None, None))
     rows = [line for line in text.splitlines() if "|" in line][2:]
 
     assert [int(row.split("|")[0]) for row in rows] == [40, 60, 80, 100, 120, 150, 200, 250, 300, 400]
@@ -151,14 +144,14 @@ def test_the_report_has_a_row_for_each_number_of_cases():
 
 def test_the_report_is_the_same_each_time():
     """It is seeded."""
-    asked = question("gain", None, 0.02)
+    asked = scenario("gain", None, 0.02)
 
     assert power_report(asked, cases=100, probes=3) == power_report(asked, cases=100, probes=3)
 
 
 def test_rates_of_one_ask_have_exact_sizes():
     """The saw-tooth: the first n with the power, and the n from which all have it."""
-    text = power_report(question("accuracy", 0.90, 0.95), cases=100)
+    text = power_report(scenario("accuracy", 0.90, 0.95), cases=100)
 
     assert "0.80: 179 / 203" in text
     assert "0.90: 239 / 263" in text
@@ -167,7 +160,7 @@ def test_rates_of_one_ask_have_exact_sizes():
 
 def test_a_true_rate_that_is_not_above_its_limit_has_no_size():
     """No number of cases proves what is not so."""
-    text = power_report(question("readable_rate", 0.95, 0.94), cases=100)
+    text = power_report(scenario("readable_rate", 0.95, 0.94), cases=100)
 
     assert text.count("none: the true rate is not above the limit") == 3
 
@@ -190,7 +183,7 @@ def test_an_impossible_value_names_its_option(subtests):
     ]:
         with subtests.test(repr(arguments)):
             with pytest.raises(ConfigError, match=option):
-                question(*arguments)
+                scenario(*arguments)
 
 
 def test_an_impossible_size_names_its_option(subtests):
@@ -206,12 +199,12 @@ def test_an_impossible_size_names_its_option(subtests):
     ]:
         with subtests.test(repr(options)):
             with pytest.raises(ConfigError, match=option):
-                power_report(question("gain", None, None), **options)
+                power_report(scenario("gain", None, None), **options)
 
 
 def test_several_faults_are_said_at_once():
     """All problems of one question come in one error."""
     with pytest.raises(ConfigError) as raised:
-        question("gain", 3.0, 3.0, 0.7, 3.0)
+        scenario("gain", 3.0, 3.0, 0.7, 3.0)
 
     assert [p.split(":")[0] for p in raised.value.problems] == ["--noise", "--close-calls", "--limit", "--true"]
