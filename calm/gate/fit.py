@@ -16,7 +16,7 @@ from calm.gate.scenario import Repeats
 from calm.statistics.power import Noise
 
 ENOUGH = 0.80
-"""The probability with which a sound judge must pass a gate that is worth its money."""
+"""A gate is worth its money if a sound judge passes it at least this often."""
 LEAST_SAMPLE = 2
 
 
@@ -28,7 +28,7 @@ class PlanBudget:
     minutes: float | None = None
 
     def refuses(self, figure: Figure) -> list[str]:
-        """Return what of it a figure exceeds."""
+        """Return which limits a figure exceeds: money, time, both or none."""
         exceeded = []
         if self.usd is not None and (figure.usd is None or figure.usd > self.usd):
             exceeded.append("money")
@@ -40,7 +40,7 @@ class PlanBudget:
 @dataclass(frozen=True, slots=True)
 class Fit:
     """
-    The largest sample within a budget: its plan, the probability of a green gate, and what allows no larger one.
+    The largest sample within a budget: its plan, the probability of a green gate, and what keeps it from being larger.
 
     `at_most` is the probability with all cases.
     """
@@ -55,7 +55,7 @@ class Fit:
 
     @property
     def enough(self) -> bool:
-        """Whether a sound judge passes often enough for the gate to be of use."""
+        """Whether a sound judge passes often enough for the gate to be useful."""
         return self.sample >= LEAST_SAMPLE and self.green >= ENOUGH
 
 
@@ -63,7 +63,7 @@ def fit(
     found: Survey, budget: PlanBudget, noise: float, designs: Sequence[Design], assumptions: Assumptions = Assumptions()
 ) -> Fit:
     """
-    Return the sample and design within a budget with which a sound judge passes most often; of equals the first design.
+    Return the sample and design within a budget with which a sound judge passes most often; of equals, the first.
 
     All top-ups are within the budget, too.
 
@@ -72,9 +72,9 @@ def fit(
     """
     unpriced = [s.name for s in found.sources if s.price is None and not s.free]
     if budget.usd is not None and unpriced:
-        mend = "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
+        fix = "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
         live = any(s.live for s in found.sources if s.name == unpriced[0])
-        what = f"the model {unpriced[0]!r}; {mend}" if live else f"{unpriced[0]!r}, which is Python code; leave it out"
+        what = f"the model {unpriced[0]!r}; {fix}" if live else f"{unpriced[0]!r}, which is Python code; leave it out"
         raise ConfigError(f"--max-usd: no price is known for {what}")
     fits = [_largest(found, budget, noise, design, assumptions) for design in designs]
     return max(fits, key=lambda one: round(one.green, 2))  # of equals the first

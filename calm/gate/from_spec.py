@@ -18,7 +18,7 @@ SPECS = "lexical, planted:..., recorded:SET/MODEL, panel:A+B, a path to a judge.
 
 def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool = False) -> Judge:
     """
-    Return the judge that a specification names; a `keyless` one, for a replay, needs no key and makes no call.
+    Return the judge that a specification names; a `keyless` one is for a replay: it needs no key and makes no call.
 
     Raises:
         ConfigError: no such judge, or one that is set up wrongly; the message lists every fault.

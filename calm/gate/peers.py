@@ -17,11 +17,11 @@ def read_peers(text: str, task: Task, *, keyless: bool = False) -> tuple[Member,
 
     Args:
         text: specifications of judges, and files (.json) that hold the verdicts of some.
-        task: of the judge in question; the peers are to give verdicts of its kind.
+        task: the task of the judge; the peers must give verdicts of its kind.
         keyless: whether no live call will be made, so that no key is needed.
 
     Raises:
-        ConfigError: no such judge or file, or one of another kind of verdict; all of them are named.
+        ConfigError: no such judge or file, or one with another kind of verdict; each is named.
     """
     found: dict[str, Member] = {}
     problems: list[str] = []

@@ -93,8 +93,8 @@ class PlanSettings:
     every_variant: bool = False
 
 
-class Unit(NamedTuple):
-    """A case in one arm of a probe; perturbed asks alternate between the prompts. `shared`: the arm's row has it."""
+class CaseArm(NamedTuple):
+    """A case in one arm of a probe. Perturbed asks alternate between prompts. `shared`: it counts in the arm's row."""
 
     case: str
     arm: str
@@ -108,12 +108,12 @@ class ProbeRow:
     """
     A probe and the prompts that it takes.
 
-    `staged`: undecided claims are topped up. `open`: a pilot may leave cases out. `ruled`: it has claims, so that a run
-    which stops early may end it early. `claims` are those that a green gate needs. `alone`: there is no clean arm.
+    `staged`: undecided claims are topped up. `open`: a pilot may leave cases out. `ruled`: it has claims, so a run that
+    stops early may end it early. `claims`: those that a green gate needs. `alone`: there is no clean arm.
     """
 
     name: str
-    units: tuple[Unit, ...]
+    units: tuple[CaseArm, ...]
     staged: bool = False
     open: bool = False
     ruled: bool = False
@@ -136,7 +136,7 @@ class Survey:
     skipped: tuple[tuple[str, str], ...]
     assumed: tuple[str, ...]
     floors: tuple[tuple[str, str], ...] = ()
-    """Tests that want a number before they go on, and where: what they ask after that is not known here."""
+    """Tests that need a number before they go on, and where. What they ask after that is not known here."""
 
 
 def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
@@ -235,21 +235,21 @@ class _Surveyor:
             claims=with_readability(edit, order.claims) if order.top_up else (),
         )
 
-    def _units(self, order: Order, piloted: Sequence[Case], pairs: Sequence[Pair]) -> list[Unit]:
+    def _units(self, order: Order, piloted: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
         """Return each case in each arm, with the prompts that it takes there."""
         edit, finder, sampled = order.edit, self._finder(order.setup.judge), not order.own_cases
         by_itself = alone(edit, order.setup.family)
-        units = [Unit(case.id, PILOT, (p,), sampled, True) for case, p in finder.prompts(piloted)]
+        units = [CaseArm(case.id, PILOT, (p,), sampled, True) for case, p in finder.prompts(piloted)]
         if not by_itself:
             bases = finder.prompts([pair.base for pair in pairs], [pair.control for pair in pairs])
-            units += [Unit(case.id, CLEAN, (p,), sampled, order.against is None) for case, p in bases]
+            units += [CaseArm(case.id, CLEAN, (p,), sampled, order.against is None) for case, p in bases]
         if edit is not None:
             edits = [pair.shown or pair.base for pair in pairs]
             turned = [_turned(case) for case in edits] if by_itself and edit.expects is Expects.WORSE else None
             judges = [pair.judge for pair in pairs]
             shown = [[p for _, p in finder.prompts(cases, judges)] for cases in (edits, turned) if cases is not None]
             for pair, *prompts in zip(pairs, *shown, strict=True):
-                units.append(Unit(pair.source.id, PERTURBED, tuple(prompts), sampled))
+                units.append(CaseArm(pair.source.id, PERTURBED, tuple(prompts), sampled))
         return units
 
     def _finder(self, judge: Judge) -> RequestFinder:
@@ -278,7 +278,7 @@ class _Surveyor:
                 continue
             shown = self._finder(member.judge).prompts(crossing.cases)
             prompts = [(case, Rendering(digest(member.model, prompt.key), prompt.calls)) for case, prompt in shown]
-            units = tuple(Unit(case.id, CROSS, (prompt,), False) for case, prompt in prompts)
+            units = tuple(CaseArm(case.id, CROSS, (prompt,), False) for case, prompt in prompts)
             name = ": ".join(part for part in (title, member.model if place or not title else "") if part)
             self.rows.append(ProbeRow(name, units))
 
@@ -311,7 +311,7 @@ def _paired(
     """
     Return the pairs to ask, the cases left out by reason, the piloted cases, and whether a pilot can change any of it.
 
-    Of the verdicts that a pilot can give, one is assumed with which the edit applies, if there is one.
+    A pilot can give several verdicts. One with which the edit applies is assumed, if there is one.
     """
     choices = 1
     if edit is not None and any(_open_to_pilot(case) for case in setup.cases):

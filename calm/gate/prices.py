@@ -8,8 +8,8 @@ from math import ceil
 
 from calm.experiment.run import Design
 from calm.experiment.stopping import Stopping
-from calm.gate.plan import CLEAN, CROSS, PERTURBED, PILOT, ProbeRow, Survey, Unit
-from calm.gate.requests import OUTPUT_TOKENS, Call, Source
+from calm.gate.plan import CLEAN, CROSS, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
+from calm.gate.requests import OUTPUT_TOKENS, CallSize, Source
 from calm.models.pricing import tokens_in
 from calm.models.server import GREETING
 
@@ -46,7 +46,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """One row of a plan: what it adds to the rows before it, at least and at most (a top-up may come)."""
+    """One row of a plan: what it adds to the rows before it, without and with every top-up."""
 
     name: str
     cases: int | None
@@ -67,13 +67,13 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is left open."""
+        """Whether every figure is exact."""
         return all(line.exact for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What a plan cannot know: the tokens of a reply, and how long a call takes."""
+    """What a plan has to assume: the tokens of a reply, and the seconds of a call."""
 
     output_tokens: int = OUTPUT_TOKENS
     call_seconds: float = CALL_SECONDS
@@ -87,7 +87,7 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     lines: list[PriceRow] = []
     for place, source in enumerate(found.sources):
         if source.live:
-            greeted = tally.figure([Call(f"greeting {place}", len(GREETING), place)], 0)
+            greeted = tally.figure([CallSize(f"greeting {place}", len(GREETING), place)], 0)
             lines.append(PriceRow(FIRST_CALL, None, greeted, greeted, True))
     for arm, asks in ((PILOT, range(1)), (CLEAN, range(1, design.clean + 1))):
         shared = [(row, u) for row in found.rows for u in row.units if u.arm == arm and u.shared and _taken(u, within)]
@@ -113,7 +113,7 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     return Plan(len(within), design, tuple(lines), least, most)
 
 
-def _taken(unit: Unit, within: set[str]) -> bool:
+def _taken(unit: CaseArm, within: set[str]) -> bool:
     return not unit.sampled or unit.case in within
 
 
@@ -123,7 +123,7 @@ def applies(row: ProbeRow, within: set[str]) -> int:
     return len({unit.case for unit in row.units if unit.arm in arms and _taken(unit, within)})
 
 
-def _asks_of(unit: Unit, clean: int, perturbed: int) -> range:
+def _asks_of(unit: CaseArm, clean: int, perturbed: int) -> range:
     if unit.arm == CROSS:
         return range(1, 2)
     return range(1, (clean if unit.arm == CLEAN else perturbed) + 1)
@@ -137,7 +137,7 @@ class _Tally:
         self._asked: set[tuple[str, int]] = set()
         self._called: set[tuple[str, int]] = set()
 
-    def asked(self, wanted: Iterable[tuple[Unit, range]]) -> Figure:
+    def asked(self, wanted: Iterable[tuple[CaseArm, range]]) -> Figure:
         """Return what these asks add to those before."""
         asks, calls = 0, []
         for unit, numbers in wanted:
@@ -155,7 +155,7 @@ class _Tally:
                         calls.append(call)
         return self.figure(calls, asks)
 
-    def figure(self, calls: Sequence[Call], asks: int) -> Figure:
+    def figure(self, calls: Sequence[CallSize], asks: int) -> Figure:
         """Return what calls take."""
         total = Figure(asks=asks)
         for place, source in enumerate(self._sources):
@@ -164,7 +164,7 @@ class _Tally:
                 total = total.plus(self._of(source, mine))
         return total
 
-    def _of(self, source: Source, calls: Sequence[Call]) -> Figure:
+    def _of(self, source: Source, calls: Sequence[CallSize]) -> Figure:
         n = len(calls)
         if not source.live:
             return Figure(0, n) if source.free else Figure(0, n, usd=None, seconds=self._seconds(source, n))

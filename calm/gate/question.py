@@ -106,7 +106,7 @@ class Question:
         return Estimates(findings)
 
     def _orders(self, claims: Sequence[Claim], observed: Sequence[Measure] = (), *, top_up: bool) -> Batch:
-        """Return what is to be asked; variants and control by themselves only where the run wants every variant."""
+        """Return what is to be asked; variants and the control are asked only if the run wants every variant."""
         self.ended = True
         context, edit = self._context, self._edit
         setup, own_cases = context.setup_for(self._cases), self._cases is not None
@@ -121,7 +121,7 @@ class Question:
         return Batch(order, stated, variants, self._control(order, edit))
 
     def _control(self, order: Order, edit: AnyEdit) -> Order | None:
-        """Return what is to be asked as the control of an order, if there is one."""
+        """Return the order for the control of an edit, if it has one."""
         control = self._context.control_of(edit) if order.against is None else None
         if control is None:
             return None
@@ -158,7 +158,7 @@ class Question:
         return findings + self._variants(batch.variants)
 
     def _controls(self, order: Order | None) -> dict[str, dict[str, Json]]:
-        """Ask the control, and return by measure what it came to."""
+        """Ask the control, and return its estimates by measure."""
         if order is None or order.edit is None:
             return {}
         decisions = [d.decision for d in self._context.lookahead.result(order).result.decided]
@@ -203,7 +203,7 @@ class Question:
 
 
 def say_too_few(say: Callable[[str], None], order: Order) -> None:
-    """Say of a claim that so few cases can never prove, before its calls are paid; it can still fail."""
+    """Warn, before any call is paid for, that a claim cannot be proven with so few cases; it can still fail."""
     for claim in order.claims:
         least = MEASURES[claim.measure].smallest_n(claim, LEVEL)
         if not order.idle and len(order.setup.cases) < least - 1:  # `smallest_n` may be one too careful

@@ -20,12 +20,12 @@ from calm.models.pricing import price_of
 from calm.models.wire import Endpoint, Judge, Limits, Price, Reply, Request
 
 OUTPUT_TOKENS = 200
-"""Tokens that a reply is taken to have, if max_tokens allows as many."""
+"""The tokens of a reply are assumed to be this many, or max_tokens if that is less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What answers: a model on a server, or code of the user's. `free`: it takes neither money nor time to speak of."""
+    """What answers: a model on a server, or the user's code. `free`: it costs no money and almost no time."""
 
     name: str
     limits: Limits
@@ -35,8 +35,8 @@ class Source:
     free: bool
 
 
-class Call(NamedTuple):
-    """A request: what tells it from another one, its length, and the number of its source."""
+class CallSize(NamedTuple):
+    """The size of a request: a key that identifies it, its length in characters, and the number of its source."""
 
     key: str
     characters: int
@@ -44,10 +44,10 @@ class Call(NamedTuple):
 
 
 class Rendering(NamedTuple):
-    """One way to show a case: what tells it from another one, and the calls of an ask."""
+    """One way to show a case: a key that identifies it, and the calls of one ask."""
 
     key: str
-    calls: tuple[Call, ...]
+    calls: tuple[CallSize, ...]
 
 
 class RequestFinder:
@@ -80,18 +80,18 @@ class RequestFinder:
             self._known[key] = Rendering(key, await self._calls(judge, case, key))
         return self._known[key]
 
-    async def _calls(self, judge: Judge, case: Case, key: str) -> tuple[Call, ...]:
+    async def _calls(self, judge: Judge, case: Case, key: str) -> tuple[CallSize, ...]:
         if not self.judge.endpoints:
             whose = judge.fingerprint
-            return (Call(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
+            return (CallSize(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
         send = _RequestLog()
         with suppress(JudgeError):  # such a case is lost in the run, too, after the calls noted so far
             await judge.judge(case, send)
         return tuple(self._call(request) for request in send.requests)
 
-    def _call(self, request: Request) -> Call:
+    def _call(self, request: Request) -> CallSize:
         text = json.dumps([request.endpoint.identity, request.body], sort_keys=True, separators=(",", ":"))
-        return Call(digest(text), sum(len(m.text) for m in request.prompt), self._place(request.endpoint))
+        return CallSize(digest(text), sum(len(m.text) for m in request.prompt), self._place(request.endpoint))
 
     def _place(self, endpoint: Endpoint) -> int:
         if endpoint.identity not in self._places:

@@ -1,7 +1,7 @@
 """
 The pytest plugin: it gives each test its `judge`, `cases` and `probe`, and reports the run.
 
-It is loaded in every pytest run of its environment, so nothing but pytest is imported before a probe is used.
+It is loaded in every pytest run of its environment, so it imports nothing but pytest until a probe is used.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Let a plan, which asks nothing, be made in this process and not by workers of xdist."""
+    """Make a plan in this process and not in workers of xdist, since it asks nothing."""
     if flag(config, "plan") and hasattr(config.option, "numprocesses"):
         config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
 
@@ -74,8 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     Check what can be checked before any test is collected, once, in the process that the user sees.
 
-    What only stands in an ini file waits until a probe was collected, so that other runs of a project owe it nothing;
-    but with xdist no process sees both the tests and the user.
+    Settings in an ini file are checked only after a probe was collected, so that a wrong one does not disturb other
+    runs of the project. With xdist they are checked here: no process sees both the tests and the user.
     """
     config.stash[SESSION] = Session(config)
     config.addinivalue_line("markers", "calm(lookahead=False): ask this test when it runs, not ahead of it")
@@ -86,15 +86,15 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     config.pluginmanager.register(Collector(config), "calm-collector")
     if flag(config, "plan"):
-        from calm.pytest_plugin.planner import Shown
+        from calm.pytest_plugin.planner import PlanPrinter
 
-        config.pluginmanager.register(Shown(), "calm-planner")
+        config.pluginmanager.register(PlanPrinter(), "calm-planner")
     if not (config.option.help or config.option.version) and (commanded(config) or distributed(config)):
         _preflight(config)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Check what stands in an ini file, if there is a probe that needs it."""
+    """Check the settings in an ini file, if there is a probe that needs them."""
     config = session.config
     probed = any("probe" in getattr(item, "fixturenames", ()) for item in session.items)
     if probed and not is_worker(config) and not distributed(config):
@@ -123,7 +123,7 @@ def _preflight(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave out a probe beyond the default gate, unless all variants are asked for or it was named."""
+    """Skip a probe beyond the default gate, unless all variants are asked for or the probe was named."""
     marker = item.get_closest_marker(EXTRA)
     if marker is None:
         return
@@ -137,13 +137,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Let the questions of all tests be asked together, those of the first tests first."""
+    """Ask the questions of all tests together, those of the first tests first."""
     config, option = session.config, session.config.option
     # --setup-show: a trace would make the session fixtures where nobody sees it
     idle = option.collectonly or option.setupshow or option.setupplan or getattr(option, "trace", False)
     items = [] if idle or session.testsfailed or not lookahead_of(config) else probed(session)
     ours = config.stash[SESSION]
-    if items := [item for item in items if _foreseeable(item)]:
+    if items := [item for item in items if _looks_ahead(item)]:
         ours.tracing = True
         try:
             for _ in trace(session, items, Tracer()):
@@ -159,13 +159,13 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
                 ours.engine.stop()  # another worker may wait for what this one has in flight
 
 
-def _foreseeable(item: pytest.Item) -> bool:
+def _looks_ahead(item: pytest.Item) -> bool:
     return all(marker.kwargs.get("lookahead", True) for marker in item.iter_markers(MARKER))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Hand the workers of xdist what the first live call found, and have the cache file made before they open it."""
+    """Give the workers of xdist what the first live call found, and make the cache file before they open it."""
     if not asked(node.config):
         return
     from calm.errors import CalmError
@@ -218,7 +218,7 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Let the findings of a test travel with its report, and say what kind of failure it is."""
+    """Send the findings of a test with its report, and say what kind of failure it is."""
     report = yield
     if item.config.stash[SESSION].tracing:
         return report
@@ -281,7 +281,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _say_fault(item: pytest.Item, raised: pytest.ExceptionInfo[BaseException], report: Any) -> None:
-    """Say an error of configuration without a traceback, and ask no other test: all would meet it."""
+    """Report a configuration error without a traceback, and run no other test: all would meet it."""
     from calm.errors import ConfigError
 
     if raised.errisinstance(ConfigError):

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
 POOLED = "baseline/worsening"
 MOST_NAMED = 20
-"""How many tests that did not run are named; the others are counted."""
+"""How many of the tests that did not run are named; the others are only counted."""
 
 
 class Collector:
-    """Gathers the findings of all tests in the process that the user sees, and writes what was asked for."""
+    """Gathers the findings of all tests, in the process that the user sees, and writes the output files."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -53,11 +53,11 @@ class Collector:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
-        """Note which tests are to run on the workers of xdist, which do not say what has a probe."""
+        """Note which tests are to run on the workers of xdist, which do not say which of them have a probe."""
         self.collected |= dict.fromkeys(ids)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Take in the findings that came with a report."""
+        """Add the findings that came with a report."""
         from calm.core.reasons import Kind, because
 
         self.begun.add(report.nodeid)
@@ -89,14 +89,14 @@ class Collector:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take in the figures of a worker of xdist that ended."""
+        """Add the figures of a worker of xdist that ended."""
         output = getattr(node, "workeroutput", {})
         if output.get("calm"):
             self.workers.append(output["calm"])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Write the outputs, and turn a green exit red where the gate is not green."""
+        """Write the output files, and make a green exit status red where the gate is not green."""
         self.interrupted = exitstatus == pytest.ExitCode.INTERRUPTED and not self.misconfigured
         begun = self.config.stash[SESSION].subjects
         if self.interrupted and begun and not self.subjects:  # nothing was decided yet, and the record says so
@@ -112,7 +112,7 @@ class Collector:
 
     @property
     def faults(self) -> list[Reason]:
-        """What is wrong with the run as a whole, though no finding says so."""
+        """What is wrong with the run as a whole and is not in any finding."""
         from calm.core.reasons import Kind, because
 
         faults = list(dict.fromkeys(self.twice))
@@ -176,7 +176,7 @@ class Collector:
         return audit
 
     def _left(self) -> list[Reason]:
-        """Say which tests of those that were chosen did not run, because the run was cut short."""
+        """Say which of the chosen tests did not run, because the run was cut short."""
         from calm.core.reasons import Kind, because
 
         left = [name for name in self.collected if name not in self.begun]
@@ -245,7 +245,7 @@ class Collector:
                 self.problems.append(f"--calm-{name}: {error}")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say how many biases were tested, what is not green and why, and what it cost."""
+        """Show how many biases were tested, what is not green and why, and what the run cost."""
         if not self.subjects:
             return
         from calm.core.claims import Outcome

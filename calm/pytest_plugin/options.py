@@ -1,4 +1,4 @@
-"""The options of the plugin: declared once, read and checked before a call is paid."""
+"""The options of the plugin: declared once, read and checked before any call is paid for."""
 
 from __future__ import annotations
 
@@ -14,38 +14,51 @@ if TYPE_CHECKING:
     from calm.experiment.stopping import Stopping
 
 MOST_ASKS = 100
-"""More asks than this of one case and arm are a slip of the keyboard."""
+"""More asks of one case in one arm than this are taken for a typing error."""
 
 # option, its default, what it takes, help
 OPTIONS = (
     ("judge", "lexical", "SPEC", "lexical, planted:..., recorded:SET/MODEL, panel:A+B, a judge.toml, or module:name"),
-    ("sample", "200", "N", "at most so many cases, the same for all probes (default 200)"),
+    ("sample", "200", "N", "at most this many cases, the same for all probes (default 200)"),
     ("seed", "0", "I", "seed of every random choice (default 0)"),
     ("repeats", "4+2", "K+M", "clean and perturbed asks a case (default 4+2, undecided claims topped up to 4+4)"),
     ("cache", "on", "MODE", "on, replay (never call), refresh (ask again), off"),
     ("cache-file", ".calm/cache.sqlite", "FILE", "where replies are kept"),
-    ("cache-days", "", "N", "do not use replies that are older than so many days, and ask again"),
-    ("max-calls", "", "N", "make at most so many calls; what is unfinished is INCOMPLETE"),
-    ("max-tokens", "", "N", "use at most so many tokens, of prompts and replies together"),
-    ("max-usd", "", "X", "spend at most so many US dollars"),
-    ("max-minutes", "", "M", "begin no call after so many minutes"),
-    ("lookahead", "64", "N", "ask so many probes ahead of their tests (default 64; 0: test by test)"),
-    ("peers", "", "A,B", "judges that a test of self-preference compares with: judge files, or records of such a test"),
-    ("looks-ahead", "0", "N", "with --calm-sequential: ask for so many looks more while one is decided (default 0)"),
+    ("cache-days", "", "N", "ask again for replies that are older than this many days"),
+    ("max-calls", "", "N", "make at most this many calls; what is unfinished is INCOMPLETE"),
+    ("max-tokens", "", "N", "use at most this many tokens, in prompts and replies together"),
+    ("max-usd", "", "X", "spend at most this many US dollars"),
+    ("max-minutes", "", "M", "start no call after this many minutes"),
+    ("lookahead", "64", "N", "ask this many probes before their tests run (default 64; 0: test by test)"),
+    ("peers", "", "A,B", "judges to compare with in a test of self-preference: judge files, or records of such a test"),
+    ("looks-ahead", "0", "N", "with --calm-sequential: ask for this many later looks while one is decided (default 0)"),
     ("undecided", "fail", "fail|warn", "what an undecided claim does to its test"),
-    ("gate", "", "FILE", "gate.toml: other limits, waivers and accepted NOT_TESTED, each with a reason and an expiry"),
-    ("baseline", "", "FILE", "also require: not worse than this accepted run (see `calm accept`)"),
+    (
+        "gate",
+        "",
+        "FILE",
+        "gate.toml: other limits, waivers, accepted NOT_TESTED, each with a reason and an expiry date",
+    ),
+    ("baseline", "", "FILE", "also require that nothing is worse than in this accepted run (see `calm accept`)"),
     ("report", "", "FILE.html", "write a report for people"),
     ("results", "", "FILE.json", "write the results for machines, and their texts beside them"),
     ("summary", "", "FILE.md", "write a summary in Markdown, for a job's page or a pull request"),
     ("sarif", "", "FILE", "write what is red or accepted as SARIF 2.1.0"),
-    ("texts", "full", "full|none", "none: no question, answer, prompt or reply in any output (default full)"),
+    (
+        "texts",
+        "full",
+        "full|none",
+        "none: no question, answer, prompt or reply in any output (default full)",
+    ),
 )
 FLAGS = (
-    ("plan", "print what the run would ask, and what that costs, and ask nothing"),
+    ("plan", "print what the run would ask and what it would cost; ask nothing"),
     ("every-variant", "also run each variant of a rotation by itself (Holm-corrected; only a FAIL counts)"),
     ("sequential", "stop each claim as soon as one of five looks decides it"),
-    ("anytime", "the same by a betting e-process: valid whenever one looks, also after adding cases to a run"),
+    (
+        "anytime",
+        "the same by a betting e-process: valid however often one looks, also after cases are added",
+    ),
 )
 OUTPUTS = ("results", "report", "summary", "sarif")
 """Options that name a file to write."""
@@ -113,13 +126,13 @@ def is_worker(config: pytest.Config) -> bool:
 
 
 def commanded(config: pytest.Config) -> bool:
-    """Return whether any option of ours was given on the command line."""
+    """Return whether any of our options was given on the command line."""
     names = (*(name for name, *_ in (*OPTIONS, *FLAGS)), "cases")
     return any(config.getoption(key(name)) is not None for name in names)
 
 
 def asked(config: pytest.Config) -> bool:
-    """Return whether anything of ours was given, on the command line or in the ini file."""
+    """Return whether any of our options was given, on the command line or in the ini file."""
     return commanded(config) or bool(case_files(config)) or any(given(config, name) for name, *_ in OPTIONS)
 
 
@@ -132,7 +145,7 @@ def is_named(item: pytest.Item, *, folder: bool) -> bool:
     """
     Return whether the command line names the file of a test, or its folder if that will do.
 
-    Of a file that is named together with its folder pytest forgets that it was named, so the arguments are looked at.
+    pytest forgets that a file was named if its folder was named, too. So the arguments themselves are read.
     """
     places = {item.path, item.path.parent} if folder else {item.path}
     if any(item.session.isinitpath(place) for place in places):
@@ -199,16 +212,16 @@ def sample_of(config: pytest.Config) -> int:
 
 
 def design_of(config: pytest.Config) -> Design:
-    """Return the asks an arm."""
+    """Return the number of asks in each arm."""
     return design_in(option(config, "repeats"), "--calm-repeats")
 
 
 def design_in(text: object, where: str) -> Design:
     """
-    Return the asks an arm that a text such as `4+2` means.
+    Return the number of asks in each arm that a text such as `4+2` names.
 
     Raises:
-        ConfigError: it means none; `where` says where it stands.
+        ConfigError: it names none; `where` says where the text stands.
     """
     from calm.errors import ConfigError
     from calm.experiment.run import Design

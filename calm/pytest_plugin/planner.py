@@ -45,7 +45,7 @@ class Planner:
         self.paths = config.args_source is pytest.Config.ArgsSource.ARGS
 
     def take_over(self, config: pytest.Config) -> None:
-        """Let no judge be asked in this run."""
+        """Make sure that no judge is asked in this run."""
         from calm.gate.stand_in import StandIn
 
         config.stash[JUDGE] = StandIn(self._judge or judge_of(config))
@@ -94,18 +94,18 @@ class Planner:
 
 
 MANY = 3
-"""More tests than these that were skipped for one reason are counted and not named."""
+"""If more tests than this were skipped for one reason, they are counted and not named."""
 
 
 def _grouped(skipped: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return tests and why they were skipped, those with a frequent reason as a number in place of their names."""
+    """Return tests and why they were skipped; where many share a reason, their number stands for their names."""
     counts = Counter(reason for _, reason in skipped)
     named = [(node, reason) for node, reason in skipped if counts[reason] <= MANY]
     return [*named, *((f"{count} tests", reason) for reason, count in counts.items() if count > MANY)]
 
 
-class Shown(Planner):
-    """The same for `--calm-plan`: the plan is what the run says at its end."""
+class PlanPrinter(Planner):
+    """The same for `--calm-plan`: prints the plan at the end of the run."""
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print the plan."""

@@ -1,4 +1,4 @@
-"""`--calm-texts none`: what pytest itself says of a test with a probe holds no text of a case, a prompt or a reply."""
+"""`--calm-texts none`: keep texts of cases, prompts and replies out of what pytest itself shows of a test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def private(config: pytest.Config) -> bool:
 
 
 def veil_findings(made: Probe) -> None:
-    """Let the findings of a probe, and so what an assertion shows of them, quote nobody."""
+    """Take all quotations out of the findings of a probe, and so out of what an assertion shows of them."""
     from calm.results.redaction import finding_without_texts
 
     made.context.findings = [finding_without_texts(f) for f in made.context.findings]
@@ -30,10 +30,10 @@ def veil_report(
     item: pytest.Item, raised: pytest.ExceptionInfo[BaseException] | None, report: Any, made: Probe | None
 ) -> None:
     """
-    Take out of a report what was printed, and of a failure everything but its place and its kind.
+    Take the printed output out of a report, and everything but place and kind out of a failure.
 
-    The message of an exception, the values that pytest shows of an assertion, and a traceback's own lines may all hold
-    a text; a setting that is wrong must be said, and a skip says its reason.
+    The message of an exception, the values that pytest shows of an assertion, and the lines of a traceback may all
+    hold a text. A wrong setting and the reason of a skip are still shown.
     """
     from calm.errors import ConfigError
 
@@ -52,6 +52,6 @@ def veil_report(
 
 
 def veil_assertion(report: Any, words: str) -> None:
-    """Let a failed claim say its numbers."""
+    """Show the numbers of a failed claim."""
     place = str(report.longrepr).partition("; its message")[0]
     report.longrepr = f"{place}: {words}"

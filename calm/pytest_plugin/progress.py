@@ -1,4 +1,4 @@
-"""One line below pytest's own that says how far the questions are, while a test waits for its answers."""
+"""One line below pytest's own that shows how far the run is, while a test waits for its answers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from calm.experiment.lookahead import Lookahead
 
 WINDOW_S = 10.0
-"""The rate of calls is that of so many seconds."""
+"""The rate of calls is measured over this many seconds."""
 SOON_S = 1.0
-"""A wait that is shorter than this is not worth a line."""
+"""No line is shown for a wait that is shorter than this."""
 
 # One line is made below the present one (which scrolls where it is the last), and the place of the cursor is kept: what
 # pytest writes next goes on where it stopped. These are sequences of the VT100.
@@ -28,7 +28,7 @@ _BACK = "\x1b[K\x1b8"
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ProgressFigures:
     """How far a run is."""
 
     decided: int = 0
@@ -41,13 +41,13 @@ class Figures:
     seconds_left: float | None = None
 
 
-def said(figures: Figures) -> str:
+def said(figures: ProgressFigures) -> str:
     """
     Return the line.
 
-    >>> said(Figures(3, 20, 1240, 300, 2, 53100, 0.12, 41.0))
+    >>> said(ProgressFigures(3, 20, 1240, 300, 2, 53100, 0.12, 41.0))
     'calm: 3 of 20 probes decided; 1240 calls made, 300 cached, 2 failed; 53k tokens; 0.12 USD; about 41 s left'
-    >>> said(Figures(0, 1, 7))
+    >>> said(ProgressFigures(0, 1, 7))
     'calm: 0 of 1 probes decided; 7 calls made, 0 cached'
     """
     f = figures
@@ -75,7 +75,7 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
 
 
-class Progress:
+class ProgressLine:
     """
     Shows the line while a test waits and takes it away before pytest writes; silent where nobody would see it.
 
@@ -110,7 +110,7 @@ class Progress:
             self._write(f"{_BELOW}{_BACK}")
         self._shown, self._since = False, None
 
-    def _figures(self, lookahead: Lookahead, now: float) -> Figures:
+    def _figures(self, lookahead: Lookahead, now: float) -> ProgressFigures:
         ledger = self._engine.ledger
         calls = ledger.calls
         self._seen.append((now, calls["made"]))
@@ -118,7 +118,7 @@ class Progress:
             self._seen.popleft()
         then, before = self._seen[0]
         rate = (calls["made"] - before) / (now - then) if now > then else 0.0
-        return Figures(
+        return ProgressFigures(
             lookahead.decided,
             lookahead.submitted,
             calls["made"],

@@ -1,4 +1,4 @@
-"""What the probes of one process share: engine, judges, cases, gate.toml and baseline, made when first needed."""
+"""What the probes of one process share, made when first needed: engine, judges, cases, gate.toml and baseline."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Session:
     baseline: Audit | None = None
     lookahead: Lookahead | None = None
     scratch: TemporaryDirectory[str] | None = None
-    """Where workers share what a run without a cache asks."""
+    """Where workers share replies in a run without a cache."""
     tracing: bool = False
     """Whether tests run for what they would ask: ahead of the run, or for a plan."""
     plan: PlanRecord | None = None
@@ -76,7 +76,7 @@ class Session:
     """Cases that a fixture gave, and the sample of them."""
     drawn: Drawn = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
-    """What tests of this process found, until their reports are read."""
+    """What the tests of this process found, until their reports are read."""
 
 
 SESSION = pytest.StashKey[Session]()
@@ -89,10 +89,10 @@ CALLED = pytest.StashKey[bool]()
 
 def check_options(config: pytest.Config) -> None:
     """
-    Read every option once, so that a wrong one is said before a call is paid.
+    Read every option once, so that a wrong one is reported before any call is paid for.
 
     Raises:
-        ConfigError: naming the option, what it takes and what it got.
+        ConfigError: it names each wrong option, what it takes and what it got.
     """
     from calm.engine.store import Mode
     from calm.errors import ConfigError
@@ -189,13 +189,13 @@ def engine_of(config: pytest.Config) -> Engine:
 
 
 def _from_controller(config: pytest.Config) -> dict[str, Any]:
-    """Return what the controller of xdist handed to this process; nothing if it is no worker."""
+    """Return what the controller of xdist gave to this process; empty if it is no worker."""
     given: dict[str, Any] = getattr(config, "workerinput", {})
     return given
 
 
 def handed_on(engine: Engine, config: pytest.Config) -> dict[str, Any]:
-    """Return what the controller of xdist hands to its workers."""
+    """Return what the controller of xdist gives to its workers."""
     scratch = config.stash[SESSION].scratch
     return {
         "calm_served": dict(engine.served),
@@ -208,17 +208,17 @@ def handed_on(engine: Engine, config: pytest.Config) -> dict[str, Any]:
 
 def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
     """
-    Return what asks probes beforehand; `--calm-lookahead 0` leaves it nothing to do.
+    Return what asks probes before their tests run; with `--calm-lookahead 0` it has nothing to do.
 
     Each worker of xdist looks ahead at all tests. The replies of a judge without a fingerprint cannot be kept, so each
     worker would ask for them: such a judge is asked when its test runs.
     """
     from calm.experiment.lookahead import Lookahead
-    from calm.pytest_plugin.progress import Progress
+    from calm.pytest_plugin.progress import ProgressLine
 
     session = config.stash[SESSION]
     if session.lookahead is None:
-        progress = Progress(config, engine_of(config))
+        progress = ProgressLine(config, engine_of(config))
         session.lookahead = Lookahead(max(1, lookahead_of(config)), wait=progress.show, rest=progress.clear)
     if is_worker(config) and judge.fingerprint is None:
         idle = Lookahead(1)
@@ -228,7 +228,7 @@ def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
 
 
 def speaker(config: pytest.Config) -> Callable[[str], None]:
-    """Return what says something at once, not at the end of the run; a worker of xdist has nobody to say it to."""
+    """Return what shows a message at once, not at the end of the run; a worker of xdist shows none."""
     from calm.results.wording import lines
 
     reporter = config.pluginmanager.get_plugin("terminalreporter")
@@ -280,17 +280,17 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
 
 def asks_of(item: pytest.Item) -> Design | None:
     """
-    Return the asks an arm that a test states for itself, as `@pytest.mark.calm(repeats="2+1")`; None if it does not.
+    Return the number of asks that a test states for itself, as `@pytest.mark.calm(repeats="2+1")`; else None.
 
     Raises:
-        ConfigError: it states something else.
+        ConfigError: it states something that is no number of asks.
     """
     stated = next((m.kwargs["repeats"] for m in item.iter_markers(MARKER) if "repeats" in m.kwargs), None)
     return None if stated is None else design_in(stated, f"{item.nodeid}: @pytest.mark.{MARKER}(repeats=...)")
 
 
 def design_for(config: pytest.Config, judge: Judge) -> Design:
-    """Return the asks an arm: one each of a judge that has one verdict a question, unless the user says otherwise."""
+    """Return the number of asks in each arm: one for a judge with one verdict a question, unless the user says more."""
     from calm.experiment.run import Design
 
     if judge.traits.repeats == 1 and not given(config, "repeats"):
@@ -346,7 +346,7 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
 
 
 def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design) -> dict[str, Any]:
-    """Return what the record says of a judge, its cases, and the asks an arm."""
+    """Return what the record says of a judge, its cases, and the number of asks."""
     from calm.cases import sha256
 
     session = config.stash[SESSION]
@@ -377,9 +377,9 @@ def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], desig
 
 def judge_files(config: pytest.Config, judge: Judge) -> list[str]:
     """
-    Return the files of the run's judge as seen from where the tests run, its prompt first, judge.toml last.
+    Return the files of the run's judge, relative to where the tests run: its prompt first, judge.toml last.
 
-    A judge that a conftest.py made, or that is no file, names none.
+    There are none for a judge that a conftest.py made, or that is no file.
     """
     spec = option(config, "judge")
     if config.stash.get(JUDGE, None) is not judge or not spec.endswith(".toml"):

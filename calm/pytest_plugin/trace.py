@@ -28,17 +28,17 @@ Kind: TypeAlias = Literal["whole", "data", "skipped", "error"]
 
 
 class Tracer:
-    """Records what a test asks; registered as a plugin while the trace lasts."""
+    """Notes how the trace of each test ends; registered as a plugin while tests are traced."""
 
     def __init__(self) -> None:
         self.why = ""
-        """Why the trace of the present test ended early; nothing if it did not."""
+        """Why the trace of the present test ended early; empty if it did not."""
         self.kind: Kind = "whole"
         self.misconfigured = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Run the body of a test; however it ends, nobody is told."""
+        """Run the body of a test; however it ends, nothing is reported."""
         from calm.experiment.lookahead import NeedsData
 
         if "subtests" in pyfuncitem.funcargs:
@@ -75,7 +75,7 @@ class _Subtests:
         return nullcontext()
 
 
-class _Muted:
+class _MutedStream:
     """A stream that drops what one thread writes; what a judge prints in a thread of the engine is passed on."""
 
     def __init__(self, stream: Any, thread: int) -> None:
@@ -137,7 +137,7 @@ def _silent(config: pytest.Config, tracer: Tracer) -> Iterator[None]:
     try:
         for handler in handlers:
             handler.addFilter(unlogged)
-        out, error = _Muted(sys.stdout, this_thread), _Muted(sys.stderr, this_thread)
+        out, error = _MutedStream(sys.stdout, this_thread), _MutedStream(sys.stderr, this_thread)
         with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(error):
             warnings.simplefilter("ignore")
             yield

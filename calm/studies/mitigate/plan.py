@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calm.core.case import Case
-from calm.gate.plan import PlanEntry, PlanSettings, ProbeRow, Survey, Unit, survey
+from calm.gate.plan import CaseArm, PlanEntry, PlanSettings, ProbeRow, Survey, survey
 from calm.gate.prices import Assumptions, Figure, plan_of
 from calm.gate.requests import Rendering, Source
 from calm.models.wire import Judge
@@ -64,7 +64,7 @@ def _joined(surveys: Sequence[Survey]) -> Survey:
     return replace(surveys[0], rows=tuple(rows), sources=tuple(sources))
 
 
-def _moved(unit: Unit, mark: str, where: Mapping[int, int]) -> Unit:
+def _moved(unit: CaseArm, mark: str, where: Mapping[int, int]) -> CaseArm:
     """Return a unit whose prompts are told from those of another set, and whose calls name the joined sources."""
     prompts = tuple(
         Rendering(f"{mark} {p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
