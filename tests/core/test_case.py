@@ -1,13 +1,13 @@
 """What a judge is asked about: damage, order, hidden fields, identity."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import count
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.core.case import Answer, Case, Criterion, Treatment, digest
+from calm.core.case import Answer, Case, Criterion, Example, Presentation, Treatment, digest
 from calm.errors import EditError
 from tests.planted import pair, rubric_case, single
 
@@ -234,3 +234,36 @@ def test_a_criterion_that_counts_against_an_answer_breaks_when_it_is_met():
     mended = case.edit("only", lambda text: f"{text} You fool.")
     mended = single("c1", criteria=(rude,), answers=mended.answers, met={"only": {"rude": True}}, target="only")
     assert mended.damage("only", lambda text: "It is four.") is None
+
+
+def test_the_content_of_a_case_names_every_field():
+    """Two cases that differ in any field differ in their content."""
+    base = Case("c", "q", (Answer("a", "x"), Answer("b", "y")))
+    changes = {
+        "id": "d",
+        "question": "r",
+        "answers": (Answer("a", "x", "who", ("draft",)), Answer("b", "y")),
+        "better": "a",
+        "reference": "ref",
+        "criteria": (Criterion("c1", "t", 2.0, {"kind": "x"}),),
+        "met": {"a": {"c1": True}},
+        "scores": {"a": 1.0},
+        "fields": {"f": "v"},
+        "variants": {"v": {"a": "t"}},
+        "tags": {"t": "v"},
+        "order": ("b", "a"),
+        "labels": ("1", "2"),
+        "bylines": {"a": "Ann"},
+        "notes": ("n",),
+        "examples": (Example("q", ("a",), "A"),),
+        "framing": "negative",
+        "follow_ups": ("sure?",),
+    }
+    shown = {f.name for f in fields(Presentation)}
+    never_shown = {f.name for f in fields(Treatment)}
+
+    assert {f.name for f in fields(Case)} - {"presentation"} | shown == changes.keys()
+    assert base.content().keys() == changes.keys() | never_shown
+    for name, value in changes.items():
+        other = base.present(**{name: value}) if name in shown else replace(base, **{name: value})
+        assert other.content() != base.content()

@@ -256,7 +256,7 @@ def test_a_failed_call_gives_its_reserve_back():
 
 
 def test_a_fatal_error_stops_the_storm():
-    """With four calls in flight, at most those four are made; all other asks are told why, and so are later ones."""
+    """With four calls in flight, at most those four are made; all other asks get the reason, and so do later ones."""
     server = Local(lambda body, number: JudgeError("the key was refused", fatal=True), limits=Limits(concurrency=4))
 
     with engine() as running:
@@ -412,7 +412,7 @@ def test_refresh_asks_once_more_and_once_only(tmp_path):
 
 @pytest.mark.parametrize(("fingerprint", "asked"), [("planted-1", 4), (None, 8)])
 def test_a_callable_is_kept_only_if_it_has_a_fingerprint(tmp_path, fingerprint, asked):
-    """Without one nobody knows whether it still says the same; within a run an equal question is asked once."""
+    """It may have changed since the last run; within a run an equal question is asked once."""
     path = tmp_path / "cache.sqlite"
     said = [Preferred("good"), Tie(), Score(2.5), Unreadable("odd")]
     judge = Planted(lambda case, ask: said[int(case.id[1:])], fingerprint=fingerprint)
@@ -451,7 +451,7 @@ def test_a_callable_without_a_fingerprint_cannot_be_replayed(tmp_path):
     assert judge.asked == []
 
 
-def test_judges_without_a_fingerprint_are_told_apart():
+def test_judges_without_a_fingerprint_are_kept_apart():
     """Also if one is made where another was in memory before."""
     with engine() as running:
         for number in range(50):
@@ -568,7 +568,7 @@ def test_greeting_is_tried_four_times():
     [JudgeError("no"), JudgeError("no", again=True, after_s=121.0), JudgeError("no", again=True, after_s=float("inf"))],
     ids=["refused", "two-minutes", "for-ever"],
 )
-def test_what_another_try_cannot_mend_is_not_tried(error):
+def test_what_another_try_cannot_fix_is_not_tried_again(error):
     """A call that was refused, and a server that asks for a long wait."""
     server = Local(lambda body, number: error)
 
@@ -625,7 +625,7 @@ DOWN = {
 
 @pytest.mark.parametrize("kind", DOWN)
 def test_a_server_that_is_lost_is_given_up(kind):
-    """After a few rounds no further call is made, by this ask or later ones; what waits is told at once."""
+    """After a few rounds no further call is made, by this ask or later ones; calls that wait fail at once."""
     server = Local(lambda body, number: Reply("good", model="m-1") if number <= 50 else DOWN[kind])
 
     with engine(first_wait_s=0.001) as running:
@@ -693,7 +693,7 @@ def test_one_lost_server_does_not_stop_another():
     assert found == [Preferred("good")] * 50
 
 
-def test_calls_that_wait_for_a_minutes_limit_are_told_at_once():
+def test_calls_that_wait_for_a_rate_limit_fail_at_once():
     """What waits for its turn a minute later ends when the server is lost."""
     server = Local(
         lambda body, number: JudgeError("the key was refused", fatal=True), limits=Limits(concurrency=4, rpm=2)
@@ -706,11 +706,11 @@ def test_calls_that_wait_for_a_minutes_limit_are_told_at_once():
     assert len(server.begun) <= 2
 
 
-@pytest.mark.parametrize("told", [Usage(), Usage(5, None), Usage(None, 5)], ids=["nothing", "input", "output"])
-def test_the_cap_in_dollars_holds_without_usage(told):
+@pytest.mark.parametrize("reported", [Usage(), Usage(5, None), Usage(None, 5)], ids=["nothing", "input", "output"])
+def test_the_cap_in_dollars_holds_without_usage(reported):
     """Where the server does not say what a call took, the most that it can have taken counts, and a note says so."""
     server = Local(
-        lambda body, number: Reply("good", model="m-1", usage=told), price=Price(10.0, 20.0, "test"), max_tokens=100
+        lambda body, number: Reply("good", model="m-1", usage=reported), price=Price(10.0, 20.0, "test"), max_tokens=100
     )
 
     with engine(caps=Caps(usd=0.01)) as running:

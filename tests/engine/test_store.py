@@ -246,18 +246,18 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
         Store(tmp_path / "file" / "sub" / "cache.sqlite", Mode.ON)
 
 
-def _open_as_nobody(path, told):
+def _open_as_nobody(path, queue):
     if os.geteuid() == 0:
         os.setegid(65534)
         os.seteuid(65534)
     try:
         Store(path, Mode.ON)
     except ConfigError as error:
-        told.put(str(error))
+        queue.put(str(error))
     except Exception as error:  # noqa: BLE001 - the test shows whatever else it was
-        told.put(repr(error))
+        queue.put(repr(error))
     else:
-        told.put("opened")
+        queue.put("opened")
 
 
 @pytest.mark.parametrize("name", ["cache.sqlite", "sub/cache.sqlite"])
@@ -267,37 +267,37 @@ def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, name):
     locked.mkdir(mode=0o555)
     for folder in (*tmp_path.parents[:3], tmp_path):
         folder.chmod(folder.stat().st_mode | 0o055)
-    told = FORK.Queue()
+    queue = FORK.Queue()
 
-    child = FORK.Process(target=_open_as_nobody, args=(locked / name, told))
+    child = FORK.Process(target=_open_as_nobody, args=(locked / name, queue))
     child.start()
-    message = told.get(timeout=30)
+    message = queue.get(timeout=30)
     child.join()
 
     assert message.startswith(str((locked / name).parent if "/" in name else locked / name))
     assert message != "opened"
 
 
-def _race(path, number, gate, told):
+def _race(path, number, gate, queue):
     gate.wait(timeout=30)
     try:
         store = Store(path, Mode.ON)
-        told.put([store.put(bytes([k]) * 32, PROMPT, {}, Reply(f"{number}")).text for k in range(40)])
+        queue.put([store.put(bytes([k]) * 32, PROMPT, {}, Reply(f"{number}")).text for k in range(40)])
         store.close()
     except Exception as error:  # noqa: BLE001 - the test shows whatever it was
-        told.put(repr(error))
+        queue.put(repr(error))
 
 
 def test_processes_that_start_together_share_one_file_and_the_first_reply_wins(path):
     """All make the folder and the file at the same moment, and all are given the same reply to each call."""
     for turn in range(6):
         shared = path.with_name(f"{turn}") / "cache.sqlite"
-        gate, told = FORK.Barrier(4), FORK.Queue()
-        children = [FORK.Process(target=_race, args=(shared, n, gate, told)) for n in range(4)]
+        gate, queue = FORK.Barrier(4), FORK.Queue()
+        children = [FORK.Process(target=_race, args=(shared, n, gate, queue)) for n in range(4)]
         for child in children:
             child.start()
 
-        answers = [told.get(timeout=60) for _ in children]
+        answers = [queue.get(timeout=60) for _ in children]
 
         for child in children:
             child.join()
