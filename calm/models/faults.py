@@ -19,8 +19,6 @@ _NO_MONEY: Final = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
 )
 _FILTERED: Final = frozenset({"content_filter", "content_policy_violation"})
-_CODED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-"""Headers that speak of the bytes on the wire, not of the content as it was unpacked."""
 
 
 def declined(address: Address, response: Response) -> Reply | None:
@@ -135,8 +133,7 @@ def _error_data(response: Response) -> object:
 def _text(response: Response) -> str:
     import httpx2
 
-    headers = {name: value for name, value in response.headers.items() if name not in _CODED}
-    return httpx2.Response(response.status, headers=headers, content=response.content).text
+    return httpx2.Response(response.status, headers=response.headers, content=response.content).text
 
 
 def _kinds(data: object) -> frozenset[str]:

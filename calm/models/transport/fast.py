@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from calm.models.address import Address
 from calm.models.transport import headers, sdk
-from calm.models.transport.response import MOST_BYTES, NoResponse, Response, packed, read
+from calm.models.transport.response import MOST_BYTES, NoResponse, Response, packed, plain, read
 from calm.models.wire import Json
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ class FastTransport:
                 proxy=self._proxy,
             ) as response:
                 content = await _content(response)
-                names = {name.lower(): value for name, value in response.headers.items()}
-                return Response(response.status, names, content)
+                return Response(response.status, plain(response.headers.items()), content)
         except self._errors as error:
             raise NoResponse(error) from None
 

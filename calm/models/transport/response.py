@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,11 +10,12 @@ MOST_BYTES: Final = 20_000_000
 """A reply over this size is an error: no verdict is that long."""
 MOST_PACKED_BYTES: Final = 20_000
 """The same for a compressed reply, which is not asked for: it can grow a thousandfold."""
+_CODED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What was answered, with whatever status: the headers by their names in lower case, and the unpacked bytes."""
+    """What was answered, with whatever status: the headers as `plain` gives them, and the unpacked bytes."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,6 +42,11 @@ class NoResponse(Exception):
 
 class TooLarge(ValueError):
     """A reply that is too large to be read."""
+
+
+def plain(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return headers by their names in lower case, without those that speak of the bytes on the wire."""
+    return {name.lower(): value for name, value in headers if name.lower() not in _CODED}
 
 
 def packed(headers: Mapping[str, str]) -> bool:

@@ -12,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from calm.models.address import Address, Provider, host_of, loopback
 from calm.models.transport import headers
-from calm.models.transport.response import NoResponse, Response, read
+from calm.models.transport.response import NoResponse, Response, plain, read
 from calm.models.wire import Json, Sent
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Client: TypeAlias = AsyncOpenAI | AsyncAnthropic
 
-_CODED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-"""Headers that speak of the bytes on the wire, not of the content as it was unpacked."""
 _OF_A_CONNECTION = ("host", "content-length")
 
 
@@ -122,8 +120,7 @@ def proxy_of(url: str) -> str | None:
 
 
 def _read(response: httpx2.Response) -> Response:
-    names = {name.lower(): value for name, value in response.headers.items()}
-    return Response(response.status_code, names, response.content)
+    return Response(response.status_code, plain(response.headers.multi_items()), response.content)
 
 
 def _http(address: Address) -> httpx2.AsyncBaseTransport:
@@ -139,8 +136,7 @@ def _http(address: Address) -> httpx2.AsyncBaseTransport:
                 content = await read(response.aiter_bytes(), response.headers)
             finally:
                 await response.aclose()
-            plain = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _CODED]
-            return httpx2.Response(response.status_code, headers=plain, content=content)
+            return httpx2.Response(response.status_code, headers=plain(response.headers.multi_items()), content=content)
 
     safe = address.url.lower().startswith("https:")
     return BoundedTransport(
