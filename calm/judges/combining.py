@@ -44,6 +44,8 @@ from calm.core.verdict import (
 
 Rule: TypeAlias = Literal["majority", "mean"]
 
+LAW = 2
+"""The version of the law, which is part of the fingerprints of judges that it changes: the cache holds old verdicts."""
 NEAR = 1e-9
 """Sums of a few decimal numbers that differ by no more are equal."""
 

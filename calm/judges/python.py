@@ -12,12 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from calm.core.case import Case
-from calm.core.verdict import (
-    FAMILY,
-    Scale,
-    Task,
-    Verdict,
-)
+from calm.core.verdict import FAMILY, Scale, Task, Verdict
 from calm.errors import CalmError, ConfigError, JudgeError
 from calm.judges.attributes import Function, attributes_of, is_async, qualified_name
 from calm.judges.values import EXPECTED, verdict_of

@@ -12,7 +12,7 @@ from functools import partial
 from calm.core.case import Case
 from calm.core.templates import Prompt
 from calm.core.verdict import Verdict
-from calm.judges.combining import combined
+from calm.judges.combining import LAW, combined
 from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, Reader, number_argument
 from calm.judges.mitigations.prompt_changes import need_room_for_reasons, with_changed_prompt, with_rule
 from calm.judges.prompted import together
@@ -41,8 +41,8 @@ def _evidence(judge: Judge, argument: str, _: Reader) -> Judge:
         return combined(await together(*(one.judge(case, send) for one in each(inner))), case)
 
     each(judge)
-    label = f"evidence:{count}"
-    return MitigatedJudge(judge, label, label, ask, lambda inner, case: each(inner)[0].sees(case))
+    key = f"evidence-{LAW}:{count}"
+    return MitigatedJudge(judge, f"evidence:{count}", key, ask, lambda inner, case: each(inner)[0].sees(case))
 
 
 MITIGATIONS = (

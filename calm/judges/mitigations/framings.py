@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.verdict import Verdict
-from calm.judges.combining import combined
+from calm.judges.combining import LAW, combined
 from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, NotApplicable
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Rewordable, Send
@@ -51,7 +51,7 @@ def _inverted(judge: Judge, *_: object) -> Judge:
     def shown(inner: Judge, case: Case) -> object:
         return case.framing, tuple(inner.sees(one) for one in _pair(case, twin))
 
-    return MitigatedJudge(judge, "inverted-pair", "inverted-pair", ask, shown)
+    return MitigatedJudge(judge, "inverted-pair", f"inverted-pair-{LAW}", ask, shown)
 
 
 MITIGATIONS = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from calm.core.case import Case
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
-from calm.judges.combining import combined, unanimous
+from calm.judges.combining import LAW, combined, unanimous
 from calm.judges.mitigations.mitigation import MitigatedJudge, Mitigation
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
@@ -25,7 +25,7 @@ def swap(judge: Judge) -> Judge:
 
 def average(judge: Judge, name: str = "average") -> Judge:
     """Return a judge that takes the mean over all rotations of the answers."""
-    return MitigatedJudge(judge, name, "rotations", _averaged, _all)
+    return MitigatedJudge(judge, name, f"rotations-{LAW}", _averaged, _all)
 
 
 def rotations(case: Case) -> tuple[Case, ...]:
