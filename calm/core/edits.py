@@ -65,6 +65,7 @@ class Edit(_Labelled):
     summary: str = ""
     variants: tuple[Edit, ...] = ()
     rules: Rules | None = None
+    attack: bool = False
 
     def __call__(self, case: Treated, rng: Random) -> Treated | None:
         """Return the edited case, or None where the edit does not apply."""
@@ -173,6 +174,7 @@ def perturbation(
     tasks: Sequence[Family] = FAMILIES,
     dose: float | None = None,
     rules: Rules | None = None,
+    attack: bool = False,
 ) -> Callable[[Rewrite], Edit]:
     """
     Turn a function `(case, rng) -> case or None` into a perturbation named like the function.
@@ -184,6 +186,7 @@ def perturbation(
         tasks: the kinds of verdict it serves: "pairwise", "score", "rubric", "listwise".
         dose: its strength, where it is one of several; part of its key in results.
         rules: what it may change of an answer's text, where that is not what its expectation allows.
+        attack: whether it speaks to whoever judges, as an injection does: a row of `calm mitigate --attacks`.
 
     Raises:
         ConfigError: a task that is not known, or a bias that is not in kebab case.
@@ -192,7 +195,9 @@ def perturbation(
 
     def make(rewrite: Rewrite) -> Edit:
         summary = _summary(rewrite)
-        return Edit(rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary, rules=rules)
+        return Edit(
+            rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary, rules=rules, attack=attack
+        )
 
     return make
 

@@ -12,24 +12,21 @@ from calm.core.measures import Measure, attack_success_rate, gain
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
 from calm.experiment import run as experiment
+from calm.gate.catalogue import entries
 from calm.gate.plan import PlanSettings
-from calm.perturbations import encoding, injection, injection_smuggling, invisible_text
 from calm.statistics.multiplicity import benjamini_hochberg
 from calm.studies.mitigate.differences import chance
 from calm.studies.mitigate.study import Cell, MitigationSet
 
-ATTACKS = (injection, injection_smuggling, encoding, invisible_text)
-"""The modules whose attacks are the rows of the grid."""
-
 
 def attacks(family: str) -> list[tuple[str, Edit]]:
-    """Return the attacks that speak to whoever judges, by name."""
-    found: dict[str, Edit] = {}
-    for module in ATTACKS:
-        for name, value in vars(module).items():
-            if isinstance(value, Edit) and value.expects is Expects.NOT_BETTER and family in value.tasks:
-                found.setdefault(f"{module.__name__.rpartition('.')[2]}.{name}", value)
-    return list(found.items())
+    """Return the edits that attack whoever judges, by name: those that ship, and those of installed packages."""
+    found = {entry.key: entry.edit for entry in entries() if not entry.takes}
+    return [
+        (name, edit)
+        for name, edit in found.items()
+        if isinstance(edit, Edit) and edit.attack and edit.expects is Expects.NOT_BETTER and family in edit.tasks
+    ]
 
 
 def attack_grid(
