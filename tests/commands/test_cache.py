@@ -68,13 +68,14 @@ def test_prune_forgets_what_was_chosen(cache, capsys, options, left):
     assert f"deleted {4 - len(left)} replies, kept {len(left)}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [[], ["--days=-1"], ["--days=nan"], ["--days=inf"]])
-def test_prune_wants_to_know_what_to_forget(cache, capsys, options):
+def test_prune_wants_to_know_what_to_forget(cache, capsys, subtests):
     """Nothing is forgotten without a choice, or by a number of days that is none."""
-    assert main(["cache", "prune", *options, f"--cache-file={cache}"]) == 4
+    for options in [[], ["--days=-1"], ["--days=nan"], ["--days=inf"]]:
+        with subtests.test(repr(options)):
+            assert main(["cache", "prune", *options, f"--cache-file={cache}"]) == 4
 
-    assert "--days" in capsys.readouterr().err
-    assert kept(cache) == [0, 1, 2, 3]
+            assert "--days" in capsys.readouterr().err
+            assert kept(cache) == [0, 1, 2, 3]
 
 
 def test_export_writes_prompts_and_replies(cache, tmp_path):
@@ -128,20 +129,21 @@ def torn(path):
         file.write(b"\xff" * 60_000)
 
 
-@pytest.mark.parametrize("verb", [["show"], ["prune", "--days=1"], ["export", "out.jsonl"]])
-@pytest.mark.parametrize("make", [missing, text, foreign, torn])
-def test_a_file_that_is_no_cache_is_refused_and_left_untouched(tmp_path, monkeypatch, capsys, verb, make):
+def test_a_file_that_is_no_cache_is_refused_and_left_untouched(tmp_path, monkeypatch, capsys, subtests):
     """The message names it, and not a byte of it changes."""
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "file.sqlite"
-    make(path)
-    before = path.read_bytes() if path.exists() else None
+    for make in [missing, text, foreign, torn]:
+        for verb in [["show"], ["prune", "--days=1"], ["export", "out.jsonl"]]:
+            with subtests.test(repr(make) + repr(verb)):
+                monkeypatch.chdir(tmp_path)
+                path = tmp_path / f"{verb[0]}-{make.__name__}.sqlite"
+                make(path)
+                before = path.read_bytes() if path.exists() else None
 
-    assert main(["cache", *verb, f"--cache-file={path}"]) == 4
+                assert main(["cache", *verb, f"--cache-file={path}"]) == 4
 
-    assert str(path) in capsys.readouterr().err
-    assert (path.read_bytes() if path.exists() else None) == before
-    assert not Path("out.jsonl").exists()
+                assert str(path) in capsys.readouterr().err
+                assert (path.read_bytes() if path.exists() else None) == before
+                assert not Path("out.jsonl").exists()
 
 
 def test_no_key_of_a_server_is_in_what_is_shown_or_exported(tmp_path, monkeypatch, capsys):

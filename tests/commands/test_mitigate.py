@@ -169,9 +169,9 @@ def test_a_plan_asks_nothing(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["judge.toml"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
+def test_what_is_set_up_wrongly_is_status_4(tmp_path, subtests):
+    """The message names the option, and nothing is asked."""
+    for arguments, told in [
         (("planted", "--try=swpa"), "did you mean 'swap'"),
         (("planted", "--try=panel"), "expected other judges behind 'panel:'"),
         (("planted",), "--try: expected at least one mitigation"),
@@ -179,14 +179,12 @@ def test_a_plan_asks_nothing(tmp_path):
         (("planted", "--try=swap", "--attacks=x"), "--attacks: expected --grid"),
         (("planted", "--try=swap", "--", "--calm-gate=g.toml"), "--calm-gate: has no effect on this command"),
         (("nothing.toml", "--try=swap"), "nothing.toml"),
-    ],
-)
-def test_what_is_set_up_wrongly_is_status_4(tmp_path, arguments, told):
-    """The message names the option, and nothing is asked."""
-    done = calm(tmp_path, *arguments)
+    ]:
+        with subtests.test(repr(arguments)):
+            done = calm(tmp_path, *arguments)
 
-    assert done.returncode == 4
-    assert told in done.stderr
+            assert done.returncode == 4
+            assert told in done.stderr
 
 
 def test_the_judges_own_file_is_not_written_over(tmp_path):
@@ -227,24 +225,22 @@ def test_mitigations_of_judge_toml_run_in_the_gate(tmp_path):
     assert len(judge.endpoints) == 1  # both files name one model on one server
 
 
-@pytest.mark.parametrize(
-    ("listed", "told"),
-    [
+def test_faults_of_mitigations_are_told_with_their_file(tmp_path, subtests):
+    """As all other faults of judge.toml."""
+    for listed, told in [
         ('["evidence:99"]', "whole number from 1 to 16"),
         ('["g-evil"]', "did you mean 'g-eval'"),
         ('["panel:missing.toml"]', "missing.toml: cannot be read"),
         ('["panel:judge.toml"]', "this judge itself"),
         ('["segments"]', "'segments' expects task = 'score', got task='pairwise'; take it out"),
-    ],
-)
-def test_faults_of_mitigations_are_told_with_their_file(tmp_path, listed, told):
-    """As all other faults of judge.toml."""
-    path = judge_file(tmp_path, judge=f"mitigations = {listed}")
+    ]:
+        with subtests.test(repr(listed)):
+            path = judge_file(tmp_path, judge=f"mitigations = {listed}")
 
-    with pytest.raises(ConfigError, match=told) as error:
-        read_judge(tmp_path / path, {})
+            with pytest.raises(ConfigError, match=told) as error:
+                read_judge(tmp_path / path, {})
 
-    assert "[judge] mitigations" in str(error.value)
+            assert "[judge] mitigations" in str(error.value)
 
 
 def test_a_judge_toml_for_another_folder_is_the_same_judge(tmp_path):

@@ -20,27 +20,27 @@ def told(capsys, *arguments):
 # ----------------------------------------------------------------------------------------------------------- an edit
 
 
-@pytest.mark.parametrize("name", ["cite_book", "authority.cite_book", "calm.perturbations.authority:cite_book"])
-def test_an_edit_is_shown_by_each_of_its_names(capsys, name):
+def test_an_edit_is_shown_by_each_of_its_names(capsys, subtests):
     """Its plain name, with its module, and as an attribute of a module are one edit."""
-    status, out = told(capsys, name)
+    for name in ["cite_book", "authority.cite_book", "calm.perturbations.authority:cite_book"]:
+        with subtests.test(repr(name)):
+            status, out = told(capsys, name)
 
-    assert status == 0
-    assert out.startswith("cite_book (authority, expects NOT_BETTER): ")
-    assert "-- question (unchanged)" in out
-    assert len(re.findall(r"-- answer \S+ \(treated\)$", out, re.MULTILINE)) == 1
-    assert re.search(r"\{\+ Source: .*\+\}", out, re.DOTALL)
+            assert status == 0
+            assert out.startswith("cite_book (authority, expects NOT_BETTER): ")
+            assert "-- question (unchanged)" in out
+            assert len(re.findall(r"-- answer \S+ \(treated\)$", out, re.MULTILINE)) == 1
+            assert re.search(r"\{\+ Source: .*\+\}", out, re.DOTALL)
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"), [("expand@3", "expand@3"), ("verbosity.pad@2", "pad@2"), ("crowd_note@80", "crowd_note@80")]
-)
-def test_a_factory_takes_what_follows_an_at_sign(capsys, name, shown):
+def test_a_factory_takes_what_follows_an_at_sign(capsys, subtests):
     """The dose is part of the name that is shown."""
-    status, out = told(capsys, name)
+    for name, shown in [("expand@3", "expand@3"), ("verbosity.pad@2", "pad@2"), ("crowd_note@80", "crowd_note@80")]:
+        with subtests.test(repr(name)):
+            status, out = told(capsys, name)
 
-    assert status == 0
-    assert out.startswith(f"{shown} (")
+            assert status == 0
+            assert out.startswith(f"{shown} (")
 
 
 def test_a_factory_of_a_model_is_shown_with_one(capsys):
@@ -51,9 +51,9 @@ def test_a_factory_of_a_model_is_shown_with_one(capsys):
     assert "judge-model" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_what_cannot_be_shown_is_a_configuration_error(capsys, subtests):
+    """The message says what was expected and what came."""
+    for arguments, said in [
         (("cite_bok",), r"cite_bok: there is no such perturbation.*did you mean 'cite_book'"),
         (("expand@much",), r"expand@much: expected expand@DOSE with a fitting dose, got 'much'"),
         (("no_such_module:edit",), r"no_such_module:edit: No module named"),
@@ -62,23 +62,22 @@ def test_a_factory_of_a_model_is_shown_with_one(capsys):
         (("cite_book", "--list"), r"expected either the NAME of a perturbation or --list"),
         (("cite_book", "--task", "pair"), r"--task: unknown task 'pair'.*pairwise"),
         (("cite_book", "--case", "none"), r"--case: there is no case 'none' among \d+"),
-    ],
-)
-def test_what_cannot_be_shown_is_a_configuration_error(capsys, arguments, said):
-    """The message says what was expected and what came."""
-    status, out = told(capsys, *arguments)
+    ]:
+        with subtests.test(repr(arguments)):
+            status, out = told(capsys, *arguments)
 
-    assert status == 4
-    assert re.search(said, out)
+            assert status == 4
+            assert re.search(said, out)
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
-def test_an_edit_is_shown_on_a_case_of_the_task_that_is_asked_for(capsys, task):
+def test_an_edit_is_shown_on_a_case_of_the_task_that_is_asked_for(capsys, subtests):
     """A score or a rubric has one answer, which is treated."""
-    status, out = told(capsys, "cite_book", "--task", task)
+    for task in ["pairwise", "score", "rubric"]:
+        with subtests.test(repr(task)):
+            status, out = told(capsys, "cite_book", "--task", task)
 
-    assert status == 0
-    assert len(re.findall(r"^-- answer ", out, re.MULTILINE)) == (2 if task == "pairwise" else 1)
+            assert status == 0
+            assert len(re.findall(r"^-- answer ", out, re.MULTILINE)) == (2 if task == "pairwise" else 1)
 
 
 def test_an_order_a_history_and_a_note_are_shown(capsys):
@@ -144,41 +143,41 @@ def test_the_list_holds_every_edit_and_counts_them(capsys):
     assert len(rows) >= 120
 
 
-@pytest.mark.parametrize("expects", [str(e) for e in Expects])
-def test_the_list_is_filtered_by_what_is_expected(capsys, expects):
+def test_the_list_is_filtered_by_what_is_expected(capsys, subtests):
     """Every line is of that kind."""
-    status, out = told(capsys, "--list", "--expects", expects)
+    for expects in [str(e) for e in Expects]:
+        with subtests.test(repr(expects)):
+            status, out = told(capsys, "--list", "--expects", expects)
 
-    rows = out.splitlines()[:-1]
-    assert status == 0
-    assert rows
-    assert all(f"  {expects} " in row for row in rows)
+            rows = out.splitlines()[:-1]
+            assert status == 0
+            assert rows
+            assert all(f"  {expects} " in row for row in rows)
 
 
-@pytest.mark.parametrize("task", FAMILIES)
-def test_the_list_is_filtered_by_bias_and_task_together(capsys, task):
+def test_the_list_is_filtered_by_bias_and_task_together(capsys, subtests):
     """Both filters hold; where nothing is left the list is empty, and says so by its exit status."""
-    status, out = told(capsys, "--list", "--bias", "position", "--task", task)
+    for task in FAMILIES:
+        with subtests.test(repr(task)):
+            status, out = told(capsys, "--list", "--bias", "position", "--task", task)
 
-    rows = out.splitlines()[:-1]
-    assert all(row.startswith("position.") for row in rows)
-    assert bool(rows) is (status == 0) is (task in ("pairwise", "listwise"))
+            rows = out.splitlines()[:-1]
+            assert all(row.startswith("position.") for row in rows)
+            assert bool(rows) is (status == 0) is (task in ("pairwise", "listwise"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_a_filter_that_means_nothing_is_an_error(capsys, subtests):
+    """The nearest known value is named."""
+    for arguments, said in [
         (("--bias", "authorty"), "--bias: there is no such bias.*authority"),
         (("--expects", "BETTER"), "--expects: there is no such expects"),
         (("--task", "rubrics"), "--task: there is no such task.*rubric"),
-    ],
-)
-def test_a_filter_that_means_nothing_is_an_error(capsys, arguments, said):
-    """The nearest known value is named."""
-    status, out = told(capsys, "--list", *arguments)
+    ]:
+        with subtests.test(repr(arguments)):
+            status, out = told(capsys, "--list", *arguments)
 
-    assert status == 4
-    assert re.search(said, out)
+            assert status == 4
+            assert re.search(said, out)
 
 
 # ------------------------------------------------------------------------------------------------- of other packages

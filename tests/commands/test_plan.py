@@ -220,9 +220,9 @@ def test_a_budget_that_is_not_enough_is_refused(tmp_path, budget, sample, limit)
     assert "pytest --pyargs" not in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_a_wrong_option_is_named(capsys, subtests):
+    """Exit status 4, and no plan."""
+    for options, said in [
         (("--fit",), "--fit: expected a budget"),
         (("--max-usd=5",), "--max-usd: expected --fit with it"),
         (("--fit", "--max-usd=0"), "--max-usd: expected an amount above 0, got 0.0"),
@@ -231,35 +231,31 @@ def test_a_budget_that_is_not_enough_is_refused(tmp_path, budget, sample, limit)
         (("--output-tokens=0",), "--output-tokens: expected"),
         (("--call-seconds=-1",), "--call-seconds: expected"),
         (("--cases=none.jsonl",), "none.jsonl: expected a file of cases"),
-    ],
-)
-def test_a_wrong_option_is_named(options, said, capsys):
-    """Exit status 4, and no plan."""
-    status = main(["plan", "lexical", *options])
+    ]:
+        with subtests.test(repr(options)):
+            status = main(["plan", "lexical", *options])
 
-    told = capsys.readouterr()
-    assert status == 4
-    assert said in told.err
-    assert told.out == ""
+            told = capsys.readouterr()
+            assert status == 4
+            assert said in told.err
+            assert told.out == ""
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_what_pytest_refuses_is_said(tmp_path, subtests):
+    """What the hidden run complains of is shown; exit status 4, and no plan."""
+    for options, said in [
         (("--sample=0",), "--calm-sample: expected a whole number of at least 1, got '0'"),
         (("--repeats=many",), "--calm-repeats: expected clean+perturbed asks"),
         (("--", "-k", "nothing_of_this_name"), "nothing could be planned"),
         (("--", "nowhere/"), "file or directory not found: nowhere/"),
-    ],
-)
-def test_what_pytest_refuses_is_said(tmp_path, options, said):
-    """What the hidden run complains of is shown; exit status 4, and no plan."""
-    done = calm(tmp_path, "lexical", *options)
+    ]:
+        with subtests.test(repr(options)):
+            done = calm(tmp_path, "lexical", *options)
 
-    assert done.returncode == 4
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+            assert done.returncode == 4
+            assert said in done.stderr
+            assert "Traceback" not in done.stderr
+            assert done.stdout == ""
 
 
 def test_the_suite_of_a_project_is_planned_and_its_judge_not_asked(project):

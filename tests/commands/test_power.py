@@ -29,18 +29,19 @@ def test_one_number_of_cases_is_enough(capsys):
     assert [row.split("|")[0].strip() for row in rows] == ["90"]
 
 
-@pytest.mark.parametrize("measure", ["gain", "consistency_rate", "accuracy", "readable_rate"])
-def test_each_measure_has_a_default_question(measure, capsys):
+def test_each_measure_has_a_default_question(capsys, subtests):
     """With nothing but its name a measure is sized."""
-    status = main(["power", f"--measure={measure}", "--cases=100", "--probes=2"])
+    for measure in ["gain", "consistency_rate", "accuracy", "readable_rate"]:
+        with subtests.test(repr(measure)):
+            status = main(["power", f"--measure={measure}", "--cases=100", "--probes=2"])
 
-    assert status == 0
-    assert capsys.readouterr().out.startswith(f"{measure} ")
+            assert status == 0
+            assert capsys.readouterr().out.startswith(f"{measure} ")
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
+def test_an_impossible_value_names_its_option(capsys, subtests):
+    """Exit status 4, and the option's name in the message."""
+    for option in [
         "--measure=gane",
         "--limit=0.95",
         "--true=2",
@@ -49,14 +50,12 @@ def test_each_measure_has_a_default_question(measure, capsys):
         "--probes=0",
         "--cases=0",
         "--repeats=4",
-    ],
-)
-def test_an_impossible_value_names_its_option(option, capsys):
-    """Exit status 4, and the option's name in the message."""
-    status = main(["power", option])
+    ]:
+        with subtests.test(repr(option)):
+            status = main(["power", option])
 
-    assert status == 4
-    assert capsys.readouterr().err.startswith(f"calm: {option.partition('=')[0]}: ")
+            assert status == 4
+            assert capsys.readouterr().err.startswith(f"calm: {option.partition('=')[0]}: ")
 
 
 def test_what_is_no_number_is_a_usage_error(capsys):

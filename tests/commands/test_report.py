@@ -31,15 +31,18 @@ def test_the_default_is_the_page(folder, capsys):
     assert capsys.readouterr().out == "wrote report.html\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "render"),
-    [("a.html", html.render), ("a.md", markdown.render), ("a.sarif", sarif.render), ("a.csv", tables.render_csv)],
-)
-def test_the_form_is_as_the_name_ends(folder, name, render):
+def test_the_form_is_as_the_name_ends(folder, subtests):
     """Each form is what its module renders of the record."""
-    assert main(["report", "results.json", "-o", name]) == 0
+    for name, render in [
+        ("a.html", html.render),
+        ("a.md", markdown.render),
+        ("a.sarif", sarif.render),
+        ("a.csv", tables.render_csv),
+    ]:
+        with subtests.test(repr(name)):
+            assert main(["report", "results.json", "-o", name]) == 0
 
-    assert (folder / name).read_text("utf-8") == render(read(folder / "results.json"))
+            assert (folder / name).read_text("utf-8") == render(read(folder / "results.json"))
 
 
 def test_a_form_can_be_named(folder):
@@ -138,15 +141,16 @@ def test_a_name_that_says_nothing_is_refused(folder, capsys):
     assert "expected --format, or a FILE that ends in .html" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": "calm-results/2"}'])
-def test_what_is_no_record_is_an_error(folder, text, capsys):
+def test_what_is_no_record_is_an_error(folder, capsys, subtests):
     """A file of another kind is refused, and nothing is written."""
-    (folder / "other.json").write_text(text)
+    for text in ["", "{}", "[1]", '{"schema": "calm-results/2"}']:
+        with subtests.test(repr(text)):
+            (folder / "other.json").write_text(text)
 
-    assert main(["report", "other.json"]) == 4
+            assert main(["report", "other.json"]) == 4
 
-    assert capsys.readouterr().err.startswith("calm: ")
-    assert not (folder / "report.html").exists()
+            assert capsys.readouterr().err.startswith("calm: ")
+            assert not (folder / "report.html").exists()
 
 
 def test_a_report_of_a_real_run(project, monkeypatch, capsys):

@@ -296,9 +296,9 @@ def test_a_text_that_changes_a_checked_criterion_is_refused(tmp_path):
     assert refused[0]["reason"] == "gold: expected each criterion to keep its truth, got a text that changes one"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_options_that_cannot_be_are_told(tmp_path, subtests):
+    """Before anything is asked or written."""
+    for options, message in [
         (["--kinds=verbosty", "--offline"], "did you mean 'verbosity'"),
         (["--kinds=,", "--offline"], "--kinds: expected at least one kind"),
         (["--kinds=polish"], "expected --with WRITER.toml or --offline, got neither"),
@@ -306,16 +306,14 @@ def test_a_text_that_changes_a_checked_criterion_is_refused(tmp_path):
         (["--kinds=polish", "--offline", "--max-calls=0"], "--max-calls: expected a number above 0, got 0"),
         (["--kinds=polish", "--offline", "--max-usd=-1"], "--max-usd: expected an amount above 0, got -1.0"),
         (["--kinds=polish", "--with=missing.toml"], "missing.toml: cannot be read"),
-    ],
-)
-def test_options_that_cannot_be_are_told(tmp_path, options, message):
-    """Before anything is asked or written."""
-    out = tmp_path / "out.jsonl"
+    ]:
+        with subtests.test(repr(options)):
+            out = tmp_path / "out.jsonl"
 
-    with pytest.raises(ConfigError, match=re.escape(message)):
-        calm("rewrite", cases_file(tmp_path), f"-o={out}", *options)
+            with pytest.raises(ConfigError, match=re.escape(message)):
+                calm("rewrite", cases_file(tmp_path), f"-o={out}", *options)
 
-    assert not out.exists()
+            assert not out.exists()
 
 
 def test_faults_of_a_writer_file_are_told_at_once(tmp_path):
