@@ -1,7 +1,7 @@
 """
 The fast transport: the SDK draws a request once, and one session of aiohttp sends all of them.
 
-That takes a tenth of the SDK's own time. It relies on what no SDK promises: `fault` says how an SDK breaks it.
+That takes about an eighth of the SDK's own time. It relies on what no SDK promises: `fault` says how one breaks it.
 """
 
 from __future__ import annotations
