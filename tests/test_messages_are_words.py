@@ -1,7 +1,9 @@
 """No sentence decides anything: with nonsense for every message outcomes, redaction and exit codes stay as they are."""
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nonsense import copy
+from tests.nonsense import CONTENT, ROOT, copy
 from tests.pytest_plugin.conftest import Project
 
 CANARY = "canary4711"
@@ -218,3 +220,46 @@ def test_outcomes_exit_codes_and_redaction_are_the_same(told):
     for name, record in before["records"].items():
         assert after["records"][name] == record, name
     assert after["records"].keys() == before["records"].keys()
+
+
+SAYS = re.compile(
+    r"\.(?:reason|reasons|notes|why|words|message)\b|\b(?:reason|note|why|said_why)$|str\(error\)|\bproblem\b"
+)
+"""What an expression looks like that is a sentence."""
+LOOKS = {"startswith", "endswith", "partition", "rpartition", "find", "index", "count", "split"}
+ALLOWED = {
+    "judges/judgefile": "a problem of a table of the file is named by its key, and the key is put before it",
+    "cases/foreign/records.py": "the same for a row of a file that is imported",
+    "pytest_plugin/trace.py": "the first line of an error is shown",
+    "studies/attack/stacks.py": "the hint of an error is shown once",
+}
+"""Modules that take a message apart to show it in another form; nothing is decided by it."""
+
+
+def looked_into(tree):
+    """Return the expressions of a module that look into a sentence."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            regex = ast.unparse(node.func.value) == "re" and len(node.args) > 1
+            of = node.args[1] if regex else node.func.value
+            asked = regex or node.func.attr in LOOKS
+        elif isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            literal = isinstance(node.left, ast.Constant | ast.JoinedStr) and isinstance(
+                node.comparators[0], ast.Name | ast.Attribute
+            )
+            of, asked = node.comparators[0], literal
+        else:
+            continue
+        if asked and SAYS.search(ast.unparse(of)):
+            found.append(ast.unparse(node))
+    return found
+
+
+def test_no_module_looks_into_a_sentence():
+    """What asks for the beginning, the end or a part of a reason, a note or an error would decide by its words."""
+    paths = [p for p in ROOT.rglob("*.py") if not p.relative_to(ROOT).as_posix().startswith((*CONTENT, *ALLOWED))]
+
+    assert len(paths) > 100
+    assert {p.name: found for p in paths if (found := looked_into(ast.parse(p.read_text("utf-8"))))} == {}
+    assert looked_into(ast.parse("reason.startswith('a cap') or 'did not run' in note or re.match('a', str(error))"))

@@ -106,25 +106,39 @@ def rules_for(name: str) -> Rules | None:
     return RULES.get(name) or (RULES["translate"] if name.startswith("translate_") else None)
 
 
-def problems(before: str, after: str, rules: Rules) -> list[str]:
-    """
-    Return what is wrong with an edited text, each as `property: what was expected, what came`; nothing if it is usable.
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with an edited text: the property that it is `about`, by which tables count, and the rest."""
 
-    >>> problems("It takes 4 hours.", "It takes 5 hours, and it is a long way.", Rules(Band(0.5, 2.0), numbers="same"))
+    about: str
+    words: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.about}: {self.words}" if self.words else self.about
+
+
+def problems(before: str, after: str, rules: Rules) -> list[Fault]:
+    """
+    Return what is wrong with an edited text; nothing if it is usable.
+
+    >>> rules = Rules(Band(0.5, 2.0), numbers="same")
+    >>> list(map(str, problems("It takes 4 hours.", "It takes 5 hours, and it is a long way.", rules)))
     ['length: expected 0.5 to 2 times the original, got 2.29', 'numbers: expected the original ones, got 5, lost 4']
     """
     if not after.strip():
-        return ["blank: expected a text, got none"]
-    found: list[str] = []
+        return [Fault("blank", "expected a text, got none")]
+    found: list[Fault] = []
     if rules.difference != "any" and not _differs_visibly(before, after, spaces=rules.difference == "spaced"):
-        found.append("unchanged: expected a visible difference, got none but of spaces or characters without width")
+        found.append(
+            Fault("unchanged", "expected a visible difference, got none but of spaces or characters without width")
+        )
     ratio = len(after) / max(1, len(before))
     if rules.length is not None and not rules.length.holds(ratio):
-        found.append(f"length: expected {rules.length} times the original, got {ratio:.2f}")
+        found.append(Fault("length", f"expected {rules.length} times the original, got {ratio:.2f}"))
     if rules.new_words is not None or rules.kept_words is not None:
         found += _word_problems(before, after, rules)
     if rules.names and (new := _new_names(before, after)):
-        found.append(f"names: expected none that the original has not, got {_few(new)}")
+        found.append(Fault("names", f"expected none that the original has not, got {_few(new)}"))
     if rules.numbers != "any":
         found += _number_problems(before, after, rules.numbers)
     if rules.code:
@@ -151,7 +165,7 @@ class Expecting(Protocol):
         ...
 
 
-def refusal(edit: Expecting, before: Case, after: Case) -> str | None:
+def refusal(edit: Expecting, before: Case, after: Case) -> Fault | None:
     """
     Return why an edited case may not be asked about, or None.
 
@@ -164,7 +178,7 @@ def refusal(edit: Expecting, before: Case, after: Case) -> str | None:
     if not keeps and own is None:
         return None
     if keeps and (changed := [n for n in ("better", "scores", "met", "reference") if _differs(before, after, n)]):
-        return f"gold: expected no change, got another {changed[0]}"
+        return Fault("gold", f"expected no change, got another {changed[0]}")
     texts = {answer.id: answer.text for answer in before.answers}
     edited = [(a.id, texts[a.id], a.text) for a in after.answers if a.id in texts and texts[a.id] != a.text]
     ready = before.variants.get(edit.name, {})
@@ -219,12 +233,12 @@ class Checked:
     kind: str
     answer: str
     verdict: State
-    reason: str = ""
+    faults: tuple[Fault, ...] = ()
 
     @property
-    def why(self) -> str:
-        """The property that the reason is about: what a table counts by."""
-        return self.reason.partition(":")[0]
+    def reason(self) -> str:
+        """All that is wrong with it, in words."""
+        return "; ".join(map(str, self.faults))
 
 
 def check_variants(cases: Iterable[Case], *, rules: Mapping[str, Rules] | None = None) -> list[Checked]:
@@ -237,7 +251,7 @@ def check_variants(cases: Iterable[Case], *, rules: Mapping[str, Rules] | None =
             for answer, text in texts.items():
                 found = problems(case[answer].text, text, known or UNKNOWN)
                 verdict: State = "refused" if found else "unknown" if known is None else "ok"
-                rows.append(Checked(case.id, kind, answer, verdict, "; ".join(found)))
+                rows.append(Checked(case.id, kind, answer, verdict, tuple(found)))
     return rows
 
 
@@ -247,7 +261,7 @@ def refusals_table(rows: Sequence[Checked]) -> str:
     lines = [("kind", "texts", "usable", "refused", "why")]
     for kind in kinds:
         mine = [row for row in rows if row.kind == kind]
-        why = Counter(row.why for row in mine if row.verdict == "refused")
+        why = Counter(row.faults[0].about for row in mine if row.verdict == "refused")
         unknown = any(row.verdict == "unknown" for row in mine)
         said = ", ".join(f"{reason} {count}" for reason, count in why.most_common())
         note = "no rules of this name: only a visible difference was checked" if unknown else ""
@@ -316,19 +330,19 @@ def _words(text: str) -> set[str]:
     return {word for word in set(text.translate(_NO_LETTERS).split()) if len(word) >= _SHORTEST}  # several times faster
 
 
-def _word_problems(before: str, after: str, rules: Rules) -> list[str]:
+def _word_problems(before: str, after: str, rules: Rules) -> list[Fault]:
     old, new = content_words(before), content_words(after)
     found = []
     if (band := rules.new_words) is not None and new:
         fresh = new - old
         share = len(fresh) / len(new)
         if (share > band.high and len(fresh) > SPARE) or (share < band.low and len(new & old) > SPARE):
-            found.append(f"new words: expected {band} of all, got {share:.2f}: {_few(fresh)}")
+            found.append(Fault("new words", f"expected {band} of all, got {share:.2f}: {_few(fresh)}"))
     if (band := rules.kept_words) is not None and old:
         lost = old - new
         share = 1 - len(lost) / len(old)
         if share < band.low and len(lost) > SPARE:
-            found.append(f"kept words: expected {band} of the original's, got {share:.2f}: lost {_few(lost)}")
+            found.append(Fault("kept words", f"expected {band} of the original's, got {share:.2f}: lost {_few(lost)}"))
     return found
 
 
@@ -416,10 +430,10 @@ def _spelled(text: str) -> frozenset[str]:
     return frozenset(_SPELLED[word] for word in near if re.search(rf"\b{word}\b", lowered))
 
 
-def _number_problems(before: str, after: str, how: Numbers) -> list[str]:
+def _number_problems(before: str, after: str, how: Numbers) -> list[Fault]:
     if how == "there":
         missing = Counter(_NUMBER.findall(before)) - Counter(_NUMBER.findall(after))
-        return [f"numbers: expected all of the original, lost {_few(missing)}"] if missing else []
+        return [Fault("numbers", f"expected all of the original, lost {_few(missing)}")] if missing else []
     read = _digits if how == "digits" else numbers
     old, new = read(before), read(after)
     said_before, said_after = _spelled(before), _spelled(after)
@@ -435,7 +449,7 @@ def _number_problems(before: str, after: str, how: Numbers) -> list[str]:
         return []
     said = [f"got {_few(fresh)}"] if fresh else []
     said += [f"lost {_few(lost)}"] if lost else []
-    return [f"numbers: expected the original ones, {', '.join(said)}"]
+    return [Fault("numbers", f"expected the original ones, {', '.join(said)}")]
 
 
 def _digits(text: str) -> Counter[str]:
@@ -451,15 +465,15 @@ _FENCED = re.compile(  # possessive, so that a long line of backticks is read on
 _INLINE = re.compile(r"`[^`\n]+`")
 
 
-def _code_problems(before: str, after: str, *, added: bool) -> list[str]:
+def _code_problems(before: str, after: str, *, added: bool) -> list[Fault]:
     if "`" not in before and "~~~" not in before and "`" not in after and "~~~" not in after:
         return []
     old, new = [m[0] for m in _FENCED.finditer(before)], [m[0] for m in _FENCED.finditer(after)]
     if old != new and not (added and _within(_lines(old), _lines(new))):
-        return [f"code: expected the code blocks byte for byte, got {len(new)} of {len(old)}, or other ones"]
+        return [Fault("code", f"expected the code blocks byte for byte, got {len(new)} of {len(old)}, or other ones")]
     spans, others = Counter(_INLINE.findall(before)), Counter(_INLINE.findall(after))
     if missing := spans - others:
-        return [f"code: expected all inline code, lost {_few(missing)}"]
+        return [Fault("code", f"expected all inline code, lost {_few(missing)}")]
     return []
 
 
@@ -486,7 +500,7 @@ _LAST_CHARACTERS = 400
 _FEW_WORDS = 3
 
 
-def _final_problem(before: str, after: str) -> str | None:
+def _final_problem(before: str, after: str) -> Fault | None:
     """Return what is wrong with the final answer, looked for in the form in which the original has it."""
     for mark, pattern in _FORMS:
         if mark in before and (old := pattern.findall(before)):
@@ -494,7 +508,7 @@ def _final_problem(before: str, after: str) -> str | None:
             if new and new[-1] == _plain(old[-1]):
                 return None
             got = repr(new[-1][:40]) if new else "none in the form of the original"
-            return f"final answer: expected {_plain(old[-1])[:40]!r}, got {got}"
+            return Fault("final answer", f"expected {_plain(old[-1])[:40]!r}, got {got}")
     last = _SENTENCE_END.split(before.strip()[-_LAST_CHARACTERS:].rstrip(".!?"))[-1]
     if stated := _NUMBER.findall(last):
         given = _last_numbers(after)
@@ -502,9 +516,11 @@ def _final_problem(before: str, after: str) -> str | None:
             return None
         if not given and _value(stated[-1]) in _spelled(after):
             return None
-        return f"final answer: expected {stated[-1]!r} as the last number, got {given[-1] if given else 'none'!r}"
+        return Fault(
+            "final answer", f"expected {stated[-1]!r} as the last number, got {given[-1] if given else 'none'!r}"
+        )
     if len(last.split()) <= _FEW_WORDS and _plain(last) and _plain(last) not in _plain(after):
-        return f"final answer: expected {_plain(last)[:40]!r}, got a text without it"
+        return Fault("final answer", f"expected {_plain(last)[:40]!r}, got a text without it")
     return None
 
 

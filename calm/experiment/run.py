@@ -429,7 +429,7 @@ def _rewritten(setup: Setup, variant: Edit, case: Treated) -> Put | Reason:
     if variant.expects in (Expects.SAME, Expects.NOT_BETTER) and not case.truth_kept_by(edited):
         return because(Kind.CHANGES_TRUTH)
     if (why := refusal(variant, case, edited)) is not None:
-        return because(Kind.REFUSED, why.partition(":")[0])  # what was measured differs from case to case
+        return because(Kind.REFUSED, why.about)  # what was measured differs from case to case
     shown = edited.untreated()
     return Put(edited, setup.judge, shown, variant.label, _changed(case, edited), _identity(shown))
 

@@ -14,6 +14,7 @@ from calm.core.edits import Edit
 from calm.core.validation import (
     RULES,
     Band,
+    Fault,
     Rules,
     check_variants,
     content_words,
@@ -52,7 +53,7 @@ def case_of(text=TEXT, other="It takes nine hours.", **variants):
 
 def kinds_of(found):
     """Return what the reasons are about."""
-    return [reason.partition(":")[0] for reason in found]
+    return [fault.about for fault in found]
 
 
 def good_rewrites():
@@ -89,7 +90,7 @@ def test_the_reason_holds_what_was_measured():
     """A length outside its band is told with the band and the value."""
     found = problems(TEXT, TEXT + " Yes.", Rules(Band(1.5, 2.0)))
 
-    assert found == ["length: expected 1.5 to 2 times the original, got 1.03"]
+    assert found == [Fault("length", "expected 1.5 to 2 times the original, got 1.03")]
 
 
 def test_code_is_kept_byte_for_byte(subtests):
@@ -176,7 +177,7 @@ def test_checking_ready_made_texts_tells_each_with_its_reason():
         ("c1", "lengthen", "bad", "refused"),
         ("c1", "own_kind", "bad", "unknown"),
     ]
-    assert rows[1].why == "unchanged"
+    assert rows[1].faults[0].about == "unchanged"
     assert "length: expected 1.25 to 4 times the original, got 1.00" in rows[1].reason
 
 
@@ -184,7 +185,7 @@ def test_rules_of_ones_own_replace_those_of_a_name():
     """A published set's own names can be held to rules."""
     rows = check_variants([case_of(mine="Short.")], rules={"mine": Rules(Band(1.0, 2.0))})
 
-    assert [r.why for r in rows] == ["length"]
+    assert [r.faults[0].about for r in rows] == ["length"]
 
 
 def test_the_table_counts_by_kind_and_reason():
@@ -224,14 +225,14 @@ def test_an_edit_that_must_keep_the_verdict_keeps_numbers_and_shows(subtests):
 
             found = refusal(edit, case, edit.apply(case, 0))
 
-            assert (found and found.partition(":")[0]) == wrong
+            assert (found and found.about) == wrong
 
 
 def test_lost_code_is_refused():
     """A code block that an edit changed is told."""
     edit = edit_of(lambda t: t.replace("x = 1", "x=1"))
 
-    assert refusal(edit, case_of(CODE), edit.apply(case_of(CODE), 0)).startswith("code: ")
+    assert refusal(edit, case_of(CODE), edit.apply(case_of(CODE), 0)).about == "code"
 
 
 def test_a_change_of_gold_is_refused():
@@ -240,7 +241,7 @@ def test_a_change_of_gold_is_refused():
         lambda case, rng: replace(case, better="bad").present(notes=("Hm.",))
     )
 
-    assert refusal(edit, case_of(), edit.apply(case_of(), 0)) == "gold: expected no change, got another better"
+    assert refusal(edit, case_of(), edit.apply(case_of(), 0)) == Fault("gold", "expected no change, got another better")
 
 
 def test_what_harms_on_purpose_is_held_to_nothing():
@@ -268,7 +269,7 @@ def test_a_ready_made_text_is_held_to_the_rules_of_its_kind():
     case = case_of(before, translate_de=german)
 
     assert refusal(edit, case, edit.apply(case, 0)) is None
-    assert refusal(edit, case_of(before), edit.apply(case_of(before), 0)).startswith("numbers: ")
+    assert refusal(edit, case_of(before), edit.apply(case_of(before), 0)).about == "numbers"
 
 
 BY_RULES_OF_THEIR_OWN = ("code-style", "invisible-text")
@@ -317,7 +318,7 @@ ANY = st.one_of(PROSE, st.text(max_size=80))
 @given(before=ANY, after=ANY, name=st.sampled_from(sorted(RULES)))
 def test_any_two_texts_can_be_compared(before, after, name):
     """Nothing raises, each reason names its property, and the same text is never a rewrite."""
-    assert all(": " in reason for reason in problems(before, after, RULES[name]))
+    assert all(fault.words for fault in problems(before, after, RULES[name]))
     assert problems(before, before, RULES[name]) != []
 
 

@@ -62,7 +62,7 @@ def climbed(setup: Setup, one: AttackedCase, case: Treated, verdict: Verdict) ->
 def fault_in(edit: Edit, before: Treated, after: Treated) -> str | None:
     """Return why a text may not be asked about: what `edit` allows, and the gold and the truth, which must stay."""
     if (why := refusal(edit, before, after)) is not None:
-        return why.partition(":")[0]
+        return why.about
     return None if before.truth_kept_by(after) else "gold"
 
 

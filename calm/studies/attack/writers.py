@@ -97,8 +97,8 @@ def _write(
 def _usable(reply: Reply, original: Treated) -> Treated | str:
     """Return the case with the text of a writer's reply, or why it may not be used."""
     text, why = text_in(reply, original[original.target].text)
-    if text is None:
-        return why.partition(":")[0]
+    if text is None or why is not None:
+        return why.about if why is not None else ""
     after = with_text(original, text)
     return fault_in(_PERSUASION, original, after) or after
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from calm.cases.lines import line
 from calm.core.case import Answer, Case, digest
+from calm.core.validation import Fault
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
@@ -32,11 +33,11 @@ ITEM = "item"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A question that a model did not answer: the case, the model, the reason, and what it said instead."""
+    """A question that a model did not answer: the case, the model, what is wrong, and what it said instead."""
 
     case: str
     model: str
-    reason: str
+    fault: Fault
     reply: str = ""
 
 
@@ -105,8 +106,8 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
             reply, model = next(responses).reply, writer.server.model
             if isinstance(reply, NoReply):
                 missing[str(reply.reason)] += 1
-            elif reason := _fault(reply):
-                failures.append(Failure(case.id, model, reason, reply.text or reply.refusal or ""))
+            elif (fault := _fault(reply)) is not None:
+                failures.append(Failure(case.id, model, fault, reply.text or reply.refusal or ""))
             else:
                 texts[model] = reply.text
         counts.update(texts.keys())
@@ -120,14 +121,16 @@ def _question(case: Case) -> Case:
     return Case(case.id, case.question, (Answer("question", ""),), fields=case.fields)
 
 
-def _fault(reply: Reply) -> str:
-    """Return why a reply is no answer; nothing if it is one."""
+def _fault(reply: Reply) -> Fault | None:
+    """Return why a reply is no answer; None if it is one."""
     if reply.refusal or reply.stop == "refusal":
-        return "declined"
+        return Fault("declined")
     if reply.stop == "length":
-        return "cut off: expected a whole answer, got one that reached max_tokens; raise it in the model's file"
+        return Fault(
+            "cut off", "expected a whole answer, got one that reached max_tokens; raise it in the model's file"
+        )
     if not reply.text.strip():
-        return "empty: expected an answer, got a reply without text"
+        return Fault("empty", "expected an answer, got a reply without text")
     return replies.declined(reply)
 
 
@@ -180,14 +183,17 @@ def write_answers(out: Path, found: Answers) -> None:
     if not found.cases:
         raise ConfigError(f"{out}: expected at least one answer to write, got none")
     write_whole(out, (line(case) for case in found.cases))
-    replies.record(out, [asdict(one) for one in found.failures])
+    replies.record(
+        out,
+        [{"case": f.case, "model": f.model, "reason": str(f.fault), "reply": f.reply} for f in found.failures],
+    )
 
 
 def summary(found: Answers, writers: Sequence[Writer]) -> str:
     """Return a table for a terminal: how many questions each model answered, and why it did not answer the others."""
     rows = []
     for model, family in families_of_writers(writers).items():
-        why = [failure.reason for failure in found.failures if failure.model == model]
+        why = [failure.fault for failure in found.failures if failure.model == model]
         rows.append((model, family, str(found.counts.get(model, 0)), str(len(why)), replies.counted(why)))
     lines = replies.table(("model", "family", "answers", "none", "why"), rows)
     return "\n".join([*lines, *(f"not answered: {count} ({reason})" for reason, count in found.missing.items())])

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from calm.core.validation import Fault
 from calm.core.verdict import Refused, Scale
 from calm.judges import reading
 from calm.judges.reading import Format, View
@@ -17,10 +18,10 @@ SCALE = Scale()
 _VIEW = View("score", ("A",), ("one",), SCALE)
 
 
-def declined(reply: Reply) -> str:
-    """Return what a reply says where it declines to answer, after "declined: "; nothing if it does not decline."""
+def declined(reply: Reply) -> Fault | None:
+    """Return what a reply says where it declines to answer; None if it does not decline."""
     found = reading.read(reply, Format("tag", tag="verdict"), _VIEW)
-    return f"declined: {found.reason}" if isinstance(found, Refused) else ""
+    return Fault("declined", found.reason) if isinstance(found, Refused) else None
 
 
 def beside(out: Path) -> Path:
@@ -40,9 +41,9 @@ def record(out: Path, unused: Sequence[Mapping[str, str]]) -> None:
         write_whole(path, (f"{json.dumps(one, ensure_ascii=False)}\n" for one in unused))
 
 
-def counted(reasons: Iterable[str]) -> str:
-    """Return how often each reason occurs, the most frequent first; of a reason, what stands before its colon."""
-    return ", ".join(f"{reason} {n}" for reason, n in Counter(r.partition(":")[0] for r in reasons).most_common())
+def counted(faults: Iterable[Fault]) -> str:
+    """Return how often each kind of fault occurs, the most frequent first."""
+    return ", ".join(f"{about} {n}" for about, n in Counter(fault.about for fault in faults).most_common())
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from calm.cases.lines import line
 from calm.core.case import TIE, Answer, Case
 from calm.core.edits import Expects
 from calm.core.templates import Message, Prompt
-from calm.core.validation import UNKNOWN, problems, rules_for
+from calm.core.validation import UNKNOWN, Fault, problems, rules_for
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
 from calm.judges.prompts import neutral, render
@@ -49,13 +49,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """The result of a job: `text` if it may be used, else the `reason` and the refused reply."""
+    """The result of a job: `text` if it may be used, else its `faults` and the refused reply."""
 
     case: str
     kind: str
     answer: str
     text: str | None = None
-    reason: str = ""
+    faults: tuple[Fault, ...] = ()
     reply: str = ""
 
 
@@ -108,13 +108,13 @@ def _treated(case: Case, kind: Kind) -> list[str]:
     return [i for i in ids if i != case.better] if len(ids) == 2 else ids
 
 
-def faults(job: Job, text: str) -> list[str]:
+def faults(job: Job, text: str) -> list[Fault]:
     """Return why a text may not replace an answer: broken rules of its kind, or a criterion of another truth."""
     found = problems(job.text, text, rules_for(job.kind.name) or UNKNOWN)
     if not found and job.kind.expects is not Expects.WORSE:
         edited = job.case.edit(job.answer, lambda _: text)
         if not job.case.truth_kept_by(edited):
-            found.append("gold: expected each criterion to keep its truth, got a text that changes one")
+            found.append(Fault("gold", "expected each criterion to keep its truth, got a text that changes one"))
     return found
 
 
@@ -166,26 +166,30 @@ _OPEN, _CLOSE = "<rewrite>", "</rewrite>"
 def _judged(job: Job, reply: Reply) -> Rewrite:
     """Return the result of a job: the text of a reply if it may be used, else why not."""
     case, kind, answer = job.case.id, job.kind.name, job.answer
-    text, reason = text_in(reply, job.text)
+    text, fault = text_in(reply, job.text)
+    why = [fault] if fault is not None else []
     if text is not None:
         found = faults(job, text)
         if not found:
             return Rewrite(case, kind, answer, text)
-        reason = replies.declined(Reply(text)) or "; ".join(found)  # last: it may have to apologise
-    return Rewrite(case, kind, answer, None, reason, reply.text or reply.refusal or "")
+        said = replies.declined(Reply(text))  # last: it may have to apologise
+        why = [said] if said is not None else found
+    return Rewrite(case, kind, answer, None, tuple(why), reply.text or reply.refusal or "")
 
 
-def text_in(reply: Reply, original: str) -> tuple[str | None, str]:
+def text_in(reply: Reply, original: str) -> tuple[str | None, Fault | None]:
     """Return the text that a reply gives for an original; without one None, and why."""
     text = _between_tags(reply.text)
     if reply.refusal or reply.stop == "refusal":
-        return None, replies.declined(reply) or "declined"
+        return None, replies.declined(reply) or Fault("declined")
     if reply.stop == "length":
-        return None, "cut off: expected a whole reply, got one that reached max_tokens; raise it in writer.toml"
+        return None, Fault(
+            "cut off", "expected a whole reply, got one that reached max_tokens; raise it in writer.toml"
+        )
     if text is None:
-        missing = "no text: expected it between <rewrite> and </rewrite>, got a reply without them"
+        missing = Fault("no text", "expected it between <rewrite> and </rewrite>, got a reply without them")
         return None, replies.declined(reply) or missing
-    return _as_shown(text, original), ""
+    return _as_shown(text, original), None
 
 
 def _between_tags(text: str) -> str | None:
@@ -214,13 +218,12 @@ def _by_rule(job: Job, seed: int) -> Rewrite:
     bare = replace(job.case, variants={}).treat(job.answer)
     edited = written(name).apply(bare, seed)
     if edited is None:
-        return Rewrite(
-            job.case.id, name, job.answer, None, "no rule: expected a text that the rule applies to, got another"
-        )
+        fault = Fault("no rule", "expected a text that the rule applies to, got another")
+        return Rewrite(job.case.id, name, job.answer, None, (fault,))
     text = edited[edited.target].text
     found = faults(job, text)
     if found:
-        return Rewrite(job.case.id, name, job.answer, None, "; ".join(found), text)
+        return Rewrite(job.case.id, name, job.answer, None, tuple(found), text)
     return Rewrite(job.case.id, name, job.answer, text)
 
 
@@ -238,7 +241,12 @@ def write_cases(out: Path, cases: Iterable[Case], found: Rewrites, writer: str) 
     for one in found.written:
         new.setdefault(one.case, []).append(one)
     write_whole(out, (line(_with(case, new.get(case.id, ()), writer)) for case in cases))
-    replies.record(out, [{k: v for k, v in asdict(one).items() if k != "text"} for one in found.refused])
+    replies.record(out, [_refused(one) for one in found.refused])
+
+
+def _refused(one: Rewrite) -> dict[str, str]:
+    why = "; ".join(map(str, one.faults))
+    return {"case": one.case, "kind": one.kind, "answer": one.answer, "reason": why, "reply": one.reply}
 
 
 def _with(case: Case, new: Sequence[Rewrite], writer: str) -> Case:
@@ -256,8 +264,16 @@ def summary(found: Rewrites) -> str:
     """Return a table for a terminal: what was written, kept and refused of each kind, and why it was refused."""
     rows = []
     for kind in sorted({*found.kept, *(one.kind for one in found.all)}):
-        why = [one.reason for one in found.refused if one.kind == kind]
+        refused = [one for one in found.refused if one.kind == kind]
         count = sum(one.kind == kind for one in found.written)
-        rows.append((kind, str(count), str(found.kept.get(kind, 0)), str(len(why)), replies.counted(why)))
+        rows.append(
+            (
+                kind,
+                str(count),
+                str(found.kept.get(kind, 0)),
+                str(len(refused)),
+                replies.counted(one.faults[0] for one in refused),
+            )
+        )
     lines = replies.table(("kind", "written", "kept", "refused", "why"), rows)
     return "\n".join([*lines, *(f"not written: {number} ({reason})" for reason, number in found.missing.items())])
