@@ -1,11 +1,11 @@
 """
-Triggers: what the planted judge sees in one ask, and what of it stirs a bias.
+Triggers: what the planted judge sees in one ask, and what triggers a bias.
 
-A module whose bias can be planted says so by one name, `PLANTED`:
+A module whose bias can be planted exports one name, `PLANTED`:
 
     PLANTED = Plant("shouting", in_text(TRIGGER))
 
-The planted judge finds it by going through the modules of this package; nothing else has to be told.
+The planted judge imports every module of this package and collects these. There is no list to add to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from calm.core.verdict import Family, Scale
 from calm.perturbations import modules
 
 LAST = 1000
-"""The precedence of a bias that states none: it decides after those that do, and by its name among its like."""
+"""The default precedence. Biases with the same precedence decide in alphabetical order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ Carries: TypeAlias = Callable[[Slot, Seen], bool]
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What stirs a bias: in words, as the documents show it, and as a function."""
+    """What triggers a bias: in words, as the documents show it, and as a function."""
 
     words: str
     carries: Carries
@@ -76,7 +76,7 @@ class Effect(Enum):
     FAVOUR = "favour"
     """The answer that alone carries the trigger wins."""
     LAST_WINS = "last wins"
-    """The last answer wins: the trigger is about no answer, as a note is that names none."""
+    """The last answer wins. This is for triggers that are about no answer, such as a note to the judge."""
     MISREAD = "misread"
     """The question is answered as if it were put the usual way."""
 
@@ -84,11 +84,11 @@ class Effect(Enum):
 @dataclass(frozen=True, slots=True)
 class Plant:
     """
-    A bias that can be planted: its name, and what stirs it.
+    A bias that can be planted: its name, and what triggers it.
 
-    Of several biases that a judge holds for a question, the one with the lowest `precedence` decides. `bylines` are
-    names that its edits write beside a label, so that they stir no other bias. `opens` finds where what its edits add
-    to a question begins: the question before that is what a dose is drawn for.
+    If a judge has several biases for a question, the one with the lowest `precedence` decides. `bylines` are the names
+    that its edits write beside a label; they trigger no other bias. `opens` matches the first words that its edits add
+    to a question. A dose is drawn for the question without these words.
     """
 
     bias: str
@@ -149,7 +149,7 @@ def plain(text: str) -> str:
 
 @cache
 def plants() -> tuple[Plant, ...]:
-    """Return the biases that can be planted, in the order in which they decide; several plants of one bias are one."""
+    """Return the biases that can be planted, in the order in which they decide. Plants of the same bias are joined."""
     found: dict[str, Plant] = {}
     for module in modules():
         plant = getattr(module, "PLANTED", None)
@@ -159,7 +159,7 @@ def plants() -> tuple[Plant, ...]:
 
 
 def _joined(one: Plant, other: Plant) -> Plant:
-    """Return one plant for two modules of a bias: what either of them adds stirs it."""
+    """Return one plant for two modules of the same bias: what either of them adds is a trigger."""
     first, second = one.trigger, other.trigger
     words = first.words if second.words in first.words else f"{first.words}; {second.words}"
     trigger = Trigger(words, lambda slot, seen: first.carries(slot, seen) or second.carries(slot, seen))
@@ -170,11 +170,11 @@ def _joined(one: Plant, other: Plant) -> Plant:
 
 @cache
 def claimed_bylines() -> frozenset[str]:
-    """Return the names beside a label that some bias has for its own."""
+    """Return the names beside a label that belong to some bias."""
     return frozenset().union(*(plant.bylines for plant in plants()))
 
 
 @cache
 def additions() -> re.Pattern[str]:
-    """Return what finds where the words begin that an edit adds to a question."""
+    """Return a pattern that matches the first words that any edit adds to a question."""
     return re.compile("|".join(plant.opens.pattern for plant in plants() if plant.opens), re.IGNORECASE)

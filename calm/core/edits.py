@@ -52,7 +52,7 @@ class Edit(_Labelled):
 
     Call it as `edit(case, rng)`; None means that it does not apply to the case. `tasks` are the kinds of verdict that
     it serves, `dose` a strength that is part of its name in results, `source` where the idea comes from. `rules` say
-    what it may change of an answer's text (None: what its expectation allows).
+    what it may change of an answer's text (None: what its expectation allows). An `attack` speaks to whoever judges.
     """
 
     name: str
@@ -186,7 +186,7 @@ def perturbation(
         tasks: the kinds of verdict it serves: "pairwise", "score", "rubric", "listwise".
         dose: its strength, where it is one of several; part of its key in results.
         rules: what it may change of an answer's text, where that is not what its expectation allows.
-        attack: whether it speaks to whoever judges, as an injection does: a row of `calm mitigate --attacks`.
+        attack: whether it speaks to whoever judges, as an injection does: a row of `calm mitigate --grid`.
 
     Raises:
         ConfigError: a task that is not known, or a bias that is not in kebab case.

@@ -1,4 +1,4 @@
-"""The perturbations that are there, by name: those that ship, those of installed packages, and anybody's own."""
+"""Perturbations by name: those that ship, those of installed packages, and your own."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ STANDS_FOR: dict[str, object] = {
     "Form": "json",
     "Mapping[str, str]": {"say which one is better": "say which of the two is better"},
 }
-"""What a factory of perturbations is told, by the name of its parameter or else by its kind, to show one of them."""
+"""Sample arguments for factories of perturbations, by the name of the parameter or else by its type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """
-    A perturbation of the catalogue: the module it is of, the name it is asked by, and itself.
+    A perturbation of the catalogue: its module, its name in that module, and the edit itself.
 
-    Of a factory `edit` is one that it made of arguments that stand for any, and `takes` are the arguments' names.
+    For a factory, `edit` is one that it made from sample arguments, and `takes` are the names of its parameters.
     """
 
     module: str
@@ -51,18 +51,18 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """How it is named: `authority.cite_book`."""
+        """Its full name: `authority.cite_book`."""
         return f"{self.module}.{self.name}"
 
     @property
     def call(self) -> str:
-        """The same with its arguments, as it is written in a test: `verbosity.expand(dose)`."""
+        """The full name with its parameters, as a test writes it: `verbosity.expand(dose)`."""
         return f"{self.key}({', '.join(self.takes)})" if self.takes else self.key
 
 
 @contextmanager
 def importable(folder: Path) -> Iterator[None]:
-    """Let a judge `package.module:attribute` be found in the current folder, as `python -m` does."""
+    """Make the modules of a folder importable, as `python -m` does for the current one."""
     sys.path.insert(0, str(folder))
     try:
         yield
@@ -90,14 +90,14 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
 
 
 def _is_factory(value: object, place: ModuleType) -> bool:
-    """Return whether this is a public function of a module that says it makes an edit."""
+    """Return whether a value is a public function of a module whose return type is an edit."""
     if not inspect.isfunction(value) or value.__module__ != place.__name__ or value.__name__.startswith("_"):
         return False
     return inspect.signature(value).return_annotation in _MADE
 
 
 def _shown(factory: Callable[..., AnyEdit]) -> AnyEdit | None:
-    """Return an edit that a factory makes of arguments that stand for any; None if one of them has no stand-in."""
+    """Return an edit that a factory makes from sample arguments; None if there is no sample for one of them."""
     given: dict[str, object] = {}
     for parameter in inspect.signature(factory).parameters.values():
         if parameter.default is not parameter.empty:
@@ -114,11 +114,10 @@ def find_edit(name: str, model: str = "") -> AnyEdit:
     """
     Return a perturbation by name: `cite_book`, `authority.cite_book`, or `package.module:name` for one of your own.
 
-    What follows an @ is the argument of one that takes one, as in `expand@3`; `model` is that of those that need a
-    model's name.
+    An argument follows an @, as in `expand@3`. `model` is the argument of edits that need the name of a model.
 
     Raises:
-        ConfigError: there is none of this name, it is no perturbation, or its argument is missing or wrong.
+        ConfigError: nothing has this name, it is not a perturbation, or its argument is missing or wrong.
     """
     plain, _, argument = name.partition("@")
     if ":" in plain:
@@ -155,7 +154,7 @@ def _near(plain: str, names: Sequence[str], known: Sequence[Entry]) -> str:
 
 
 def _made(name: str, factory: Callable[..., object], argument: str, model: str) -> object:
-    """Return what a factory of perturbations makes of an argument given as text."""
+    """Return what a factory of perturbations makes from an argument given as text."""
     parameters = list(inspect.signature(factory).parameters.values())
     if len(parameters) != 1:
         raise ConfigError(f"{name}: it takes {len(parameters)} arguments; give one of your own in package.module:name")

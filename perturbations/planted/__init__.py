@@ -1,17 +1,16 @@
 """
-The planted judge: it knows the gold label, and has the biases and the noise asked for.
+The planted judge: it knows the gold label, and has the biases and the noise of its specification.
 
 It reads `planted:position=0.2,verbosity=0.8,noise=0.05,seed=1,task=score`. A bias's number is its dose: the share of
 questions whose verdict its trigger decides, drawn once for a question and not for an ask. The judge
 
 1. takes the verdict of the gold label;
 2. lets the first bias that it holds for the question decide in favour of the answer that alone carries its trigger;
-   else the first that a note about no answer stirs, in favour of the last answer;
+   if none does, a bias that a note triggers decides in favour of the last answer;
 3. says it the other way round if it is asked so, unless it holds the framing bias for the question;
 4. errs with probability `noise`, anew in each ask: the other answer, another score, each criterion on its own.
 
-Which biases there are, what stirs each and which decides first is said by the module of each bias
-(`calm.perturbations.triggers.Plant`).
+The module of each bias says what triggers it and when it decides (`calm.perturbations.triggers.Plant`).
 """
 
 from __future__ import annotations
