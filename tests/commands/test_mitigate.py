@@ -173,7 +173,7 @@ def test_what_is_set_up_wrongly_is_status_4(tmp_path, subtests):
     """The message names the option, and nothing is asked."""
     for arguments, told in [
         (("planted", "--try=swpa"), "did you mean 'swap'"),
-        (("planted", "--try=panel"), "expected other judges behind 'panel:'"),
+        (("planted", "--try=panel"), "expected other judges after 'panel:'"),
         (("planted",), "--try: expected at least one mitigation"),
         (("planted", "--try=swap", "--max-usd=-1"), "--max-usd: expected an amount above 0"),
         (("planted", "--try=swap", "--attacks=x"), "--attacks: expected --grid"),
