@@ -88,7 +88,7 @@ def _collect_rarely() -> None:
     """
     Have the collector of cycles run less often in a process that is the command's own.
 
-    Thousands of calls are under way at a time. To walk over them again and again takes a fifth of the time, and none of
+    Thousands of calls are under way at a time. To walk over them again and again takes a third of the time, and none of
     them is garbage. A process that only loads the plugin is left as it is.
     """
     gc.set_threshold(*COLLECT)
