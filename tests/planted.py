@@ -199,14 +199,13 @@ def setup(judge, cases, *, design=Design(), seed=0, **options):
         yield Setup(judge, tuple(cases), running, seed, design)
 
 
-def traced(judge, cases, *asks, every_variant=False):
+def traced(judge, cases, *asks, **options):
     """Return the entries of a plan: what tests would ask, each a function of its probe."""
     record = PlanRecord()
     with setup(judge, cases) as ready:
         for ask in asks:
             node = Node("test_consistency.py::test_x", "consistency")
-            sink, options = PlanSink(record), {"every_variant": every_variant, "control_of": control_beside}
-            ask(Probe(Context(ready, node, sink=sink, **options)))
+            ask(Probe(Context(ready, node, sink=PlanSink(record), control_of=control_beside, **options)))
     return record.entries
 
 

@@ -1,6 +1,7 @@
 """What a run takes, before it runs: the same asks and calls as the experiment makes, without any call."""
 
 from dataclasses import replace
+from datetime import date
 from functools import partial
 
 import pytest
@@ -19,6 +20,8 @@ from calm.gate.plan_text import render, render_fit
 from calm.gate.prices import Assumptions, plan_of
 from calm.gate.stand_in import StandIn
 from calm.models.wire import Limits, Price
+from calm.results.gatefile import Gate, Override
+from calm.selfpreference.symbols import self_preference_excess
 from tests.planted import Asking, Local, Planted, fair, pair, pairs, setup, single, traced
 
 CHEAP = Price(1.0, 2.0, "a test")
@@ -236,6 +239,25 @@ def test_a_probe_that_asks_nothing_is_named_with_its_reason():
     assert reasons["authority/cite"] == "nothing is claimed for pairwise verdicts"
     assert reasons["authority/never"] == "does not apply (4 cases)"
     assert [line.name for line in plan.lines] == ["pilot"]  # asked before it is known that nothing applies
+
+
+def test_a_cross_that_is_only_observed_is_planned_too():
+    """Its reason is that of the data, not that nothing is claimed."""
+    found, _ = planned(Planted(fair), pairs(4), lambda p: p.cross().observe(self_preference_excess))
+
+    [(name, reason)] = found.skipped
+
+    assert name == "consistency"
+    assert "nothing is claimed" not in reason
+
+
+def test_a_claim_is_planned_with_the_limit_of_the_gate():
+    """What gate.toml sets is what the run will claim, so that the simulation of a fit uses it."""
+    override = Override("limit", "authority/gain/cite", "known", date(2999, 1, 1), 0.25)
+
+    [entry] = traced(Planted(fair), pairs(4), lambda p: p(cite).proves(gain <= 0.10), gate=Gate(overrides=(override,)))
+
+    assert entry.order.claims == (gain <= 0.25,)
 
 
 def test_a_claim_that_says_nothing_is_refused_as_in_a_run():
