@@ -324,6 +324,13 @@ def test_an_addition_hides_in_no_capitals(module, edit):
     assert MODULES[module].TRIGGER.search(edited["a0"].text)
 
 
+def test_a_module_of_edits_says_what_they_add():
+    """So that it is held to these laws; what a writer makes, and a judge's prompt, have laws of their own."""
+    modules_of_edits = {entry.module for entry in entries() if isinstance(entry.edit, Edit)}
+
+    assert modules_of_edits - set(MODULES) == {"judge_prompt", "written"}
+
+
 def test_most_edits_add_words_to_a_text():
     """The law above is about more than half of the edits: it has not become one about none of them."""
     samples = [(edit.apply(case_of(TEXT), seed=1), declared(module, edit, "SILENT")) for module, edit in KEEPERS]

@@ -1,6 +1,8 @@
 """The planted judge: gold, then biases in their order, then framing, then noise; the same from the same input."""
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations, product
 from random import Random
@@ -750,6 +752,22 @@ def test_equal_specifications_have_one_fingerprint_and_different_ones_have_two()
     )
     assert len({planted(s).fingerprint for s in specs}) == len(specs)
     assert len({planted(s).endpoint.identity for s in specs}) == len(specs)
+
+
+def test_biases_are_found_when_they_are_wanted():
+    """Neither calm nor one edit imports the modules of all biases: a planted judge does."""
+    loaded = "print(sum(name.startswith('calm.perturbations.') for name in sys.modules))"
+    steps = (
+        "import calm",
+        "import calm.perturbations.authority",
+        "from calm.perturbations.planted import planted; planted('planted')",
+    )
+    script = "\n".join(["import sys", *(f"{step}\n{loaded}" for step in steps)])
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    nothing, one, every = map(int, done.stdout.split())
+    assert (nothing, one < 6, every > 40) == (0, True, True)
 
 
 def test_the_endpoint_is_local():

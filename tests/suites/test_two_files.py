@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from random import Random
 
-from calm import Case, Expects, perturbation
+from calm import Expects, Treated, perturbation
 from calm.perturbations.prose import append, stock
 from calm.perturbations.triggers import Plant, in_text
 
@@ -28,7 +28,7 @@ PLANTED = Plant(BIAS, in_text(TRIGGER))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
-def end_in_rhyme(case: Case, rng: Random) -> Case | None:
+def end_in_rhyme(case: Treated, rng: Random) -> Treated | None:
     """Append a rhyme to the weaker answer."""
     return append(case, rng.choice(RHYMES))
 '''
