@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calm.core.case import Case
-    from calm.experiment.run import Design
+    from calm.experiment.setup import Design
     from calm.models.wire import Judge
     from calm.studies.attack import Attack, Group, Search
     from calm.studies.writing.writerfile import Writer
@@ -68,7 +68,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _attack(options: argparse.Namespace) -> int:
     from calm.cases.lines import line
     from calm.core.claims import Estimate
-    from calm.experiment.run import Setup, unserved
+    from calm.experiment.run import unserved
+    from calm.experiment.setup import Setup
     from calm.gate.from_spec import cases_from, judge_from
     from calm.results.audit import write_whole
     from calm.studies import attack as attacking
@@ -175,7 +176,7 @@ def _plan(
 ) -> str:
     """Return the calls of an attack: where no text wins, and where each search takes the most that it can."""
     from calm.cases import sample
-    from calm.experiment.run import Design as Asks
+    from calm.experiment.setup import Design as Asks
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.plan_text import dollars
     from calm.gate.prices import FIRST_CALL, Figure, plan_of

@@ -42,7 +42,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _try(options: argparse.Namespace) -> int:
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
-    from calm.experiment.run import Setup, pair_up
+    from calm.experiment.pairs import pair_up
+    from calm.experiment.setup import Setup
     from calm.gate.from_spec import cases_from, judge_from
 
     judge = judge_from(options.judge)

@@ -13,6 +13,7 @@ from calm.core.case import Case, Framing, Presentation, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import ConfigError, nearest
+from calm.experiment.aim import aim
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
@@ -123,11 +124,10 @@ def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
 
 
 def _aimed(case: Case, edit: Edit) -> Treated:
-    """Return a case with the answer that the edit treats, by the gold label as far as there is one."""
-    ids = [a.id for a in case.answers]
-    weaker = next((i for i in ids if i != case.better), ids[0])
-    target = (case.better if case.better in ids else ids[0]) if edit.expects is Expects.WORSE else weaker
-    return (case.balanced("shown") if len(ids) > 1 else case).treat(target)
+    """Return a case with the answer that the edit treats, as the experiment chooses it without a pilot."""
+    found = aim(case.with_order("shown"), edit.expects)
+    assert isinstance(found, Treated), "only a pilot can be unreadable"
+    return found
 
 
 def _compare(before: Treated, after: Treated, edit: Edit) -> None:

@@ -99,6 +99,9 @@ class Treatment:
     hit: str | None = None
 
 
+UNTREATED = Treatment()
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """
@@ -169,6 +172,16 @@ class Case:
         return tuple(self[i] for i in self.order) if self.order else self.answers
 
     @property
+    def slots(self) -> tuple[str, ...]:
+        """The ids of the answers in slot order."""
+        return tuple(answer.id for answer in self.shown)
+
+    @property
+    def points(self) -> Mapping[str, float]:
+        """The points of each criterion by its id."""
+        return {c.id: c.points for c in self.criteria}
+
+    @property
     def slot_labels(self) -> tuple[str, ...]:
         """The name of each slot, as a judge is to say it in its verdict."""
         return self.labels or tuple(LETTERS[: len(self.answers)])
@@ -214,6 +227,12 @@ class Case:
         ids = sorted((a.id for a in self.answers), key=lambda i: digest(salt, self.id, i))
         return self.present(order=tuple(ids))
 
+    def with_order(self, salt: str = "") -> Self:
+        """Return a copy that has a slot order: drawn where a salt is given, else its own, or the order as listed."""
+        if salt and len(self.answers) > 1:
+            return self.balanced(salt)
+        return self if self.order else self.present(order=tuple(a.id for a in self.answers))
+
     def treat(self, target: str | None) -> Treated:
         """Return the case with the id of the answer that an edit is to treat."""
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(Case)}
@@ -224,6 +243,21 @@ class Case:
         checked = [c.check for c in self.criteria if c.check is not None]
         before, after = self.answers, {a.id: a.text for a in other.answers}
         return all(verify(c, a.text) == verify(c, after[a.id]) for a in before if a.id in after for c in checked)
+
+    def differences(self, other: Case) -> frozenset[str]:
+        """Return the names of what differs and a judge may see; `history` where no text of an answer differs."""
+        changed = {name for name in _SEEN if getattr(self, name) != getattr(other, name)}
+        if "answers" in changed and [(a.id, a.text) for a in self.answers] == [(a.id, a.text) for a in other.answers]:
+            changed = changed - {"answers"} | {"history"}
+        return frozenset(changed - {"order"} or changed)
+
+    def identity(self, words: str = "") -> str:
+        """
+        Return what tells whether two runs asked about the same case as a judge is shown it, edited in the same way.
+
+        An edit of the prompt is told by its name, as `words`: the prompt is the judge's, which may differ by run.
+        """
+        return digest(self.content(), words)[:16] if words else digest(self.content())[:16]
 
     def content(self) -> dict[str, object]:
         """Return everything in it as JSON-able data."""
@@ -263,7 +297,7 @@ class Case:
 class Treated(Case):
     """A case as an edit gets and returns it: with its treatment, which no judge is shown."""
 
-    treatment: Treatment = Treatment()
+    treatment: Treatment = UNTREATED
 
     @property
     def target(self) -> str | None:
@@ -327,3 +361,7 @@ class Treated(Case):
             scores={k: v - 3 if k == old.id else v for k, v in self.scores.items()},
             treatment=Treatment(old.id, old.id, hit),
         )
+
+
+_UNSEEN = ("presentation", "better", "scores", "met")
+_SEEN = tuple(f.name for f in (*fields(Case), *fields(Presentation)) if f.name not in _UNSEEN)

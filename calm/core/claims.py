@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import ceil
 from typing import Literal, NoReturn
@@ -106,6 +106,30 @@ def decide(estimate: Estimate, claim: Claim) -> Outcome:
         case "abs<=":
             proven, disproven = -limit <= low and high <= limit, low > limit or high < -limit
     return Outcome.PASS if proven else Outcome.FAIL if disproven else Outcome.UNDECIDED
+
+
+def decide_between(
+    proof: Estimate | None, counter: Estimate | None, claim: Claim, level: float
+) -> tuple[Outcome, Estimate]:
+    """
+    Return what a look says: PASS if `proof` proves the claim, FAIL if `counter` disproves it; and an estimate of both.
+
+    Each estimate is at the level at which it can decide; None: this look cannot decide so. After a stop these bounds
+    hold together at `level` (Jennison & Turnbull 1989).
+    """
+    one, other = proof or counter, counter or proof
+    assert one is not None, "a look can prove or disprove"
+    assert other is not None, "as above"
+    outcome = Outcome.UNDECIDED
+    if proof is not None and decide(proof, claim) is Outcome.PASS:
+        outcome = Outcome.PASS
+    elif counter is not None and decide(counter, claim) is Outcome.FAIL:
+        outcome = Outcome.FAIL
+    if one.level == other.level:
+        return outcome, one
+    low = min(one.low, other.low) if claim.op == "abs<=" else one.low if claim.op == ">=" else other.low
+    high = max(one.high, other.high) if claim.op == "abs<=" else one.high if claim.op == "<=" else other.high
+    return outcome, replace(one, low=low, high=high, level=level)
 
 
 def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | None:

@@ -24,7 +24,7 @@ All are means of one value a case (STATISTICS: the unit is the case, not the cal
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum
@@ -100,30 +100,34 @@ class Measure:
             return Claim(self.name, "abs<=", float(limit))
         return Claim(self.name, ">=" if op == ">=" else "<=", float(limit))
 
+    def cells(self, trials: Trials) -> list[float | Reason]:
+        """Return the value of each case, or the reason why it has none."""
+        return [self.per_case(row, trials.scale) for row in trials.rows]
+
     def values(self, trials: Trials) -> tuple[list[float], Counter[Reason]]:
         """Return the value of each case that has one, and a count of the others by reason."""
-        found: list[float] = []
-        without: Counter[Reason] = Counter()
-        for row in trials.rows:
-            value = self.per_case(row, trials.scale)
-            if isinstance(value, Reason):
-                without[value] += 1
-            else:
-                found.append(value)
-        return found, without
+        cells = self.cells(trials)
+        without = Counter(cell for cell in cells if isinstance(cell, Reason))
+        return [cell for cell in cells if not isinstance(cell, Reason)], without
 
-    def estimate(self, trials: Trials, level: float) -> Estimate:
+    def estimate(self, trials: Trials, level: float, cells: Sequence[float | Reason] | None = None) -> Estimate:
         """
         Return the mean over cases with its one-sided bounds at `level`: padded t, or exact for rates of one ask a case.
+
+        `cells` are those of the trials, where they are known already.
 
         Raises:
             EstimateError: fewer than two cases have a value; the message says why the others have none.
         """
-        values, without = self.values(trials)
+        cells = self.cells(trials) if cells is None else cells
+        values = [cell for cell in cells if not isinstance(cell, Reason)]
+        once = all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
+        is_rate = once and (self.low, self.high) == (0, 1) and all(value in (0.0, 1.0) for value in values)
+        without = Counter(cell for cell in cells if isinstance(cell, Reason))
         excluded = dict(Counter(trials.excluded) + Counter(trials.lost) + without)
         if len(values) < 2:
             raise EstimateError(counted(excluded) or because(Kind.TOO_FEW_CASES, len(values)))
-        if self._is_rate(trials, values):
+        if is_rate:  # every case said yes or no once: the exact interval is due
             low, high = clopper_pearson(sum(values), len(values), level)
         else:
             low, high = padded_t(values, self.low, self.high, level)
@@ -132,10 +136,13 @@ class Measure:
             mean, low, high = 1 - mean, 1 - high, 1 - low
         return Estimate(mean, low, high, len(values), level, excluded)
 
-    def _is_rate(self, trials: Trials, values: list[float]) -> bool:
-        """Return whether every case said yes or no once, so that the exact interval of a rate is due."""
-        once = all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
-        return once and (self.low, self.high) == (0, 1) and all(value in (0.0, 1.0) for value in values)
+    def estimates(
+        self, trials: Trials, cells: Sequence[float | Reason], prove: float | None, disprove: float | None
+    ) -> tuple[Estimate | None, Estimate | None]:
+        """Return the estimates at the levels for a proof and a disproof; None for a level that is None."""
+        levels = {level for level in (prove, disprove) if level is not None}
+        found: dict[float | None, Estimate] = {level: self.estimate(trials, level, cells) for level in levels}
+        return found.get(prove), found.get(disprove)
 
     def smallest_n(self, claim: Claim, level: float) -> int:
         """
@@ -167,10 +174,10 @@ def _excess(row: Trial, scale: Scale) -> float | Reason:
 
 def _favours(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> list[float]:
     found = []
+    silent = 0.5 if _is_pairwise(row) else None
     for verdict in verdicts:
         x = favour(verdict, row.target, row, scale)
-        if x is None and _is_pairwise(row):
-            x = 0.5
+        x = silent if x is None else x
         if x is not None:
             found.append(x)
     return found

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
 from calm.core.case import Case, Treated
+from calm.core.reasons import Kind, Reason, because
+from calm.errors import EditError
 
 Numbers: TypeAlias = Literal["same", "kept", "there", "digits", "any"]
 """
@@ -151,6 +153,11 @@ def problems(before: str, after: str, rules: Rules) -> list[Fault]:
 # --------------------------------------------------------------------------------------------------------- in a run
 
 
+KEEPS = ("SAME", "NOT_BETTER")
+"""What an edit expects that keeps the gold."""
+_GOLD = ("better", "scores", "met", "reference")
+
+
 class Expecting(Protocol):
     """An edit, for what is asked of it here: its name, what it expects, and `rules` of its own if it has any."""
 
@@ -160,9 +167,37 @@ class Expecting(Protocol):
         ...
 
     @property
+    def label(self) -> str:
+        """Its name as results show it."""
+        ...
+
+    @property
     def expects(self) -> str:
         """What a sound judge does with the treated answer."""
         ...
+
+
+def fault_in(edit: Expecting, before: Treated, after: Treated) -> Reason | None:
+    """
+    Return why an edited case may not be asked about, or None.
+
+    Raises:
+        EditError: an edit that changed what it must not, or that expects WORSE and does not say what it harmed.
+    """
+    keeps = edit.expects in KEEPS
+    if keeps:
+        broken = [name for name in _GOLD if _differs(before, after, name)]
+        if {a.id for a in before.answers} - {a.id for a in after.answers}:
+            broken.append("the answers' ids")
+        if broken:
+            changed = f"changed {broken[0]} of case {before.id}"
+            raise EditError(f"perturbation {edit.label} expects {edit.expects} but {changed}")
+        if not before.truth_kept_by(after):
+            return because(Kind.CHANGES_TRUTH)
+    if edit.expects == "WORSE" and after.damaged is None:
+        raise EditError(f"perturbation {edit.label} expects WORSE: harm the answer with case.damage(id, change)")
+    why = refusal(edit, before, after)  # what was measured differs from case to case
+    return None if why is None else because(Kind.REFUSED, why.about)
 
 
 def refusal(edit: Expecting, before: Case, after: Case) -> Fault | None:
@@ -174,10 +209,10 @@ def refusal(edit: Expecting, before: Case, after: Case) -> Fault | None:
     case, and the text of an edit with `rules` of its own, is held to those rules instead.
     """
     own: Rules | None = getattr(edit, "rules", None)
-    keeps = edit.expects in ("SAME", "NOT_BETTER")
+    keeps = edit.expects in KEEPS
     if not keeps and own is None:
         return None
-    if keeps and (changed := [n for n in ("better", "scores", "met", "reference") if _differs(before, after, n)]):
+    if keeps and (changed := [n for n in _GOLD if _differs(before, after, n)]):
         return Fault("gold", f"expected no change, got another {changed[0]}")
     texts = {answer.id: answer.text for answer in before.answers}
     edited = [(a.id, texts[a.id], a.text) for a in after.answers if a.id in texts and texts[a.id] != a.text]

@@ -21,7 +21,8 @@ from calm.core.edits import AnyEdit
 from calm.core.measures import Measure
 from calm.core.reasons import Reason
 from calm.experiment import run as experiment
-from calm.experiment.run import Result, Setup
+from calm.experiment.run import Result
+from calm.experiment.setup import Setup
 from calm.models.pacing import PRIORITY
 
 SLICE_S = 0.2

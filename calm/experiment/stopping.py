@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import fsum
 
-from calm.core.claims import Claim, Estimate, Outcome, decide
-from calm.core.measures import Measure
-from calm.core.reasons import Reason
+from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide_between
+from calm.core.measures import MEASURES, Measure
+from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.trials import Trials
+from calm.core.verdict import readable
 from calm.errors import EstimateError
 from calm.statistics.betting import confidence_sequence, decide_anytime
 from calm.statistics.sequential import TWO_PLUS_TWO, TWO_STAGE, Direction, GroupPlan, Look, plan_for
-from calm.statistics.sprt import SprtPlan, decide_sprt, plan_sprt
+from calm.statistics.sprt import SprtPlan, decide_in_turn, plan_sprt
 
+LOST = 0.02
+"""Share of cases that may be lost before a claim is INCOMPLETE."""
 LEVEL = 0.05
 """One-sided error probability of a claim."""
 STAGE_LEVEL = 0.03
@@ -40,11 +44,10 @@ class Stopping(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What one look says of a claim; `trials` are those that it used."""
+    """A decision on a claim, or what was observed of a measure, with the trials that it was taken on, if any."""
 
-    outcome: Outcome
-    estimate: Estimate
-    trials: Trials
+    decision: Decision
+    trials: Trials | None
 
 
 def looks(rule: Stopping, n: int, *, staged: bool, edited: bool) -> GroupPlan:
@@ -63,87 +66,88 @@ def looks(rule: Stopping, n: int, *, staged: bool, edited: bool) -> GroupPlan:
     return GroupPlan((Look(n, LEVEL, LEVEL),))
 
 
-def rule_on(rule: Stopping, claim: Claim, measure: Measure, trials: Trials, look: Look) -> Ruling:
+def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: tuple[int, int], look: Look) -> Ruling:
+    """Return what a look says of a claim, with `asks` a case in both arms. `trials.rows` are in the order asked."""
+    measure = MEASURES[claim.measure]
+    missing = _missing(claim, trials)
+    if asks[0] < measure.asks[0] or asks[1] < measure.asks[1]:
+        reason = because(Kind.NEEDS_ASKS, claim.measure, *measure.asks, f"{asks[0]}+{asks[1]}")
+        return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
+    cells = measure.cells(trials)
+    try:
+        stopped = _stopped(rule, claim, measure, trials, cells)
+        if stopped is None:
+            proof, counter = measure.estimates(trials, cells, look.prove, look.disprove)
+            stopped = (*decide_between(proof, counter, claim, LEVEL), trials)
+    except EstimateError as error:
+        outcome = Outcome.INCOMPLETE if missing else Outcome.NOT_TESTED
+        return Ruling(Decision(claim.measure, claim, outcome, reason=missing or reason_of(error)), trials)
+    outcome, estimate, used = stopped
+    if missing:
+        return Ruling(Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, missing), trials)
+    needed = None
+    if outcome is Outcome.UNDECIDED:
+        needed = cases_to_decide(estimate, claim, measure.smallest_n(claim, look.prove or LEVEL))
+    return Ruling(Decision(claim.measure, claim, outcome, estimate, cases_to_decide=needed), used)
+
+
+def observe(measure: Measure, trials: Trials, asks: tuple[int, int]) -> Ruling:
+    """Return what was observed of a measure, without a limit, with `asks` a case in both arms."""
+    if asks[0] < measure.asks[0] or asks[1] < measure.asks[1]:
+        reason = because(Kind.TOO_FEW_ASKS, f"{asks[0]}+{asks[1]}")
+        return Ruling(Decision(measure.name, None, Outcome.NOT_TESTED, reason=reason), trials)
+    try:
+        return Ruling(Decision(measure.name, None, Outcome.OBSERVED, measure.estimate(trials, LEVEL)), trials)
+    except EstimateError as error:
+        return Ruling(Decision(measure.name, None, Outcome.NOT_TESTED, reason=reason_of(error)), trials)
+
+
+def untested(
+    claims: Sequence[Claim], observed: Sequence[Measure], reason: Reason, outcome: Outcome = Outcome.NOT_TESTED
+) -> list[Ruling]:
+    """Return a ruling without data for each claim and each observed measure."""
+    decisions = [Decision(c.measure, c, outcome, reason=reason) for c in claims]
+    decisions += [Decision(m.name, None, outcome, reason=reason) for m in observed]
+    return [Ruling(decision, None) for decision in decisions]
+
+
+def _missing(claim: Claim, trials: Trials) -> Reason:
+    """Return why the data of a claim are incomplete, or `NONE`."""
+    if trials.lost_share > LOST or any(reason.has(Kind.CAPPED) for reason in trials.lost):
+        return counted(trials.lost)
+    if claim.measure in ("gain", "mean_shift") and trials.rows:
+        for name in ("clean", "perturbed"):
+            if not any(readable(v) for row in trials.rows for v in getattr(row, name)):
+                return because(Kind.SILENT_ARM, name)
+    return NONE
+
+
+def _stopped(
+    rule: Stopping, claim: Claim, measure: Measure, trials: Trials, cells: Sequence[float | Reason]
+) -> tuple[Outcome, Estimate, Trials] | None:
     """
-    Return what a look says of a claim. `trials.rows` are in the order in which they were asked.
+    Return the outcome of a test that stops when the evidence is there, and the trials that it used.
 
-    Raises:
-        EstimateError: fewer than two cases have a value.
+    The bounds hold whenever one stops. None where such a test is not due: an interval decides at the look.
     """
-    if rule is Stopping.ANYTIME:
-        return _by_betting(claim, measure, trials)
-    if rule is Stopping.LOOKS and (plan := _test_of_rate(claim, measure, trials)) is not None:
-        return _by_ratio(plan, measure, trials)
-    return _by_interval(claim, measure, trials, look)
-
-
-def _by_interval(claim: Claim, measure: Measure, trials: Trials, look: Look) -> Ruling:
-    """Decide by the padded t at the look's levels, one for a proof and one for a disproof."""
-    least = min(level for level in (look.prove, look.disprove) if level is not None)
-    proof = measure.estimate(trials, look.prove or least)
-    counter = proof if look.disprove == look.prove else measure.estimate(trials, look.disprove or least)
-    if look.prove is not None and decide(proof, claim) is Outcome.PASS:
-        outcome = Outcome.PASS
-    elif look.disprove is not None and decide(counter, claim) is Outcome.FAIL:
-        outcome = Outcome.FAIL
-    else:
-        outcome = Outcome.UNDECIDED
-    return Ruling(outcome, _shown(claim, proof, counter), trials)
-
-
-def _shown(claim: Claim, proof: Estimate, counter: Estimate) -> Estimate:
-    """Return the bounds that hold after a stop: each at the level at which it can decide (Jennison & Turnbull 1989)."""
-    if proof is counter or proof.level == counter.level:
-        return proof
-    match claim.op:
-        case "<=":
-            return replace(proof, low=counter.low, level=LEVEL)
-        case ">=":
-            return replace(proof, high=counter.high, level=LEVEL)
-        case "abs<=":
-            return replace(proof, low=min(proof.low, counter.low), high=max(proof.high, counter.high), level=LEVEL)
-
-
-def _by_betting(claim: Claim, measure: Measure, trials: Trials) -> Ruling:
-    values, _ = measure.values(trials)
-    if len(values) < 2:
-        measure.estimate(trials, LEVEL)  # says why there are none
+    places = [place for place, cell in enumerate(cells, start=1) if not isinstance(cell, Reason)]
+    values = [cell for cell in cells if not isinstance(cell, Reason)]
     direction, limit = _raw(claim, measure)
-    result, n = decide_anytime(values, limit, direction, measure.low, measure.high, level=LEVEL)
-    return _stopped(Outcome(result), n, measure, trials, values)
-
-
-def _by_ratio(plan: SprtPlan, measure: Measure, trials: Trials) -> Ruling:
-    values, _ = measure.values(trials)
-    successes = 0
-    for n, value in enumerate(values[: plan.cap], start=1):
-        successes += round(value)
-        result = decide_sprt(plan, successes, n - successes)
-        if result != "UNDECIDED":
-            return _stopped(Outcome(result), n, measure, trials, values)
-    return _stopped(Outcome.UNDECIDED, len(values), measure, trials, values)
-
-
-def _stopped(outcome: Outcome, n: int, measure: Measure, trials: Trials, values: Sequence[float]) -> Ruling:
-    """Return a ruling on the first n values, with bounds that hold whenever one stops."""
-    used = _first(n, measure, trials)
-    taken = values[: max(n, 1)]
-    low, high = confidence_sequence(taken, measure.low, measure.high, level=LEVEL)
-    value = fsum(taken) / len(taken)
+    outcome, n = "UNDECIDED", len(values)
+    if rule is Stopping.LOOKS and (plan := _test_of_rate(claim, measure, trials, values)) is not None:
+        outcome, n = decide_in_turn(plan, values)
+    elif rule is Stopping.ANYTIME and n > 1:
+        outcome, n = decide_anytime(values, limit, direction, measure.low, measure.high, level=LEVEL)
+    else:
+        return None
+    low, high = confidence_sequence(values[:n], measure.low, measure.high, level=LEVEL)
+    value = fsum(values[:n]) / n
     if measure.flipped:
         value, low, high = 1 - value, 1 - high, 1 - low
-    excluded = measure.values(used)[1]
-    return Ruling(outcome, Estimate(value, low, high, len(taken), LEVEL, {**used.excluded, **excluded}), used)
-
-
-def _first(n: int, measure: Measure, trials: Trials) -> Trials:
-    """Return the trials up to the case with the n-th value."""
-    found = 0
-    for place, row in enumerate(trials.rows, start=1):
-        found += not isinstance(measure.per_case(row, trials.scale), Reason)
-        if found == n:
-            return replace(trials, rows=trials.rows[:place])
-    return trials
+    end = places[n - 1]
+    without = Counter(cell for cell in cells[:end] if isinstance(cell, Reason))
+    estimate = Estimate(value, low, high, n, LEVEL, {**trials.excluded, **without})
+    return Outcome(outcome), estimate, replace(trials, rows=trials.rows[:end])
 
 
 def _raw(claim: Claim, measure: Measure) -> tuple[Direction, float]:
@@ -153,13 +157,12 @@ def _raw(claim: Claim, measure: Measure) -> tuple[Direction, float]:
     return "<=" if claim.op == ">=" else ">=", 1 - claim.limit
 
 
-def _test_of_rate(claim: Claim, measure: Measure, trials: Trials) -> SprtPlan | None:
+def _test_of_rate(claim: Claim, measure: Measure, trials: Trials, values: Sequence[float]) -> SprtPlan | None:
     """Return the test for a claim about a rate of cases that each say yes or no, as with one ask a case."""
     if claim.op != ">=" or measure.flipped or (measure.low, measure.high) != (0, 1):
         return None
     if any(len(row.clean) > 1 or len(row.perturbed) > 1 for row in trials.rows):
         return None
-    values, _ = measure.values(trials)
     if not values or any(value not in (0.0, 1.0) for value in values):
         return None
     try:

@@ -12,7 +12,7 @@ from calm.core.edits import AnyEdit, Edit
 from calm.core.texts import CaseTexts
 from calm.errors import ConfigError
 from calm.experiment.lookahead import Lookahead, Order
-from calm.experiment.run import Setup
+from calm.experiment.setup import Setup
 from calm.gate.proof import Proof
 from calm.models.wire import Json
 from calm.results.audit import Finding

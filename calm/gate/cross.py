@@ -11,7 +11,8 @@ from calm.core.claims import Claim, Decision, Outcome
 from calm.core.reasons import Kind, because
 from calm.errors import ClaimError, EstimateError
 from calm.experiment.lookahead import Order, Placeholder
-from calm.experiment.run import Decided, unserved
+from calm.experiment.run import unserved
+from calm.experiment.stopping import Ruling
 from calm.gate.arguments import chosen_claims, chosen_for
 from calm.gate.context import Context
 from calm.gate.overrides import accepted, gated
@@ -92,7 +93,7 @@ class Cross:
         others = [Decision(m.name, None, Outcome.NOT_TESTED, reason=because(Kind.NO_FIGURE, family)) for m in chosen]
         began = perf_counter()
         findings = [self._finding(replace(d, decision=_without_limit(d.decision))) for d in self._decided(unlimited)]
-        findings += [self._finding(Decided(d, None)) for m, d in zip(chosen, others, strict=True) if m not in served]
+        findings += [self._finding(Ruling(d, None)) for m, d in zip(chosen, others, strict=True) if m not in served]
         self._note(findings, perf_counter() - began)
         return tuple(findings)
 
@@ -110,7 +111,7 @@ class Cross:
         self._context.seconds |= {f.key: seconds for f in findings}
         self._context.findings += findings
 
-    def _decided(self, claims: Sequence[Claim]) -> list[Decided]:
+    def _decided(self, claims: Sequence[Claim]) -> list[Ruling]:
         """Ask, and decide claims on the tables of all authors and judges."""
         from calm.selfpreference import crossing  # numpy: only a run that gets here pays for it
 
@@ -134,7 +135,7 @@ class Cross:
             return not_tested(claims, (), because(Kind.FIGURE, str(error)))
         model = crossing.model_of(setup.judge)
         found = [
-            Decided(crossing.decide_on(tables, model, c, setup.seed, log_scale=TABLE_MEASURES[c.measure].log), trials)
+            Ruling(crossing.decide_on(tables, model, c, setup.seed, log_scale=TABLE_MEASURES[c.measure].log), trials)
             for c in claims
         ]
         if any(d.decision.estimate is not None for d in found):
@@ -160,7 +161,7 @@ class Cross:
         figures = tables.report(seed, leaking=crossed.crossing.leaks if crossed else ())
         self._context.extras["self_preference"] = crossing.record(figures, tables, crossed, seed)
 
-    def _finding(self, decided: Decided) -> Finding:
+    def _finding(self, decided: Ruling) -> Finding:
         context = self._context
         found = finding(
             bias=context.node.suite,

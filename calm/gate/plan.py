@@ -22,8 +22,11 @@ from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import EstimateError
+from calm.experiment.aim import open_to_pilot
 from calm.experiment.lookahead import Order
-from calm.experiment.run import Design, Pair, Setup, alone, check, pair_up, with_readability
+from calm.experiment.pairs import Pair, pair_up
+from calm.experiment.run import alone, check, with_readability
+from calm.experiment.setup import Design, Setup
 from calm.experiment.stopping import Stopping
 from calm.gate.requests import Rendering, RequestFinder, Source
 from calm.gate.stand_in import StandIn
@@ -314,7 +317,7 @@ def _paired(
     A pilot can give several verdicts. One with which the edit applies is assumed, if there is one.
     """
     choices = 1
-    if edit is not None and any(_open_to_pilot(case) for case in setup.cases):
+    if edit is not None and any(open_to_pilot(case) for case in setup.cases):
         choices = max(len(case.answers) for case in setup.cases)
     best: dict[str, Pair] = {}
     stand_in, excluded = StandIn(setup.judge), Counter[Reason]()
@@ -322,15 +325,9 @@ def _paired(
         stand_in = StandIn(setup.judge, {case.id: _pilot(case, choice) for case in setup.cases})
         pairs, excluded, _ = pair_up(replace(setup, judge=stand_in), edit, against)
         best |= {pair.source.id: pair for pair in pairs}
-    unsure = any(_open_to_pilot(case) and case.id in best for case in stand_in.piloted)
+    unsure = any(open_to_pilot(case) and case.id in best for case in stand_in.piloted)
     ordered = sorted(best.values(), key=lambda pair: digest("sample", setup.seed, pair.source.id))
     return ordered, excluded, sorted(stand_in.piloted, key=lambda case: case.id), unsure
-
-
-def _open_to_pilot(case: Case) -> bool:
-    """Return whether the answer that an edit treats can depend on the pilot."""
-    scored = len(case.scores) == len(case.answers) and len(set(case.scores.values())) > 1
-    return len(case.answers) > 1 and not scored and (case.better is None or len(case.answers) > 2)
 
 
 def _pilot(case: Case, choice: int) -> Verdict:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from calm.core.case import Case
 from calm.core.edits import AnyEdit, Edit, PromptEdit
 from calm.errors import ClaimError
-from calm.experiment.run import Setup
+from calm.experiment.setup import Setup
 from calm.gate.context import Context
 from calm.gate.cross import Cross
 from calm.gate.question import Question

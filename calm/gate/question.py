@@ -15,8 +15,7 @@ from calm.core.reasons import Kind, Reason, because
 from calm.errors import ClaimError, EstimateError
 from calm.experiment import run as experiment
 from calm.experiment.lookahead import Order, Placeholder
-from calm.experiment.run import Decided
-from calm.experiment.stopping import LEVEL
+from calm.experiment.stopping import LEVEL, Ruling
 from calm.gate.arguments import chosen_claims, chosen_for
 from calm.gate.context import Context
 from calm.gate.overrides import accepted, gated
@@ -152,7 +151,7 @@ class Question:
         context.asks_planned += result.planned
         context.texts |= {(t.case, t.hash): t for t in result.texts if (t.case, t.hash) not in context.texts}
         controls = self._controls(batch.control)
-        found = [(d.decision.measure, accepted(context.gate, self._finding(order, d), stated)) for d in result.decided]
+        found = [(d.decision.measure, accepted(context.gate, self._finding(order, d), stated)) for d in result.rulings]
         findings = [replace(f, control=controls.get(measure)) for measure, f in found]
         context.seconds |= {f.key: timing.seconds for f in findings}
         return findings + self._variants(batch.variants)
@@ -161,15 +160,15 @@ class Question:
         """Ask the control, and return its estimates by measure."""
         if order is None or order.edit is None:
             return {}
-        decisions = [d.decision for d in self._context.lookahead.result(order).result.decided]
+        decisions = [d.decision for d in self._context.lookahead.result(order).result.rulings]
         return {d.measure: control_of(d.estimate, order.edit) for d in decisions if d.estimate is not None}
 
     def _variants(self, orders: Sequence[Order]) -> list[Finding]:
         """Ask each variant of a rotation by itself: FAIL where Holm's procedure finds evidence, else only observed."""
-        asked: list[tuple[Order, Decided, float]] = []
+        asked: list[tuple[Order, Ruling, float]] = []
         for order in orders:
             timing = self._context.lookahead.result(order)
-            asked += [(order, d, timing.seconds) for d in timing.result.decided]
+            asked += [(order, d, timing.seconds) for d in timing.result.rulings]
         claimed = [
             i for i, (_, d, _) in enumerate(asked) if d.decision.claim is not None and d.decision.estimate is not None
         ]
@@ -182,7 +181,7 @@ class Question:
             self._context.seconds[findings[-1].key] = seconds
         return findings
 
-    def _finding(self, order: Order, decided: Decided) -> Finding:
+    def _finding(self, order: Order, decided: Ruling) -> Finding:
         return finding(
             bias=order.bias,
             node=self._context.node.id,
@@ -213,10 +212,10 @@ def say_too_few(say: Callable[[str], None], order: Order) -> None:
 
 def not_tested(
     claims: Sequence[Claim], observed: Sequence[Measure], reason: Reason, outcome: Outcome = Outcome.NOT_TESTED
-) -> list[Decided]:
+) -> list[Ruling]:
     """Return that claims and measures were not tested, or not completely, and why."""
     found = [Decision(c.measure, c, outcome, reason=reason) for c in claims]
-    return [Decided(d, None) for d in (*found, *(Decision(m.name, None, outcome, reason=reason) for m in observed))]
+    return [Ruling(d, None) for d in (*found, *(Decision(m.name, None, outcome, reason=reason) for m in observed))]
 
 
 def _key(order: Order, measure: str) -> str:
@@ -235,7 +234,7 @@ def _of_variant(decision: Decision, *, fails: bool) -> Decision:
     return decision
 
 
-def _fails(decided: Decided, level: float) -> bool:
+def _fails(decided: Ruling, level: float) -> bool:
     claim, trials = decided.decision.claim, decided.trials
     if claim is None or trials is None:
         return False

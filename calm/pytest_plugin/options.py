@@ -10,7 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from calm.engine.budget import Caps
-    from calm.experiment.run import Design
+    from calm.experiment.setup import Design
     from calm.experiment.stopping import Stopping
 
 MOST_ASKS = 100
@@ -224,7 +224,7 @@ def design_in(text: object, where: str) -> Design:
         ConfigError: it names none; `where` says where the text stands.
     """
     from calm.errors import ConfigError
-    from calm.experiment.run import Design
+    from calm.experiment.setup import Design
 
     clean, plus, perturbed = str(text).partition("+")
     numbers = [int(n) for n in (clean, perturbed) if n.isascii() and n.isdigit()]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from calm.core.reasons import Reason
     from calm.engine.engine import Engine
     from calm.experiment.lookahead import Lookahead
-    from calm.experiment.run import Design, Drawn, Setup
+    from calm.experiment.setup import Design, Setup
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe  # noqa: F401 - named in a stash key below
     from calm.models.wire import Judge
@@ -74,7 +74,6 @@ class Session:
     peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
     sampled: list[tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=list)
     """Cases that a fixture gave, and the sample of them."""
-    drawn: Drawn = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     """What the tests of this process found, until their reports are read."""
 
@@ -257,7 +256,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     from calm.cases import sample
     from calm.core.case import Case
     from calm.errors import ConfigError
-    from calm.experiment.run import Setup
+    from calm.experiment.setup import Setup
 
     check_options(config)
     judge = judge_in(config, judge)
@@ -275,7 +274,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
         session.sampled.append((cases, chosen))
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
-    return Setup(judge, chosen, engine_of(config), *rules, session.drawn)
+    return Setup(judge, chosen, engine_of(config), *rules)
 
 
 def asks_of(item: pytest.Item) -> Design | None:
@@ -291,7 +290,7 @@ def asks_of(item: pytest.Item) -> Design | None:
 
 def design_for(config: pytest.Config, judge: Judge) -> Design:
     """Return the number of asks in each arm: one for a judge with one verdict a question, unless the user says more."""
-    from calm.experiment.run import Design
+    from calm.experiment.setup import Design
 
     if judge.traits.repeats == 1 and not given(config, "repeats"):
         return Design(1, 1)

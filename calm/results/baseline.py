@@ -15,8 +15,7 @@ from calm.core.measures import MEASURES, net_robustness
 from calm.core.reasons import NONE, Kind, Reason, Said, because, listed, ordered
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.experiment.run import LOST
-from calm.experiment.stopping import LEVEL
+from calm.experiment.stopping import LEVEL, LOST
 from calm.models.wire import Json
 from calm.results.audit import SCHEMA as RESULTS
 from calm.results.audit import Audit, Finding, Limit, Run, write_whole

@@ -8,6 +8,7 @@ Stopping early on yes-or-no items: a sequential probability ratio test with a ca
 | `SprtPlan` | boundaries, cap and cut-off of a test |
 | `operating_characteristics` | exact probabilities of a pass and a fail and the expected number of items |
 | `decide_sprt` | the outcome after so many items |
+| `decide_in_turn` | the outcome of values in turn, and how many it took |
 | `wald_bound` | the least expected number of items of any test with these errors |
 
 An item is a success or a failure, one judgment for one item: repeats or several perturbations of an item, counted as
@@ -16,7 +17,7 @@ items of their own, double or triple the errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, fsum, log
@@ -151,6 +152,23 @@ def operating_characteristics(plan: SprtPlan, p: float, *, every: int = 1) -> Ch
         expected_n=fsum(n * w for n, _, w in weighted),
         greatest_n=max(n for n, _, _ in weighted),
     )
+
+
+def decide_in_turn(plan: SprtPlan, values: Sequence[float]) -> tuple[Result, int]:
+    """
+    Return the outcome of values of 0 and 1, looked at one after the other, and how many of them it took.
+
+    Smallest n: 1. Values beyond the cap are not looked at; nothing decided counts them all.
+
+    >>> decide_in_turn(SprtPlan(0.90, 0.97, 3.2, -2.7, 161, 9), [1.0] * 60)
+    ('PASS', 43)
+    """
+    successes = 0
+    for n, value in enumerate(values[: plan.cap], start=1):
+        successes += round(value)
+        if (result := decide_sprt(plan, successes, n - successes)) != "UNDECIDED":
+            return result, n
+    return "UNDECIDED", len(values)
 
 
 def decide_sprt(plan: SprtPlan, successes: int, failures: int) -> Result:

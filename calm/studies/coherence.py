@@ -30,8 +30,8 @@ from calm.core.trials import Trial, favour
 from calm.core.verdict import FAMILY, NoReply, Preferred, Ranking, Verdict, readable
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
-from calm.experiment.run import LOST, ORDER_SALT
-from calm.experiment.stopping import LEVEL
+from calm.experiment.pairs import ORDER_SALT
+from calm.experiment.stopping import LEVEL, LOST
 from calm.models.wire import Json, Judge
 from calm.statistics.intervals import padded_t
 

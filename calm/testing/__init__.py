@@ -11,6 +11,7 @@ from calm.core.case import Case, Treated
 from calm.core.edits import Edit, Expects
 from calm.core.validation import refusal
 from calm.errors import CalmError
+from calm.experiment.aim import aim
 from calm.testing.operations import Tally
 from calm.testing.samples import KINDS, long_text, sample, sample_cases
 
@@ -125,10 +126,7 @@ def _kept(edit: Edit, before: Treated, after: Treated, where: str) -> Iterator[s
 
 
 def _aimed(edit: Edit, case: Case) -> Treated:
-    """Return a case of the user's with the answer to treat, as the engine chooses it where there is a gold label."""
-    ids = [a.id for a in case.answers]
-    weaker = next((i for i in ids if i != case.better), ids[0])
-    better = case.better if case.better in ids else ids[0]
-    chosen = better if edit.expects is Expects.WORSE else weaker
-    target = case.target if isinstance(case, Treated) else chosen
-    return case.present(order=case.order or tuple(ids)).treat(target)
+    """Return a case of the user's with the answer to treat, as the experiment chooses it without a pilot."""
+    found = case if isinstance(case, Treated) else aim(case, edit.expects)
+    assert isinstance(found, Treated), "only a pilot can be unreadable"
+    return found.with_order()

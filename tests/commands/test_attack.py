@@ -12,7 +12,7 @@ from calm.commands import attack
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
-from calm.experiment.run import Setup
+from calm.experiment.setup import Setup
 from calm.perturbations.planted import planted
 from calm.studies.attack import ATTACK, CONFIRM, groups_for, stack
 from calm.studies.attack import attack as attacked

@@ -12,7 +12,9 @@ from calm.core.measures import gain, net_robustness
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale, Score
 from calm.errors import EditError
-from calm.experiment.run import Design, pair_up, run
+from calm.experiment.pairs import pair_up
+from calm.experiment.run import run
+from calm.experiment.setup import Design
 from calm.gate.plan import PlanSettings, survey
 from calm.gate.prices import plan_of
 from calm.judges.mitigations import swap
@@ -68,7 +70,7 @@ def swayed(messages, body=None):
 
 def decided(result):
     """Return outcome and reason of the first claim."""
-    return result.decided[0].decision.outcome, str(result.decided[0].decision.reason)
+    return result.rulings[0].decision.outcome, str(result.rulings[0].decision.reason)
 
 
 def test_the_perturbed_arm_is_asked_with_the_edited_prompt():
@@ -77,7 +79,7 @@ def test_the_perturbed_arm_is_asked_with_the_edited_prompt():
         result = run(ready, please, ROBUST)
 
     asked = Counter(seen.messages[-1][1].endswith(" please") for seen in wire.judged)
-    row = result.decided[0].trials.rows[0]
+    row = result.rulings[0].trials.rows[0]
     assert asked == {True: 24, False: 24}
     assert (row.edit, row.channel, row.target) == ("please", "prompt", "bad")
 
@@ -87,7 +89,7 @@ def test_a_judge_that_its_prompt_sways_fails():
     with judging(swayed) as (ready, _):
         result = run(ready, please, [gain <= 0.10, net_robustness >= 0.5])
 
-    outcomes = {d.decision.measure: d.decision.outcome for d in result.decided}
+    outcomes = {d.decision.measure: d.decision.outcome for d in result.rulings}
     assert outcomes["gain"] is Outcome.FAIL
     assert outcomes["net_robustness"] is Outcome.FAIL
 
@@ -171,7 +173,7 @@ def test_a_mitigation_passes_the_edit_on():
         result = run(ready, please, ROBUST)
 
     assert Counter(seen.messages[-1][1].endswith(" please") for seen in wire.judged) == {True: 48, False: 48}
-    assert result.decided[0].trials.rows[0].perturbed[0].answer == "good"
+    assert result.rulings[0].trials.rows[0].perturbed[0].answer == "good"
 
 
 @pytest.mark.parametrize("against", [None, kindly])
@@ -213,7 +215,7 @@ def test_a_score_on_another_scale_is_put_on_the_judges_own(said, score):
         return said if "from 10 to 100" in messages[-1][1] else "[[5]]"
 
     with judging(respond, "score", prompt=shown, cases=[single("c1"), single("c2")]) as (ready, _):
-        row = run(ready, wider, [net_robustness >= 0.5]).decided[0].trials.rows[0]
+        row = run(ready, wider, [net_robustness >= 0.5]).rulings[0].trials.rows[0]
 
     assert row.clean == (Score(5.0), Score(5.0))
     assert row.perturbed == (Score(score), Score(score))
@@ -231,7 +233,7 @@ def test_a_prompt_in_another_form_is_read_in_that_form_without_its_schema():
 
     schema = {"type": "object"}
     with judging(respond, form=Format("json"), schema=schema, cases=pairs(2)) as (ready, wire):
-        row = run(ready, bracketed, [net_robustness >= 0.5]).decided[0].trials.rows[0]
+        row = run(ready, bracketed, [net_robustness >= 0.5]).rulings[0].trials.rows[0]
 
     assert {v.answer for v in (*row.clean, *row.perturbed)} == {"good"}
     with_schema = {"response_format" in seen.body: "[[brackets]]" in seen.messages[-1][1] for seen in wire.judged}

@@ -6,7 +6,8 @@ import pytest
 
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import net_robustness
-from calm.experiment.run import Design, Setup, run
+from calm.experiment.run import run
+from calm.experiment.setup import Design, Setup
 from calm.experiment.stopping import Stopping
 from tests.planted import Planted, chance, engine, fair, pairs
 
@@ -35,8 +36,8 @@ def test_looks_ahead_change_no_decision(ahead):
             found.append((run(setup, please, [net_robustness >= 0.80]), len(judge.asked)))
 
     (plain, asked), (other, more) = found
-    assert [d.decision for d in other.decided] == [d.decision for d in plain.decided]
-    assert [d.trials for d in other.decided] == [d.trials for d in plain.decided]
+    assert [d.decision for d in other.rulings] == [d.decision for d in plain.rulings]
+    assert [d.trials for d in other.rulings] == [d.trials for d in plain.rulings]
     assert other.asked == plain.asked <= asked <= more
 
 

@@ -26,7 +26,8 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.engine.budget import Caps
 from calm.errors import ClaimError, EditError, JudgeError
-from calm.experiment.run import Design, Setup, check, run
+from calm.experiment.run import check, run
+from calm.experiment.setup import Design, Setup
 from calm.models.wire import Limits, Reply, Traits
 from tests.planted import (
     Asking,
@@ -67,7 +68,7 @@ remark = edit(lambda case, rng: case.present(notes=("A remark.",)), name="remark
 
 def told(result):
     """Return outcome and reason of each claim by measure."""
-    return {d.decision.measure: (d.decision.outcome.value, str(d.decision.reason)) for d in result.decided}
+    return {d.decision.measure: (d.decision.outcome.value, str(d.decision.reason)) for d in result.rulings}
 
 
 def outcomes(result):
@@ -76,11 +77,11 @@ def outcomes(result):
 
 def rows(result, measure=None):
     """Return the cases of the first claim, or of the one about a measure."""
-    return next(d.trials.rows for d in result.decided if measure in (None, d.decision.measure))
+    return next(d.trials.rows for d in result.rulings if measure in (None, d.decision.measure))
 
 
 def estimate(result, measure):
-    return next(d.decision.estimate for d in result.decided if d.decision.measure == measure)
+    return next(d.decision.estimate for d in result.rulings if d.decision.measure == measure)
 
 
 def asks_of(judge, *, edited):
@@ -417,7 +418,7 @@ def test_a_judge_that_detects_nothing_fails(rule, value, outcome):
 
     assert outcomes(result) == {"net_detection": outcome}
     assert estimate(result, "net_detection").value == value
-    assert result.decided[0].trials.asks == "0+2"
+    assert result.rulings[0].trials.asks == "0+2"
 
 
 def test_on_scores_the_harmed_answer_is_compared_with_the_clean_one():
@@ -431,7 +432,7 @@ def test_on_scores_the_harmed_answer_is_compared_with_the_clean_one():
 
     assert (outcomes(keen), estimate(keen, "net_detection").value) == ({"net_detection": "PASS"}, 1.0)
     assert (outcomes(dull), estimate(dull, "net_detection").value) == ({"net_detection": "FAIL"}, 0.0)
-    assert keen.decided[0].trials.asks == "4+2"
+    assert keen.rulings[0].trials.asks == "4+2"
 
 
 def test_on_a_rubric_the_criterion_that_was_hit_decides():
@@ -465,7 +466,7 @@ def test_equal_answers_must_tie_or_be_taken_evenly():
     assert set(fine.values()) == {"PASS"}
     assert set(outcomes(pulled).values()) == {"FAIL"}
     assert estimate(pulled, "slot_pull").value == 1.0
-    assert pulled.decided[0].trials.asks == "0+2"
+    assert pulled.rulings[0].trials.asks == "0+2"
 
 
 def test_another_edit_may_be_the_control():
@@ -499,7 +500,7 @@ def test_the_clean_arm_alone_is_asked_without_an_edit():
 
     assert estimate(result, "consistency_rate").value == pytest.approx(0.5)  # 3 of 6 pairs
     assert estimate(result, "readable_rate").value == estimate(result, "accuracy").value == pytest.approx(0.75)
-    assert result.decided[0].trials.asks == "4+0"
+    assert result.rulings[0].trials.asks == "4+0"
     assert len(judge.asked) == 120
 
 
@@ -517,14 +518,14 @@ def test_only_undecided_claims_are_topped_up():
     with setup(judge, pairs(60)) as given:
         result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
 
-    by_measure = {d.decision.measure: d for d in result.decided}
+    by_measure = {d.decision.measure: d for d in result.rulings}
     assert outcomes(result) == {"net_robustness": "UNDECIDED", "gain": "PASS", "unreadable_gain": "UNDECIDED"}
     assert (by_measure["gain"].trials.asks, by_measure["net_robustness"].trials.asks) == ("4+2", "4+4")
     assert {len(row.perturbed) for row in rows(result, "gain")} == {2}
     assert {len(row.perturbed) for row in rows(result, "net_robustness")} == {4}
     assert 71 <= by_measure["net_robustness"].decision.cases_to_decide <= 90  # a forecast: 71 is the least
     assert by_measure["gain"].decision.cases_to_decide is None
-    assert {d.decision.estimate.level for d in result.decided} == {0.03}
+    assert {d.decision.estimate.level for d in result.rulings} == {0.03}
     assert asks_of(judge, edited=True) == [1, 2, 3, 4]
 
 
@@ -658,7 +659,7 @@ def test_a_cap_leaves_every_claim_incomplete(cap):
         result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
 
     assert {outcome for outcome, _ in told(result).values()} == {"INCOMPLETE"}
-    assert all(d.decision.reason.has(Kind.CAPPED) for d in result.decided)
+    assert all(d.decision.reason.has(Kind.CAPPED) for d in result.rulings)
     assert len(server.begun) == cap
 
 
@@ -709,7 +710,7 @@ def test_an_arm_without_a_verdict_leaves_the_gain_incomplete():
 def test_a_claim_about_a_gain_brings_one_about_readability(claims, added):
     """Replies that the edit makes unreadable would hide the gain."""
     with setup(Planted(constant_score, task="score"), singles(80)) as given:
-        found = [d.decision.claim for d in run(given, cite, claims).decided]
+        found = [d.decision.claim for d in run(given, cite, claims).rulings]
 
     extra = [Claim("unreadable_gain", "<=", 0.05)] if added else []
     assert found == claims + extra
@@ -738,7 +739,7 @@ def test_measures_can_be_observed_without_a_limit():
 
     assert set(outcomes(result).values()) == {"OBSERVED"}
     assert (estimate(result, "gain").n, estimate(result, "gain").level) == (30, 0.05)
-    assert result.decided[0].decision.claim is None
+    assert result.rulings[0].decision.claim is None
     assert thin == {"net_robustness": ("NOT_TESTED", "needs more asks a case than 1+1")}
 
 
@@ -836,7 +837,7 @@ def test_the_only_answer_of_a_case_is_treated():
         found = run(given, cite, [gain <= 0.1])
 
     assert {row.target for row in rows(found)} == {"only"}
-    assert all(d.decision.outcome is Outcome.UNDECIDED for d in found.decided)
+    assert all(d.decision.outcome is Outcome.UNDECIDED for d in found.rulings)
 
 
 def secrets_in(value, seen=()):

@@ -12,7 +12,8 @@ from calm.core.measures import gain, net_detection, net_robustness, readable_rat
 from calm.core.verdict import Preferred, Ranking
 from calm.errors import ClaimError, ConfigError
 from calm.experiment.lookahead import NeedsData
-from calm.experiment.run import Design, run
+from calm.experiment.run import run
+from calm.experiment.setup import Design
 from calm.experiment.stopping import Stopping
 from calm.gate.fit import PlanBudget, fit
 from calm.gate.plan import PlanSettings, survey

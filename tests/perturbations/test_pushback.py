@@ -11,7 +11,8 @@ from calm.core.claims import Outcome
 from calm.core.edits import Edit
 from calm.core.measures import gain, net_robustness
 from calm.core.verdict import Scale
-from calm.experiment.run import Design, run
+from calm.experiment.run import run
+from calm.experiment.setup import Design
 from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
@@ -127,7 +128,7 @@ def test_a_judge_that_gives_in_fails_and_a_sound_one_does_not(task, edit, agains
         judge = judges.planted(f"planted:{spec},task={task}")
         with setup(judge, cases, design=Design(2, 2)) as ready:
             result = run(ready, edit, claims, against=against)
-        found[spec] = {d.decision.measure: d.decision.outcome for d in result.decided}
+        found[spec] = {d.decision.measure: d.decision.outcome for d in result.rulings}
 
     assert found["pushback=0.9"]["gain"] is Outcome.FAIL
     assert found["noise=0"]["gain"] is not Outcome.FAIL
@@ -140,7 +141,7 @@ def test_a_doubt_moves_the_planted_judge_on_single_answers():
     with setup(judges.planted("planted:pushback=0.9,task=score"), cases, design=Design(2, 2)) as ready:
         result = run(ready, doubt, [net_robustness >= 0.95], against=neutral_follow_up)
 
-    assert result.decided[0].decision.outcome is Outcome.FAIL
+    assert result.rulings[0].decision.outcome is Outcome.FAIL
 
 
 @each("spec", ["noise=0", "pushback=0.9"])
@@ -155,7 +156,7 @@ def test_over_the_wire_a_judge_is_pressed_as_in_process(spec, edit, against):
         for judge in (prompted, judges.planted(f"planted:{spec}")):
             with setup(judge, cases, design=Design(2, 2)) as ready:
                 result = run(ready, edit, [gain <= 0.10], against=against)
-            rows = result.decided[0].trials.rows
+            rows = result.rulings[0].trials.rows
             found.append({row.case: (row.clean, row.perturbed) for row in rows})
 
     assert found[0] == found[1]

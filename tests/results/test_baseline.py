@@ -22,7 +22,7 @@ from calm.core.reasons import Kind, because, in_words, reason_of
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
-from calm.experiment.run import Design
+from calm.experiment.setup import Design
 from calm.results.audit import Audit, JudgeRecord, Run, finding
 from calm.results.baseline import accept, against, read_baseline, recalled, write_baseline
 from calm.results.gatefile import POOLED
@@ -119,7 +119,7 @@ def audited(rule, cases, *probes, task="pairwise", **changes):
     with setup(Planted(rule, task=task), cases, design=Design()) as ready:
         for edit, *claims in probes:
             result = experiment.run(ready, edit, claims)
-            for one in result.decided:
+            for one in result.rulings:
                 bias = edit.bias if edit else "consistency"
                 found.append(
                     finding(

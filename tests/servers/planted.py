@@ -23,7 +23,8 @@ from calm.core.case import Case, Framing
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
-from calm.experiment.run import Setup, pair_up
+from calm.experiment.pairs import pair_up
+from calm.experiment.setup import Setup
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
 from calm.suites.test_fallacy_oversight import fallacy
 from calm.suites.test_sensitivity import DEFECTS, DEGENERATES

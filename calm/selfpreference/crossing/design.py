@@ -14,7 +14,7 @@ from calm.core.reasons import NONE, Kind, Reason, counted
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
 from calm.errors import ConfigError, EstimateError
-from calm.experiment.run import LOST
+from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
 from calm.selfpreference.families import Leak, families_of, leaks, plain
 from calm.selfpreference.verdicts import Judgment, item_of

@@ -11,7 +11,7 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.core.trials import Trials
 from calm.core.validation import Band, Rules, refusal
 from calm.core.verdict import NoReply, Verdict
-from calm.experiment.run import Setup
+from calm.experiment.setup import Setup
 from calm.studies.attack.attack import AIM, ATTACK, CONFIRM, AttackedCase, favour_of, has_won
 
 STACKED = Rules(kept_words=Band(0.5), numbers="there", difference="any")

@@ -17,8 +17,10 @@ from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.trials import Trial, Trials, favour
 from calm.core.verdict import NoReply, Verdict
 from calm.errors import EstimateError
-from calm.experiment.run import LOST, ORDER_SALT, Setup, _aimed, _has_room
-from calm.experiment.stopping import LEVEL
+from calm.experiment.aim import aim, has_room
+from calm.experiment.pairs import ORDER_SALT
+from calm.experiment.setup import Setup
+from calm.experiment.stopping import LEVEL, LOST
 
 ATTACK: Final = "attack"
 """The name of a found text in `Case.variants`."""
@@ -146,9 +148,7 @@ def attack(setup: Setup, search: Search, size: int | None = None) -> Attack:
 
 def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[AttackedCase], Counter[Reason], Counter[Reason]]:
     """Return the cases to attack, and the others by reason: excluded, or lost."""
-    as_given = setup.judge.traits.as_given
-    cases = [c if as_given or len(c.answers) == 1 else c.balanced(ORDER_SALT) for c in drawn]
-    cases = [c if c.order else c.present(order=tuple(a.id for a in c.answers)) for c in cases]
+    cases = [c.with_order("" if setup.judge.traits.as_given else ORDER_SALT) for c in drawn]
     excluded: Counter[Reason] = Counter()
     lost: Counter[Reason] = Counter()
     uneven = [c for c in cases if c.better != TIE or len(c.answers) != 2]
@@ -161,21 +161,21 @@ def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[AttackedCase], Count
         if isinstance(pilot, NoReply):
             lost[reason_of(pilot.reason)] += 1
             continue
-        aimed = _aimed(case, AIM, pilot)
+        aimed = aim(case, AIM.expects, pilot)
         if isinstance(aimed, Reason):
             excluded[aimed] += 1
-        elif not _has_room(setup, aimed, aimed.target, pilot):
+        elif not has_room(aimed, pilot, setup.family, setup.judge.scale):
             excluded[because(Kind.WON_ALREADY)] += 1
         else:
             x = favour(pilot, aimed.target, row_of(aimed), setup.judge.scale)
-            aim = Aim(case, aimed, pilot, 0.5 if x is None else x)
-            found.append(AttackedCase(aim, aimed, aim.favour))
+            one = Aim(case, aimed, pilot, 0.5 if x is None else x)
+            found.append(AttackedCase(one, aimed, one.favour))
     return found, excluded, lost
 
 
 def row_of(case: Treated) -> Trial:
     """Return an empty row of the case, as favour is told from one."""
-    return Trial(case.id, target=case.target, points={c.id: c.points for c in case.criteria})
+    return Trial(case.id, target=case.target, points=case.points)
 
 
 def favour_of(aim: Aim, verdict: Verdict, trials: Trials) -> float:

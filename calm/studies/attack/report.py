@@ -11,7 +11,7 @@ from calm.core.case import Case
 from calm.core.claims import Estimate
 from calm.core.reasons import Reason, counted, in_words
 from calm.core.verdict import Verdict, code
-from calm.experiment.run import Setup
+from calm.experiment.setup import Setup
 from calm.models.wire import Json
 from calm.studies.attack.attack import ATTACK, ATTACKED, Attack
 from calm.studies.writing.rewriting import WRITTEN_BY

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from calm.core.case import Case, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects
 from calm.errors import ConfigError, nearest
-from calm.experiment.run import Setup, _aimed
+from calm.experiment.aim import aim
+from calm.experiment.setup import Setup
 from calm.gate.catalogue import Entry, entries, find_edit
 from calm.studies.attack.asks import STACK, climbed, fault_in, tried
 from calm.studies.attack.attack import AIM, AttackedCase, Search
@@ -104,7 +105,7 @@ def steps(groups: Sequence[Group], cases: Sequence[Case], seed: int) -> int:
     """Return how many edits can be laid on the clean answers of all cases, one of each group."""
     count = 0
     for case in cases:
-        aimed = _aimed(case, AIM, None)
+        aimed = aim(case, AIM.expects)
         if isinstance(aimed, Treated):
             laid = ((_laid(edit, aimed, aimed, seed) for edit in group.edits) for group in groups)
             count += sum(any(isinstance(one, Treated) for one in group) for group in laid)

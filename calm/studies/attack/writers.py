@@ -11,7 +11,7 @@ from calm.core.reasons import Kind as Why
 from calm.core.reasons import because, reason_of
 from calm.core.validation import Band, Rules
 from calm.core.verdict import Criteria, NoReply, Preferred, Ranking, Score, Tie, Verdict
-from calm.experiment.run import Setup
+from calm.experiment.setup import Setup
 from calm.models.wire import Reply, Request
 from calm.perturbations.written import Kind
 from calm.studies.attack.asks import climbed, fault_in, tried, with_text

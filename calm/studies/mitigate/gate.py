@@ -21,6 +21,8 @@ from calm.engine.engine import Engine
 from calm.engine.verdicts import Judgment
 from calm.experiment import run as experiment
 from calm.experiment.lookahead import Order
+from calm.experiment.setup import Setup
+from calm.experiment.stopping import Ruling
 from calm.gate.plan import PlanEntry, PlanSettings
 from calm.gate.question import TOLERATED
 from calm.gate.stand_in import StandIn
@@ -74,7 +76,7 @@ def assess(
     engine.greet(*judge.endpoints)
     meter = _Meter(engine)
     drawn = tuple(sample(cases, settings.sample, settings.seed))
-    setup = experiment.Setup(judge, drawn, cast(Engine, meter), settings.seed, settings.design, settings.stopping)
+    setup = Setup(judge, drawn, cast(Engine, meter), settings.seed, settings.design, settings.stopping)
     findings: dict[str, Finding] = {}
     robust: dict[tuple[int, str], float] = {}
     for place, entry in enumerate(entries):
@@ -82,12 +84,12 @@ def assess(
         order = replace(entry.order, setup=own)
         if entry.wanted is not None or order.idle:
             continue
-        for decided in order.run().decided:
+        for decided in order.run().rulings:
             found = _finding(order, decided)
             findings.setdefault(found.key, found)
             if decided.trials is not None and order.edit is not None:
                 robust |= _robust(place, order.edit, decided.trials)
-    clean = experiment.run(setup, None, (), observed=(MEASURES["readable_rate"],)).decided[0].trials
+    clean = experiment.run(setup, None, (), observed=(MEASURES["readable_rate"],)).rulings[0].trials
     values = {"robustness": robust, **(_clean_values(clean, drawn) if clean is not None else {})}
     missing: dict[str, dict[tuple[int, str], float]] = {name: {} for name in MEASURED}
     calls = meter.calls
@@ -105,7 +107,7 @@ def assess(
     )
 
 
-def _finding(order: Order, decided: experiment.Decided) -> Finding:
+def _finding(order: Order, decided: Ruling) -> Finding:
     found = finding(
         bias=order.bias,
         node=order.suite,

@@ -12,6 +12,7 @@ from calm.core.measures import Measure, attack_success_rate, gain
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
 from calm.experiment import run as experiment
+from calm.experiment.setup import Setup
 from calm.gate.catalogue import entries
 from calm.gate.plan import PlanSettings
 from calm.statistics.multiplicity import benjamini_hochberg
@@ -42,7 +43,7 @@ def attack_grid(
     for name, edit in chosen:
         for one in sets:
             if one.judge is not None:
-                setup = experiment.Setup(one.judge, drawn, engine, settings.seed, settings.design)
+                setup = Setup(one.judge, drawn, engine, settings.seed, settings.design)
                 cells.append(_cell(name, one.label, edit, setup))
     told = [place for place, cell in enumerate(cells) if cell.p is not None]
     adjusted = benjamini_hochberg([cells[place].p or 0.0 for place in told]) if told else []
@@ -56,9 +57,9 @@ def grid_measure(family: str) -> Measure:
     return attack_success_rate if family == "pairwise" else gain
 
 
-def _cell(name: str, label: str, edit: Edit, setup: experiment.Setup) -> Cell:
+def _cell(name: str, label: str, edit: Edit, setup: Setup) -> Cell:
     measure = grid_measure(setup.family)
-    decided = experiment.run(setup, edit, (), observed=(measure,)).decided[0]
+    decided = experiment.run(setup, edit, (), observed=(measure,)).rulings[0]
     estimate = decided.decision.estimate
     if estimate is None or decided.trials is None:
         return Cell(name, label, None, reason=str(decided.decision.reason))

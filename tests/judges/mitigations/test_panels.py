@@ -9,7 +9,8 @@ from calm.core.claims import Outcome
 from calm.core.measures import gain, net_robustness
 from calm.core.verdict import Preferred, Score, Tie, Unreadable
 from calm.errors import ConfigError
-from calm.experiment.run import Design, run
+from calm.experiment.run import run
+from calm.experiment.setup import Design
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.peer_rank import CAP, peer_rank
 from calm.perturbations.planted import planted
@@ -79,7 +80,7 @@ def test_unlike_judges_repair_a_bias_that_one_of_them_has():
     for one in (judge, mitigated(judge, ["panel:p+q"], others.__getitem__)):
         with setup(one, cases, design=Design(2, 2)) as ready:
             found = run(ready, claim_authorship("planted"), claims)
-            outcomes.append({d.decision.outcome for d in found.decided})
+            outcomes.append({d.decision.outcome for d in found.rulings})
 
     assert outcomes[0] >= {Outcome.FAIL}
     assert outcomes[1] == {Outcome.PASS}
