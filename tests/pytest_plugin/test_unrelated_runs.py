@@ -15,8 +15,9 @@ HEAVY = (
 
 
 def files(pytester):
-    of_pytest = ("__pycache__", ".pytest_cache", "runpytest-0", "runpytest-current", "stdout", "stderr")
-    return sorted(p.name for p in pytester.path.iterdir() if p.name not in of_pytest)
+    of_pytest = ("__pycache__", ".pytest_cache", "stdout", "stderr")
+    names = (p.name for p in pytester.path.iterdir())
+    return sorted(name for name in names if name not in of_pytest and not name.startswith("runpytest-"))
 
 
 def test_nothing_is_said_and_nothing_is_made(pytester, workers):
