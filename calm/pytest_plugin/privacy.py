@@ -48,10 +48,10 @@ def veil_report(
     entry = next((e for e in reversed(raised.traceback) if str(e.path) == str(item.path)), None)
     path, number, _ = item.location
     place = f"{path}:{(number if entry is None else entry.lineno) + 1}" if number is not None else path
-    report.longrepr = f"{place}: {raised.typename}; its message is left out with the texts"
+    report.place = f"{place}: {raised.typename}"
+    report.longrepr = f"{report.place}; its message is left out with the texts"
 
 
 def veil_assertion(report: Any, words: str) -> None:
     """Show the numbers of a failed claim."""
-    place = str(report.longrepr).partition("; its message")[0]
-    report.longrepr = f"{place}: {words}"
+    report.longrepr = f"{getattr(report, 'place', report.longrepr)}: {words}"

@@ -16,6 +16,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from calm.core.reasons import Kind, Reason, Said, because, ordered
+from calm.core.units import Unit
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding
 
@@ -28,14 +29,6 @@ ABOUT = ("served_as", "provider", "base_url", "family", "callable", "reads", "mi
 EXTRAS = ("self_preference", "mitigations")
 """Analyses that hold names, numbers and codes; of what is in them and looks like more, a digest is kept."""
 
-_UNITS = (
-    "mean score",
-    "share of pairs won",
-    "score minus true score, centred by row",
-    "attack success rate, net of a clean re-ask",
-    "gain of the attacked answer",
-)
-"""What the values of a heat map are."""
 _NAME = re.compile(r"[\w./:@+~!-]{0,80}(?: [\w./:@+~!-]{1,20}){0,3}")
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 
@@ -101,5 +94,5 @@ def _named(value: Json) -> Json:
         return {name: _named(inner) for name, inner in value.items() if _NAME.fullmatch(name)}
     if isinstance(value, list):
         return [_named(inner) for inner in value]
-    plain = not isinstance(value, str) or value in _UNITS or _NAME.fullmatch(value)
+    plain = not isinstance(value, str) or value in set(Unit) or _NAME.fullmatch(value)
     return value if plain else digested(value)

@@ -15,6 +15,7 @@ from random import Random
 import numpy as np
 
 from calm.core.claims import Estimate
+from calm.core.units import Unit
 from calm.errors import EstimateError
 from calm.selfpreference import calm_errors, committees, framing_scores, opportunity, overestimation, pairs, rubric
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
@@ -166,7 +167,7 @@ def of_rubrics(
     deltas = committees.centred_deltas(rubric.system_scores(judged), rubric.system_scores(true))
     matrices = (
         _matrix("over-estimation rate by rubric", grid, by_rubric.rates()),
-        _matrix("score minus true score, centred by row", grid, deltas),
+        _matrix(Unit.CENTRED_ERROR, grid, deltas),
     )
     return SelfPreference(
         "rubric", len(table.instances), tuple(rows), matrices, _families(grid), curves or {}, tuple(leaks)
@@ -230,7 +231,7 @@ def of_scores(
     known = ~np.isnan(table.scores)
     with np.errstate(invalid="ignore"):
         means = np.where(known, table.scores, 0.0).sum(axis=2) / known.sum(axis=2)
-    matrix = _matrix("mean score", grid, means)
+    matrix = _matrix(Unit.MEAN_SCORE, grid, means)
     return SelfPreference(
         "score", len(table.items), tuple(rows), (matrix,), _families(grid), curves or {}, tuple(leaks)
     )
@@ -286,7 +287,7 @@ def of_pairs(
             reasons = dict.fromkeys(("own", *reasons), why)
         rows.append(JudgeRow(judge, families[judge], published, corrected, reasons))
     items = len({item_of(one.case) for one in judged})
-    matrix = _matrix("share of pairs won", grid, pairs.win_rates(judged, grid))
+    matrix = _matrix(Unit.PAIRS_WON, grid, pairs.win_rates(judged, grid))
     return SelfPreference("pairwise", items, tuple(rows), (matrix,), _families(grid), curves or {}, tuple(leaks))
 
 
@@ -333,9 +334,9 @@ def _estimates(wanted: Mapping[str, Callable[[], Estimate]]) -> tuple[dict[str, 
     return found, reasons
 
 
-def _matrix(unit: str, grid: Grid, values: Floats) -> Matrix:
+def _matrix(unit: Unit, grid: Grid, values: Floats) -> Matrix:
     return Matrix(
-        unit,
+        unit.value,
         grid.judges,
         grid.generators,
         tuple(tuple(_known(value) for value in row) for row in values),

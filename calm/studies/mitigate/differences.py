@@ -63,15 +63,8 @@ def chance(values: Sequence[float], low: float, high: float, *, above: bool = Fa
 
 def remarks(study: Study, one: Figures) -> tuple[str, ...]:
     """Return what is to be said of a set in words."""
-    found = {d.measure: d for d in study.differences if d.label == one.tried.label}
-    said = []
-    robust, right, noise, ties = (found.get(m) for m in ("robustness", "accuracy", "noise", "ties"))
-    if robust is not None and robust.certain:
-        said.append(f"{'raises' if robust.value > 0 else 'lowers'} robustness ({robust.value:+.3f})")
-    if right is not None and right.certain:
-        said.append(f"{'raises' if right.value > 0 else 'lowers'} accuracy ({right.value:+.3f})")
-    if ties is not None and ties.certain and ties.value > 0 and (right is None or right.value <= 0):
-        said.append(f"only adds ties ({ties.value:+.3f}): no more verdicts are right")
+    said = [words for words, _ in _moves(study, one)]
+    noise = next((d for d in study.differences if d.label == one.tried.label and d.measure == "noise"), None)
     if noise is not None and noise.certain:
         said.append(f"{'adds' if noise.value > 0 else 'takes away'} noise ({noise.value:+.3f})")
     unread = one.mean("unread")
@@ -80,3 +73,22 @@ def remarks(study: Study, one: Figures) -> tuple[str, ...]:
     if one is not study.bare and not said:
         said.append("no difference that is more than chance")
     return (*said, *one.notes)
+
+
+def losses(study: Study, one: Figures) -> list[str]:
+    """Return in words what a set makes worse."""
+    return [words for words, worse in _moves(study, one) if worse]
+
+
+def _moves(study: Study, one: Figures) -> list[tuple[str, bool]]:
+    """Return what a set surely changes of robustness, accuracy and ties, in words, and whether that is worse."""
+    found = {d.measure: d for d in study.differences if d.label == one.tried.label}
+    said = []
+    robust, right, ties = (found.get(m) for m in ("robustness", "accuracy", "ties"))
+    for name, moved in (("robustness", robust), ("accuracy", right)):
+        if moved is not None and moved.certain:
+            worse = moved.value <= 0
+            said.append((f"{'lowers' if worse else 'raises'} {name} ({moved.value:+.3f})", worse))
+    if ties is not None and ties.certain and ties.value > 0 and (right is None or right.value <= 0):
+        said.append((f"only adds ties ({ties.value:+.3f}): no more verdicts are right", True))
+    return said

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from calm.core.claims import Outcome
+from calm.core.units import Unit
 from calm.models.wire import Json
-from calm.studies.mitigate.differences import remarks
+from calm.studies.mitigate.differences import losses, remarks
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
 
 SCHEMA = "calm-mitigations/1"
@@ -84,7 +85,7 @@ def _grid_body(study: Study) -> dict[str, Json]:
         for c in study.grid
     ]
     task = study.bare.audit.judge.task
-    unit = "attack success rate, net of a clean re-ask" if task == "pairwise" else "gain of the attacked answer"
+    unit = (Unit.ATTACK_SUCCESS if task == "pairwise" else Unit.ATTACK_GAIN).value
     return {"rows": list(rows), "columns": list(columns), "matrix": matrix, "unit": unit, "cells": cells}
 
 
@@ -95,8 +96,8 @@ def conclusion(study: Study) -> str:
         return f"{study.judge} passes the gate as it is: it needs no mitigation."
     if best is not None:
         cost_ = "" if not best.usd else f", {best.usd:.4f} US$ for this gate"
-        lowers = [r for r in remarks(study, best) if r.startswith(("lowers", "only adds"))]
-        but = f" But it {'; it '.join(lowers)}." if lowers else ""
+        lost = losses(study, best)
+        but = f" But it {'; it '.join(lost)}." if lost else ""
         return (
             f"The cheapest set that passes the gate is {best.tried.label}: {best.calls_per_verdict:.2f} calls a "
             f"verdict (bare: {study.bare.calls_per_verdict:.2f}){cost_}.{but}"
