@@ -6,6 +6,7 @@ from enum import StrEnum
 class Unit(StrEnum):
     """The units of the matrices that analyses record; they quote nobody, so a record without texts keeps them."""
 
+    RUBRIC_RATE = "over-estimation rate by rubric"
     MEAN_SCORE = "mean score"
     PAIRS_WON = "share of pairs won"
     CENTRED_ERROR = "score minus true score, centred by row"

@@ -166,7 +166,7 @@ def of_rubrics(
         rows.append(JudgeRow(judge, grid.families[judge], published, corrected, reasons))
     deltas = committees.centred_deltas(rubric.system_scores(judged), rubric.system_scores(true))
     matrices = (
-        _matrix("over-estimation rate by rubric", grid, by_rubric.rates()),
+        _matrix(Unit.RUBRIC_RATE, grid, by_rubric.rates()),
         _matrix(Unit.CENTRED_ERROR, grid, deltas),
     )
     return SelfPreference(
