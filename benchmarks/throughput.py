@@ -144,12 +144,8 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
 
 
-def gate(name: str, load: Load, cache: Path | None = None, *, rare: bool = False) -> Entrant:
-    """
-    Return a whole run of pytest with three probes: decisions, results and report.
-
-    With `rare` the process has its collector of cycles run less often, as that of the `calm` command does.
-    """
+def gate(name: str, load: Load, cache: Path | None = None) -> Entrant:
+    """Return a whole run of pytest with three probes: decisions, results and report."""
 
     def prepare(folder: Path) -> None:
         (folder / "judge.toml").write_text(JUDGE.format(url=load.url, in_flight=load.in_flight))
@@ -159,7 +155,6 @@ def gate(name: str, load: Load, cache: Path | None = None, *, rare: bool = False
     def command(folder: Path) -> list[str]:
         where = ["-c", os.devnull, f"--rootdir={folder}", "--import-mode=importlib", "-p", "no:cacheprovider"]
         where += [part for name in OTHERS for part in ("-p", f"no:{name}")]
-        where += ["-p", "benchmarks.gate.rare_collections"] if rare else []
         outputs = [f"--calm-results={folder / 'results.json'}", f"--calm-report={folder / 'report.html'}"]
         return [
             *(sys.executable, "-m", "pytest", "-q", *where, str(HERE / "gate" / "test_load.py")),
@@ -321,9 +316,7 @@ def main() -> None:
             load = Load(cases, given.calls, given.in_flight, url)
             floor, ours = bare("bare", load), gate("calm", load)
             kept, kept_bare = filled(ours, folder, url, "cache.sqlite"), filled(floor, folder, url, "bare.sqlite")
-            first = [floor, ours, gate("calm, rare collections", load, rare=True)]
-            first += [bare("bare, all cached", load, kept_bare), gate("calm, all cached", load, kept)]
-            first += [gate("calm, all cached, rare collections", load, kept, rare=True)]
+            first = [floor, ours, bare("bare, all cached", load, kept_bare), gate("calm, all cached", load, kept)]
             print(table(first, rounds(first, given.rounds, lambda _: url), "bare"), "\n", sep="")
             if given.large:
                 many = write_cases(folder, 10_000)

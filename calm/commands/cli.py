@@ -8,7 +8,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from calm import __version__
 from calm.commands import (
@@ -52,9 +51,6 @@ COMMANDS = (
     uda,
 )
 
-COLLECT: Final = (50_000, 20, 100)
-"""How many new objects start a collection of the young ones, and how many of these one of the older, and of all."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """
@@ -63,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Usage errors exit with status 2, as most command lines do.
     """
     if arguments is None:
-        _collect_rarely()
+        atexit.register(gc.freeze)  # this process is ours; the interpreter collects several times while it ends
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
     options = _parser().parse_args(given[:end])
@@ -82,17 +78,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-
-
-def _collect_rarely() -> None:
-    """
-    Have the collector of cycles run less often in a process that is the command's own.
-
-    Thousands of calls are under way at a time. To walk over them again and again takes a third of the time, and none of
-    them is garbage. A process that only loads the plugin is left as it is.
-    """
-    gc.set_threshold(*COLLECT)
-    atexit.register(gc.freeze)  # the interpreter collects several times while it ends
 
 
 def _parser() -> argparse.ArgumentParser:

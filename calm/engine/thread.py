@@ -10,6 +10,8 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
+from calm.engine.collector import RareCollections
+
 T = TypeVar("T")
 
 SLICE_S: Final = 0.2
@@ -25,6 +27,7 @@ class LoopThread:
         self.loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._turn, self._mine = threading.Lock(), threading.local()
+        self._collections = RareCollections()
         self._thread = threading.Thread(target=self.loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
@@ -38,7 +41,8 @@ class LoopThread:
         if held:
             self._turn.release()
         try:
-            return self._waited(work, interrupted)
+            with self._collections:
+                return self._waited(work, interrupted)
         finally:
             if held:
                 self._turn.acquire()

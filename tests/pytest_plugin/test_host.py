@@ -1,24 +1,24 @@
-"""A process that runs the plugin is somebody else's: its collector of cycles stays as it was set."""
+"""A process that runs the plugin is somebody else's: its collector of cycles is left as it was found."""
 
 WATCH = """
 import gc
 
 BEFORE = gc.get_threshold()
-SEEN = []
+RAN = []
 
 
 def pytest_runtest_logreport(report):
-    SEEN.append(gc.get_threshold())
+    RAN.append(report.nodeid)
 
 
 def pytest_unconfigure(config):
-    assert SEEN, "a probe ran"
-    print("as it was:", set(SEEN) == {BEFORE} == {gc.get_threshold()}, gc.get_freeze_count())
+    assert RAN, "a probe ran"
+    print("as it was:", gc.get_threshold() == BEFORE, gc.get_freeze_count())
 """
 
 
 def test_a_gate_leaves_the_collector_as_it_was(project):
-    """The thresholds hold during and after a run, and nothing is frozen."""
+    """After a run the thresholds are what they were, and nothing is frozen."""
     project.write("conftest.py", WATCH)
 
     done = project.run_alone("-s")
