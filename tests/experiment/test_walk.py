@@ -1,4 +1,4 @@
-"""The way of one probe through the code: how many rooms `run` enters, and how often it comes back to one it had left."""
+"""The way of one probe through the code: which rooms `run` enters, and how often it comes back to one that it left."""
 
 import sys
 from collections.abc import Iterator
