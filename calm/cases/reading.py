@@ -1,4 +1,4 @@
-"""Read cases from JSON Lines, and say of every fault where it is and how to mend it."""
+"""Read cases from JSON Lines; the error says where each fault is and how to fix it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ANSWERS: Mapping[Task, tuple[int, int]] = {
 """The least and the greatest number of answers in a case of each task (a slot is named by a letter)."""
 
 Fault: TypeAlias = Callable[[str, str], None]
-"""Note a fault: the field, and what was expected, what came, how to mend it."""
+"""Note a fault: the field, then what was expected, what came and how to fix it."""
 Row: TypeAlias = Mapping[str, object]
 
 
@@ -87,7 +87,7 @@ def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case
             cases.append(case)
 
     if count > len(shown):
-        shown.append(f"{name}: and {count - len(shown)} more; mend these first")
+        shown.append(f"{name}: and {count - len(shown)} more; fix these first")
     if not count and not cases:
         shown.append(f"{name}: expected at least one case, got an empty file; write one JSON object a line")
     if shown:
@@ -195,8 +195,8 @@ def _answers(row: Row, task: Task | None, fault: Fault) -> list[Answer] | None:
         most = len(LETTERS)  # an answers file: `read_cases` makes a case of each answer, or of each pair
     if not least <= len(items) <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}"
-        mend = f" (task={task})" if task else ""
-        fault("answers", f"expected {wanted} of them{mend}, got {len(items)}; add or remove answers")
+        why = f" (task={task})" if task else ""
+        fault("answers", f"expected {wanted} of them{why}, got {len(items)}; add or remove answers")
     answers = [a for i, item in enumerate(items) if (a := _answer(item, f"answers[{i}]", fault))]
     if len(answers) < len(items):
         return None

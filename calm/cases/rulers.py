@@ -49,7 +49,7 @@ class Ruler:
     most: str
     least: str
     measure: Measure
-    mend: str
+    fix: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class RulerAgreement:
     high: float
     n: int
     level: Level
-    mend: str
+    fix: str
 
     @property
     def warning(self) -> str | None:
@@ -71,7 +71,7 @@ class RulerAgreement:
             return None
         how = "nearly equals the gold" if self.level == "gold" else "leans to the gold"
         share = f"{self.agreement:.0%} [{self.low:.0%}, {self.high:.0%}]"
-        return f"the ruler `{self.ruler}` {how}: {share} of n={self.n}; {self.mend}"
+        return f"the ruler `{self.ruler}` {how}: {share} of n={self.n}; {self.fix}"
 
 
 def _digits(case: Case, answer: Answer) -> float:
@@ -215,7 +215,7 @@ def _reading(ruler: Ruler, shares: Sequence[float], n: int) -> RulerAgreement:
     share = max(share, 1 - share)
     units = n if len(shares) == n else max(1, n // 2)
     low, high = clopper_pearson(share * units, units, LEVEL, sides=2)
-    return RulerAgreement(name, share, low, high, n, _level(share, low), ruler.mend)
+    return RulerAgreement(name, share, low, high, n, _level(share, low), ruler.fix)
 
 
 def _level(share: float, low: float) -> Level:
@@ -240,8 +240,8 @@ def _author(name: str) -> Ruler:
         theirs = {one.author == name for one in case.answers}
         return float(answer.author == name) if len(theirs) > 1 else None
 
-    mend = "add cases where the answers of others are better: who wrote an answer must not tell how good it is"
-    return Ruler(f"the answer by {name}", f"the answer by another than {name}", measure, mend)
+    fix = "add cases where the answers of others are better: who wrote an answer must not tell how good it is"
+    return Ruler(f"the answer by {name}", f"the answer by another than {name}", measure, fix)
 
 
 def _constants(cases: Sequence[Case], golds: Mapping[str, Mapping[str, float]]) -> list[RulerAgreement]:
@@ -251,20 +251,20 @@ def _constants(cases: Sequence[Case], golds: Mapping[str, Mapping[str, float]]) 
     scored = [case.scores[case.answers[0].id] for case in single if case.answers[0].id in case.scores]
     if scored:
         value, most = max(Counter(scored).items(), key=lambda item: (item[1], item[0]))
-        mend = "add cases of other grades: a judge that always says the same looks right"
-        readings.append(_constant(f"always {value:g}", most, len(scored), len(scored), mend))
+        fix = "add cases of other grades: a judge that always says the same looks right"
+        readings.append(_constant(f"always {value:g}", most, len(scored), len(scored), fix))
     judged = [case for case in single if case.criteria and not case.scores]
     truths = [case.met[case.answers[0].id][criterion.id] for case in judged for criterion in case.criteria]
     if truths:
         met = sum(truths)
         name = "every criterion met" if 2 * met >= len(truths) else "no criterion met"
-        mend = "add answers that do otherwise: a judge that always says the same looks right"
-        readings.append(_constant(name, max(met, len(truths) - met), len(truths), len(judged), mend))
+        fix = "add answers that do otherwise: a judge that always says the same looks right"
+        readings.append(_constant(name, max(met, len(truths) - met), len(truths), len(judged), fix))
     return readings
 
 
-def _constant(name: str, right: int, count: int, n: int, mend: str) -> RulerAgreement:
+def _constant(name: str, right: int, count: int, n: int, fix: str) -> RulerAgreement:
     """Return the reading of a constant reply; one that is right by chance in half the cases is no finding."""
     share = right / count
     low, high = clopper_pearson(share * n, n, LEVEL, sides=2)
-    return RulerAgreement(name, share, low, high, n, _level(share, low), mend)
+    return RulerAgreement(name, share, low, high, n, _level(share, low), fix)

@@ -134,7 +134,7 @@ def _override(kind: Table, entry: Mapping[str, object], today: date) -> Override
         problems.append(f"expires: expected a day without quotes such as {today.year + 1}-01-31, got {got}")
     elif expires < today:
         problems.append(
-            f"expires: expired on {expires.isoformat()}; mend the cause, or decide again and set a later day"
+            f"expires: expired on {expires.isoformat()}; fix the cause, or decide again and set a later day"
         )
     if kind == "limit":
         problems += _limit_problems(key if not wrong_key else None, limit)

@@ -423,7 +423,7 @@ def test_many_faults_are_counted(tmp_path):
     told = problems(path)
 
     assert len(told) == 22
-    assert told[20] == "and 30 more; mend these first"
+    assert told[20] == "and 30 more; fix these first"
 
 
 # --------------------------------------------------------------------------------------------------------- whole files

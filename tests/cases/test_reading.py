@@ -306,7 +306,7 @@ def test_all_faults_are_collected_and_the_rest_counted():
 
     assert [p.split(": ")[0:2] for p in few] == [["f:1", "id"], ["f:1", "question"], ["f:2", "id"], ["f:2", "question"]]
     assert len(many) == MAX_SHOWN + 1
-    assert many[-1] == f"f: and {60 - MAX_SHOWN} more; mend these first"
+    assert many[-1] == f"f: and {60 - MAX_SHOWN} more; fix these first"
 
 
 def test_a_message_shows_long_and_unprintable_values_safely():

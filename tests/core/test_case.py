@@ -231,9 +231,9 @@ def test_a_criterion_that_counts_against_an_answer_breaks_when_it_is_met():
     harmed = case.damage("only", lambda text: f"{text} You fool.")
 
     assert (harmed.hit, harmed.met) == ("rude", {"only": {"rude": True}})
-    mended = case.edit("only", lambda text: f"{text} You fool.")
-    mended = single("c1", criteria=(rude,), answers=mended.answers, met={"only": {"rude": True}}, target="only")
-    assert mended.damage("only", lambda text: "It is four.") is None
+    fixed = case.edit("only", lambda text: f"{text} You fool.")
+    fixed = single("c1", criteria=(rude,), answers=fixed.answers, met={"only": {"rude": True}}, target="only")
+    assert fixed.damage("only", lambda text: "It is four.") is None
 
 
 def test_the_content_of_a_case_names_every_field():

@@ -278,7 +278,7 @@ def test_verdicts_by_a_regular_expression():
 
 
 def test_a_regular_expression_that_hangs_is_cut_short(subtests):
-    """A catastrophic pattern on 50,000 characters ends as unreadable, and says what to mend."""
+    """A catastrophic pattern on 50,000 characters ends as unreadable, and says what to fix."""
     for pattern, text in [
         (r"(a+)+$", "a" * 50_000 + "!"),
         (r"((?:x+x+)+)y", "x" * 50_000),

@@ -141,7 +141,7 @@ def test_one_judge_of_table_4_comes_out_only_with_a_repaired_cell():
     """
     glm-4-flash after UDA: 0.8893 and 34515.9 from the print, 0.8890 and 34508.7 reported.
 
-    Its row adds up to 11999.02. Reading 1265.00 as 1265.98 mends the sum, both figures and a third, the deviation.
+    Its row adds up to 11999.02. Reading 1265.00 as 1265.98 fixes the sum, both figures and a third, the deviation.
     """
     place, anchor = JUDGES.index("glm-4-flash"), BASELINE.mean(axis=0)
     figures = [

@@ -28,7 +28,7 @@ def test_the_padded_t_covers_everywhere(table, n):
 
 @pytest.mark.parametrize("n", SIZES)
 def test_a_plain_t_does_not(table, n):
-    """The failure that the padding mends: within .02 of the design's figures for excess, .015 for rates."""
+    """The failure that the padding fixes: within .02 of the design's figures for excess, .015 for rates."""
     row = table[str(n)]
 
     assert row["t: excess U"] == pytest.approx(PLAIN[n], abs=0.02)

@@ -47,7 +47,7 @@ def test_a_failed_claim_in_a_test_that_passes_is_an_error(project, workers):
 
 
 def test_a_probe_that_proves_nothing_is_an_error(project, workers):
-    """A forgotten assert, an edit put to nobody, the truth of a question or a method: each is said, with its mend."""
+    """A forgotten assert, an edit put to nobody, the truth of a question or a method: each is said, with its fix."""
     write(project, {name: body for name, (body, _) in UNUSED.items()})
 
     result = project.run(*workers, judge="judges:gold")

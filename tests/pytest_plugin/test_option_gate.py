@@ -48,7 +48,7 @@ def test_an_entry_that_means_no_claim_is_red(project):
 
 
 def test_a_wrong_file_is_said_before_anything_is_asked(project, subtests):
-    """Exit status 4, the cause and the mend, and no call."""
+    """Exit status 4, the cause and the fix, and no call."""
     for text, message in [
         (entry("waive", "flattery/gain", expires="2020-01-01"), "*2020-01-01*"),
         (entry("wave", "flattery/gain"), "*did you mean 'waive'*"),

@@ -140,7 +140,7 @@ def test_what_is_wrong_is_said(tmp_path, subtests):
         ),
         (
             entry(expires="2026-11-19"),
-            "expires: expired on 2026-11-19; mend the cause, or decide again and set a later day",
+            "expires: expired on 2026-11-19; fix the cause, or decide again and set a later day",
         ),
         (entry(limit=None), "limit: expected a number such as 0.15, got none"),
         (entry(limit='"0.1"'), "limit: expected a number such as 0.15, got '0.1'"),

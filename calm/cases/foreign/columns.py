@@ -276,8 +276,8 @@ def _better(row: Row, shape: _Shape, record: int, given: list[str], faults: Faul
     better = shape.plan.values.get(word, word)
     if better in (*given, TIE):
         return better
-    mend = f"say which answer it means: --value {shlex.quote(word)}=a (or another letter, or tie)"
-    faults.add(record, shape.columns["better"], f"expected {', '.join(given)} or tie, got {shown(word)}; {mend}")
+    fix = f"say which answer it means: --value {shlex.quote(word)}=a (or another letter, or tie)"
+    faults.add(record, shape.columns["better"], f"expected {', '.join(given)} or tie, got {shown(word)}; {fix}")
     return None
 
 

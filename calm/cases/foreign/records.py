@@ -49,7 +49,7 @@ class Faults:
     count: int = 0
 
     def add(self, record: int, place: str, message: str) -> None:
-        """Note a fault: the record (from 1; 0: the whole file), the field, what was expected, what came, the mend."""
+        """Note a fault: the record (from 1; 0: the whole file), the field, what was expected, what came, the fix."""
         self.count += 1
         if len(self.shown) < MAX_SHOWN:
             self.shown.append(f"{self.name}: {f'record {record}: ' if record else ''}{place}: {message}")
@@ -62,7 +62,7 @@ class Faults:
             ConfigError: all that were noted.
         """
         if self.count > len(self.shown):
-            self.shown.append(f"{self.name}: and {self.count - len(self.shown)} more; mend these first")
+            self.shown.append(f"{self.name}: and {self.count - len(self.shown)} more; fix these first")
         if self.shown:
             raise ConfigError([*self.shown, f"{self.name}: nothing was imported"])
 
@@ -233,7 +233,7 @@ def _csv(path: Path, text: str, delimiter: str | None) -> Table:
             else:
                 rows.append(dict(zip(columns, cells, strict=True)))
     except csv.Error as error:
-        message = f"expected CSV, got an error: {error}; mend it, or save the file as JSON Lines"
+        message = f"expected CSV, got an error: {error}; fix it, or save the file as JSON Lines"
         faults.add(record + 1, f"line {reader.line_num}", message)
     faults.settle()
     return Table(str(path), columns, tuple(rows))

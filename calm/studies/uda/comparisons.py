@@ -172,7 +172,7 @@ class _Faults:
 
     def settle(self) -> None:
         if self.count > len(self.shown):
-            self.shown.append(f"and {self.count - len(self.shown)} more; mend these first")
+            self.shown.append(f"and {self.count - len(self.shown)} more; fix these first")
         if self.shown:
             raise ConfigError(self.shown)
 

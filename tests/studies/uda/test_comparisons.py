@@ -84,7 +84,7 @@ def test_faults_are_named_by_line_and_counted(tmp_path):
 
     assert raised.value.problems[0].startswith(f"{tmp_path / 'c.jsonl'}:2: ")
     assert len(raised.value.problems) == MAX_SHOWN + 1
-    assert raised.value.problems[-1] == "and 10 more; mend these first"
+    assert raised.value.problems[-1] == "and 10 more; fix these first"
 
 
 def test_two_answers_of_one_model_to_one_prompt_are_refused(tmp_path):
