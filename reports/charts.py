@@ -20,7 +20,7 @@ from calm.results.wording import highest
 BINS = 10
 """Bins of a histogram on each side of no shift."""
 FEWEST_SPOKES = 3
-"""A radar of fewer has no area."""
+"""A radar with fewer spokes has no area."""
 
 
 def number(value: float, places: int = 2) -> str:
@@ -96,7 +96,7 @@ def axis_of(findings: Iterable[Finding]) -> Axis:
 
 
 def plot_of(one: Finding, axis: Axis) -> Plot | None:
-    """Return where the interval of a finding and its limits stand; None without an estimate, or of a ratio."""
+    """Return where the interval of a finding and its limits stand; None without an estimate, or for a ratio."""
     if one.low is None or one.value is None or one.high is None or highest(one) > 1:
         return None
     ends = axis.at(axis.low), axis.at(axis.high)
@@ -121,7 +121,7 @@ class Spoke:
     """
     A bias on the radar: the lowest robustness rate of its probes, and the consistency rate beside it.
 
-    Its label is turned by so many degrees about its place: many stand like the spokes, so that none meets another.
+    `turned` is the angle of its label in degrees: many labels follow their spokes, so that none overlap.
     """
 
     bias: str
@@ -158,18 +158,18 @@ class Frame:
         return self.width / 2, self.height / 2
 
     def corner(self, turn: float, share: float) -> tuple[float, float]:
-        """Return a place on a spoke, the first of which points up."""
+        """Return a point on a spoke; the first spoke points up."""
         length = max(0.0, share) * self.radius
         x, y = self.centre
         return round(x + length * sin(2 * pi * turn), 1), round(y - length * cos(2 * pi * turn), 1)
 
 
 WIDE, ROUND, MANY = Frame(640.0, 430.0, 165.0), Frame(560.0, 560.0, 140.0), 14
-"""The frame of a radar, and that of one with many spokes: labels side by side would overlap from so many on."""
+"""The frame of a radar, that of one with many spokes, and the number from which labels side by side overlap."""
 
 
 def radar_of(findings: Iterable[Finding]) -> Radar | None:
-    """Return the radar of all biases that have a robustness rate; None of fewer than three."""
+    """Return the radar of all biases that have a robustness rate; None if there are fewer than three."""
     lowest: dict[str, Finding] = {}
     for one in findings:
         if one.robustness_rate is None or one.bias in (*CONTROLS, BASELINE) or one.expects in ("WORSE", None):
@@ -206,7 +206,7 @@ def _points(corners: Iterable[tuple[float, float]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a histogram: how many cases shifted by from `low` to `high`."""
+    """A bar of a histogram: how many cases shifted by `low` to `high`."""
 
     low: float
     high: float
@@ -305,7 +305,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Findings that differ in nothing but the dose, by dose."""
+    """Findings that differ only in the dose, by dose."""
 
     title: str
     measure: str

@@ -35,7 +35,7 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class ClaimChanges:
-    """Claims by what became of them."""
+    """Claims by how they changed."""
 
     worse: tuple[Shift, ...]
     better: tuple[Shift, ...]
@@ -56,7 +56,7 @@ def render(comparison: Comparison, old: Audit, new: Audit) -> str:
         claims=_sorted(comparison),
         words=WORDS,
         axis=AXIS,
-        flips=[(key, [_told(flip) for flip in group]) for key, group in groupby(by_key, key=lambda flip: flip.key)],
+        flips=[(key, [_flip_row(flip) for flip in group]) for key, group in groupby(by_key, key=lambda flip: flip.key)],
         more_flips=max(0, len(comparison.flips) - MOST_FLIPS),
         **safety(pages, "comparison.js"),
     )
@@ -68,9 +68,9 @@ def _when(audit: Audit) -> Moment:
 
 def _sorted(comparison: Comparison) -> ClaimChanges:
     """
-    Return the claims by what became of them.
+    Return the claims by how they changed.
 
-    Worse or better is what changed its outcome, or else what moved by more than chance explains among all claims.
+    A claim got worse or better if its outcome changed, or if it moved by more than chance explains among all claims.
     """
     worse: list[Shift] = []
     better: list[Shift] = []
@@ -120,11 +120,11 @@ def _signed(value: float) -> str:
     >>> _signed(0.25), _signed(-0.001), _signed(-0.5)
     ('+0.25', '0.00', '−0.50')
     """
-    told = number(value)
-    return f"+{told}" if round(value, 2) > 0 else told
+    shown = number(value)
+    return f"+{shown}" if round(value, 2) > 0 else shown
 
 
-def _told(flip: Flip) -> tuple[str, str, str]:
+def _flip_row(flip: Flip) -> tuple[str, str, str]:
     return flip.case, _code(flip.old), _code(flip.new)
 
 

@@ -15,7 +15,7 @@ CONTEXT = 120
 WORD = 80
 """Characters of the longest word that is kept in one piece."""
 LONGEST = 6_000
-"""Characters of a changed passage that are compared by words, and shown: the comparison takes time by their square."""
+"""Characters of a changed passage that are compared by words, and shown: the time grows with their square."""
 
 Kind = Literal["same", "gone", "new", "gap", "cut"]
 
@@ -72,7 +72,7 @@ def _shared(a: str, b: str) -> int:
 
 
 def _whole_words(a: str, b: str, shared: int) -> int:
-    """Return where the word that both have in common only in part begins (a very long one may be split)."""
+    """Return where the word begins that both texts share only in part (a very long one may be split)."""
     split = any(re.match(r"\w", text[shared : shared + 1]) for text in (a, b))
     word = re.search(r"\w*\Z", a[max(0, shared - WORD) : shared])
     return shared - len(word.group()) if split and word else shared

@@ -185,9 +185,9 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
 
 
 def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
-    """Return the coefficients that are known by name; nothing where none could be had."""
-    told = tuple((words, _told(found[name])) for name, words in AGREEMENT.items() if name in found)
-    return told if any(finite(found[name]) is not None for name in AGREEMENT if name in found) else ()
+    """Return the coefficients that are known by name; nothing where none has a value."""
+    shown = tuple((words, _in_words(found[name])) for name, words in AGREEMENT.items() if name in found)
+    return shown if any(finite(found[name]) is not None for name in AGREEMENT if name in found) else ()
 
 
 def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
@@ -201,7 +201,8 @@ def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
         return None
     changed = [row for row in map(_difference, map(_mapping, _list(body.get("differences")))) if row]
     refused = [
-        (_told(row.get("set")), _told(row.get("reason"))) for row in map(_mapping, _list(body.get("not_applicable")))
+        (_in_words(row.get("set")), _in_words(row.get("reason")))
+        for row in map(_mapping, _list(body.get("not_applicable")))
     ]
     said = body.get("said")
     return Mitigations(
@@ -216,13 +217,13 @@ def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
 
 def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
     """Return what a set of mitigations changed, in words; nothing where it has no estimate."""
-    told = _estimate(dict(one))
-    if told is None:
+    change = _estimate(dict(one))
+    if change is None:
         return {}
     return {
         "set": one.get("set"),
         "measure": one.get("measure"),
-        "change": told,
+        "change": change,
         "n": one.get("n"),
         "p": one.get("p_adjusted"),
     }
@@ -260,19 +261,19 @@ def _table(rows: Sequence[Mapping[str, Json]]) -> Table | None:
     if not rows:
         return None
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    told = tuple(tuple(_told(row.get(name)) for name in columns) for row in rows[:MOST_ROWS])
+    cells = tuple(tuple(_in_words(row.get(name)) for name in columns) for row in rows[:MOST_ROWS])
     heads = tuple(NAMES.get(name, name.replace("_", " ").capitalize()) for name in columns)
-    return Table(heads, told, max(0, len(rows) - MOST_ROWS))
+    return Table(heads, cells, max(0, len(rows) - MOST_ROWS))
 
 
-def _told(value: Json) -> str:
+def _in_words(value: Json) -> str:
     found = finite(value)
     if found is not None:
         return f"{value:,}" if isinstance(value, int) else number(found, 4 if 0 < abs(found) < 0.01 else 2)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(map(_told, value))
+        return ", ".join(map(_in_words, value))
     return value if isinstance(value, str) else "\N{EN DASH}"
 
 
@@ -351,9 +352,9 @@ def _lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> L
     lines = []
     for name, points in series.items():
         dots = tuple(_place(x, y, ends, Lines.WIDTH, Lines.HEIGHT) for x, y in points)
-        told = tuple((number(x), number(y)) for x, y in points)
+        values = tuple((number(x), number(y)) for x, y in points)
         if dots:
-            lines.append(Polyline(name, " ".join(f"{x:g},{y:g}" for x, y in dots), dots, told))
+            lines.append(Polyline(name, " ".join(f"{x:g},{y:g}" for x, y in dots), dots, values))
     (left, right), (low, high) = ends
     return Lines(title, tuple(lines), (number(left), number(right)), (number(low), number(high)))
 

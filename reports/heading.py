@@ -66,9 +66,9 @@ def meaning_of(audit: Audit) -> str:
         return "Nothing was asked, so that nothing is proven."
     if audit.outcome is Outcome.INCOMPLETE and not any(f.red for f in audit.findings):
         return "No claim was proven."
-    told = MEANING[audit.outcome]
+    meaning = MEANING[audit.outcome]
     were = "finding was" if accepted == 1 else "findings were"
-    return f"{told} {accepted} {were} accepted beforehand, for the reason given there." if accepted else told
+    return f"{meaning} {accepted} {were} accepted beforehand, for the reason given there." if accepted else meaning
 
 
 def since_baseline(rows: Sequence[FindingRow]) -> Since | None:
@@ -115,8 +115,8 @@ def missing_of(rows: Sequence[FindingRow]) -> Gaps | None:
             groups.setdefault(str(row.finding.reason) or "the data are not complete", []).append(row)
     if not groups:
         return None
-    told = [(cut(reason, REASON), tuple(found)) for reason, found in groups.items()]
-    return Gaps(tuple(told[:MOST_LINES]), sum(map(len, groups.values())), max(0, len(told) - MOST_LINES))
+    lines = [(cut(reason, REASON), tuple(found)) for reason, found in groups.items()]
+    return Gaps(tuple(lines[:MOST_LINES]), sum(map(len, groups.values())), max(0, len(lines) - MOST_LINES))
 
 
 def moment(stamp: str) -> Moment | None:

@@ -1,4 +1,4 @@
-"""Which cases tell most about a judge: a word and a weight for each, from the codes of its verdicts."""
+"""Which cases say most about a judge: a word and a weight for each, from the codes of its verdicts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Highlight:
 def highlight(
     trial: TrialRecord, one: Finding, measures: frozenset[str], texts: CaseTexts | None, span: float
 ) -> Highlight:
-    """Return what a case tells, given what its finding expects, the measures claimed and the span of the scale."""
+    """Return what a case says, given what its finding expects, the measures claimed and the span of the scale."""
     before, after = trial.control or trial.clean, trial.perturbed
     gold = texts.better if texts and "accuracy" in measures else None
     if one.expects is None or not after:
@@ -55,12 +55,12 @@ def highlight(
         plain = all(isinstance(c, str | float | int) for c in (*before, *after))
         word, tells, weight = (_compared if plain else _before_and_after)(before, after, span)
     arms = [("control" if trial.control else "clean", before), ("perturbed", after)]
-    told = tuple((name, tuple(map(_code, codes))) for name, codes in arms if codes)
-    return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), told, texts)
+    shown = tuple((name, tuple(map(_code, codes))) for name, codes in arms if codes)
+    return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts)
 
 
 def _alone(codes: Sequence[Code], gold: str | None) -> tuple[str, bool, float]:
-    """Return what a case without a second arm tells: of its asks among themselves, and against a gold label."""
+    """Return what a case without a second arm says: how far its asks differ from each other and from a gold label."""
     if not codes:
         return "not asked", False, 0.0
     shares = {

@@ -1,8 +1,8 @@
 """
-The report for people: one self-contained HTML file that runs nothing of what was judged and asks nothing of anyone.
+The report for people: one self-contained HTML file that runs nothing of what was judged and loads nothing.
 
-Here an audit becomes what the templates show; all markup is in `templates/`. Every text passes `visible` on its way
-out, and Jinja's escaping after that.
+This module turns an audit into what the templates show; all markup is in `templates/`. Every text passes through
+`visible`, then through Jinja's escaping.
 """
 
 from __future__ import annotations
@@ -37,16 +37,15 @@ from calm.results.reports.texts import Messages, cut
 from calm.results.wording import headline
 
 LARGEST = 1_490_000
-"""Bytes that a report has at most: cases beyond keep their verdicts alone."""
+"""The most bytes of a report; cases beyond show only their verdicts."""
 LEAST, TEXTS = 100_000, 500_000
-"""Where the findings leave less than the one, as with `--calm-every-variant`, a report may have the other beyond,
-in bytes: flips are there to be read."""
+"""Findings may leave texts fewer bytes than the first, as with `--calm-every-variant`: texts then get the second."""
 FOLD, NAME = 900, 40
-"""Characters of a text that is not folded, and of a name in a chart or a list to choose from."""
+"""Characters of a text that is not folded, and of a name in a chart or a selection list."""
 LINE, PASSAGE = 1_000, 6_000
 """Characters of a name or sentence, and of a longer passage; the rest is cut, and the report says how much."""
 ATTEMPTS, SLACK = 6, 4_000
-"""How often a page that came out too large is made again with fewer texts, and by how many bytes fewer at least."""
+"""How often a page that is too large is made again with fewer texts, and the fewest bytes to drop each time."""
 
 
 def write(audit: Audit, path: Path) -> None:
@@ -97,7 +96,7 @@ def render(audit: Audit) -> str:
 def _within(
     largest: int, probes: tuple[Probe, ...], page: Callable[[tuple[Probe, ...], dict[Messages, str]], str]
 ) -> str:
-    """Return a page with as many texts as it has room for: what it takes without any is measured, not guessed."""
+    """Return a page with as many texts as fit; its size without texts is measured, not guessed."""
     made = page(probes, {})
     taken = _bytes(made)
     if largest - taken < LEAST:
@@ -111,7 +110,7 @@ def _within(
         over = _bytes(fuller) - largest
         if over <= 0:
             return fuller
-        budget -= over + attempt * SLACK  # to take away less than the smallest text would take away nothing
+        budget -= over + attempt * SLACK  # dropping less than the smallest text would drop nothing
     return made
 
 
@@ -149,7 +148,7 @@ def environment() -> Environment:
     )
     pages.filters["whole"] = lambda text: cut(text, WHOLE)
     pages.filters["number"] = number
-    pages.filters["told"] = lambda text: escape(visible(text))
+    pages.filters["uncut"] = lambda text: escape(visible(text))
     pages.filters["passage"] = lambda text: cut(text, PASSAGE)
     pages.filters["is_long"] = lambda text: len(text) > FOLD or text.count("\n") > FOLD // 60
     pages.filters["short"] = _short
@@ -158,13 +157,13 @@ def environment() -> Environment:
 
 
 def _short(name: str) -> str:
-    """Return as much of a name as a chart or a list to choose from has room for."""
+    """Return a name, shortened for a chart or a selection list."""
     shown = visible(name[:LINE])
     return shown if len(shown) <= NAME else f"{shown[: NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _shown_value(value: object) -> object:
-    """Return a name or a sentence as it is shown; longer texts pass `told`, and markup was made visible before."""
+    """Return a name or a sentence as it is shown; longer texts use `uncut`, and markup is visible already."""
     if type(value) is not str:
         return value
     return visible(value if len(value) <= LINE else f"{value[:LINE]} […{len(value) - LINE:,} characters left out…]")
@@ -178,7 +177,7 @@ _HIDDEN = re.compile(
 
 def visible(text: str) -> str:
     """
-    Return a text with its control, bidirectional and hidden characters as symbols that can be seen and do nothing.
+    Return a text with its control, bidirectional and hidden characters as visible symbols that do nothing.
 
     >>> visible("a\\x00b\\x1b[31m \\u202egnp.exe")
     'a␀b␛[31m ⟨U+202E⟩gnp.exe'

@@ -1,8 +1,8 @@
 """
 The audit as JUnit XML, for a CI server that did not see the run: a test case for each test, a property for each claim.
 
-A property is named and worded as in the file that `--junit-xml` writes during the run. A test fails here if a finding
-of it is red; what keeps the gate from being green beside that has a test case of its own.
+Properties have the names and words of the file that `--junit-xml` writes during the run. A test fails here if one of
+its findings is red. Anything else that keeps the gate from being green has a test case of its own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def render(audit: Audit) -> str:
     cut_short = [str(note) for note in audit.run.notes if note.kind is Kind.INTERRUPTED]
     whole = SubElement(suite, "testcase", classname="calm", name=WHOLE)
     if audit.loose_ends or cut_short:
-        _told(whole, "failure", "; ".join([*audit.loose_ends, *cut_short]), type=Outcome.INCOMPLETE.value)
+        _add_result(whole, "failure", "; ".join([*audit.loose_ends, *cut_short]), type=Outcome.INCOMPLETE.value)
     counts = {
         "tests": "testcase",
         "failures": "testcase/failure",
@@ -70,24 +70,24 @@ def _case(suite: Element, node: str, findings: Sequence[Finding]) -> None:
         worst = next(
             o for o in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED) if any(f.outcome is o for f in red)
         )
-        told = "\n".join(_text(f"{f.key}: {line(f)}") for f in red)
-        _told(case, "failure", line(next(f for f in red if f.outcome is worst)), type=worst.value).text = told
+        message = "\n".join(_text(f"{f.key}: {line(f)}") for f in red)
+        _add_result(case, "failure", line(next(f for f in red if f.outcome is worst)), type=worst.value).text = message
     elif untested:
-        _told(case, "skipped", f"NOT_TESTED: {findings[0].reason}", type=Outcome.NOT_TESTED.value)
+        _add_result(case, "skipped", f"NOT_TESTED: {findings[0].reason}", type=Outcome.NOT_TESTED.value)
     accepted = [_text(f"{f.key}: accepted: {f.accepted}") for f in findings if f.accepted is not None]
     if accepted:
         SubElement(case, "system-out").text = "\n".join(accepted)
 
 
-def _told(case: Element, kind: str, message: str, *, type: str) -> Element:
+def _add_result(case: Element, kind: str, message: str, *, type: str) -> Element:
     return SubElement(case, kind, message=_text(message), type=type)
 
 
 def _properties(parent: Element, facts: Sequence[tuple[str, str]]) -> None:
     if facts:
         properties = SubElement(parent, "properties")
-        for name, told in facts:
-            SubElement(properties, "property", name=_text(name), value=_text(told))
+        for name, value in facts:
+            SubElement(properties, "property", name=_text(name), value=_text(value))
 
 
 def _text(text: str) -> str:

@@ -1,8 +1,8 @@
 """
 The summary of an audit in Markdown, for a job's summary page or a comment on a pull request.
 
-It fits its limit whatever was found: what needs attention stands first, and what is left out is counted. Every text
-that is not calm's own is escaped sign by sign, so that it makes no markup, link, mention or reference.
+It always fits its limit: what needs attention comes first, and the rest is counted. Every text that is not calm's own
+is escaped character by character, so that it makes no markup, link, mention or reference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SUMMARY = 1_048_576
 COMMENT = 65_536
 """Characters that GitHub takes of a comment; a limit counts bytes, of which there are no fewer."""
 SMALLEST = 2_000
-"""Bytes below which no summary can say what it must."""
+"""The fewest bytes that a summary needs."""
 CELL, HEAD = 300, 600
 """Characters shown of one text in a table, and above it; the rest is cut."""
 RESERVE = 200
@@ -73,7 +73,7 @@ def render(audit: Audit, *, limit: int = SUMMARY) -> str:
 
 
 class _Page:
-    """Text that grows as long as it fits, and says what did not."""
+    """Text that grows as long as it fits, and counts what did not."""
 
     def __init__(self, room: int) -> None:
         self.room, self.text = room, ""
@@ -171,7 +171,7 @@ def _why(one: Finding) -> str:
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
-    """Yield the findings whose outcome is another one than in the baseline."""
+    """Yield the findings whose outcome differs from the baseline's."""
     for one in found:
         then = one.baseline or {}
         if then.get("outcome") not in (None, one.outcome.value):
@@ -214,7 +214,7 @@ def _provenance(audit: Audit) -> Iterable[tuple[str, str]]:
 
 def plain(text: str, longest: int) -> str:
     """
-    Return a text as one line of Markdown that shows it and makes nothing of it.
+    Return a text as one line of Markdown without markup.
 
     >>> plain("<b>|</b> @all", 100)
     '&#60;b&#62;&#124;&#60;/b&#62; &#64;&#8203;all'

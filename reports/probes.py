@@ -21,15 +21,15 @@ from calm.results.reports.rows import FindingRow, anchors, biases_of
 from calm.results.reports.texts import CaseView, Messages, Room, bytes_of, shown_texts, size_bytes
 
 CASES, FEW = 20, 3
-"""Cases shown for each probe, the most telling first; and for one that decides nothing, as a single variant."""
+"""Cases shown for each probe, the most telling first, and for one that decides nothing, such as a single variant."""
 WHOLE_BUDGET = 250_000
 """Bytes of prompts shown whole."""
 ROOMS = (Room(1_500, 1_200), Room(400, 1_200), Room(120, 600), Room(60, 160), Room(40, 90))
-"""How much is shown of each case: the most for which the budget lasts."""
+"""How much is shown of each case: the first that fits the budget."""
 WHOLE = 20_000
 """Characters shown of one such prompt; the rest is cut, and the report says how much."""
 NEUTRAL = ("neutral",)
-"""Suites that say nothing in places where others say something: the controls of those."""
+"""Suites of words that say nothing: the controls of suites whose words stand in the same places."""
 
 EXPECTED: Mapping[str | None, str] = {
     "SAME": "the verdict must not change",
@@ -75,7 +75,7 @@ class Beside:
     """
     A claim beside the same measure of a control: its own, under neutral words in the same place, or another probe.
 
-    Only another probe stands elsewhere in the page, at `anchor`.
+    `anchor` is the place of another probe in the page.
     """
 
     measure: str
@@ -89,7 +89,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One of the edits that took turns: what it does, how many cases got it, and how many of them tell."""
+    """One of the edits that took turns: what it does, how many cases got it, and how many speak against the judge."""
 
     name: str
     meaning: str
@@ -177,12 +177,12 @@ def _variants(cases: Sequence[Highlight]) -> tuple[Variant, ...]:
 def _with_meaning(one: Variant, probe: Probe, meanings: Mapping[tuple[str, str], str]) -> Variant:
     """Return a variant with what it does, as its rotation says or as a finding about it alone."""
     lines = (line.partition(": ") for line in probe.summary.splitlines())
-    told = {name: meaning for name, _, meaning in lines if meaning}
-    return replace(one, meaning=told.get(one.name) or meanings.get((probe.bias, one.name), ""))
+    stated = {name: meaning for name, _, meaning in lines if meaning}
+    return replace(one, meaning=stated.get(one.name) or meanings.get((probe.bias, one.name), ""))
 
 
 def _beside(group: Sequence[FindingRow], controls: Sequence[FindingRow]) -> tuple[Beside, ...]:
-    """Return each claim with what a control measured in the same place: its own, or else what the audit holds."""
+    """Return each claim with the result of a control in the same place: its own, or another probe of the audit."""
     return tuple(found for row in group if (found := _own_control(row) or _other_control(row, controls)) is not None)
 
 
@@ -212,7 +212,7 @@ def _other_control(row: FindingRow, controls: Sequence[FindingRow]) -> Beside | 
 
 
 def is_control(one: Finding) -> bool:
-    """Return whether a finding is about words that say nothing, such as other findings are to be compared with."""
+    """Return whether a finding is about words that say nothing, a control for other findings."""
     name = without_dose(one.perturbation or "")
     return one.outcome is not Outcome.NOT_TESTED and (
         one.bias in NEUTRAL or name == "control" or name.startswith(("benign", "neutral"))
@@ -220,7 +220,7 @@ def is_control(one: Finding) -> bool:
 
 
 def _overlap(one: str, other: str) -> float:
-    """Return the share of the places of an edit that a control says something in, of all places of either."""
+    """Return the share of places that an edit and a control have in common, of all places of either."""
     first, second = (set(filter(None, channel.split(", "))) for channel in (one, other))
     return len(first & second) / len(first | second) if first | second else 0.0
 
@@ -229,7 +229,7 @@ def replay(audit: Audit, one: Highlight) -> str:
     """
     Return the command that asks the judge about a case again, ready for a shell.
 
-    A judge is named by its specification where its record tells it, and as `judge.toml` where that holds it.
+    A judge is named by its specification where its record holds it, else as `judge.toml`.
     """
     words = [f"--case={one.case}"]
     if one.edit:
@@ -250,10 +250,10 @@ def _spec(judge: JudgeRecord) -> str:
 
 def with_texts(probes: tuple[Probe, ...], budget: int) -> tuple[tuple[Probe, ...], dict[Messages, str]]:
     """
-    Return the probes with the texts of their cases, and the prompts that stand whole with their ids.
+    Return the probes with the texts of their cases, and the prompts shown whole with their ids.
 
-    Where the budget does not last for all, each probe's first case comes first, then each probe's second; those of
-    probes that decide nothing come last.
+    If the budget is too small for all, each probe's first case comes first, then each probe's second. Probes that
+    decide nothing come last.
     """
     ranks = zip_longest(*([(i, j) for j in range(len(probe.cases))] for i, probe in enumerate(probes)))
     places = [place for rank in ranks for place in rank if place]
@@ -274,9 +274,9 @@ def _within_budget(
     probes: Sequence[Probe], places: Iterable[tuple[int, int]], room: Room, budget: int, *, all_of_them: bool
 ) -> tuple[dict[tuple[int, int], CaseView], int]:
     """
-    Return the cases whose texts the budget lasts for, by their places, and what is left of it.
+    Return the cases whose texts fit the budget, by their places, and what is left of it.
 
-    With `all_of_them` it ends at the first for which it does not last.
+    With `all_of_them` it ends at the first that does not fit.
     """
     left = budget
     shown: dict[tuple[int, int], CaseView] = {}

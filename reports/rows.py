@@ -131,17 +131,17 @@ def _sentence(one: Finding) -> str:
         return words.get(one.outcome, "There is no estimate.")
     limit = decimals(one.claim.limit)
     edge = f"\N{PLUS-MINUS SIGN}{limit}" if one.claim.op == "abs<=" else limit
-    told = f"Measured {measured(one)} on {one.n} case{'s' * (one.n != 1)}"
+    result = f"Measured {measured(one)} on {one.n} case{'s' * (one.n != 1)}"
     match one.outcome:
         case Outcome.PASS:
-            return f"{told}: the whole interval keeps to the limit {edge}, so the claim is proven."
+            return f"{result}: the whole interval keeps to the limit {edge}, so the claim is proven."
         case Outcome.FAIL:
-            return f"{told}: the whole interval lies beyond the limit {edge}, so the claim is disproven."
+            return f"{result}: the whole interval lies beyond the limit {edge}, so the claim is disproven."
         case Outcome.UNDECIDED:
             more = f" If the measured value were the true one, about {one.cases_to_decide} cases would decide."
-            return f"{told}: too few to tell on which side of {edge} it is.{more if one.cases_to_decide else ''}"
+            return f"{result}: too few to tell on which side of {edge} it is.{more if one.cases_to_decide else ''}"
         case _:
-            return f"{told}, but the data are not complete, so that nothing is decided."
+            return f"{result}, but the data are not complete, so nothing is decided."
 
 
 def biases_of(rows: Sequence[FindingRow]) -> tuple[Bias, ...]:

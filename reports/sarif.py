@@ -1,8 +1,8 @@
 """
 The audit as SARIF 2.1.0: a rule for each bias, a result for each finding that is red or was accepted.
 
-A result stands at the test that claims, or, where that test is one of calm's own, at the file of the judge's prompt:
-a place that its reader can change.
+A result points to the test that makes the claim. For one of calm's own tests it points to the file of the judge's
+prompt, which its reader can change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MEANS = {
     "consistency": "The judge does not say the same again when it is asked the same.",
     "sensitivity": "The judge does not notice harm that it should notice.",
 }
-"""What it means that a rule is broken which is not about a bias."""
+"""What a broken rule means where it is not about a bias."""
 LONGEST = 1_000
 """Characters shown of one text."""
 LONGEST_PATH = 250
@@ -81,7 +81,7 @@ def _shown(one: Finding) -> bool:
 
 
 def _ids(biases: Iterable[str]) -> dict[str, str]:
-    """Return the id of each bias's rule: no two are alike, even where what differs cannot be seen."""
+    """Return the id of each bias's rule: no two are alike, even where names differ only in invisible characters."""
     found: dict[str, str] = {}
     for bias in biases:
         stem = one = _text(bias) or "unnamed"
@@ -94,13 +94,13 @@ def _ids(biases: Iterable[str]) -> dict[str, str]:
 
 
 def _rule(bias: str, one: str, findings: Iterable[Finding]) -> dict[str, Json]:
-    told = MEANS.get(bias, f"The judge's verdict is moved by {_text(bias)}.")
+    meaning = MEANS.get(bias, f"The judge's verdict is moved by {_text(bias)}.")
     done = dict.fromkeys(_text(f.summary) for f in findings if f.summary)
     return {
         "id": one,
         "name": _camel(bias),
-        "shortDescription": {"text": told},
-        "fullDescription": {"text": " ".join([told, *done])[:LONGEST]},
+        "shortDescription": {"text": meaning},
+        "fullDescription": {"text": " ".join([meaning, *done])[:LONGEST]},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["llm-judge", "bias"]},
     }
@@ -142,15 +142,15 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
     accepted: list[Json] = []
     if one.accepted is not None:
         accepted = [{"kind": "external", "status": "accepted", "justification": _text(one.accepted)}]
-    found["suppressions"] = accepted  # the standard wants them of every result of a run or of none
+    found["suppressions"] = accepted  # the standard wants them on every result of a run or on none
     return found
 
 
 def _control(one: Finding) -> Json:
-    """Return what the measure came to under neutral words in the same place; None if that was not asked."""
+    """Return the result under neutral words in the same place; None if that was not asked."""
     if not control(one) or one.control is None:
         return None
-    return {name: _text(told) if isinstance(told, str) else told for name, told in one.control.items()}
+    return {name: _text(value) if isinstance(value, str) else value for name, value in one.control.items()}
 
 
 def _invocation(audit: Audit) -> dict[str, Json]:
@@ -169,7 +169,7 @@ def _text(text: str) -> str:
 
 
 def _message(text: str) -> str:
-    """Return a text as a message, which may hold links and placeholders, and shall not."""
+    """Return a text as a message, with the characters of links and placeholders escaped."""
     return _text(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
 
 

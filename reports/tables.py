@@ -44,7 +44,7 @@ COLUMNS = {
     "score": "double",
     "slots": "string",
 }
-"""The columns and their kinds in Parquet. `keys` are the findings that rest on the row, apart by blanks."""
+"""The columns and their kinds in Parquet. `keys` are the findings that rest on the row, separated by spaces."""
 
 CHUNK, BATCH = 1_000_000, 50_000
 """Characters of CSV, and rows of Parquet, that are held at a time."""

@@ -62,7 +62,7 @@ class Prompts:
 
 @dataclass(frozen=True, slots=True)
 class ReplyGroup:
-    """What was replied in asks that ended alike."""
+    """The replies of asks with the same verdict."""
 
     arm: str
     asks: str
@@ -142,7 +142,7 @@ def _turn(old: tuple[str, str] | None, new: tuple[str, str] | None, context: int
 
 
 def _said(arm: str, asks: Sequence[Sequence[Exchange]], codes: Sequence[str], longest: int) -> list[ReplyGroup]:
-    """Return what was replied, asks with the same verdict and replies as one."""
+    """Return the replies; asks with the same verdict and replies form one group."""
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, (ask, verdict) in enumerate(zip_longest(asks, codes), 1):
         replies = tuple(exchange.reply for exchange in ask or ())

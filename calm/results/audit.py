@@ -30,15 +30,13 @@ from calm.results.codes import from_code, to_code
 
 SCHEMA = "calm-results/1"
 BASELINE = "baseline"
-"""The first part of the key of the claim that nothing got worse: no bias, either."""
+"""The first part of the key of the claim that nothing got worse. Like the controls, it is no bias."""
 CONTROLS = {"consistency": ("consistency_rate", "repeat_distance"), "sensitivity": ("net_detection",)}
-"""
-The two suites that are no bias, and what decides them: without them a constant judge or a coin could pass.
-"""
+"""The suites that are no bias, with the measures that decide them: without them a constant judge or a coin passes."""
 
 
 LARGEST = 1e300
-"""No number of a record is further from 0."""
+"""No number in a record is further from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +50,12 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
     """
-    One case of a finding in codes (see `calm.core.verdict.code`), the arms in the order of their asks.
+    One case of a finding in codes (see `calm.core.verdict.code`). Each arm is in the order of its asks.
 
-    `target` is the treated answer, `damaged` the harmed one, `hit` the criterion that was broken, `room` whether the
-    treated answer could still gain, `better`, `met` and `points` the gold label and the weights of the criteria,
-    `slots` the order in which the perturbed asks showed the answers, where a measure needs it: with them every number
-    of the finding can be computed again.
+    `target` is the treated answer, `damaged` the harmed one, `hit` the criterion that was broken. `room` says whether
+    the treated answer could still gain. `better`, `met` and `points` are the gold label and the weights of the
+    criteria, `slots` the order in which the perturbed asks showed the answers, where a measure needs it. All numbers of
+    the finding can be computed from them.
     """
 
     case: str
@@ -109,7 +107,7 @@ class Finding:
     asks: str
     against: str | None = None
     stated: Limit | None = None
-    """The limit that the suite states, where gate.toml set the other one that `claim` holds."""
+    """The limit that the suite states, where gate.toml replaced it in `claim`."""
     baseline: Mapping[str, Json] | None = None
     control: Mapping[str, Json] | None = None
     """The same measure under neutral words in the same place: `perturbation`, `value`, `low`, `high`, `n`."""
@@ -143,7 +141,7 @@ class JudgeRecord:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Figures of one run: they differ from run to run, and nothing is decided by them."""
+    """Figures of one run. They differ between runs and decide nothing."""
 
     started: str = ""
     seconds: float = 0.0
@@ -169,11 +167,11 @@ class Audit:
     run: Run = Run()
     texts: tuple[CaseTexts, ...] = ()
     extras: Mapping[str, Json] = field(default_factory=dict)
-    """What else was analysed, by name, such as self-preference: shown in reports, and nothing is decided by it."""
+    """Other analyses by name, such as self-preference. Reports show them; they decide nothing."""
 
     @property
     def outcome(self) -> Outcome:
-        """FAIL, INCOMPLETE or UNDECIDED if any finding is and was not accepted; else PASS if anything was proven."""
+        """The worst red outcome (FAIL, INCOMPLETE, UNDECIDED); else PASS if anything was proven, or INCOMPLETE."""
         open_ones = {f.outcome for f in self.findings if f.red}
         for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED):
             if outcome in open_ones:
@@ -197,10 +195,10 @@ class Audit:
 
     def settled(self, control: str) -> bool:
         """
-        Return whether a control was decided: one finding of what it is for, and no such finding left open.
+        Return whether a control was decided: it has a finding of a measure that decides it, and none of these is open.
 
-        Consistency is about how often the judge agrees with itself, sensitivity about harm that it notices; that
-        replies can be read, or the better answer is found, decides neither.
+        Consistency is how often the judge agrees with itself, sensitivity how often it notices harm. Whether replies
+        can be read, or the better answer is found, decides neither.
         """
         of = CONTROLS[control]
         mine = [f for f in self.findings if f.bias == control and f.measure in of]
@@ -319,7 +317,7 @@ def finding(
 
 
 def control_of(estimate: Estimate, edit: AnyEdit) -> dict[str, Json]:
-    """Return what a finding says of its control."""
+    """Return what a finding records of its control."""
     name = edit.label if edit.name else ", ".join(variant.label for variant in edit.variants)
     shown = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
     return {"perturbation": name, **{key: _rounded(value) for key, value in shown.items()}, "n": estimate.n}
@@ -483,7 +481,7 @@ def _fitting(record: type, data: dict[str, Json]) -> dict[str, Json]:
 
 @cache
 def _kinds(record: type) -> dict[str, Callable[[Json], bool]]:
-    """Return what tells, for each field of a record, whether a value is of its kind: worked out once, used often."""
+    """Return a check of the kind of each field of a record."""
     return {name: _fits(hint) for name, hint in get_type_hints(record).items()}
 
 
@@ -543,7 +541,7 @@ def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
     """
     Write the results file and, beside it, `NAME.texts.jsonl`; each appears whole or not at all.
 
-    Without `texts` none are written, and those of an earlier run in this place are removed: they belong to no record.
+    Without `texts` the texts of an earlier run in this place are removed: they belong to no record.
     """
     write_whole(path, _laid_out(audit))
     if not texts:
@@ -555,9 +553,9 @@ def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
 
 def _laid_out(audit: Audit) -> Iterator[str]:
     """
-    Give results as text, a line for each entry and each trial.
+    Yield results as text: a line for each entry and each trial.
 
-    Laid out more finely, many trials take seconds; turned into plain data all at once, they fill the memory.
+    A finer layout of many trials takes seconds, and plain data of all of them at once fills the memory.
     """
     yield "{"
     for number, (name, value) in enumerate(replace(audit, findings=()).to_json().items()):
@@ -614,11 +612,11 @@ def read(path: Path) -> Audit:
         texts = [json.loads(line) for line in lines if line]
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         fault = f"{beside}: expected the texts of {path.name}, a JSON object a line; {error}"
-        raise ConfigError(f"{fault}; take the file away to read the record without texts") from error
+        raise ConfigError(f"{fault}; move that file away to read the record without texts") from error
     try:
         return Audit.from_json(body, texts)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}; use a file that calm wrote, and whole") from error
+        raise ConfigError(f"{path}: {error}; use a whole file that calm wrote") from error
 
 
 def write_whole(path: Path, parts: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""The accepted run: kept as a reviewed file, and what got worse since, case by case."""
+"""The accepted run, kept as a file for review, and what got worse since, case by case."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ SCHEMA = "calm-baseline/1"
 MARGIN = 0.03
 """How much excess disagreement may have grown, on average over all probes (STATISTICS: proven once, pooled)."""
 CHANGED = 0.10
-"""Share of cases that may have another edit than in the baseline, before it is a baseline of something else."""
+"""Share of cases whose edit may differ from the baseline's; with more, it is a baseline of something else."""
 NAMED = 5
-"""How many cases a reason names before it only counts."""
+"""A reason names this many cases and counts the others."""
 
 _HEAD = ("calm", "judge", "cases", "seed", "repeats", "outcome")
 
 
 def accept(audit: Audit) -> Audit:
     """
-    Return what of a run is kept as the baseline: its findings with their codes; no text, no figure of the run.
+    Return the part of a run that a baseline keeps: its findings with their codes; no text, no figure of the run.
 
     A FAIL is accepted as a record of today. Findings about an older baseline are left out.
 
     Raises:
-        ConfigError: something was not decided, and not accepted by xfail or gate.toml either; all keys are named.
+        ConfigError: a claim was not decided, and neither xfail nor gate.toml accepted it; the message names all keys.
     """
     findings = [f for f in audit.findings if f.measure != WORSENING]
     if audit.stopping != "fixed":
@@ -57,7 +57,7 @@ def accept(audit: Audit) -> Audit:
             problems.append(f"expected a run in which every claim was decided, got {outcome.value}: {', '.join(keys)}")
     twice = sorted(key for key, count in Counter(f.key for f in findings).items() if count > 1)
     if twice:
-        problems.append(f"expected one finding a key, got several: {', '.join(twice)}")
+        problems.append(f"expected one finding for each key, got several: {', '.join(twice)}")
     if not findings:
         problems.append("expected a run with findings, got none: there is nothing to compare with later")
     elif not problems and not any(f.outcome in (Outcome.PASS, Outcome.FAIL) for f in findings):
@@ -80,7 +80,7 @@ def _kept(finding: Finding) -> Finding:
 
 
 def write_baseline(audit: Audit, path: Path) -> None:
-    """Accept a run and write it, a line for each case of a finding so that a diff can be read; whole or not at all."""
+    """Accept a run and write it, whole or not at all; each case of a finding has a line, so that a diff can be read."""
     write_whole(path, _lines(accept(audit)))
 
 
@@ -129,7 +129,9 @@ def read_baseline(path: Path) -> Audit:
         raise ConfigError([f"{path}: {problem}" for problem in error.problems]) from error
     twice = [key for key, count in Counter(f.key for f in found.findings).items() if count > 1]
     if twice or not found.findings:
-        raise ConfigError(f"{path}: expected one finding a key, got {'several for ' + twice[0] if twice else 'none'}")
+        raise ConfigError(
+            f"{path}: expected one finding for each key, got {'several for ' + twice[0] if twice else 'none'}"
+        )
     return found
 
 
@@ -138,7 +140,7 @@ def _no_number(name: str) -> NoReturn:
 
 
 def recalled(baseline: Audit, audit: Audit) -> Audit:
-    """Return a run with what the baseline found beside each of its findings."""
+    """Return a run in which each finding shows what the baseline found."""
     before = {f.key: f for f in baseline.findings}
     return replace(
         audit,
@@ -159,7 +161,7 @@ class Compared:
     new: Finding | None
     paired: Paired | None = None
     gone: tuple[Reason, ...] = ()
-    """What was decided or asked, and is no more: the probe fails."""
+    """What the baseline decided or asked and this run does not: the probe fails."""
     gaps: tuple[Reason, ...] = ()
     """Why the comparison is incomplete."""
     accepted: str | None = None
@@ -169,11 +171,11 @@ def against(baseline: Audit, audit: Audit, *, limit: float = MARGIN) -> tuple[Fi
     """
     Return what got worse since the baseline: one claim about all probes together, and a finding for each probe.
 
-    The pooled claim `worsening <= 0.03` is proven or not: for each case the mean over all probes that claim
-    `net_robustness` of the growth of its excess disagreement (padded t, level .05). A probe is FAIL where its own
-    growth is above zero with familywise error .05 (Holm over the probes of the baseline), or where it, one of its
-    cases or its decision is gone; it is INCOMPLETE where it cannot be compared, and else OBSERVED. The same verdicts
-    of the same judge give differences of exactly zero.
+    The pooled claim is `worsening <= 0.03`. Its value for a case is the growth of the excess disagreement, averaged
+    over all probes that claim `net_robustness` (padded t, level .05). A probe is FAIL where its own growth is above
+    zero with familywise error .05 (Holm over the probes of the baseline), or where it, one of its cases or its decision
+    is gone. It is INCOMPLETE where it cannot be compared, and otherwise OBSERVED. The same verdicts of the same judge
+    give differences of exactly zero.
 
     Raises:
         ConfigError: the baseline is of another kind of verdict, or a record is damaged.
@@ -212,7 +214,7 @@ def _compared(before: Audit, after: Audit) -> list[Compared]:
 
 
 def _probe_of(finding: Finding) -> tuple[str, ...]:
-    """Return what tells probes apart; of the clean arm every measure stands for itself."""
+    """Return what identifies a probe; on the clean arm each measure is a probe of its own."""
     about = (finding.bias, finding.perturbation or "", finding.expects or "", finding.summary, finding.against or "")
     return about if finding.expects is not None else (*about, finding.measure)
 
@@ -275,7 +277,7 @@ def _vanished(paired: Paired, old: Finding, new: Finding, *, same: bool) -> Reas
     """
     Return which cases are gone, or `NONE`.
 
-    Of an unchanged set of cases a few may have got no reply, which the claims themselves put up with.
+    In an unchanged set of cases a few may lack a reply, as the claims themselves allow.
     """
     gone = paired.missing
     if not gone or (same and len(gone) <= LOST * len(old.trials)):
@@ -313,8 +315,8 @@ def _further_from_zero(paired: Paired, level: float) -> Estimate:
     """
     Return by how much a mean moved away from zero.
 
-    |new| > |old| means that the difference and the sum of the two means have one sign. The sign is that of the
-    measured sum; each of the two ways gets half of the level, and the difference counts only once the sum is certain.
+    |new| > |old| means that the difference and the sum of the two means have the same sign. The sign is that of the
+    measured sum. Each sign gets half of the level, and the difference counts only if the sum is certain.
     """
     sums = [new + old for old, new in paired.values.values()]
     sign = 1.0 if fsum(sums) >= 0 else -1.0
@@ -374,7 +376,7 @@ def _probe_finding(compared: Compared, *, worse: bool, level: float) -> Finding 
 
 
 def _asides(paired: Paired | None) -> list[Reason]:
-    """Return what kept a few cases from being compared."""
+    """Return why a few cases were not compared."""
     return [because(Kind.ASIDE, reason, count) for reason, count in (paired.excluded if paired else {}).items()]
 
 
@@ -450,7 +452,7 @@ def _pool(values: Sequence[float], excluded: Mapping[Reason, int]) -> Estimate:
 
 
 def _pooled_gaps(robust: Sequence[Compared]) -> list[Reason]:
-    """Return why the pooled claim would be about something else than the baseline."""
+    """Return why the pooled claim would be about other data than the baseline."""
     gaps = [c.paired.fault for c in robust if c.paired is not None and c.paired.fault]
     changed = sum(len(c.paired.changed) for c in robust if c.paired is not None)
     total = sum(len(c.old.trials) for c in robust)
@@ -481,7 +483,7 @@ def _name(finding: Finding) -> str:
 
 
 def _untouched(old: Audit, new: Audit, robust: Sequence[Compared]) -> bool:
-    """Return whether this run is the baseline's own data once more: nothing was sampled that could differ."""
+    """Return whether this run is the baseline's own data again: nothing was sampled anew."""
     known = old.judge.fingerprint is not None
     same = old.judge.fingerprint == new.judge.fingerprint and old.judge.served == new.judge.served
     return known and same and all(c.paired is not None and c.paired.identical and not c.paired.excluded for c in robust)

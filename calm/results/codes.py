@@ -14,7 +14,7 @@ OLDER: Final[Mapping[str, Kind]] = {
     "the run was interrupted: the record holds only what was decided before": Kind.INTERRUPTED,
     "texts were left out of this record: no question, answer, prompt or reply is in it": Kind.TEXTS_LEFT_OUT,
 }
-"""Words of records that hold no codes yet, and what they meant. They belong to that format and never change."""
+"""The words of older records without codes, and their meaning. They belong to that format and never change."""
 
 
 def to_code(reason: Reason) -> dict[str, Json]:

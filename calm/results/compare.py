@@ -40,14 +40,14 @@ class Difference:
     high: float
     n: int
     worse: float
-    """The same, turned so that more is worse."""
+    """The same with the sign that makes more worse."""
     sure: bool = False
-    """Whether it leaves 0 out with bounds that hold for all differences of a comparison together (Bonferroni)."""
+    """Whether bounds that hold for all differences of a comparison together (Bonferroni) exclude 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """One key of both runs. Without a difference `why` says what kept its cases from being compared."""
+    """One key of both runs. Without a difference, `why` says why its cases were not compared."""
 
     key: str
     old: Finding
@@ -55,7 +55,7 @@ class Moved:
     difference: Difference | None
     why: str = ""
     left_out: int = 0
-    """Cases of the old run that do not compare."""
+    """Cases of the old run that were not compared."""
 
     @property
     def changed(self) -> bool:
@@ -88,7 +88,7 @@ def compare(old: Audit, new: Audit) -> Comparison:
     """
     Return what differs between two runs, case by case.
 
-    A difference has an interval where both records give their own values again and at least two cases have the same
+    A difference has an interval where both records reproduce their own values and at least two cases have the same
     content and edit in both runs.
 
     Raises:
@@ -165,7 +165,7 @@ def _flips(both: Sequence[tuple[Finding, Finding]]) -> tuple[Flip, ...]:
 
 
 def _most_frequent(key: str, record: TrialRecord) -> list[Verdict]:
-    """Return all verdicts of an arm that no other one is more frequent than, in an order that is always the same."""
+    """Return the most frequent verdicts of an arm, in a fixed order."""
     arm = record.perturbed or record.control or record.clean
     verdicts = [verdict_of(key, record, c) for c in arm]
     counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
@@ -183,7 +183,7 @@ def render_text(comparison: Comparison, width: int = 100, *, lines: int = LINES)
     """
     Return a comparison for a terminal: the worst first, at most `lines` of a kind, no line wider than `width`.
 
-    What a file says is shown and never obeyed: characters that a terminal would act on are written as escapes.
+    Characters that a terminal would act on are written as escapes.
     """
     moved = [m for m in comparison.moved if m.changed or m.difference is None or m.difference.value]
     still = len(comparison.moved) - len(moved)
@@ -235,7 +235,7 @@ def _count(count: int, one: str, many: str, what: str) -> list[str]:
 
 
 def _section(title: str, rows: Sequence[str], lines: int) -> list[str]:
-    """Return a title and its rows, the rest of them counted; nothing where there are none."""
+    """Return a title, its first rows and a count of the rest; nothing without rows."""
     if not rows:
         return []
     shown = [f"  {_printable(row)}" for row in rows[:lines]]

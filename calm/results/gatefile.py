@@ -25,7 +25,7 @@ KEYS: Final[Mapping[Table, tuple[str, ...]]] = {
     "not_tested": ("key", "reason", "expires"),
 }
 WORSENING: Final = "worsening"
-"""The measure of findings about a baseline, which no claim of a test is about: how much worse a case is than it was."""
+"""The measure of findings about a baseline: how much worse a case is than it was. No test claims it."""
 POOLED: Final = f"baseline/{WORSENING}"
 """The key of the one claim about a baseline that has a limit: all probes together."""
 
@@ -45,7 +45,7 @@ class Override:
 
     @property
     def grounds(self) -> Reason:
-        """Why it was accepted, and until when: a person wrote it for reviewers, so it is kept without texts, too."""
+        """Why it was accepted, and until when. It was written for reviewers, so a record without texts keeps it."""
         return because(Kind.GATE_FILE, self.expires.isoformat(), self.reason)
 
     def covers(self, key: str) -> bool:
@@ -72,7 +72,7 @@ class Gate:
         return self._first("not_tested", key)
 
     def unused(self, keys: Iterable[str]) -> tuple[str, ...]:
-        """Return the entries that mean none of the keys of a full run: misspelt, or left over from a former test."""
+        """Return the entries that match no key of a full run: misspelt, or left over from an earlier test."""
         found = tuple(keys)
         return tuple(str(o) for o in self.overrides if not any(o.covers(key) for key in found))
 
@@ -82,7 +82,7 @@ class Gate:
 
 def read_gate(path: Path, today: date) -> Gate:
     """
-    Return the gate in a file; an entry holds up to and on the day on which it expires.
+    Return the gate in a file; an entry holds until the end of the day on which it expires.
 
     Raises:
         ConfigError: the file cannot be read, or entries of it are wrong or have expired; all are named at once.
@@ -191,13 +191,13 @@ def _limit_problems(key: object, limit: object) -> list[str]:
 
 
 def _twice(overrides: Iterable[Override]) -> list[str]:
-    """Return the keys that two entries are about, of which only one could hold."""
+    """Return the faults of entries about one key, of which only one could hold."""
     problems: list[str] = []
     seen: dict[tuple[bool, str], Override] = {}
     for one in overrides:
         slot = one.kind == "not_tested", one.key
         if slot in seen and seen[slot].kind == one.kind:
-            problems.append(f"{one}: expected one entry a key, got two")
+            problems.append(f"{one}: expected one entry for each key, got two")
         elif slot in seen:
             problems.append(f"{one}: expected either another limit or a waiver, got both")
         seen.setdefault(slot, one)

@@ -18,7 +18,7 @@ from calm.results.audit import Audit, Finding, JudgeRecord, TrialRecord
 CLOSE = 2e-6
 """How far a value that is computed again may lie from the recorded one, which is rounded to six places."""
 AIMED = ("gain", "mean_shift", "attack_success_rate", "net_detection")
-"""Measures that are about one answer: two runs compare only where it is the same answer."""
+"""Measures about one answer: two runs can be compared only where it is the same answer."""
 
 
 def family_of(task: str) -> Family | None:
@@ -46,11 +46,11 @@ def trials_of(finding: Finding, scale: Scale) -> Trials:
     """
     Return the trials that a finding was recorded from: measures give the same estimates on them.
 
-    What no measure needs is not in a record and stays empty: probabilities, the channel of an edit, slots where
+    A record lacks what no measure needs, and this stays empty: probabilities, the channel of an edit, slots where
     nothing ties, and which of the excluded cases were lost.
 
     Raises:
-        ConfigError: the finding is of no known task, or one of its records is no record of its measure.
+        ConfigError: the finding is of no known task, or a record that does not fit its measure.
     """
     family = family_of(finding.task)
     if family is None:
@@ -62,7 +62,7 @@ def trials_of(finding: Finding, scale: Scale) -> Trials:
         return trials
     _refuse_short_arms(finding, measure)
     without = Counter(v for v in (measure.per_case(row, scale) for row in rows) if isinstance(v, Reason))
-    by_design = Counter(finding.excluded) - without  # the measure will leave these out once more
+    by_design = Counter(finding.excluded) - without  # the measure will leave these out again
     return Trials(rows, family, scale, dict(by_design), asks=finding.asks)
 
 
@@ -98,7 +98,7 @@ def _trial(key: str, record: TrialRecord) -> Trial:
 
 
 def _refuse_damaged(key: str, record: TrialRecord) -> None:
-    """Refuse what the file's own reader lets pass, before a measure stumbles over it."""
+    """Refuse a damaged record that the reader of the file let pass."""
     where = f"{key}: case {record.case}"
     if not all(_is_number(points) for points in record.points.values()):
         raise ConfigError(f"{where}: expected numbers as the points of criteria, got points={dict(record.points)!r}")
@@ -138,9 +138,9 @@ class Paired:
     """
     The cases of one claim in two runs, matched one to one.
 
-    `values` are the case values (old, new) of the cases that compare; of the others `missing` are no longer there,
-    `changed` have another edit or content than before, `turned` have another treated answer, because the pilot chose
-    another, and `without` have no value in one of the runs. `fault` says why nothing compares.
+    `values` are the values (old, new) of the cases that can be compared. Of the others, `missing` are gone, `changed`
+    have another edit or content, `turned` have another treated answer because the pilot chose another, and `without`
+    have no value in one of the runs. `fault` says why no case can be compared.
     """
 
     measure: Measure
@@ -170,7 +170,7 @@ class Paired:
 
     @property
     def excluded(self) -> dict[Reason, int]:
-        """Cases that do not compare, counted by reason."""
+        """The cases that cannot be compared, counted by reason."""
         counts = {
             because(Kind.NOT_IN_RUN): len(self.missing),
             because(Kind.OTHER_EDIT): len(self.changed),
@@ -189,7 +189,7 @@ def pair(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Paired:
     """
     Return the cases of one claim in two runs side by side, each computed from its own record on its own scale.
 
-    A record that does not give its own value again compares with nothing: somebody changed the file.
+    A record that does not reproduce its own value is not compared: somebody changed the file.
     """
     measure = MEASURES[old.measure]
     rows = {r.case: r for r in old.trials}, {r.case: r for r in new.trials}
@@ -244,7 +244,7 @@ class Change:
 
 
 def changes(old: Audit, new: Audit) -> tuple[Change, ...]:
-    """Return what differs in where two runs come from: judge, prompt, model, parameters, cases, seed, repeats, calm."""
+    """Return what differs in the provenance of two runs: judge, prompt, model, parameters, cases, seed and the like."""
     before, after = _provenance(old), _provenance(new)
     names = [*before, *(name for name in after if name not in before)]
     return tuple(
@@ -281,7 +281,7 @@ def _flat(name: str, values: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _shown(old: Json, new: Json) -> tuple[str, str]:
-    """Return two values as text, hashes by their beginning unless that is the same."""
+    """Return two values as text; hashes are shortened unless they begin alike."""
     before, after = ("none" if value is None else str(value) for value in (old, new))
     short = before[:12], after[:12]
     hashes = all((len(text) == 64 and text.isalnum()) or text == "none" for text in (before, after))

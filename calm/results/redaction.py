@@ -1,9 +1,9 @@
 """
 Records without texts, for artefacts of confidential suites: numbers, codes and digests stay, what quotes a text goes.
 
-Nothing here looks for texts in a sentence. A reason tells by the types of its details what somebody else said (`Said`):
-that is left out, since the error of a judge or a server may quote the whole reply. All other details are names, numbers
-and codes, and are kept.
+Nothing here looks for texts in a sentence. A detail of the type `Said` is what somebody else said. It is left out,
+since the error of a judge or a server may quote the whole reply. All other details are names, numbers and codes, and
+stay.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ WHY = because(Kind.HIDDEN_WHY)
 OTHER = because(Kind.HIDDEN_LOSS)
 ANOTHER = because(Kind.HIDDEN_NOTE)
 ABOUT = ("served_as", "provider", "base_url", "family", "callable", "reads", "mitigations", "files")
-"""What a judge says of itself that holds no text of a prompt."""
+"""The keys of what a judge says of itself that hold no text of a prompt."""
 EXTRAS = ("self_preference", "mitigations")
-"""Analyses that hold names, numbers and codes; of what is in them and looks like more, a digest is kept."""
+"""Analyses of names, numbers and codes; a digest replaces any longer text in them."""
 
 _NAME = re.compile(r"[\w./:@+~!-]{0,80}(?: [\w./:@+~!-]{1,20}){0,3}")
 _DIGEST = re.compile(r"[0-9a-f]{16}")
@@ -61,8 +61,9 @@ def finding_without_texts(finding: Finding) -> Finding:
 
 def bare(reason: Reason, instead: Reason) -> Reason:
     """
-    Return a reason that quotes nobody: with `instead` in the place of a reason that holds what somebody said.
+    Return a reason that quotes nobody; `instead` replaces each part that does.
 
+    >>> from calm.core.reasons import reason_of
     >>> str(bare(because(Kind.CONTROL, reason_of("the reply was: ...")), WHY))
     'the control: why is left out with the texts'
     """

@@ -12,12 +12,12 @@ from calm.selfpreference.symbols import TABLE_MEASURES
 
 CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
 ALWAYS = {"made", "cached"}
-"""Counts of calls that are said even where they are 0."""
+"""Counts of calls that are shown even where they are 0."""
 
 
 def printable(text: str, keep: str = "") -> str:
     """
-    Return text that a terminal can show and not obey: control characters become visible escapes, but for `keep`.
+    Return text that is safe on a terminal: control characters become visible escapes, except those in `keep`.
 
     >>> printable("red \\x1b[31m alert")
     'red \\\\x1b[31m alert'
@@ -57,7 +57,7 @@ def headline(audit: Audit) -> str:
 
 def _short(reason: Reason) -> Reason:
     """
-    Return why something was not tested, without the name of its edit: what is named beside it says that.
+    Return why something was not tested, without the name of its edit, which stands beside it.
 
     >>> str(_short(because(Kind.OTHER_TASK, "ended_well", "rubric", "pairwise")))
     "serves rubric; the judge's task is pairwise"
@@ -71,7 +71,7 @@ def untested(audit: Audit) -> dict[str, Reason]:
     """
     Return what was not tested and why: whole biases by their name, single probes as `bias/perturbation`.
 
-    Single variants of a rotation come last: why the rotation was not tested says more of its bias.
+    Single variants of a rotation come last: the reason of the rotation says more about its bias.
     """
     found: dict[str, Reason] = {}
     for finding in sorted(audit.of(Outcome.NOT_TESTED), key=lambda f: f.single):
@@ -129,7 +129,7 @@ def highest(finding: Finding) -> float:
 
 
 def control(finding: Finding) -> str:
-    """Return what the measure came to under neutral words in the same place, or nothing if that was not asked."""
+    """Return the result under neutral words in the same place, or nothing if that was not asked."""
     found = finding.control or {}
     numbers = [x for name in ("value", "low", "high") if isinstance(x := found.get(name), int | float)]
     if len(numbers) < 3:
@@ -168,22 +168,22 @@ def limit(finding: Finding) -> str:
 
 def lines(text: str, width: int) -> list[str]:
     """
-    Return text as lines that a terminal can show and not obey: a reason may quote what a judge or a server said.
+    Return text as lines that are safe on a terminal: a reason may quote a judge or a server.
 
-    It is broken between words for a person's terminal; a log (`width` 0) keeps it whole.
+    Lines break between words; with `width` 0, as in a log, the text stays whole.
     """
     shown = printable(text)
     return wrap(shown, width, subsequent_indent="  ", break_on_hyphens=False) if width > 20 else [shown]
 
 
 def bill(audit: Audit) -> str:
-    """Return what a run asked, and what it cost, in one line; a record of old may not count its calls."""
+    """Return what a run asked and what it cost, in one line; an old record may not count its calls."""
     calls = audit.run.calls
     cost = "price unknown" if audit.run.usd is None else f"{audit.run.usd:.4f} USD" if audit.run.usd else ""
-    told = [
+    counts = [
         f"{calls[name]} {words}" for name, words in CALLS.items() if calls.get(name) or name in calls.keys() & ALWAYS
     ]
-    asked = ", ".join(told) if calls.keys() >= ALWAYS else "calls not recorded"
+    asked = ", ".join(counts) if calls.keys() >= ALWAYS else "calls not recorded"
     parts = [
         f"judge {audit.judge.name} ({audit.judge.task}), {audit.cases.get('n', 0)} cases, {audit.repeats} asks",
         asked,

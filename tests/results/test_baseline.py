@@ -293,7 +293,7 @@ def test_a_run_that_says_too_little_is_refused(subtests):
     for audit, words in [
         (replace(SOUND, findings=()), "got none"),
         (replace(SOUND, findings=tuple(replace(f, outcome=Outcome.NOT_TESTED) for f in SOUND.findings)), "decided"),
-        (replace(SOUND, findings=SOUND.findings * 2), "one finding a key"),
+        (replace(SOUND, findings=SOUND.findings * 2), "one finding for each key"),
         (replace(SOUND, run=Run(notes=(because(Kind.INTERRUPTED),))), "the run was interrupted"),
     ]:
         with subtests.test(audit=audit, words=words), pytest.raises(ConfigError, match=words):

@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said(tmp_path, subtests):
             entry(key='"baseline/worsening"', limit="0"),
             "limit: expected a number between 0 and 1 for baseline/worsening, got 0",
         ),
-        (entry() + entry(), "[[limit]] authority/gain: expected one entry a key, got two"),
+        (entry() + entry(), "[[limit]] authority/gain: expected one entry for each key, got two"),
         (entry() + entry("waive"), "[[waive]] authority/gain: expected either another limit or a waiver, got both"),
     ]:
         with subtests.test(text=text, expected=expected):
