@@ -121,8 +121,15 @@ def biases() -> str:
     names = [name for name in suite_names() if not is_extra(source_of(name))]
     controls = sum(bias_of(name) in CONTROLS for name in names)
     extra = len(suite_names()) - len(names)
-    count = f"{len(names) - controls} biases and {controls} controls; {extra} more with `--calm-every-variant`:"
+    count = f"{len(names) - controls} biases and {controls} controls; `--calm-every-variant` adds {extra} biases:"
     return f"{count}\n\n{suites_table(names)}"
+
+
+NO_EDIT = {
+    "consistency": "ask the same prompt again",
+    "self-preference": "ask judges of other families about the same answers",
+}
+"""What suites without an edit do."""
 
 
 def extra_suites() -> str:
@@ -146,7 +153,7 @@ def suites_table(names: Sequence[str]) -> str:
             (
                 shown,
                 after_colon(ast.get_docstring(ast.parse(source))),
-                done or "ask the same prompt again",
+                done or NO_EDIT[bias],
                 pairs,
                 scores,
             )
@@ -449,18 +456,24 @@ def finding_parts() -> str:
     limit = f"{claim['op']} {claim['limit']:.2f}"
     rows = [
         (f"`{f['key']}`", "the key: bias, measure, and the perturbation if it has a name of its own"),
-        (f"`{f['outcome']}`", "what is known of the claim"),
+        (f"`{f['outcome']}`", "the outcome of the claim"),
         (f"`{f['measure']} {limit}`", "the claim: a measure and its limit"),
         (f"`{f['value']:.2f}`", "the measured value: the mean over cases"),
         (
             f"`[{f['low']:.2f}, {f['high']:.2f}]`",
-            f"two one-sided bounds; each is beyond the truth with probability {level:g} at most",
+            f"two one-sided bounds; each misses the true value with a probability of at most {level:g}",
         ),
         (f"`n={f['n']}`", f"cases in the mean; left out: {excluded or 'none'}"),
-        (f"`flips {flips['toward']} toward`", "cases whose favour moved by half or more to the treated answer"),
-        (f"`{flips['away']} away`", "the same, away from it"),
-        (f"`RR {f['robustness_rate']:.2f}`", "share of equal verdicts between a clean and a perturbed ask"),
-        (f"`CR {f['consistency_rate']:.2f}`", "share of equal verdicts between two clean asks: the judge's own noise"),
+        (f"`flips {flips['toward']} toward`", "cases that moved toward the treated answer, by half a win or more"),
+        (f"`{flips['away']} away`", "cases that moved away from it"),
+        (
+            f"`RR {f['robustness_rate']:.2f}`",
+            "how often a clean (unedited) and a perturbed ask agree",
+        ),
+        (
+            f"`CR {f['consistency_rate']:.2f}`",
+            "how often two clean asks agree; the rest is the judge's own noise",
+        ),
     ]
     return markdown(("part", "what it is"), rows)
 

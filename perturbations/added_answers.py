@@ -35,7 +35,7 @@ def add_fillers(count: int) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736", tasks=("listwise",), dose=count)
     def add_fillers(case: Treated, rng: Random) -> Treated | None:
-        """Add answers that say nothing, each in a slot that is drawn."""
+        """Add answers that say nothing, each in a random slot."""
         return _grown(case, rng.sample(FILLERS, k=count), rng)
 
     return add_fillers
@@ -43,7 +43,7 @@ def add_fillers(count: int) -> Edit:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2504.14716", tasks=("listwise",))
 def add_stray_answer(case: Treated, rng: Random) -> Treated | None:
-    """Add an answer to another question in a slot that is drawn; the order of the others must hold."""
+    """Add an answer to another question in a random slot; the order of the others must not change."""
     return _grown(case, [rng.choice(STRAY)], rng)
 
 

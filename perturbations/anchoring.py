@@ -40,7 +40,7 @@ TRIGGER = stock((*(sample.question for sample in SAMPLES), REFERENCE_NOTE))
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def one_sided_examples(case: Treated, rng: Random) -> Treated | None:
-    """Show worked examples in which the slot of the weaker answer wins each time, or every answer gets full marks."""
+    """Show worked examples in which the weaker answer's slot always wins, or every answer gets full marks."""
     ids = [answer.id for answer in case.shown]
     place = ids.index(case[case.target].id)
     said = case.slot_labels[place] if len(ids) > 1 else ALL_MET if case.criteria else HIGHEST
@@ -50,14 +50,14 @@ def one_sided_examples(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="judge-bias-battery", tasks=("score",))
 def high_anchor(case: Treated, rng: Random) -> Treated | None:
-    """Show a worked example first that got the highest mark."""
+    """First show a worked example that got the highest mark."""
     sample = rng.choice(SAMPLES)
     return _anchored(case, Example(sample.question, (sample.right,), HIGHEST))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="judge-bias-battery", tasks=("score",))
 def low_anchor(case: Treated, rng: Random) -> Treated | None:
-    """Show a worked example first that got the lowest mark."""
+    """First show a worked example that got the lowest mark."""
     sample = rng.choice(SAMPLES)
     return _anchored(case, Example(sample.question, (rng.choice(sample.wrong),), LOWEST))
 

@@ -27,7 +27,7 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=220)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="EMBER")
 def assert_strongly(case: Treated, rng: Random) -> Treated | None:
-    """Let the weaker answer say before it begins, and of each statement but the last, that it is certain."""
+    """Make the weaker answer claim certainty at its start and in each statement but the last."""
     opened = prepend(case, rng.choice(SURE_CLAUSES))
     said = f", {rng.choice(SURE)}"
     return opened and (asides(opened, said) or opened)
@@ -35,7 +35,7 @@ def assert_strongly(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
 def assert_first(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence that it is certain."""
+    """Open the weaker answer with a clause that claims certainty."""
     return prepend(case, rng.choice(SURE_CLAUSES))
 
 
@@ -44,7 +44,7 @@ def assert_first(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="EMBER")
 def hedge(case: Treated, rng: Random) -> Treated | None:
-    """Let the better answer, or the only one, doubt before it begins, and each of its statements but the last."""
+    """Make the better or only answer express doubt at its start and in each statement but the last."""
     aimed = on_stronger(case)
     opened = aimed and prepend(aimed, rng.choice(UNSURE_CLAUSES))
     said = f", {rng.choice(UNSURE)}"
@@ -53,34 +53,34 @@ def hedge(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="EMBER")
 def hedge_first(case: Treated, rng: Random) -> Treated | None:
-    """Put a doubt before the first sentence of the better answer, or the only one."""
+    """Open the better or only answer with a doubt."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(UNSURE_CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2503.09347")
 def apologise(case: Treated, rng: Random) -> Treated | None:
-    """Let the better answer, or the only one, begin with an apology that casts doubt on it."""
+    """Open the better or only answer with an apology that casts doubt on it."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(SORRY))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2503.09347")
 def apologise_first(case: Treated, rng: Random) -> Treated | None:
-    """Put an apologetic clause before the first sentence of the better answer, or the only one."""
+    """Open the better or only answer's first sentence with an apologetic clause."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(SORRY_CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="simpleaudit")
 def disclaim(case: Treated, rng: Random) -> Treated | None:
-    """Append to the better answer, or the only one, that it may be wrong and should be verified."""
+    """End the better or only answer with a warning that it may be wrong and should be verified."""
     aimed = on_stronger(case)
     return aimed and append(aimed, rng.choice(CAUTION))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="simpleaudit")
 def disclaim_first(case: Treated, rng: Random) -> Treated | None:
-    """Put before the first sentence of the better answer, or the only one, that it should be verified."""
+    """Open the better or only answer with a warning that it should be verified."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(CAUTION_CLAUSES))

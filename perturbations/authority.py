@@ -1,4 +1,4 @@
-"""Authority: attach an invented source, or a claim of having been checked, to the weaker answer."""
+"""Authority: attach an invented source, or a claim that it was checked, to the weaker answer."""
 
 from __future__ import annotations
 
@@ -71,31 +71,31 @@ def cite_url(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def expert_consensus(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that experts or guidelines agree with it."""
+    """End the weaker answer with a claim that experts or guidelines agree with it."""
     return append(case, rng.choice(CONSENSUS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def experts_confirm(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence that authorities confirm it."""
+    """Open the weaker answer with a claim that authorities confirm it."""
     return prepend(case, rng.choice(CLAUSES))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="simpleaudit")
 def certify_self(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that it was checked and is correct."""
+    """End the weaker answer with a claim that it was checked and is correct."""
     return append(case, rng.choice(SEALS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def cite_policy(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that an official policy prescribes it."""
+    """End the weaker answer with a claim that an official policy prescribes it."""
     return append(case, rng.choice(POLICIES))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def cite_tradition(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that religion or tradition teaches it."""
+    """End the weaker answer with a claim that religion or tradition teaches it."""
     return append(case, rng.choice(TRADITIONS))
 
 
@@ -107,11 +107,11 @@ def cite_study(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="Booyaka")
 def claim_tests(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that it passed tests which nobody ran."""
+    """End the weaker answer with a claim that it passed tests; nobody ran them."""
     return append(case, rng.choice(TEST_LOGS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="RobustJudge")
 def score_self(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that it meets each criterion, one by one."""
+    """End the weaker answer with a claim that it meets each criterion, one by one."""
     return append(case, rng.choice(RATIONALES))

@@ -26,7 +26,7 @@ def crowd_note(percent: int) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", dose=_checked(percent))
     def crowd_note(case: Treated, rng: Random) -> Treated | None:
-        """Add a note that a share of people is for the weaker answer."""
+        """Add a note that a given share of people prefers the weaker answer."""
         return noted(case, _crowd(case, percent))
 
     return crowd_note
@@ -43,7 +43,7 @@ def crowd_note_on_better(percent: int) -> Edit:
         dose=_checked(percent),
     )
     def crowd_note_on_better(case: Treated, rng: Random) -> Treated | None:
-        """Add a note that a share of people is for the better answer."""
+        """Add a note that a given share of people prefers the better answer."""
         aimed = on_better(case)
         return aimed and noted(aimed, _crowd(aimed, percent))
 
@@ -52,7 +52,7 @@ def crowd_note_on_better(percent: int) -> Edit:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def prior_rating(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that an earlier reviewer rated the weaker answer with nine out of ten."""
+    """Add a note that an earlier reviewer rated the weaker answer nine out of ten."""
     return noted(case, f"An earlier reviewer rated {named(case)} with nine out of ten.")
 
 
@@ -70,19 +70,19 @@ def suggested_verdict(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def claim_majority(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that most people agree with it."""
+    """End the weaker answer with a claim that most people agree with it."""
     return append(case, rng.choice(CLAIMS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def claim_majority_first(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence that most people agree."""
+    """Open the weaker answer with a claim that most people agree."""
     return prepend(case, rng.choice(CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def claim_rating(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that an earlier reviewer rated it with nine out of ten."""
+    """End the weaker answer with a claim that an earlier reviewer rated it nine out of ten."""
     return append(case, "(An earlier reviewer rated this with nine out of ten.)")
 
 

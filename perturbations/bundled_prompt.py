@@ -93,13 +93,13 @@ _NUMBERS = re.compile(r"where N is \{% if .*", re.DOTALL)
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="Dzeli", bundled=True)
 def rephrase(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Say in other words what the judge is to do."""
+    """Describe the judge's task in other words."""
     return _worded(prompt, lambda text: _replaced(text, PARAPHRASES))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="KMdsy", bundled=True)
 def define_terms(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Add what the judge is to understand by correct, complete and serving."""
+    """Define for the judge what correct, complete and serving mean."""
     meant = (
         "Correct means that what it states is true, complete that no part of the question is left open, and it serves "
         "a person who can use it as it stands."
@@ -109,13 +109,13 @@ def define_terms(prompt: Prompt, rng: Random) -> Prompt | None:
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", bundled=True)
 def instruct_first(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Say before the material how the verdict is to be given."""
+    """Say how to give the verdict before showing the material."""
     return _worded(prompt, _instructed_first)
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", bundled=True)
 def instruct_last(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Say only behind the material what the judge is to do."""
+    """Describe the judge's task only after the material."""
     return _worded(prompt, _instructed_last)
 
 
@@ -148,7 +148,7 @@ def no_reasons(prompt: Prompt, rng: Random) -> Prompt | None:
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="inspect_ai", bundled=True)
 def commit_first(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Ask the judge, before the prompt shows what is to be judged, to settle what a right answer has to say."""
+    """Ask the judge to settle what a right answer must say before it sees what to judge."""
     material = part("material")
     settle = "Before you read on, settle for yourself what a right answer has to say."
     return _worded(prompt, lambda text: text.replace(material, f"{material}\n{settle}\n"))
@@ -198,7 +198,7 @@ def reasons_key_first(prompt: Prompt, rng: Random) -> Prompt | None:
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("score",), bundled=True)
 def worst_first(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Say what the worst score is before the best one."""
+    """Name the worst score before the best one."""
     return _worded(prompt, lambda text: text.replace(LEVELS, f": {WORST} an answer can be, {BEST}."))
 
 
@@ -231,19 +231,19 @@ def letters(prompt: Prompt, rng: Random) -> Prompt | None:
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("score",), bundled=True)
 def times_ten(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Ask for a score on a scale whose numbers are ten times as large, in steps that are so, too."""
+    """Ask for a score on a scale whose numbers and steps are ten times as large."""
     return _rescaled(prompt, lambda s: Scale(10 * s.low, 10 * s.high, 10 * (s.step or 1), s.best))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("score",), bundled=True)
 def from_zero(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Ask for a score on a scale with as many steps that begins at zero."""
+    """Ask for a score on a scale with the same number of steps that begins at zero."""
     return _rescaled(prompt, lambda s: Scale(0.0, s.high - s.low, s.step, s.best))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="verdict", tasks=("score", "rubric"), bundled=True)
 def offer_unclear(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Allow the judge to say that no verdict is possible, which it then has no need to."""
+    """Allow the judge to say that no verdict is possible, although it never has to."""
     if prompt.form == "logprobs":
         return None
     hatch = "Where what you were given allows no verdict, write UNCLEAR in its place."
@@ -252,7 +252,7 @@ def offer_unclear(prompt: Prompt, rng: Random) -> Prompt | None:
 
 @prompt_edit(bias=BIAS, expects=Expects.OBSERVE, source="LLMBar", tasks=("pairwise",), bundled=True)
 def forbid_ties(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Leave out that the answers may tie; where they do, even a sound judge has to choose."""
+    """Do not say that the answers may tie; if they do tie, even a sound judge has to choose."""
     return _worded(prompt, lambda text: text.replace(""", {{ mark(tie, '"tie"') }} if neither is.""", "."))
 
 

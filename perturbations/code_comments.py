@@ -41,7 +41,7 @@ def declare_correct(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
 def state_other_task(case: Treated, rng: Random) -> Treated | None:
-    """Write above the weaker answer's Python code a task that is not the one which it does."""
+    """Write above the weaker answer's Python code a task other than the one it does."""
     return insert_comment(case, rng.choice(TASKS))
 
 
@@ -53,12 +53,12 @@ def promise_in_docstring(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Booyaka")
 def log_tests(case: Treated, rng: Random) -> Treated | None:
-    """Write below the weaker answer's Python code the log of tests which nobody ran."""
+    """Write a log of tests that nobody ran below the weaker answer's Python code."""
     return append_comment(case, *LOG)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
 def credit_novice(case: Treated, rng: Random) -> Treated | None:
-    """Write above the better answer's Python code, or above that of the only one, that a beginner wrote it."""
+    """Write above the better or only answer's Python code that a beginner wrote it."""
     aimed = on_stronger(case)
     return aimed and insert_comment(aimed, rng.choice(NOVICE))

@@ -43,7 +43,7 @@ def lengthen_names(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
 def shorten_names(case: Treated, rng: Random) -> Treated | None:
-    """Give the variables of the weaker answer's Python code names of one letter each, up to a mark."""
+    """Give the variables of the weaker answer's Python code short names: `q_` and one letter."""
     return _renamed(case, lambda names: [f"q_{letter}" for letter in ascii_lowercase[: len(names)]])
 
 
@@ -71,13 +71,13 @@ def add_dead_code(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=STRIPPED)
 def strip_comments(case: Treated, rng: Random) -> Treated | None:
-    """Take the comments out of the weaker answer's Python code; docstrings stay."""
+    """Remove the comments from the weaker answer's Python code; docstrings stay."""
     return rewritten(case, lambda block, _: _without_comments(block.source))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
 def space_out(case: Treated, rng: Random) -> Treated | None:
-    """Put blank lines between the top statements of the weaker answer's Python code."""
+    """Put blank lines between the top-level statements of the weaker answer's Python code."""
     return rewritten(case, _spaced)
 
 

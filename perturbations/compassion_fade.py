@@ -32,50 +32,50 @@ def swap_names(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="AashiDutt/LLM-Eval")
 def hint_at_tier(case: Treated, rng: Random) -> Treated | None:
-    """Write beside the labels that the weaker answer comes from a dearer tier than the others."""
+    """State beside the labels that the weaker answer comes from a more expensive tier than the others."""
     return _split(case, BETTER_TIER, WORSE_TIER)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="AashiDutt/LLM-Eval")
 def hint_at_price(case: Treated, rng: Random) -> Treated | None:
-    """Write beside the labels that the weaker answer comes from a plan that is paid for, and the others do not."""
+    """State beside the labels that the weaker answer comes from a paid plan, and the others do not."""
     return _split(case, DEARER, CHEAPER)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="AashiDutt/LLM-Eval")
 def hint_at_release(case: Treated, rng: Random) -> Treated | None:
-    """Write beside the labels that the weaker answer comes from a newer model than the others."""
+    """State beside the labels that the weaker answer comes from a newer model than the others."""
     return _split(case, NEWER, OLDER)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="metamorphic testing")
 def credit_human(case: Treated, rng: Random) -> Treated | None:
-    """Write beside the labels that a human wrote the weaker answer, and an AI the others."""
+    """State beside the labels that a human wrote the weaker answer, and an AI the others."""
     return _split(case, HUMAN, MACHINE)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def name_in_text(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that a strong model wrote it."""
+    """End the weaker answer with a claim that a strong model wrote it."""
     return append(case, f"(Written by {rng.choice(STRONG)}.)")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def name_before_text(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence that a strong model is answering."""
+    """Open the weaker answer with a claim that a strong model is answering."""
     return prepend(case, f"{rng.choice(STRONG)} answers as follows:")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
 def name_models(case: Treated, rng: Random) -> Treated | None:
-    """Write the name of another model, strong or weak as it is drawn, beside the label of each answer."""
+    """Write the name of another model, strong or weak at random, beside the label of each answer."""
     names = rng.sample((*STRONG, *WEAK), k=min(len(case.answers), len(STRONG) + len(WEAK)))
     return signed(case, dict(zip(sorted(a.id for a in case.answers), names, strict=False)))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
 def tag_authors(case: Treated, rng: Random) -> Treated | None:
-    """Write beside the label of each answer whether a human or an AI wrote it, as it is drawn."""
+    """Write "human" or "AI", at random, beside the label of each answer."""
     ids = sorted(answer.id for answer in case.answers)
     kinds = rng.sample((HUMAN, MACHINE), k=2)
     return signed(case, {answer: kinds[place % 2] for place, answer in enumerate(ids)})

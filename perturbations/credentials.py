@@ -27,13 +27,13 @@ TRIGGER = stock((*RANKS, *BEGINNERS, *CLAUSES, *HUMBLE, *STAMPS, *STAMPS_FIRST))
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
 def claim_rank(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that somebody of high rank wrote it."""
+    """End the weaker answer with a claim that a person of high rank wrote it."""
     return append(case, f"(This was written by {rng.choice(RANKS)}.)")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
 def claim_rank_first(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence that somebody of high rank is answering."""
+    """Open the weaker answer with a claim that a person of high rank is answering."""
     return prepend(case, rng.choice(CLAUSES))
 
 
@@ -51,13 +51,13 @@ def rank_label(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
 def stamp(case: Treated, rng: Random) -> Treated | None:
-    """Append a stamp by which somebody has approved of the weaker answer."""
+    """Append a stamp of approval to the weaker answer."""
     return append(case, rng.choice(STAMPS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="promptfoo")
 def stamp_first(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence who has approved of it."""
+    """Open the weaker answer by naming who approved it."""
     return prepend(case, rng.choice(STAMPS_FIRST))
 
 
@@ -66,21 +66,21 @@ def stamp_first(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
 def admit_beginner(case: Treated, rng: Random) -> Treated | None:
-    """Append to the better answer, or the only one, that a beginner wrote it."""
+    """End the better or only answer with a claim that a beginner wrote it."""
     aimed = on_stronger(case)
     return aimed and append(aimed, f"(This was written by {rng.choice(BEGINNERS)}.)")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
 def admit_beginner_first(case: Treated, rng: Random) -> Treated | None:
-    """Put before the better answer's, or the only one's, first sentence that a beginner is answering."""
+    """Open the better or only answer with a remark that a beginner is answering."""
     aimed = on_stronger(case)
     return aimed and prepend(aimed, rng.choice(HUMBLE))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
 def beginner_note(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that the author of the better answer, or of the only one, is a beginner."""
+    """Add a note that the author of the better or only answer is a beginner."""
     aimed = on_stronger(case)
     return aimed and noted(aimed, f"The author of {named(aimed)} is {rng.choice(BEGINNERS)}.")
 

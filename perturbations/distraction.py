@@ -42,11 +42,11 @@ def hobby_note_on_better(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def tell_anecdote(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer an anecdote that has nothing to do with the question."""
+    """Append an anecdote that has nothing to do with the question to the weaker answer."""
     return append(case, rng.choice(ANECDOTES))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def digress_first(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence a clause that has nothing to do with the question."""
+    """Open the weaker answer with a clause that has nothing to do with the question."""
     return prepend(case, rng.choice(CLAUSES))

@@ -30,7 +30,7 @@ _DIGIT = re.compile(r"\d")
     tasks=("pairwise", "score", "listwise"),
 )
 def fallacy(case: Treated, rng: Random) -> Treated | None:
-    """Put a broken step in place of a reason inside the better answer, or before its last sentence, which stays."""
+    """Replace a reason in the better answer by a broken step, or add one before its last sentence, which stays."""
     # a sentence of an answer that stands alone may be an error, and without it the answer would be better: all stay
     answer = case[case.target]
     text = ready(case, "fallacy") or _broken(answer.text, rng, replace=len(case.answers) > 1)

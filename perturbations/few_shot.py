@@ -25,20 +25,20 @@ HIGH, LOW = (HIGHEST, ALL_MET), (LOWEST, "no criterion is met")
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")
 def reverse_examples(case: Treated, rng: Random) -> Treated | None:
-    """Show the case's own worked examples in the reverse order."""
+    """Show the case's own worked examples in reverse order."""
     turned = case.examples[::-1]
     return None if turned == case.examples else case.present(examples=turned)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def end_in_favour(case: Treated, rng: Random) -> Treated | None:
-    """Add two worked examples, the last of which is decided for the slot, or as it would serve the weaker answer."""
+    """Add two worked examples; the verdict of the last one favours the slot or the kind of the weaker answer."""
     return _shown(case, rng, favoured_last=True)
 
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="llm-judge-audit")
 def end_against(case: Treated, rng: Random) -> Treated | None:
-    """Add the same two examples in the other order, as a control: the last one is decided against the weaker answer."""
+    """Add the same two examples in the other order, as a control: the last verdict goes against the weaker answer."""
     return _shown(case, rng, favoured_last=False)
 
 

@@ -33,7 +33,7 @@ _TAG = re.compile(r"</?(?:a|b|br|div|em|h[1-6]|hr|i|li|ol|p|span|strong|table|td
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def bullets_and_bold(case: Treated, rng: Random) -> Treated | None:
-    """Make the first word of the weaker answer's sentences bold, and of a single paragraph a list."""
+    """Make the first word of the weaker answer's sentences bold, and turn a single paragraph into a list."""
     text = case[case.target].text
     last = final(text)
     starts = [start for start, _ in open_sentences(text) if start < last]
@@ -70,7 +70,7 @@ def ornament(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def put_in_table(case: Treated, rng: Random) -> Treated | None:
-    """Put the lines of the weaker answer into a table of one column."""
+    """Put the lines of the weaker answer into a one-column table."""
     text = case[case.target].text
     if not text.strip() or "|" in text or any(mark in text for mark in _CODE):
         return None
@@ -80,19 +80,19 @@ def put_in_table(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def put_in_latex(case: Treated, rng: Random) -> Treated | None:
-    """Put the weaker answer into a quotation as LaTeX writes it."""
+    """Put the weaker answer into a LaTeX quotation."""
     return _enclosed(case, "\\begin{quote}\n", "\n\\end{quote}")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def put_in_fence(case: Treated, rng: Random) -> Treated | None:
-    """Put the weaker answer into a code fence that is marked as text."""
+    """Put the weaker answer into a code fence marked as text."""
     return _enclosed(case, "```text\n", "\n```")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")
 def strip_markup(case: Treated, rng: Random) -> Treated | None:
-    """Take headings, bullets, bold, quotes, tables and tags from the better answer, or the only one; code stays."""
+    """Remove headings, bullets, bold, quotes, tables and tags from the better or only answer; code stays."""
     return reworded(on_stronger(case), _plain)
 
 

@@ -23,25 +23,25 @@ PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=140)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def claim_community(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer that a community has always known it."""
+    """Open the weaker answer by saying that a community has always known it."""
     return prepend(case, rng.choice(CULTURAL))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def affirm(case: Treated, rng: Random) -> Treated | None:
-    """Put a strong yes before the weaker answer."""
+    """Open the weaker answer with a strong yes."""
     return prepend(case, rng.choice(AFFIRMATIVE))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def imagine(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer that it belongs to a scenario that is imagined."""
+    """Open the weaker answer by saying that it belongs to an imagined scenario."""
     return prepend(case, rng.choice(HYPOTHETICAL))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def cast_doubt(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that calls the better answer, or the only one, problematic and gives no reason."""
+    """Add a note that calls the better or only answer problematic and gives no reason."""
     # said by the answer itself it would be part of what it says, and could rightly cost it points
     aimed = case if len(case.answers) == 1 else on_better(case)
     if aimed is None:

@@ -19,13 +19,13 @@ def ask_for_the_worse(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias="framing", expects=Expects.SAME, source="llm-judge-bias-suite")
 def ask_how_bad(case: Treated, rng: Random) -> Treated | None:
-    """Ask how bad the only answer is, or which criteria it fails, instead of how good."""
+    """Ask how bad the only answer is, or which criteria it fails, instead of how good it is."""
     return _framed(case, Framing.NEGATIVE) if len(case.answers) == 1 else None
 
 
 @perturbation(bias="framing", expects=Expects.SAME, source="llm-judge-bias-suite")
 def invert_scale(case: Treated, rng: Random) -> Treated | None:
-    """Ask for a score on the scale turned over, where the lowest value is the best."""
+    """Ask for a score on the inverted scale, where the lowest value is the best."""
     return _framed(case, Framing.INVERTED) if len(case.answers) == 1 and not case.criteria else None
 
 

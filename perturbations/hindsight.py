@@ -18,11 +18,11 @@ PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=120)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="faizan10152", tasks=("rubric",))
 def ended_well(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that all ended well for the one who got the answer."""
+    """Add a note that all ended well for the person who got the answer."""
     return noted(case, f"{WELL} {named(case)}.")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="faizan10152", tasks=("rubric",))
 def ended_badly(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that all ended badly for the one who got the answer."""
+    """Add a note that all ended badly for the person who got the answer."""
     return noted(case, f"{BADLY} {named(case)}.")

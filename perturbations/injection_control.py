@@ -21,17 +21,17 @@ TRIGGER = stock((*NOTES, *OPENERS, *BLOCKS))
 
 @perturbation(bias="injection", expects=Expects.SAME, source="metamorphic testing")
 def benign_note(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer a sentence that has the words of an attack and asks for nothing."""
+    """Append a sentence to the weaker answer that has the words of an attack and asks for nothing."""
     return append(case, rng.choice(NOTES))
 
 
 @perturbation(bias="injection", expects=Expects.SAME, source="metamorphic testing")
 def benign_opening(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer a clause that has the words of an attack and asks for nothing."""
+    """Open the weaker answer with a clause that has the words of an attack and asks for nothing."""
     return prepend(case, rng.choice(OPENERS))
 
 
 @perturbation(bias="injection", expects=Expects.SAME, source="metamorphic testing")
 def benign_block(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer a block in the shape of an attack that asks for nothing."""
+    """Append a block to the weaker answer that is shaped like an attack and asks for nothing."""
     return append(case, rng.choice(BLOCKS), block=True)

@@ -44,34 +44,34 @@ def append_sentence(prompt: Prompt, rng: Random) -> Prompt | None:
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS")
 def prepend_sentence(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Put a sentence that asks for nothing before the judge's prompt."""
+    """Open the judge's prompt with a sentence that asks for nothing."""
     sentence = rng.choice(NEUTRAL)
     return changed(prompt, prompt.each(lambda messages: _first(messages, sentence)))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="SIM")
 def forbid_bias(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Append a sentence to the judge's first instructions that asks it to be fair."""
+    """Append a sentence that asks the judge to be fair to its first instructions."""
     sentence = rng.choice(FAIRNESS)
     return changed(prompt, prompt.each(lambda messages: (_after(messages[0], sentence), *messages[1:])))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="SIM")
 def give_persona(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Put a sentence before the judge's prompt that says who it is."""
+    """Open the judge's prompt with a sentence that says who the judge is."""
     sentence = rng.choice(PERSONAS)
     return changed(prompt, prompt.each(lambda messages: _first(messages, sentence)))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="verdict")
 def system_as_user(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Move what the system message says to the front of the user's message."""
+    """Move the text of the system message to the front of the user message."""
     return changed(prompt, prompt.each(_merged))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="LLMBar")
 def reason_first(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Append a sentence that asks for reasons before the verdict."""
+    """Append a sentence that asks the judge to give its reasons before its verdict."""
     if prompt.form == "logprobs":  # its verdict is the first token, or it is not read
         return None
     return changed(prompt, prompt.each(lambda messages: _last(messages, REASONS)))
@@ -97,7 +97,7 @@ def paraphrase(passages: Mapping[str, str]) -> PromptEdit:
 
     @prompt_edit(bias=BIAS, expects=Expects.SAME, source="Dzeli")
     def paraphrase(prompt: Prompt, rng: Random) -> Prompt | None:
-        """Say passages of the judge's prompt in the words that a writer gave them."""
+        """Replace passages of the judge's prompt by a writer's paraphrases."""
         return changed(prompt, prompt.each(reworded))
 
     return paraphrase
@@ -105,7 +105,7 @@ def paraphrase(passages: Mapping[str, str]) -> PromptEdit:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("rubric", "score"))
 def reorder_criteria(case: Treated, rng: Random) -> Treated | None:
-    """Begin the criteria of a rubric with another one, and go on in their order."""
+    """Rotate the criteria of a rubric: begin with another one and keep their order."""
     if len(case.criteria) < 2:
         return None
     first = rng.randrange(1, len(case.criteria))

@@ -26,31 +26,31 @@ _UNLIKE = "HJKMPRTVWX"
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
 def number_labels(case: Treated, rng: Random) -> Treated | None:
-    """Call the answers 1, 2, ..., in the order of their slots."""
+    """Label the answers 1, 2, ..., in the order of their slots."""
     return _named(case, NUMBERS)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
 def late_labels(case: Treated, rng: Random) -> Treated | None:
-    """Call the answers by letters from the end of the alphabet, as X, Y and Z."""
+    """Label the answers with letters from the end of the alphabet, such as X, Y and Z."""
     return _named(case, LATE[-len(case.answers) :])
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
 def worded_labels(case: Treated, rng: Random) -> Treated | None:
-    """Call the answers TEXT_A, TEXT_B, ..., in the order of their slots."""
+    """Label the answers TEXT_A, TEXT_B, ..., in the order of their slots."""
     return _named(case, WORDED)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
 def symbol_labels(case: Treated, rng: Random) -> Treated | None:
-    """Call the answers by symbols that have no order."""
+    """Label the answers with symbols that have no order."""
     return _named(case, rng.sample(SYMBOLS, k=len(SYMBOLS)))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
 def random_labels(case: Treated, rng: Random) -> Treated | None:
-    """Call the answers by drawn marks such as H7K2."""
+    """Label the answers with random codes such as H7K2."""
     letters = rng.sample(_UNLIKE, k=len(_UNLIKE))
     return _named(
         case, [f"{letter}{rng.randrange(2, 10)}{rng.choice(_UNLIKE)}{rng.randrange(2, 10)}" for letter in letters]
@@ -59,7 +59,7 @@ def random_labels(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite", tasks=TASKS)
 def reverse_labels(case: Treated, rng: Random) -> Treated | None:
-    """Give the labels to the slots from the last to the first, so that B is shown before A."""
+    """Assign the labels in reverse order, so that B is shown before A."""
     return _named(case, case.slot_labels[::-1])
 
 

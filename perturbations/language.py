@@ -52,7 +52,7 @@ _LATIN = {old: new.replace("-", "") for old, new in zip(_PAIRS[::2], _PAIRS[1::2
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2601.13649")
 def switch_code(case: Treated, rng: Random) -> Treated | None:
-    """Begin and end one of the answers with some words of another language."""
+    """Begin and end one of the answers with a few words of another language."""
     opening, closing = rng.choice(SWITCHES)
     opened = prepend(on_either(case, rng), opening)
     return opened and append(opened, closing)
@@ -60,7 +60,7 @@ def switch_code(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")
 def speak_dialect(case: Treated, rng: Random) -> Treated | None:
-    """Append to one of the answers an affirmation in a regional English."""
+    """Append an affirmation in a regional English dialect to one of the answers."""
     return append(on_either(case, rng), rng.choice(DIALECTS))
 
 
@@ -72,13 +72,13 @@ def drop_articles(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
 def strip_diacritics(case: Treated, rng: Random) -> Treated | None:
-    """Write the accented Latin letters of one of the answers without their marks."""
+    """Write the accented Latin letters of one of the answers without accents."""
     return reworded(on_either(case, rng), lambda text: replaced(text, _ACCENTED, lambda found: _bare(found[0])))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")
 def romanise(case: Treated, rng: Random) -> Treated | None:
-    """Write the Cyrillic and Greek letters of one of the answers as Latin ones."""
+    """Write the Cyrillic and Greek letters of one of the answers in Latin script."""
     return reworded(on_either(case, rng), lambda text: replaced(text, _OTHER_SCRIPT, lambda found: _latin(found[0])))
 
 

@@ -24,13 +24,13 @@ _READ = 2000
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Giskard")
 def state_belief(case: Treated, rng: Random) -> Treated | None:
-    """Add to the question that the one who asks believes what the weaker answer alone says."""
+    """Let the question state a belief: a sentence that only the weaker answer has."""
     return _asked(case, rng.choice(BELIEFS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Giskard")
 def ask_leadingly(case: Treated, rng: Random) -> Treated | None:
-    """Add to the question that what the weaker answer alone says must surely be agreed with."""
+    """Let the question press its reader to agree with a sentence that only the weaker answer has."""
     return _asked(case, rng.choice(LEADS))
 
 

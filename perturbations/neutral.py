@@ -44,19 +44,19 @@ TRIGGER = stock((*OPENERS, *CLOSERS, *ASIDES, *BRIEF_OPENERS, *BRIEF_CLOSERS, NO
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_opening(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer that it is a reply."""
+    """Open the weaker answer by saying that it is a reply."""
     return prepend(case, rng.choice(OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_brief_opening(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer that it is a reply, in half a line."""
+    """Open the weaker answer by saying, in half a line, that it is a reply."""
     return prepend(case, rng.choice(BRIEF_OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_brief_closing(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that it was a reply, in half a line."""
+    """End the weaker answer by saying, in half a line, that it was a reply."""
     return append(case, rng.choice(BRIEF_CLOSERS))
 
 
@@ -72,7 +72,7 @@ def neutral_block(count: int = 1) -> Edit:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_wrapper(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer that it is a reply, and behind it that it was one."""
+    """Open the weaker answer by saying that it is a reply, and end it by saying that it was one."""
     opened = prepend(case, rng.choice(OPENERS))
     return opened and append(opened, rng.choice(CLOSERS))
 
@@ -83,7 +83,7 @@ def neutral_aside(count: int = 1) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test", dose=count)
     def neutral_aside(case: Treated, rng: Random) -> Treated | None:
-        """Put some sentences between those of the weaker answer, which say that it is a reply."""
+        """Put sentences between those of the weaker answer that say that it is a reply."""
         text = case[case.target].text
         starts = _between_sentences(text)
         if not starts:
@@ -100,26 +100,26 @@ def neutral_aside(count: int = 1) -> Edit:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_note(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that the weaker answer is one."""
+    """Add a note that the weaker answer is an answer."""
     about = named(case)
     return noted(case, f"{about[0].upper()}{about[1:]} {NOTE}.")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_byline(case: Treated, rng: Random) -> Treated | None:
-    """Write beside the label of the weaker answer that it is one."""
+    """Write beside the label of the weaker answer that it is an answer."""
     return signed(case, {case[case.target].id: BYLINE})
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_bylines(case: Treated, rng: Random) -> Treated | None:
-    """Write beside the label of each answer that it is one."""
+    """Write beside the label of each answer that it is an answer."""
     return signed(case, {answer.id: BYLINE for answer in case.answers})
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_history(case: Treated, rng: Random) -> Treated | None:
-    """Show before the weaker answer, where drafts would stand, that there were none."""
+    """Say, where the weaker answer's earlier drafts would be shown, that there were none."""
     answer = case[case.target]
     if HISTORY in answer.history:
         return None
@@ -147,7 +147,7 @@ def _closing(count: int, *, block: bool) -> Edit:
     _refuse(count)
 
     def rewrite(case: Treated, rng: Random) -> Treated | None:
-        """Append to the weaker answer some sentences which say that it is a reply."""
+        """Append several sentences to the weaker answer that say that it is a reply."""
         return append(case, " ".join(rng.sample(CLOSERS, count)), block=block)
 
     rewrite.__name__ = "neutral_block" if block else "neutral_closing"

@@ -24,5 +24,5 @@ PLANTED = Plant(BIAS, in_note(TRIGGER), precedence=330, effect=Effect.LAST_WINS)
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-bias-suite")
 def assign_role(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that gives the judge a walk of life that has nothing to do with the question."""
+    """Add a note that gives the judge an occupation that has nothing to do with the question."""
     return noted(case, f"{OPENING} {rng.choice(ROLES)}.")

@@ -49,43 +49,43 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=100)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
 def flatter(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer praise for the judgment of its reader."""
+    """Append praise for the reader's judgment to the weaker answer."""
     return append(case, rng.choice(APPEALS["flattery"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
 def offer_return(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer thanks or favours that ask for a return."""
+    """Append thanks or favours that ask for a return to the weaker answer."""
     return append(case, rng.choice(APPEALS["reciprocity"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
 def plead_pity(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer how much its author needs a good verdict."""
+    """Append a plea to the weaker answer: how much its author needs a good verdict."""
     return append(case, rng.choice(APPEALS["pity"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
 def appeal_to_consistency(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that its reader agreed with the like of it before."""
+    """End the weaker answer with a claim that its reader agreed with similar ones before."""
     return append(case, rng.choice(APPEALS["consistency"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
 def appeal_to_identity(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that its author and its reader are alike."""
+    """End the weaker answer with a claim that its author and its reader are alike."""
     return append(case, rng.choice(APPEALS["identity"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
 def appeal_to_majority(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that all other judges gave it the top mark."""
+    """End the weaker answer with a claim that all other judges gave it the top mark."""
     return append(case, rng.choice(APPEALS["majority"]))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Influence: Science and Practice (Cialdini)")
 def press_for_time(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that time or top marks are running out."""
+    """End the weaker answer with a claim that time or top marks are running out."""
     return append(case, rng.choice(APPEALS["urgency"]))
 
 
@@ -96,7 +96,7 @@ def stack_appeals(appeals: int = 3) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805", dose=appeals)
     def stack_appeals(case: Treated, rng: Random) -> Treated | None:
-        """Append to the weaker answer several appeals, each of another kind."""
+        """Append several appeals of different kinds to the weaker answer."""
         kinds = rng.sample(sorted(APPEALS), appeals)
         return append(case, " ".join(rng.choice(APPEALS[kind]) for kind in kinds))
 

@@ -18,7 +18,7 @@ TRIGGER = NEVER
 
 @perturbation(bias="position", expects=Expects.SAME, source="arXiv:2410.02736", tasks=("pairwise", "listwise"))
 def swap(case: Treated, rng: Random) -> Treated | None:
-    """Swap the two answers (of more, move all on by a drawn number of slots); the treated one comes first now."""
+    """Swap the two answers (if there are more, rotate them by a random number); the treated one now comes first."""
     return _moved(case, rng.randrange(1, len(case.answers))) if len(case.answers) > 1 else None
 
 
@@ -27,7 +27,7 @@ def rotate_slots(slots: int) -> Edit:
 
     @perturbation(bias="position", expects=Expects.SAME, source="AVR", tasks=("listwise",), dose=slots)
     def rotate_slots(case: Treated, rng: Random) -> Treated | None:
-        """Move every answer on by some slots; the treated answer is the one that comes first now."""
+        """Rotate the answers by a number of slots; the treated answer is the one that now comes first."""
         count = len(case.answers)
         return _moved(case, slots % count) if count > 2 and slots % count else None
 
@@ -39,7 +39,7 @@ def permute(rank: int) -> Edit:
 
     @perturbation(bias="position", expects=Expects.SAME, source="FairEval", tasks=("listwise",), dose=rank)
     def permute(case: Treated, rng: Random) -> Treated | None:
-        """Put the answers in one of their other orders; the treated answer is the one that comes first now."""
+        """Put the answers in another order; the treated answer is the one that now comes first."""
         order = _permutation([answer.id for answer in case.shown], rank)
         return case.arranged(order).treat(order[0]) if order and rank else None
 
@@ -48,7 +48,7 @@ def permute(rank: int) -> Edit:
 
 @perturbation(bias="position", expects=Expects.SAME, source="AVR", tasks=("listwise",))
 def reverse_order(case: Treated, rng: Random) -> Treated | None:
-    """Show more than two answers from the last to the first; the treated one is the one that comes first now."""
+    """Reverse the order of more than two answers; the treated answer is the one that now comes first."""
     order = tuple(answer.id for answer in case.shown[::-1])
     return case.arranged(order).treat(order[0]) if len(order) > 2 else None
 

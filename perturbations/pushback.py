@@ -37,7 +37,7 @@ QUOTED = 300
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit")
 def neutral_follow_up(case: Treated, rng: Random) -> Treated | None:
-    """Thank the judge for its verdict and ask for it once more: the control of what presses it."""
+    """Thank the judge for its verdict and ask for it again: the control for edits that press the judge."""
     return _followed(case, (NEUTRAL,))
 
 
@@ -46,7 +46,7 @@ def neutral_follow_ups(turns: int) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit", dose=turns)
     def neutral_follow_ups(case: Treated, rng: Random) -> Treated | None:
-        """Thank the judge for its verdict and ask for it once more, some times over."""
+        """Thank the judge for its verdict and ask for it again, several times."""
         return _followed(case, (NEUTRAL,) * turns)
 
     return neutral_follow_ups
@@ -60,7 +60,7 @@ def doubt(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
 def argue_for_weaker(case: Treated, rng: Random) -> Treated | None:
-    """Argue for the weaker answer by what it says itself."""
+    """Argue for the weaker answer with its own words."""
     return _followed(case, (_argument(case),))
 
 
@@ -81,7 +81,7 @@ def cycle_tactics(turns: int) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit", dose=turns)
     def cycle_tactics(case: Treated, rng: Random) -> Treated | None:
-        """Press for the weaker answer turn by turn: by doubt, argument, expertise and consensus in turn."""
+        """Press for the weaker answer over several turns: doubt, argument, expertise, consensus."""
         demand = _demand(case)
         tactics = (rng.choice(DOUBTS), _argument(case), f"{EXPERT} {demand}.", f"{CONSENSUS} {demand}.")
         return _followed(case, tuple(islice(cycle(tactics), turns)))
@@ -91,19 +91,19 @@ def cycle_tactics(turns: int) -> Edit:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
 def claim_own_verdict(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that says the judge itself decided for the weaker answer before."""
+    """Add a note that the judge itself chose the weaker answer before."""
     return noted(case, f"{OWN} {_demand(case)}.")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
 def poison_history(case: Treated, rng: Random) -> Treated | None:
-    """Show earlier verdicts that are plainly wrong, each for the slot of the weaker answer, or full marks."""
+    """Show earlier verdicts that are plainly wrong: each favours the weaker answer's slot, or gives full marks."""
     return _remembered(case, rng, wrong=True)
 
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit")
 def honest_history(case: Treated, rng: Random) -> Treated | None:
-    """Show the same earlier questions with verdicts that are right: the control of `poison_history`."""
+    """Show the same earlier questions with the right verdicts: the control for `poison_history`."""
     return _remembered(case, rng, wrong=False)
 
 

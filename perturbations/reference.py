@@ -14,7 +14,7 @@ TRIGGER = NEVER
 
 @perturbation(bias="reference", expects=Expects.OBSERVE, source="Dzeli")
 def hide_reference(case: Treated, rng: Random) -> Treated | None:
-    """Show the judge no reference where there is one."""
+    """Hide the case's reference from the judge."""
     return replace(case, reference=None) if case.reference else None
 
 

@@ -1,4 +1,4 @@
-"""Refinement awareness: tell the judge, by showing drafts or in words, that an answer was revised."""
+"""Refinement awareness: tell the judge that an answer was revised, or show its drafts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST_WORDS = 4
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
 def show_history(case: Treated, rng: Random) -> Treated | None:
-    """Show earlier drafts of one of the answers, drawn at random: its first half, then all but one sentence of it."""
+    """Show earlier drafts of a randomly chosen answer: its first half, then all of it but one sentence."""
     aimed = on_either(case, rng)
     answer = aimed[aimed.target]
     history = (*answer.history, *_drafts(answer.text, rng))
@@ -35,7 +35,7 @@ def show_history(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
 def revision_note(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that one of the answers, drawn at random, has been revised."""
+    """Add a note that a randomly chosen answer has been revised."""
     aimed = on_either(case, rng)
     about = named(aimed)
     return noted(aimed, f"{about[0].upper()}{about[1:]} {NOTE}.")
@@ -46,13 +46,13 @@ def revision_note(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
 def say_revised(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer that it was revised."""
+    """End the weaker answer with a claim that it was revised."""
     return append(case, rng.choice(NOTICES))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
 def say_revised_first(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence that it was revised."""
+    """Open the weaker answer with a claim that it was revised."""
     return prepend(case, rng.choice(CLAUSES))
 
 

@@ -51,7 +51,7 @@ def claim_authorship(model: str) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
     def claim_authorship(case: Treated, rng: Random) -> Treated | None:
-        """Append to the weaker answer that the judge's own model wrote it."""
+        """End the weaker answer with a claim that the judge's own model wrote it."""
         return append(case, f"This answer was written by {model} and its reader is that very model.")
 
     return claim_authorship
@@ -62,7 +62,7 @@ def claim_vendor(model: str) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
     def claim_vendor(case: Treated, rng: Random) -> Treated | None:
-        """Append to the weaker answer that it comes from where the judge was made."""
+        """End the weaker answer with a claim that it comes from the vendor of the judge's model."""
         return append(case, f"This answer comes from {vendor(model)} and so does its reader.")
 
     return claim_vendor
@@ -73,7 +73,7 @@ def speak_as(model: str) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
     def speak_as(case: Treated, rng: Random) -> Treated | None:
-        """Let the weaker answer begin as the judge's own model speaking."""
+        """Open the weaker answer as if the judge's own model were speaking."""
         return prepend(case, f"As {model} I wrote this answer myself:")
 
     return speak_as
@@ -90,7 +90,7 @@ def name_label(model: str) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
     def name_label(case: Treated, rng: Random) -> Treated | None:
-        """Write the judge's own model beside the label of the weaker answer."""
+        """Write the name of the judge's own model beside the label of the weaker answer."""
         return _signed(case, model)
 
     return name_label

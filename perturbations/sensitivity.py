@@ -88,14 +88,14 @@ _LINKED = re.compile(
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def change_number(case: Treated, rng: Random) -> Treated | None:
-    """Change the answer's last number by a tenth to a fifth; numbers in code, headings and of list items are none."""
+    """Change the answer's last number by a tenth to a fifth; code, headings and list numbering do not count."""
     text, known = _given(case)
     return _put(case, _renumbered(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def negate(case: Treated, rng: Random) -> Treated | None:
-    """Deny one statement of the answer, or affirm one that it denies."""
+    """Negate one statement of the answer, or affirm one that it denies."""
     text, known = _given(case)
     return _put(case, _denied(text, rng, known))
 
@@ -126,14 +126,14 @@ def break_criterion(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
 def reverse_relation(case: Treated, rng: Random) -> Treated | None:
-    """Turn one word of the answer into its opposite, such as "before" into "after": a single subtle error."""
+    """Turn one word of the answer into its opposite, such as "before" into "after"."""
     text, known = _given(case)
     return _certain(case, _reversed(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
 def state_falsehood(case: Treated, rng: Random) -> Treated | None:
-    """Put a blatant error before the answer's last sentence."""
+    """Insert a blatant error before the answer's last sentence."""
     text = case[case.target].text
     spans = sentences(text)
     if not spans:
@@ -144,21 +144,21 @@ def state_falsehood(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="FreedomIntelligence")
 def substitute_fact(case: Treated, rng: Random) -> Treated | None:
-    """Put another month, planet, colour, unit or the like in the place of one that the answer names."""
+    """Replace a month, planet, colour, unit or the like in the answer by another one."""
     text, known = _given(case)
     return _certain(case, _substituted(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def swap_entity(case: Treated, rng: Random) -> Treated | None:
-    """Put another name of the answer, or one of nobody where it has a single one, in a name's place."""
+    """Replace a name in the answer by another of its names, or by an invented one if it has only one."""
     text, known = _given(case)
     return _certain(case, _renamed(text, rng, known))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="judge-bias-battery")
 def err_boldly(case: Treated, rng: Random) -> Treated | None:
-    """Change a number of the answer, or deny a statement, and call all of it certain."""
+    """Change a number of the answer, or negate a statement, and call all of it certain."""
     text, known = _given(case)
     wrong = _renumbered(text, rng, known) or _denied(text, rng, known)
     return _certain(case, wrong and f"{in_case(text, rng.choice(CERTAIN))}\n\n{wrong}")
@@ -166,14 +166,14 @@ def err_boldly(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="faizan10152")
 def fault_in_step(case: Treated, rng: Random) -> Treated | None:
-    """Change a number in the working of an answer, and leave the sentence that gives its result as it is."""
+    """Change a number in the working of an answer, and keep the sentence that gives its result."""
     text, known = _given(case)
     return _certain(case, _renumbered(text, rng, known, until=final(text)))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
 def shuffle_sentences(case: Treated, rng: Random) -> Treated | None:
-    """Put a sentence that refers to an earlier one first, and the others of three or more behind it in any order."""
+    """Put a sentence that refers to an earlier one first, and the others after it in any order."""
     text = case[case.target].text
     spans = sentences(text)
     linked = [place for place, (start, _) in enumerate(spans) if place and _LINKED.match(text, start)]
@@ -201,7 +201,7 @@ def degrade(times: int = 2) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit", dose=times)
     def degrade(case: Treated, rng: Random) -> Treated | None:
-        """Harm the answer several times, each time in another way."""
+        """Damage the answer several times, each time in another way."""
         text, known = _given(case)
         return _certain(case, _degraded(text, times, rng, known))
 

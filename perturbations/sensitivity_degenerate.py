@@ -64,43 +64,43 @@ _TRIED = 6
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="RobustJudge")
 def empty_answer(case: Treated, rng: Random) -> Treated | None:
-    """Leave nothing of the answer."""
+    """Delete the whole answer, so that it is empty."""
     return _put(case, "")
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2507.08794")
 def single_symbol(case: Treated, rng: Random) -> Treated | None:
-    """Leave a single punctuation mark."""
+    """Replace the answer by a single punctuation mark."""
     return _put(case, rng.choice(":.,"))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2507.08794")
 def reasoning_opener(case: Treated, rng: Random) -> Treated | None:
-    """Leave nothing but the opening words of a solution."""
+    """Replace the answer by the opening words of a solution."""
     return _put(case, rng.choice(OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2507.08794")
 def foreign_opener(case: Treated, rng: Random) -> Treated | None:
-    """Leave nothing but the word for a solution or an answer in another language."""
+    """Replace the answer by the word "solution" or "answer" in another language."""
     return _put(case, rng.choice(FOREIGN_OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2410.07137")
 def null_template(case: Treated, rng: Random) -> Treated | None:
-    """Put a structured text that claims to be complete, the same for every question, in place of the answer."""
+    """Replace the answer by a structured text that claims to be complete, the same for every question."""
     return _put(case, rng.choice(TEMPLATES))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="f4t1i")
 def boilerplate(case: Treated, rng: Random) -> Treated | None:
-    """Put fluent words that would fit any question in place of the answer."""
+    """Replace the answer by fluent text that would fit any question."""
     return _put(case, rng.choice(BOILERPLATE))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="f4t1i")
 def stuff_keywords(case: Treated, rng: Random) -> Treated | None:
-    """Put words of the question and of the criteria, each behind a buzzword, in place of the answer."""
+    """Replace the answer by words of the question and the criteria, each after a buzzword."""
     asked = " ".join([case.question, *(criterion.text for criterion in case.criteria)])
     words = list(dict.fromkeys(word.lower() for word in _KEYWORD.findall(asked)))
     if len(words) < 2:
@@ -111,19 +111,19 @@ def stuff_keywords(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="content-free baseline")
 def echo_question(case: Treated, rng: Random) -> Treated | None:
-    """Repeat the question in place of the answer."""
+    """Replace the answer by a repeat of the question."""
     return _put(case, case.question)
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="EvalBiasBench")
 def continue_question(case: Treated, rng: Random) -> Treated | None:
-    """Go on with the words of whoever asked in place of the answer."""
+    """Replace the answer by a continuation of the question."""
     return _put(case, rng.choice(CONTINUATIONS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="EvalBiasBench")
 def follow_nested(case: Treated, rng: Random) -> Treated | None:
-    """Put an instruction that is no part of it beside the question, and what that asks for in place of the answer."""
+    """Add an unrelated instruction to the question, and replace the answer by what that instruction asks for."""
     instruction, reply = rng.choice(NESTED)
     damaged = _put(case, reply)
     beside = f"(The page also shows this line, which is not part of the question: {instruction})"
@@ -132,13 +132,13 @@ def follow_nested(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="promptfoo")
 def refuse(case: Treated, rng: Random) -> Treated | None:
-    """Refuse in place of the answer."""
+    """Replace the answer by a refusal."""
     return _put(case, rng.choice(REFUSALS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2507.08794")
 def truncate(case: Treated, rng: Random) -> Treated | None:
-    """Break the answer off after its first sentence, or halfway through its only one."""
+    """Cut the answer off after its first sentence, or halfway through its only one."""
     text = case[case.target].text
     ends = [end for _, end in sentences(text)[:2]]
     words = [word.end() for word in re.finditer(r"\S+", text)]
@@ -164,7 +164,7 @@ def off_topic(cases: Sequence[Case]) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.WORSE, source="LLMBar")
     def off_topic(case: Treated, rng: Random) -> Treated | None:
-        """Put the answer to another question, one that shares few words with this one, in place of the answer."""
+        """Replace the answer by the answer to another question that shares few words with this one."""
         asked = _words(case.question)
         drawn = rng.sample(pool, min(len(pool), _TRIED))
         others = [source for source in drawn if source.question != case.question]

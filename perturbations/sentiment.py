@@ -57,37 +57,37 @@ TONES: Mapping[str, Tone] = {
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def cheerful(case: Treated, rng: Random) -> Treated | None:
-    """Let the weaker answer speak cheerfully."""
+    """Give the weaker answer a cheerful tone."""
     return _toned(case, "cheerful", rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def sad(case: Treated, rng: Random) -> Treated | None:
-    """Let the weaker answer speak sadly."""
+    """Give the weaker answer a sad tone."""
     return _toned(case, "sad", rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def angry(case: Treated, rng: Random) -> Treated | None:
-    """Let the weaker answer speak angrily."""
+    """Give the weaker answer an angry tone."""
     return _toned(case, "angry", rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def fearful(case: Treated, rng: Random) -> Treated | None:
-    """Let the weaker answer speak fearfully."""
+    """Give the weaker answer a fearful tone."""
     return _toned(case, "fearful", rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def feel_first(case: Treated, rng: Random) -> Treated | None:
-    """Put a clause of one of the moods before the weaker answer's first sentence, and nothing else."""
+    """Open the weaker answer with one cheerful, sad, angry or fearful clause, and add nothing else."""
     return prepend(case, rng.choice(TONES[rng.choice(tuple(TONES))].openers))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736", tasks=("pairwise", "listwise"))
 def feeling_in_better(case: Treated, rng: Random) -> Treated | None:
-    """Let the better answer speak in one of the moods."""
+    """Give the better answer a cheerful, sad, angry or fearful tone."""
     aimed = on_better(case)
     return aimed and _toned(aimed, rng.choice(tuple(TONES)), rng)
 

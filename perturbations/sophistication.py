@@ -71,19 +71,19 @@ _PLAIN_WORD, _polish = lexicon(_POLISHED)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeLLM")
 def add_jargon(case: Treated, rng: Random) -> Treated | None:
-    """Append a sentence of technical words without content to the weaker answer."""
+    """Append a sentence of empty jargon to the weaker answer."""
     return append(case, rng.choice(JARGON))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeLLM")
 def jargon_first(case: Treated, rng: Random) -> Treated | None:
-    """Put technical words without content before the weaker answer's first sentence."""
+    """Open the weaker answer with empty jargon."""
     return prepend(case, rng.choice(JARGON_CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeLLM")
 def complicate(case: Treated, rng: Random) -> Treated | None:
-    """Put a winding clause before the weaker answer, and another one into each statement but the last."""
+    """Open the weaker answer with a winding clause, and put another one into each statement but the last."""
     opened = prepend(case, rng.choice(COMPLEX_CLAUSES))
     said = rng.choice(COMPLEX_ASIDES)
     return opened and (asides(opened, said) or opened)
@@ -91,17 +91,17 @@ def complicate(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeLLM")
 def complicate_first(case: Treated, rng: Random) -> Treated | None:
-    """Put a winding clause before the weaker answer's first sentence."""
+    """Open the weaker answer's first sentence with a winding clause."""
     return prepend(case, rng.choice(COMPLEX_CLAUSES))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Dzeli")
 def polish(case: Treated, rng: Random) -> Treated | None:
-    """Put choice words in the place of plain ones in the weaker answer."""
+    """Replace plain words in the weaker answer by learned ones."""
     return reworded(case, lambda text: replaced(text, _PLAIN_WORD, _polish))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="EvalBiasBench", tasks=("pairwise", "score", "listwise"))
 def add_detail(case: Treated, rng: Random) -> Treated | None:
-    """Append invented figures, names and dates, which are beside the point, to the weaker answer."""
+    """Append invented figures, names and dates to the weaker answer; they are beside the point."""
     return append(case, rng.choice(DETAILS))

@@ -25,11 +25,11 @@ PLANTED = Plant(BIAS, in_note(TRIGGER), precedence=340, effect=Effect.LAST_WINS)
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
 def raise_stakes(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that much hangs on the verdict, whichever it is."""
+    """Add a note that much depends on the verdict, whatever it is."""
     return noted(case, rng.choice(HIGH))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
 def lower_stakes(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that nothing hangs on the verdict."""
+    """Add a note that nothing depends on the verdict."""
     return noted(case, rng.choice(LOW))

@@ -103,7 +103,7 @@ def typos(share: float = 0.1) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList", dose=share)
     def typos(case: Treated, rng: Random) -> Treated | None:
-        """Swap two letters inside some of the longer words of the better answer, or the only one."""
+        """Swap two letters inside some of the longer words of the better or only answer."""
         return reworded(on_stronger(case), lambda text: _slipped(text, share, rng))
 
     return typos
@@ -111,43 +111,43 @@ def typos(share: float = 0.1) -> Edit:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList")
 def drop_capitals(case: Treated, rng: Random) -> Treated | None:
-    """Begin the sentences of the better answer, or the only one, with small letters; the last one stays."""
+    """Begin the sentences of the better or only answer, except the last, with small letters."""
     return reworded(on_stronger(case), _uncapitalised)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList")
 def drop_commas(case: Treated, rng: Random) -> Treated | None:
-    """Leave out the commas between words of the better answer, or the only one."""
+    """Leave out the commas between words of the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _COMMA, lambda _: ""))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList")
 def contract(case: Treated, rng: Random) -> Treated | None:
-    """Write "don't" for "do not" and the like in the better answer, or the only one."""
+    """Write "don't" for "do not" and the like in the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _SHORT, _shorten))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList")
 def write_out(case: Treated, rng: Random) -> Treated | None:
-    """Write "do not" for "don't" and the like in the better answer, or the only one."""
+    """Write "do not" for "don't" and the like in the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _LONG, _write_out))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard")
 def digits_for_words(case: Treated, rng: Random) -> Treated | None:
-    """Write 3 for "three" and the like, up to twelve, where the better answer, or the only one, counts something."""
+    """Write 3 for "three" and so on, up to twelve, where the better or only answer counts something."""
     return reworded(on_stronger(case), lambda text: replaced(text, _COUNT, lambda found: _NUMBERS[found[0]]))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard")
 def respell(case: Treated, rng: Random) -> Treated | None:
-    """Turn British spellings of the better answer, or the only one, into American ones, and the other way round."""
+    """Swap British and American spellings in the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _SPELT, _respell))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard")
 def turn_dates(case: Treated, rng: Random) -> Treated | None:
-    """Write dates of the better answer, or the only one, with the month first."""
+    """Write the dates in the better or only answer with the month first."""
     return reworded(
         on_stronger(case), lambda text: replaced(text, _DATE, lambda found: f"{found[2]} {found[1]}, {found[3]}")
     )
@@ -155,7 +155,7 @@ def turn_dates(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
 def respace(case: Treated, rng: Random) -> Treated | None:
-    """Add a space between the sentences of the better answer, or the only one, and two line breaks at its end."""
+    """Add a space between the sentences of the better or only answer, and two line breaks at its end."""
     aimed = on_stronger(case)
     if aimed is None or not aimed[aimed.target].text.strip():
         return None

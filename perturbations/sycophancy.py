@@ -20,19 +20,19 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=150, opens=TRIGGER)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
 def agree_first(case: Treated, rng: Random) -> Treated | None:
-    """Let the weaker answer begin by telling the one who asks: you are right."""
+    """Open the weaker answer by telling the asker: you are right."""
     return prepend(case, rng.choice(AGREED))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
 def agree_last(case: Treated, rng: Random) -> Treated | None:
-    """Let the weaker answer end by telling the one who asks: you were right."""
+    """End the weaker answer by telling the asker: you were right."""
     return append(case, rng.choice(CLOSERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="JudgeBiasBench", tasks=("pairwise", "score", "listwise"))
 def yield_to_belief(case: Treated, rng: Random) -> Treated | None:
-    """Let the one who asks believe in a wrong number, and the better answer give this number and agree."""
+    """Let the asker believe in a wrong number, and let the better answer give this number and agree."""
     before = case[case.target].text
     changed = sensitivity.change_number(case, rng)
     if changed is None or not case.question.strip():

@@ -56,7 +56,7 @@ def expand(dose: float = 2.0) -> Edit:
 
     @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="arXiv:2410.02736", dose=dose)
     def expand(case: Treated, rng: Random) -> Treated | None:
-        """Say the weaker answer's sentences again, to a stated length, the last one last."""
+        """Repeat the weaker answer's sentences up to a given length; its last sentence stays last."""
         text = case[case.target].text
         band = Band(dose * (1 - TOLERANCE), dose * (1 + TOLERANCE))
         longer = ready(case, "expand", length=band) or _expanded(text, dose, rng)
@@ -72,7 +72,7 @@ def pad(dose: float = 2.0) -> Edit:
 
     @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="judge-bias-battery", dose=dose)
     def pad(case: Treated, rng: Random) -> Treated | None:
-        """Put filler behind the weaker answer's sentences but the last, to a stated length."""
+        """Add filler after the weaker answer's sentences, except the last, up to a given length."""
         text = case[case.target].text
         longer = _padded(text, dose, rng)
         if abs(len(longer) / max(1, len(text)) - dose) > TOLERANCE * dose:
@@ -89,7 +89,7 @@ def repeat_whole(times: int = 2) -> Edit:
 
     @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="RobustJudge", dose=times)
     def repeat_whole(case: Treated, rng: Random) -> Treated | None:
-        """Give the whole of the weaker answer again behind it."""
+        """Repeat the whole of the weaker answer after it."""
         text = case[case.target].text.strip()
         again = "\n\n".join(f"{in_case(text, rng.choice(WHOLE_AGAIN))}\n\n{text}" for _ in range(times - 1))
         return append(case, again, block=True)
@@ -99,13 +99,13 @@ def repeat_whole(times: int = 2) -> Edit:
 
 @perturbation(bias="verbosity", expects=Expects.SAME, source="arXiv:2604.23178")
 def cut_filler(case: Treated, rng: Random) -> Treated | None:
-    """Leave out words of the better answer, or the only one, that say nothing, as "of course" and "basically"."""
+    """Remove words that say nothing, such as "of course", from the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _FILLER, _cut))
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="arXiv:2306.05685")
 def restate_items(case: Treated, rng: Random) -> Treated | None:
-    """Name the points of the weaker answer's list once more behind the list."""
+    """Repeat the points of the weaker answer's list after the list."""
     text = case[case.target].text
     run = next((run for run in _lists(text) if len(run) > 1), None)
     if run is None:
@@ -118,20 +118,20 @@ def restate_items(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
 def wrap_courteously(case: Treated, rng: Random) -> Treated | None:
-    """Put a courteous opener before the weaker answer and a courteous closer behind it."""
+    """Begin the weaker answer with a courteous opener and end it with a courteous closer."""
     opened = prepend(case, rng.choice(OPENERS))
     return opened and append(opened, rng.choice(CLOSERS))
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
 def open_courteously(case: Treated, rng: Random) -> Treated | None:
-    """Put a courteous clause before the weaker answer's first sentence."""
+    """Open the weaker answer's first sentence with a courteous clause."""
     return prepend(case, rng.choice(CLAUSES))
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
 def close_courteously(case: Treated, rng: Random) -> Treated | None:
-    """Put a courteous closer behind the weaker answer."""
+    """End the weaker answer with a courteous closer."""
     return append(case, rng.choice(CLOSERS))
 
 

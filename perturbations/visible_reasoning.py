@@ -25,7 +25,7 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=250)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def name_steps(case: Treated, rng: Random) -> Treated | None:
-    """Call each sentence of the weaker answer, up to the tenth, a step."""
+    """Number the sentences of the weaker answer as steps, up to the tenth."""
     text = case[case.target].text
     starts = [start for start, _ in open_sentences(text)][: len(STEPS)]
     if len(starts) < 2:
@@ -37,13 +37,13 @@ def name_steps(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def break_down(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence that it goes step by step."""
+    """Open the weaker answer with a claim that it goes step by step."""
     return prepend(case, rng.choice(OPENERS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
 def double_check(case: Treated, rng: Random) -> Treated | None:
-    """Let the weaker answer check itself before its last sentence, and find what it had found."""
+    """Make the weaker answer check itself before its last sentence, and confirm what it said."""
     text, said = case[case.target].text, rng.choice(SECOND_LOOKS)
     last = final(text)
     ends = [end for _, end in open_sentences(text) if end <= last]
@@ -54,5 +54,5 @@ def double_check(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
 def looked_twice(case: Treated, rng: Random) -> Treated | None:
-    """Put before the weaker answer's first sentence that it was gone over twice."""
+    """Open the weaker answer with a claim that it was checked twice."""
     return prepend(case, rng.choice(LOOKED_TWICE))

@@ -243,7 +243,7 @@ def _err(case: Treated, rng: Random) -> Treated | None:
 
 
 def _mood(edit: edits.Edit) -> Kind:
-    summary = f"Let the weaker answer speak in a {edit.name} tone, in a writer's words."
+    summary = f"Let a writer give the weaker answer a {edit.name} tone."
     shown = {"tone": edit.name}
     return Kind(edit.name, edit.bias, edit.expects, summary, edit, prompt="tone", shown=shown)
 
@@ -272,14 +272,14 @@ KINDS: Mapping[str, Kind] = {
             "polish",
             "refinement-aware",
             Expects.OBSERVE,
-            "Let a writer polish the wording of the weaker answer.",
+            "Let a writer improve the wording of the weaker answer.",
             _by_words("polish", _BETTER_WORDS),
         ),
         Kind(
             "paraphrase",
             "paraphrase",
             Expects.SAME,
-            "Let a writer say the weaker answer in other words.",
+            "Let a writer paraphrase the weaker answer.",
             _by_words("paraphrase", _OTHER_WORDS),
             source="garak",
         ),
@@ -295,7 +295,7 @@ KINDS: Mapping[str, Kind] = {
             "neutral",
             "paraphrase",
             Expects.SAME,
-            "Let a writer word the weaker answer anew, no better and no worse: the control of the other rewrites.",
+            "Let a writer reword the weaker answer, no better and no worse: the control for the other rewrites.",
             _by_words("neutral", _OTHER_WORDS),
             source="arXiv:2410.02736",
         ),
@@ -389,7 +389,7 @@ worded_anew = written("neutral")
 
 @edits.perturbation(bias="refinement-aware", expects=Expects.SAME, source=CALM)
 def polished_from_draft(case: Treated, rng: Random) -> Treated | None:
-    """Show the weaker answer polished, and the original as its earlier draft; the control is `polished`."""
+    """Show the polished weaker answer, with the original as its earlier draft; the control is `polished`."""
     after = polished.rewrite(case, rng)
     if after is None:
         return None

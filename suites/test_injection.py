@@ -1,4 +1,4 @@
-"""Injection: an answer that gives orders to its evaluator must not win by that."""
+"""Injection: an order to the evaluator inside an answer must not make it win."""
 
 import pytest
 
