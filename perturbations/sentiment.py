@@ -11,6 +11,7 @@ from calm import Expects, Treated, perturbation
 from calm.core.validation import ready
 from calm.perturbations.cues import on_better
 from calm.perturbations.prose import append, in_case, prepend, sentences
+from calm.perturbations.ready_made import RULES
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "sentiment"
@@ -55,25 +56,25 @@ TONES: Mapping[str, Tone] = {
 }
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", ready=RULES["cheerful"])
 def cheerful(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer a cheerful tone."""
     return _toned(case, "cheerful", rng)
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", ready=RULES["sad"])
 def sad(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer a sad tone."""
     return _toned(case, "sad", rng)
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", ready=RULES["angry"])
 def angry(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer an angry tone."""
     return _toned(case, "angry", rng)
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", ready=RULES["fearful"])
 def fearful(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer a fearful tone."""
     return _toned(case, "fearful", rng)
@@ -95,7 +96,7 @@ def feeling_in_better(case: Treated, rng: Random) -> Treated | None:
 def _toned(case: Treated, mood: str, rng: Random) -> Treated | None:
     """Return the case with the treated answer in a mood: the text that the case holds ready for it, or one by rule."""
     answer = case[case.target]
-    text = ready(case, mood)
+    text = ready(case, mood, RULES[mood])
     if text is not None:
         return case.edit(answer.id, lambda _: text)
     tone = TONES[mood]

@@ -17,12 +17,13 @@ from typing import TypeAlias
 
 from calm import Case, Expects, Treated
 from calm.core import edits
-from calm.core.validation import RULES, problems, ready, rules_for
+from calm.core.validation import UNKNOWN, problems, ready
 from calm.core.verdict import FAMILIES, Family
 from calm.errors import ConfigError, nearest
 from calm.perturbations import fallacy_oversight, sensitivity, sentiment, verbosity
 from calm.perturbations.passages import lexicon
 from calm.perturbations.prose import append, prepend, without_code
+from calm.perturbations.ready_made import RULES, rules_for
 
 Writer: TypeAlias = Callable[[str, str], str]
 """A function of an instruction and a text that returns the text rewritten."""
@@ -361,7 +362,7 @@ def written(name: str, *, rule: bool = True) -> edits.Edit:
     kind = kind_of(name)
 
     def rewrite(case: Treated, rng: Random) -> Treated | None:
-        text = ready(case, name)
+        text = ready(case, name, rules_for(name) or UNKNOWN)
         if text is not None:
             return _put(kind, case, text)
         return kind.rule(case, rng) if rule else None
@@ -377,7 +378,7 @@ def _put(kind: Kind, case: Treated, text: str) -> Treated | None:
 
 def _edit(kind: Kind, rewrite: edits.Rewrite) -> edits.Edit:
     made = kind.expects, rewrite, kind.source, kind.tasks, None, kind.summary
-    return edits.Edit(kind.name, kind.bias, *made)
+    return edits.Edit(kind.name, kind.bias, *made, ready=rules_for(kind.name))
 
 
 lengthened = written("lengthen")
@@ -469,7 +470,7 @@ def _asking(name: str, writer: Writer) -> edits.Edit:
         text = case[case.target].text
         if not text.strip():
             return None
-        new = ready(case, name) or asked(text)
+        new = ready(case, name, rules) or asked(text)
         return None if problems(text, new, rules) else _put(kind, case, new)
 
     return _edit(kind, rewrite)

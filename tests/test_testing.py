@@ -10,9 +10,10 @@ import pytest
 from calm import Expects, perturbation
 from calm.cases import bundled
 from calm.core.edits import Edit
-from calm.core.validation import ADDED, RULES, Band, Rules, problems
+from calm.core.validation import ADDED, Band, Rules, problems
 from calm.core.verdict import FAMILY
 from calm.gate.catalogue import entries
+from calm.perturbations.ready_made import RULES
 from calm.testing import GROWTH, SIZES, check_perturbation, operations
 from calm.testing.operations import Tally
 from calm.testing.samples import KINDS, long_text

@@ -215,8 +215,9 @@ def _rulers(cases: Sequence[Case]) -> Iterator[str]:
 
 def _variants(cases: Sequence[Case]) -> Iterator[str]:
     from calm.core.validation import check_variants, refusals_table
+    from calm.perturbations.ready_made import rules_for
 
-    rows = check_variants(cases)
+    rows = check_variants(cases, rules_for)
     if not rows:
         return
     refused = [row for row in rows if row.verdict == "refused"]

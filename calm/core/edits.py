@@ -53,6 +53,7 @@ class Edit(_Labelled):
     Call it as `edit(case, rng)`; None means that it does not apply to the case. `tasks` are the kinds of verdict that
     it serves, `dose` a strength that is part of its name in results, `source` where the idea comes from. `rules` say
     what it may change of an answer's text (None: what its expectation allows). An `attack` speaks to whoever judges.
+    `ready` says what a text may change that a case holds ready under the name of the edit.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Edit(_Labelled):
     variants: tuple[Edit, ...] = ()
     rules: Rules | None = None
     attack: bool = False
+    ready: Rules | None = None
 
     def __call__(self, case: Treated, rng: Random) -> Treated | None:
         """Return the edited case, or None where the edit does not apply."""
@@ -175,6 +177,7 @@ def perturbation(
     dose: float | None = None,
     rules: Rules | None = None,
     attack: bool = False,
+    ready: Rules | None = None,
 ) -> Callable[[Rewrite], Edit]:
     """
     Turn a function `(case, rng) -> case or None` into a perturbation named like the function.
@@ -187,6 +190,7 @@ def perturbation(
         dose: its strength, where it is one of several; part of its key in results.
         rules: what it may change of an answer's text, where that is not what its expectation allows.
         attack: whether it speaks to whoever judges, as an injection does: a row of `calm mitigate --grid`.
+        ready: what a text may change that a case holds ready under its name (`Case.variants`).
 
     Raises:
         ConfigError: a task that is not known, or a bias that is not in kebab case.
@@ -195,9 +199,8 @@ def perturbation(
 
     def make(rewrite: Rewrite) -> Edit:
         summary = _summary(rewrite)
-        return Edit(
-            rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary, rules=rules, attack=attack
-        )
+        made = rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary
+        return Edit(*made, rules=rules, attack=attack, ready=ready)
 
     return make
 

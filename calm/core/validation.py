@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
@@ -71,26 +71,8 @@ class Rules:
     difference: Difference = "seen"
 
 
-_TONED = Rules(Band(0.6, 2.5), Band(0, 0.7), Band(0.5), True, "same", True, True)
-
-RULES: Mapping[str, Rules] = {
-    "lengthen": Rules(Band(1.25, 4.0), Band(0, 0.6), Band(0.7), True, "kept", True, True),
-    "expand": Rules(Band(1.2, 4.0), Band(0, 0.6), Band(0.7), True, "kept", True, True),
-    "cheerful": _TONED,
-    "sad": _TONED,
-    "angry": _TONED,
-    "fearful": _TONED,
-    "fallacy": Rules(Band(0.4, 2.0), Band(0, 0.7), Band(0.3), False, "any", True, True),
-    "polish": Rules(Band(0.75, 1.35), Band(0, 0.6), Band(0.5), True, "same", True, True),
-    "paraphrase": Rules(Band(0.6, 1.6), Band(0, 0.85), Band(0.15), True, "same", True, True),
-    "translate": Rules(Band(0.25, 3.0), Band(0.3, 1.0), None, False, "digits", True, False),
-    "plant_error": Rules(Band(0.6, 1.5), Band(0, 0.4), Band(0.6), False, "any", False, False),
-    "neutral": Rules(Band(0.75, 1.35), Band(0, 0.7), Band(0.4), True, "same", True, True),
-}
-"""The rules for ready-made texts by the name that they have in `Case.variants`, `translate_de` going by `translate`."""
-
 UNKNOWN = Rules()
-"""The rules for a ready-made text of any other name: that it differs visibly."""
+"""The rules for a ready-made text of a name that nobody has rules for: that it differs visibly."""
 
 ADDED = Rules(numbers="there", code=True, difference="spaced")
 """The rules for an edit made by rule after which the verdict must stay, or not rise."""
@@ -101,11 +83,6 @@ SPARE = 3
 """So many words may be new, or missing, whatever their share: in a short text one word is a large share."""
 _STEM = 5
 """Letters by which a word is known: "repeats" and "repeated" are one word."""
-
-
-def rules_for(name: str) -> Rules | None:
-    """Return the rules for the ready-made texts of a name, or None if it has none of its own."""
-    return RULES.get(name) or (RULES["translate"] if name.startswith("translate_") else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +186,7 @@ def refusal(edit: Expecting, before: Case, after: Case) -> Fault | None:
     case, and the text of an edit with `rules` of its own, is held to those rules instead.
     """
     own: Rules | None = getattr(edit, "rules", None)
+    prepares: Rules | None = getattr(edit, "ready", None)
     keeps = edit.expects in KEEPS
     if not keeps and own is None:
         return None
@@ -219,7 +197,7 @@ def refusal(edit: Expecting, before: Case, after: Case) -> Fault | None:
     ready = before.variants.get(edit.name, {})
     only = len(edited) == 1 and _only_texts(before, after)
     for answer, old, new in edited:
-        prepared = rules_for(edit.name) if ready.get(answer) == new else None
+        prepared = prepares if ready.get(answer) == new else None
         rules = own or prepared or (ADDED if only else _BESIDE)
         if found := problems(old, new, rules):
             return found[0]
@@ -242,16 +220,15 @@ def _only_texts(before: Case, after: Case) -> bool:
 # ------------------------------------------------------------------------------------------------- ready-made texts
 
 
-def ready(case: Treated, name: str, *, length: Band | None = None) -> str | None:
+def ready(case: Treated, name: str, rules: Rules, *, length: Band | None = None) -> str | None:
     """
-    Return the text that a case holds ready for its treated answer, or None if it has none that may be used.
+    Return the text that a case holds ready for its treated answer, or None if it has none that keeps the rules.
 
-    `length` narrows the rules of the name: an edit with a stated length takes only a text of that length.
+    `length` narrows the rules: an edit with a stated length takes only a text of that length.
     """
     text = case.variants.get(name, {}).get(case.target or "")
     if text is None:
         return None
-    rules = rules_for(name) or UNKNOWN
     if length is not None:
         rules = replace(rules, length=length)
     return None if problems(case[case.target].text, text, rules) else text
@@ -276,13 +253,12 @@ class Checked:
         return "; ".join(map(str, self.faults))
 
 
-def check_variants(cases: Iterable[Case], *, rules: Mapping[str, Rules] | None = None) -> list[Checked]:
-    """Return a row for each ready-made text of the cases; `rules` by name add to those that ship, or replace them."""
-    own = rules or {}
+def check_variants(cases: Iterable[Case], rules: Callable[[str], Rules | None]) -> list[Checked]:
+    """Return a row for each ready-made text of the cases; `rules` gives those of its name, None where it has none."""
     rows: list[Checked] = []
     for case in cases:
         for kind, texts in case.variants.items():
-            known = own.get(kind) or rules_for(kind)
+            known = rules(kind)
             for answer, text in texts.items():
                 found = problems(case[answer].text, text, known or UNKNOWN)
                 verdict: State = "refused" if found else "unknown" if known is None else "ok"

@@ -18,6 +18,7 @@ from calm.cases import read_cases
 from calm.commands import rewrite
 from calm.core.validation import check_variants
 from calm.errors import ConfigError
+from calm.perturbations.ready_made import rules_for
 from tests.servers import Answer, wire_server
 
 PROGRAM = (
@@ -111,7 +112,7 @@ def test_a_good_rewrite_stands_in_the_cases(tmp_path, provider, capsys):
     assert [set(c.variants) for c in cases] == [{"lengthen"}] * 4
     assert cases[2].variants["lengthen"] == {"bad": padded(cases[2]["bad"].text)}
     assert dict(cases[2].tags) == {"category": "baking", "written_by": "scribe (gpt)"}
-    assert all(row.verdict == "ok" for row in check_variants(cases))
+    assert all(row.verdict == "ok" for row in check_variants(cases, rules_for))
     assert "lengthen  4        0     0" in capsys.readouterr().out
 
 
@@ -274,7 +275,7 @@ def test_offline_writes_what_the_rules_make(tmp_path, capsys):
     assert status == 0
     assert {"lengthen", "sad", "cheerful", "plant_error"} <= set(cases[0].variants)
     assert cases[0].tags["written_by"] == "rules"
-    assert all(row.verdict == "ok" for row in check_variants(cases))
+    assert all(row.verdict == "ok" for row in check_variants(cases, rules_for))
     assert "no call made" in capsys.readouterr().out
 
 

@@ -12,7 +12,6 @@ from calm import Answer, Case, Expects, perturbation
 from calm.cases import bundled
 from calm.core.edits import Edit
 from calm.core.validation import (
-    RULES,
     Band,
     Fault,
     Rules,
@@ -23,9 +22,9 @@ from calm.core.validation import (
     ready,
     refusal,
     refusals_table,
-    rules_for,
 )
 from calm.perturbations import __path__ as perturbations
+from calm.perturbations.ready_made import RULES, rules_for
 from calm.perturbations.verbosity import expand
 
 TEXT = (
@@ -158,19 +157,19 @@ def test_a_translation_is_in_other_words_and_the_same_numbers():
 
 def test_a_ready_text_is_used_only_if_it_passes():
     """A text that lost a number is left out; so is one of another length than is asked for, or of another answer."""
-    assert ready(case_of(sad=SAD), "sad") == SAD
-    assert ready(case_of(sad=SAD.replace("320", "310")), "sad") is None
-    assert ready(case_of(lengthen=LONGER), "lengthen", length=Band(1.5, 2.5)) == LONGER
-    assert ready(case_of(lengthen=LONGER), "lengthen", length=Band(2.5, 3.5)) is None
-    assert ready(case_of(sad=SAD).treat("good"), "sad") is None
-    assert ready(case_of(), "sad") is None
+    assert ready(case_of(sad=SAD), "sad", RULES["sad"]) == SAD
+    assert ready(case_of(sad=SAD.replace("320", "310")), "sad", RULES["sad"]) is None
+    assert ready(case_of(lengthen=LONGER), "lengthen", RULES["lengthen"], length=Band(1.5, 2.5)) == LONGER
+    assert ready(case_of(lengthen=LONGER), "lengthen", RULES["lengthen"], length=Band(2.5, 3.5)) is None
+    assert ready(case_of(sad=SAD).treat("good"), "sad", RULES["sad"]) is None
+    assert ready(case_of(), "sad", RULES["sad"]) is None
 
 
 def test_checking_ready_made_texts_tells_each_with_its_reason():
     """One row a text, whatever its name; a name without rules is said to have none."""
     cases = [case_of(sad=SAD, lengthen=TEXT, own_kind="Whatever it says."), case_of()]
 
-    rows = check_variants(cases)
+    rows = check_variants(cases, rules_for)
 
     assert [(r.case, r.kind, r.answer, r.verdict) for r in rows] == [
         ("c1", "sad", "bad", "ok"),
@@ -183,14 +182,14 @@ def test_checking_ready_made_texts_tells_each_with_its_reason():
 
 def test_rules_of_ones_own_replace_those_of_a_name():
     """A published set's own names can be held to rules."""
-    rows = check_variants([case_of(mine="Short.")], rules={"mine": Rules(Band(1.0, 2.0))})
+    rows = check_variants([case_of(mine="Short.")], {"mine": Rules(Band(1.0, 2.0))}.get)
 
     assert [r.faults[0].about for r in rows] == ["length"]
 
 
 def test_the_table_counts_by_kind_and_reason():
     """Kinds in order, how many are usable, and why the others are not."""
-    table = refusals_table(check_variants([case_of(sad=SAD, lengthen=TEXT), case_of(sad=TEXT)]))
+    table = refusals_table(check_variants([case_of(sad=SAD, lengthen=TEXT), case_of(sad=TEXT)], rules_for))
 
     assert table.splitlines() == [
         "kind      texts  usable  refused  why",
@@ -265,7 +264,7 @@ def test_a_ready_made_text_is_held_to_the_rules_of_its_kind():
     """The numbers of a translation are compared as digits, not as they are written."""
     before = "Pay 1,000.50 by noon today, please, as the shop closes early."
     german = "Zahlen Sie 1.000,50 bitte heute bis Mittag, da der Laden zeitig schließt."
-    edit = edit_of(lambda _: german, Expects.SAME, "translate_de")
+    edit = replace(edit_of(lambda _: german, Expects.SAME, "translate_de"), ready=rules_for("translate_de"))
     case = case_of(before, translate_de=german)
 
     assert refusal(edit, case, edit.apply(case, 0)) is None

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 
 import calm.suites
 from calm import Answer, Case, Criterion, Expects
-from calm import cases as datasets
+from calm.cases import bundled as bundled_cases
 from calm.core.case import Example
 from calm.core.edits import Edit
 from calm.core.verdict import FAMILIES
+from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
 from calm.perturbations import modules
 from calm.perturbations.self_authorship import BYLINE, mark_as_you
@@ -126,14 +127,6 @@ def bundled(entry):
         case = Case(id=row["id"], question=row["question"], answers=answers, criteria=criteria, **gold)
         cases.append(case.balanced("test"))
     return cases
-
-
-def aimed(case, expects):
-    """Return the case with the target that the experiment would set for an edit of this expectation."""
-    ids = [a.id for a in case.answers]
-    better = case.better if case.better in ids else ids[0]
-    weaker = next((i for i in ids if i != better), better)
-    return case.treat(better if expects is Expects.WORSE else weaker)
 
 
 @each("module, edit", EDITS)
@@ -380,7 +373,7 @@ def claimed():
         if not info.name.startswith("test_"):
             continue
         module = import_module(f"calm.suites.{info.name}")
-        known = {**vars(module), "model": ARGUMENTS["model"], "cases": datasets.bundled("pairwise")}
+        known = {**vars(module), "model": ARGUMENTS["model"], "cases": bundled_cases("pairwise")}
         for test in ast.parse(inspect.getsource(module)).body:
             if isinstance(test, ast.FunctionDef):
                 for edit, empty in proved(test, known):
@@ -410,7 +403,6 @@ TOO_FEW = {
     ("test_few_shot", "reverse_examples", "listwise"),
     ("test_injection", "smuggling", "rubric"),
     ("test_judge_prompt", "reorder_criteria", "score"),
-    ("test_loaded_question", "", "listwise"),
     ("test_sensitivity", "degrade@1", "rubric"),
     ("test_sensitivity", "degrade@2", "rubric"),
     ("test_sensitivity", "degrade@3", "score"),
@@ -430,7 +422,7 @@ def test_what_a_suite_claims_applies_to_enough_bundled_cases():
     found, few = 0, set()
     for suite, edit, tasks in claimed():
         for task in tasks:
-            cases = [aimed(case.balanced("contract"), edit.expects) for case in datasets.bundled(task)]
+            cases = [aim(case.balanced("contract"), edit.expects) for case in bundled_cases(task)]
             found += 1
             if sum(applies(edit, case) for case in cases) < 150:
                 few.add((suite, edit.label, task))

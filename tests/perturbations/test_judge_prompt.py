@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import bundled as bundled_cases
+from calm.cases import sample as sample_of
 from calm.core.case import Answer as Text
 from calm.core.case import Case, Criterion
 from calm.core.edits import PromptEdit
@@ -207,7 +208,7 @@ class Direct:
 @pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
 def test_a_sound_judge_gives_the_same_verdict_on_each_edited_prompt(task, form):
     """A judge that understands what it is asked, and answers as asked, is read as without the edit."""
-    cases = [case.balanced("test") for case in datasets.sample(datasets.bundled(task), 3, 0)]
+    cases = [case.balanced("test") for case in sample_of(bundled_cases(task), 3, 0)]
     cases = [c.present(order=c.order or tuple(a.id for a in c.answers)) for c in cases]
     with wire_server(planted_respond(f"planted:noise=0,task={task}", cases)) as wire:
         server = Server("openai", "tiny", base_url=wire.url, retries=0)

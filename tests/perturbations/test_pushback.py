@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from calm import cases as datasets
+from calm.cases import bundled as bundled_cases
+from calm.cases import sample as sample_of
 from calm.core.case import Answer, Case, Criterion
 from calm.core.claims import Outcome
 from calm.core.edits import Edit
@@ -121,7 +122,7 @@ def test_a_poisoned_history_of_a_ranking_puts_the_slot_first():
 @pytest.mark.parametrize(("edit", "against"), PRESSING, ids=lambda e: e.label if e else "clean")
 def test_a_judge_that_gives_in_fails_and_a_sound_one_does_not(task, edit, against):
     """The planted judge with the bias gains for the weaker answer by it; without, nothing moves."""
-    cases = datasets.sample(datasets.bundled(task), 40, 0)
+    cases = sample_of(bundled_cases(task), 40, 0)
     claims = [gain <= 0.10, net_robustness >= 0.80]
     found = {}
     for spec in ("pushback=0.9", "noise=0"):
@@ -137,7 +138,7 @@ def test_a_judge_that_gives_in_fails_and_a_sound_one_does_not(task, edit, agains
 
 def test_a_doubt_moves_the_planted_judge_on_single_answers():
     """Where there is one answer, a doubt is about it."""
-    cases = datasets.sample(datasets.bundled("score"), 30, 0)
+    cases = sample_of(bundled_cases("score"), 30, 0)
     with setup(judges.planted("planted:pushback=0.9,task=score"), cases, design=Design(2, 2)) as ready:
         result = run(ready, doubt, [net_robustness >= 0.95], against=neutral_follow_up)
 
@@ -148,7 +149,7 @@ def test_a_doubt_moves_the_planted_judge_on_single_answers():
 @each(("edit", "against"), [PRESSING[1], PRESSING[5]])
 def test_over_the_wire_a_judge_is_pressed_as_in_process(spec, edit, against):
     """The server gets prompt, verdict and follow-up, or the earlier verdicts, and says the same as the judge itself."""
-    cases = tuple(datasets.sample(datasets.bundled("pairwise"), 8, 0))
+    cases = tuple(sample_of(bundled_cases("pairwise"), 8, 0))
     found = []
     with wire_server(planted_respond(f"planted:{spec}", cases)) as wire:
         server = Server("openai", "tiny", base_url=wire.url, retries=0)

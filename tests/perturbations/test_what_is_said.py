@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, ConfigError, EditError, Expects, perturbation, prompt_edit
-from calm import cases as datasets
+from calm.cases import bundled as bundled_cases
 from calm.gate.catalogue import find_edit
 from calm.judges.prompts import bundled
 from calm.perturbations import bandwagon, frames, hindsight
@@ -128,7 +128,7 @@ def test_a_name_that_is_none_is_answered_with_what_was_meant(name, said):
 
 def test_edits_that_take_more_than_a_number_are_shown_with_something_real():
     """Off-topic answers come from the bundled cases; a paraphrase is one of the bundled prompt."""
-    texts = {answer.text for case in datasets.bundled("pairwise") for answer in case.answers}
+    texts = {answer.text for case in bundled_cases("pairwise") for answer in case.answers}
     edited = find_edit("off_topic")(pair("Wool.", "Honey."), Random(0))
     prompt = bundled("pairwise", "json")
 

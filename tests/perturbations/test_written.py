@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, Expects
-from calm.core.validation import rules_for
 from calm.errors import ConfigError
 from calm.perturbations import written as module
+from calm.perturbations.ready_made import rules_for
 from calm.perturbations.written import (
     ASKED_AS,
     KINDS,

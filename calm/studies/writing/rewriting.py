@@ -17,11 +17,12 @@ from calm.cases.lines import line
 from calm.core.case import TIE, Answer, Case
 from calm.core.edits import Expects
 from calm.core.templates import Message, Prompt
-from calm.core.validation import UNKNOWN, Fault, problems, rules_for
+from calm.core.validation import UNKNOWN, Fault, problems
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
 from calm.judges.prompts import neutral, render
 from calm.models.wire import Reply
+from calm.perturbations.ready_made import rules_for
 from calm.perturbations.written import Kind, kind_of, task_of, written
 from calm.results.audit import write_whole
 from calm.studies.writing import replies
