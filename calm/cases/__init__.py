@@ -24,7 +24,7 @@ BUNDLED: Mapping[Task, str] = {
 }
 """The set that ships for each task; the number in its name is its version."""
 CODE = "code-1.jsonl"
-"""The set about Python code, of which there are cases for pairwise, score and listwise."""
+"""The set about Python code, with cases for pairwise, score and listwise."""
 _FENCE = "```python"
 
 
@@ -68,10 +68,10 @@ def bundled(task: Task) -> list[Case]:
 
 def code_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
     """
-    Return the cases that ship with Python code in their answers, in place of a run's `cases` if those are bundled ones.
+    Return the shipped cases with Python code in their answers, to replace a run's `cases` if those are bundled ones.
 
-    None where the run's cases are somebody's own, which hold code or not, and for a task without such cases: then the
-    run's are to be asked. The gold of a shipped one is the share of tests that the code of an answer passes.
+    None if the run's cases are a user's own, or if the task has no such cases: then the run asks about its own. The
+    gold of a shipped one is the share of tests that the code of an answer passes.
     """
     shipped = bundled(task)
     if {case.id for case in cases} != {case.id for case in shipped}:
@@ -113,7 +113,7 @@ def sample(cases: Iterable[Case], n: int, seed: int) -> list[Case]:
     """
     Return at most n of the cases, the same ones for a seed whatever their order.
 
-    A smaller sample is the beginning of a larger one, and a case that is added moves no other one.
+    A smaller sample is the beginning of a larger one, and an added case moves no other.
 
     Raises:
         ConfigError: n below 1.

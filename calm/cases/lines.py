@@ -10,10 +10,10 @@ from calm.errors import ConfigError
 
 def line(case: Case) -> str:
     """
-    Return a case as one line of a case file, with its line break; what is empty or has its default is left out.
+    Return a case as one line of a case file, with its line break, without what is empty or has its default.
 
     Raises:
-        ConfigError: a case that is already put before a judge (an order, notes, a target ...), which no file can hold.
+        ConfigError: a case prepared for a judge (with an order, notes, a target ...), which no file can hold.
     """
     if type(case) is not Case or case.presentation != Presentation():
         raise ConfigError(f"case {case.id}: expected a case as read from a file, got one that an edit has presented")

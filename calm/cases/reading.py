@@ -16,7 +16,7 @@ from calm.errors import ConfigError, nearest
 MAX_LINE_BYTES = 5_000_000
 """A longer line is refused: it is a file of another kind, or a case that no judge could be shown."""
 MAX_SHOWN = 20
-"""So many faults are spelled out; the others are counted."""
+"""This many faults are spelled out; the others are counted."""
 
 CASE_KEYS = (
     "id",
@@ -99,7 +99,7 @@ def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case
 
 
 def _lines(stream: IO[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
-    """Give number, byte offset and bytes of each line that is not blank; None for one that is too long to keep."""
+    """Yield number, byte offset and bytes of each line that is not blank; None for one that is too long to keep."""
     number = offset = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -157,7 +157,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _case(row: Row, task: Task | None, fault: Fault) -> Case:
-    """Return the case of a row; what it holds in the place of a fault has no meaning."""
+    """Return the case of a row; its values are meaningless where there is a fault."""
     _known(row, CASE_KEYS, "", fault)
     identity = _name(row, "id", "", fault)
     question = _needed(row, "question", "", fault)
@@ -347,7 +347,7 @@ def _mapping(value: object, at: str, fault: Fault) -> dict[str, object] | None:
 
 
 def _by_id(value: object, at: str, ids: list[str] | None, what: str, fault: Fault) -> Iterator[tuple[str, object]]:
-    """Give the items of an object whose keys are ids (None: any text); an absent object has none."""
+    """Yield the items of an object whose keys are ids (None: any text); an absent object has none."""
     row = {} if value is None else _mapping(value, at, fault)
     for key, item in (row or {}).items():
         if _text(key, at, fault) is None:

@@ -1,13 +1,13 @@
 """
-Zero-parameter rulers: what can be found out about the gold without reading a word for its meaning.
+Zero-parameter rulers: how far the gold can be guessed without understanding a word.
 
 A ruler ranks answers by something trivial: their length, their place in the list, their markup. Where it agrees with
 the gold, the cases cannot tell a judge from the ruler, and a judge with that very bias looks accurate on them.
 
-Agreement is the share of comparisons that a ruler decides as the gold does, a draw counting half: 0.5 is what a coin
-has. Answers of one case are compared with each other where their gold differs, and the case is the unit. Cases with a
-single answer are compared with each other, at most `MOST_ALONE` of them; of these every second one counts in the bounds
-(a bound for U-statistics that needs no variance: Hoeffding 1963, section 5).
+Agreement is the share of comparisons that a ruler decides as the gold does, with a draw as a half: a coin has 0.5.
+Answers of one case are compared with each other where their gold differs, and the case is the unit. Cases with a single
+answer are compared with each other, at most `MOST_ALONE` of them; every second one counts in the bounds (a
+bound for U-statistics that needs no variance: Hoeffding 1963, section 5).
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from calm.core.case import TIE, Answer, Case, digest
 from calm.statistics.intervals import clopper_pearson
 
 Level: TypeAlias = Literal["gold", "leans", "free"]
-"""How much a ruler knows: nearly as much as the gold, more than a coin, nothing that shows."""
+"""How much a ruler knows: nearly as much as the gold, more than a coin, nothing."""
 Measure: TypeAlias = Callable[[Case, Answer], float | None]
 """What a ruler measures of an answer; None where there is nothing to measure."""
 
 NEAR: Final = 0.80
-"""From this agreement on a ruler nearly equals the gold (if its lower bound also is above one half)."""
+"""A ruler with this agreement or more nearly equals the gold (if its lower bound is above one half, too)."""
 LEANING: Final = 0.60
 """A ruler whose lower bound is above this leans to the gold."""
 LEVEL: Final = 0.01
-"""The level of the bounds, two-sided: some ten rulers are laid on at once."""
+"""The level of the bounds, two-sided: some ten rulers are used at once."""
 MOST_ALONE: Final = 500
-"""So many cases with a single answer are compared with each other, drawn by a hash of their ids."""
+"""At most this many cases with a single answer are compared with each other, drawn by a hash of their ids."""
 MOST_AUTHORS: Final = 5
-"""So many authors get a ruler of their own, the most frequent ones."""
+"""The most authors that get a ruler of their own, the most frequent ones first."""
 
 _WORD: Final = re.compile(r"\w+(?:[.,:]\w+)*")
 _MARKUP: Final = re.compile(r"^\s*(?:[-*+•]|\d+[.)]|#{1,6}|>)\s|^\s*\||\*\*|__|`+", re.MULTILINE)
@@ -44,7 +44,7 @@ _MARKUP: Final = re.compile(r"^\s*(?:[-*+•]|\d+[.)]|#{1,6}|>)\s|^\s*\||\*\*|__
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """A measure of an answer, with the names of both of its ends and what to do where it equals the gold."""
+    """A measure of an answer, with the names of both of its ends and the fix where it equals the gold."""
 
     most: str
     least: str
@@ -54,7 +54,7 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True)
 class RulerAgreement:
-    """How often a ruler agrees with the gold, with exact bounds, over so many cases; `ruler` names the better end."""
+    """How often a ruler agrees with the gold, with exact bounds, over n cases; `ruler` names the better end."""
 
     ruler: str
     agreement: float
@@ -66,7 +66,7 @@ class RulerAgreement:
 
     @property
     def warning(self) -> str | None:
-        """What a user has to know; None for a ruler that knows nothing."""
+        """The warning for a user; None for a ruler that knows nothing."""
         if self.level == "free":
             return None
         how = "nearly equals the gold" if self.level == "gold" else "leans to the gold"
@@ -135,12 +135,12 @@ RULERS: Final[tuple[Ruler, ...]] = (
         'harmless in calm, which chooses the order itself; not so with order = "as-given"',
     ),
 )
-"""The rulers that are laid on every set; one for each frequent author is added."""
+"""The rulers for every set; each frequent author adds one."""
 
 
 def read_rulers(cases: Sequence[Case]) -> list[RulerAgreement]:
     """
-    Return how often each ruler agrees with the gold of the cases; nothing for a ruler that no case has a use for.
+    Return how often each ruler agrees with the gold of the cases, for each ruler that applies to a case.
 
     The gold is `better` or `scores`, and for a rubric the points of the criteria that are met; cases without any, and
     answers that are equally good, are left out.
@@ -159,13 +159,13 @@ def read_rulers(cases: Sequence[Case]) -> list[RulerAgreement]:
 
 
 def warnings(readings: Iterable[RulerAgreement]) -> list[str]:
-    """Return what to tell about the readings, the rulers that nearly equal the gold first."""
+    """Return the warnings about the readings, the rulers that nearly equal the gold first."""
     ranked = sorted((r for r in readings if r.warning), key=lambda r: (r.level != "gold", -r.agreement))
     return [reading.warning or "" for reading in ranked]
 
 
 def _gold(case: Case) -> Mapping[str, float]:
-    """Return what is known of how good each answer is, as a number; nothing where it is not known."""
+    """Return how good each answer is by the gold, as a number; nothing where it is not known."""
     ids = [answer.id for answer in case.answers]
     if all(name in case.scores for name in ids):
         return {name: case.scores[name] for name in ids}
@@ -178,7 +178,7 @@ def _gold(case: Case) -> Mapping[str, float]:
 
 
 def _decided(gold: float, measured: float) -> float:
-    """Return 1 where the ruler goes with the gold, 0 where against it, one half for a draw."""
+    """Return 1 where the ruler agrees with the gold, 0 where it does not, one half for a draw."""
     return 0.5 if measured == 0 else float((gold > 0) == (measured > 0))
 
 
@@ -225,7 +225,7 @@ def _level(share: float, low: float) -> Level:
 
 
 def _authors(cases: Sequence[Case]) -> list[Ruler]:
-    """Return a ruler for each frequent author who stands against others."""
+    """Return a ruler for each frequent author who is compared with others."""
     count = Counter(
         author
         for case in cases
@@ -240,12 +240,12 @@ def _author(name: str) -> Ruler:
         theirs = {one.author == name for one in case.answers}
         return float(answer.author == name) if len(theirs) > 1 else None
 
-    fix = "add cases where the answers of others are better: who wrote an answer must not tell how good it is"
+    fix = "add cases where the answers of others are better: the author of an answer must not show how good it is"
     return Ruler(f"the answer by {name}", f"the answer by another than {name}", measure, fix)
 
 
 def _constants(cases: Sequence[Case], golds: Mapping[str, Mapping[str, float]]) -> list[RulerAgreement]:
-    """Return how often one and the same reply is right: the commonest score, all criteria met, or none."""
+    """Return how often a constant reply is right: the commonest score, all criteria met, or none."""
     readings = []
     single = [case for case in cases if len(case.answers) == 1]
     scored = [case.scores[case.answers[0].id] for case in single if case.answers[0].id in case.scores]

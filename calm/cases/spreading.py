@@ -1,7 +1,7 @@
 """
 A case with the answers of several authors, as cases for one judge: an answer each, or a pair each.
 
-Judges see no authors: these cases have no bylines and ids that name nobody. Who wrote what stays in `Answer.author`,
+Judges see no authors: these cases have no bylines, and their ids name nobody. The author stays in `Answer.author`,
 which no prompt shows.
 """
 
@@ -44,7 +44,7 @@ def all_pairs(case: Case) -> list[Case]:
     """
     Return a pairwise case for each pair of answers by two authors, in the order of the case.
 
-    Ids name no author and all carry the tag `item`; `better` is known where scores or the truth of criteria tell.
+    Ids name no author. All cases carry the tag `item`, and `better` where scores or the truth of criteria give it.
     """
     written = [answer for answer in case.answers if answer.author is not None]
     tags = {**case.tags, "item": case.tags.get("item", case.id)}
@@ -73,7 +73,7 @@ def _better(case: Case, first: str, second: str) -> str | None:
 
 
 def _earned(case: Case, answer: str) -> float | None:
-    """Return the points that an answer earns by the truth of its criteria; None where that is not known of all."""
+    """Return the points that an answer earns by the truth of its criteria; None if one is not known."""
     truth = case.met.get(answer, {})
     if not case.criteria or any(criterion.id not in truth for criterion in case.criteria):
         return None

@@ -183,7 +183,7 @@ class Case:
 
     @property
     def slot_labels(self) -> tuple[str, ...]:
-        """The name of each slot, as a judge is to say it in its verdict."""
+        """The name of each slot, which a judge says in its verdict."""
         return self.labels or tuple(LETTERS[: len(self.answers)])
 
     def edit(self, answer_id: str | None, change: Callable[[str], str]) -> Self:
@@ -203,7 +203,7 @@ class Case:
         framing: Framing | None = None,
         follow_ups: tuple[str, ...] | None = None,
     ) -> Self:
-        """Return a copy that is presented in another way: what is given changes, the rest stays."""
+        """Return a copy with another presentation: the given parts change, the rest stays."""
         now = self.presentation
         changed = Presentation(
             order=now.order if order is None else order,
@@ -253,9 +253,9 @@ class Case:
 
     def identity(self, words: str = "") -> str:
         """
-        Return what tells whether two runs asked about the same case as a judge is shown it, edited in the same way.
+        Return a hash that is equal in two runs if they showed a judge the same case, edited in the same way.
 
-        An edit of the prompt is told by its name, as `words`: the prompt is the judge's, which may differ by run.
+        `words` is the name of an edit of the prompt: the prompt itself belongs to the judge, which may differ by run.
         """
         return digest(self.content(), words)[:16] if words else digest(self.content())[:16]
 
@@ -327,9 +327,10 @@ class Treated(Case):
         Return the case with a harmed answer and with gold labels that say so; None if no criterion breaks.
 
         With several answers the original stands against its own harmed copy (`better` is the original), with one the
-        harmed answer stands alone. On a rubric the truth of the harmed text is computed where criteria can be
-        verified, and `hit` becomes the first criterion that it broke; else `hit` names it, or nothing is known to be.
-        A gold score falls by three; who reads it keeps it on the scale.
+        harmed answer stands alone. On a rubric, criteria that a program can verify get the truth of the harmed text; of
+        the others the one named `hit` breaks, or without `hit` all of positive points. A given `hit` that did not break
+        is replaced by the first verified criterion that did. A gold score falls by three; its reader keeps it on the
+        scale.
         """
         old = self[answer_id]
         text = change(old.text)
@@ -344,7 +345,7 @@ class Treated(Case):
         met = dict(self.met.get(old.id, {}))
         if self.criteria and met:
             for criterion in self.criteria:
-                fault = criterion.points < 0  # met, such a criterion counts against the answer
+                fault = criterion.points < 0  # such a criterion, if met, counts against the answer
                 if criterion.check is not None:
                     met[criterion.id] = verify(criterion.check, text)
                 elif criterion.id == hit or (hit is None and not fault):

@@ -72,7 +72,7 @@ class Kind:
 
 
 def _flags(lines: list[str]) -> list[bool]:
-    """Tell for each line whether it is part of a closed code block."""
+    """Return for each line whether it is part of a closed code block."""
     fences = [number for number, line in enumerate(lines) if line.startswith("```")]
     inside = [False] * len(lines)
     for first, last in zip(fences[::2], fences[1::2], strict=False):
@@ -139,7 +139,7 @@ def _in_case(text: str, addition: str) -> str:
 
 
 def _after_word(text: str, rng: random.Random) -> Iterator[int]:
-    """Give the places directly behind a prose word that another word follows on the same line, in random order."""
+    """Yield the places after a prose word that another word follows on the same line, in random order."""
     lines = text.split("\n")
     code = _flags(lines)
     places: list[int] = []
@@ -163,7 +163,7 @@ def _insert(addition: str) -> Violate:
 
 
 def _replace(text: str, value: str, rng: random.Random, leave: int = 0) -> Iterator[str]:
-    """Put a neutral noun for all but ``leave`` occurrences of the phrase (which of them is random)."""
+    """Replace all but ``leave`` occurrences of the phrase, at random, by a neutral noun."""
     pattern = _phrase(value)
     found = list(pattern.finditer(text))
     gone = sorted(rng.sample(range(len(found)), max(0, len(found) - leave)), reverse=True)
@@ -211,7 +211,7 @@ def _break_end(text: str, check: Mapping[str, object], rng: random.Random) -> It
 
 
 def _pad(text: str, rng: random.Random) -> Iterator[str]:
-    """Give the text with one, two, three ... neutral sentences more, up to some 4,000 words."""
+    """Yield the text with one, two, three ... more neutral sentences, up to some 4,000 words."""
     for _ in range(30):
         for sentence in rng.sample(_NEUTRAL, len(_NEUTRAL)):
             text = text.rstrip() + ("\n\n" if text.rstrip().endswith("```") else " ") + _in_case(text, sentence)
@@ -454,7 +454,7 @@ def _fault(kind: str, name: str, wanted: type, value: object) -> str | None:
 
 
 def problem(check: Mapping[str, object]) -> str | None:
-    """Say what is wrong with a check, or give None for one that :func:`verify` accepts.
+    """Return what is wrong with a check, or None for one that :func:`verify` accepts.
 
     The message names the kind, the parameter and the nearest known name; it is the message of the error that the
     other functions raise.
@@ -490,7 +490,7 @@ def _kind(check: Mapping[str, object]) -> Kind:
 
 
 def verify(check: Mapping[str, object], text: str) -> bool:
-    """Tell whether the text meets the check.
+    """Return whether the text meets the check.
 
     Raises ValueError, with the message of :func:`problem`, for a check that is not well formed.
 
@@ -508,7 +508,7 @@ def violate(check: Mapping[str, object], text: str, rng: random.Random) -> str |
     """Edit a text that meets the check as little as possible so that it does not meet it any more.
 
     None when the text does not meet the check now, or when no edit of its kind breaks it. The edit is made for this
-    check alone: whoever holds other checks against the same text has to verify them anew. Equal arguments and an
+    check alone: verify the other checks of the text again. Equal arguments and an
     equal state of ``rng`` give an equal text.
 
     >>> violate({"kind": "no_commas"}, "Rain falls.", random.Random(1))

@@ -114,8 +114,8 @@ def decide_between(
     """
     Return what a look says: PASS if `proof` proves the claim, FAIL if `counter` disproves it; and an estimate of both.
 
-    Each estimate is at the level at which it can decide; None: this look cannot decide so. After a stop these bounds
-    hold together at `level` (Jennison & Turnbull 1989).
+    Each estimate is at the level at which it can decide; None: this look cannot decide that way. After a stop these
+    bounds hold together at `level` (Jennison & Turnbull 1989).
     """
     one, other = proof or counter, counter or proof
     assert one is not None, "a look can prove or disprove"
@@ -136,7 +136,7 @@ def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | No
     """
     Return about how many cases would decide the claim if the measured value were the true one; None if none would.
 
-    The interval is taken to shrink with the square root of n; at least `smallest`, the n that can pass at all.
+    The interval is assumed to shrink with the square root of n; at least `smallest`, the n that can pass at all.
     """
     value, limit = estimate.value, claim.limit
     edge = limit if claim.op != "abs<=" or value >= 0 else -limit

@@ -255,8 +255,8 @@ def rotate(*edits: E, name: str = "") -> E:
     """
     Return an edit that gives each case one of several variants, drawn from the seed and the case.
 
-    Where the variant drawn does not apply, or the judge cannot see it, the next one is tried. A bias so costs one arm
-    of calls whatever the number of its variants. A `name` tells two rotations of one bias apart in results.
+    Where the variant drawn does not apply, or the judge cannot see it, the next one is tried. A bias thus costs one arm
+    of calls, however many variants it has. A `name` distinguishes two rotations of one bias in results.
 
     Raises:
         ConfigError: no variants, variants that differ in bias, expectation or tasks, or edits of cases among those of

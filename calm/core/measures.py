@@ -61,7 +61,7 @@ class Measure:
     flipped: bool = False
     two_sided: bool = False
     asks: tuple[int, int] = (1, 1)
-    """The least number of clean and perturbed asks a case that it needs."""
+    """The least number of clean and perturbed asks that it needs for each case."""
 
     def __repr__(self) -> str:
         return f"abs({self.name})" if self.two_sided else self.name
@@ -148,7 +148,7 @@ class Measure:
         """
         Return the number of cases below which the claim cannot be proven at `level` for a judge that does not move.
 
-        A limit that only a judge which moves the right way can keep (`gain <= -0.1`) is held against the best value.
+        A limit that only a judge that moves the right way can keep (`gain <= -0.1`) is compared with the best value.
         """
         limit = 1 - claim.limit if self.flipped else claim.limit
         if claim.op == ">=" and not self.flipped:
@@ -201,7 +201,7 @@ def _gain(row: Trial, scale: Scale) -> float | Reason:
 
 
 def _detection(row: Trial, scale: Scale) -> float | Reason:
-    """Against its original in one prompt, where there is no clean arm; else against the clean asks."""
+    """Compare with the original in the same prompt if there is no clean arm, else with the clean asks."""
     if row.damaged is None:
         return because(Kind.NOT_DAMAGED)
     after = [_quality(v, row, scale) for v in row.perturbed]
@@ -221,7 +221,7 @@ def _sign(before: float | None, after: float | None) -> float:
 
 
 def _unread(verdicts: tuple[Verdict, ...], row: Trial) -> float:
-    """Return the share of what could not be read; on a rubric each criterion was to be read."""
+    """Return the share of what could not be read; on a rubric each criterion counts."""
     return _mean([_silent_share(v, row) for v in verdicts])
 
 
@@ -282,7 +282,7 @@ def _accuracy_gain(row: Trial, _scale: Scale) -> float | Reason:
 
 
 def _share_right(verdicts: tuple[Verdict, ...], row: Trial) -> float | Reason:
-    """Return the share of verdicts that the gold label bears out; on a rubric of verdicts on a criterion."""
+    """Return the share of verdicts that agree with the gold label; on a rubric, of verdicts on a criterion."""
     if row.met:
         read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
         return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
@@ -385,6 +385,6 @@ def rate(measure: Measure, trials: Trials) -> float | None:
 
 
 def _most_frequent(verdicts: tuple[Verdict, ...]) -> list[Verdict]:
-    """Return all verdicts that no other one is more frequent than: which of them came first says nothing."""
+    """Return the most frequent verdicts, all of them if several are equally frequent."""
     counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
     return [v for v, count in zip(verdicts, counts, strict=True) if count == max(counts)]

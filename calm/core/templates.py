@@ -33,7 +33,8 @@ class Prompt:
 
     `negative` asks how bad an answer is, which one is worse, whether it fails; `inverted` asks for a score on the
     scale turned over. `bundled` marks our own templates, in which everything untrusted is neutralised. `form`, `scale`
-    and `values` (labels to scores) say how the verdict is asked for; where they are empty, as the judge is told.
+    and `values` (labels to scores) say how the prompt asks for the verdict; where they are empty, the judge's own
+    settings do.
     """
 
     messages: Messages

@@ -15,9 +15,9 @@ class Trial:
     """
     One case of a probe: the verdicts of each arm, in the order in which they were asked.
 
-    `pilot` chose the target and is in no measure. `clean` is the arm that is compared with (the clean case, or the
-    case after the edit named as `against`). `hash` identifies what the judge was shown in the perturbed arm.
-    `points` are the weights of the criteria, `room` whether the treated answer could still gain.
+    `pilot` chose the target and is in no measure. `clean` is the arm to compare with (the clean case, or the case after
+    the edit named as `against`). `hash` identifies what the judge was shown in the perturbed arm. `points` are the
+    weights of the criteria, `room` whether the treated answer could still gain.
     """
 
     case: str

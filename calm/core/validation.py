@@ -51,14 +51,13 @@ class Band:
 @dataclass(frozen=True, slots=True)
 class Rules:
     """
-    What an edited text is held to; a rule that is None or False is not checked.
+    The rules for an edited text; a rule that is None or False is not checked.
 
     `length` is the number of characters, as a multiple of the original's. `new_words` is the share of the edited text's
-    content words that the original has not, `kept_words` the share of the original's that are still there; both count
-    each word once, by its beginning, and allow for three words more. `names` refuses words that are written like a name
-    and that the original has not. `code` wants code blocks and inline code unchanged, `final` the final answer (in a
-    box, after `####`, the letter after "answer", the number of the last sentence, or a last line of up to three
-    words).
+    content words that the original lacks, `kept_words` the share of the original's that are still there. Both count
+    each word once, by its beginning, and allow three more words. `names` refuses words that are written like a name and
+    that the original lacks. `code` wants code blocks and inline code unchanged, `final` the final answer (in a box,
+    after `####`, the letter after "answer", the number of the last sentence, or a last line of up to three words).
     """
 
     length: Band | None = None
@@ -80,14 +79,14 @@ _BESIDE = replace(ADDED, difference="any")
 """The same for one that changes more than a text."""
 
 SPARE = 3
-"""So many words may be new, or missing, whatever their share: in a short text one word is a large share."""
+"""This many words may be new or missing, whatever their share: in a short text one word is a large share."""
 _STEM = 5
-"""Letters by which a word is known: "repeats" and "repeated" are one word."""
+"""A word is compared by this many first letters: "repeats" and "repeated" are one word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with an edited text: the property that it is `about`, by which tables count, and the rest."""
+    """What is wrong with an edited text: the property it is `about`, which tables count, and the details."""
 
     about: str
     words: str = ""
@@ -117,7 +116,7 @@ def problems(before: str, after: str, rules: Rules) -> list[Fault]:
     if rules.new_words is not None or rules.kept_words is not None:
         found += _word_problems(before, after, rules)
     if rules.names and (new := _new_names(before, after)):
-        found.append(Fault("names", f"expected none that the original has not, got {_few(new)}"))
+        found.append(Fault("names", f"expected no new ones, got {_few(new)}"))
     if rules.numbers != "any":
         found += _number_problems(before, after, rules.numbers)
     if rules.code:
@@ -131,12 +130,12 @@ def problems(before: str, after: str, rules: Rules) -> list[Fault]:
 
 
 KEEPS = ("SAME", "NOT_BETTER")
-"""What an edit expects that keeps the gold."""
+"""The expectations of edits that keep the gold."""
 _GOLD = ("better", "scores", "met", "reference")
 
 
 class Expecting(Protocol):
-    """An edit, for what is asked of it here: its name, what it expects, and `rules` of its own if it has any."""
+    """The part of an edit that is used here: its name, what it expects, and `rules` of its own if it has any."""
 
     @property
     def name(self) -> str:
@@ -183,7 +182,7 @@ def refusal(edit: Expecting, before: Case, after: Case) -> Fault | None:
 
     Where the verdict must stay or not rise, the gold must be unchanged, the numbers and the code of each original
     answer must still be there, and if only texts were changed, the change must be visible. A ready-made text of the
-    case, and the text of an edit with `rules` of its own, is held to those rules instead.
+    case, and the text of an edit with its own `rules`, must keep those rules instead.
     """
     own: Rules | None = getattr(edit, "rules", None)
     prepares: Rules | None = getattr(edit, "ready", None)
@@ -370,7 +369,7 @@ def _names(text: str) -> list[str]:
 
 
 def _new_names(before: str, after: str) -> list[str]:
-    """Return the words written like names that are new; none in a language that writes all nouns so."""
+    """Return the new words that are written like names; none in a language that capitalises all nouns."""
     names = _names(after)
     if not names:
         return []

@@ -1,4 +1,4 @@
-"""What a judge said. Never a number standing for a failure."""
+"""What a judge said. No number stands for a failure."""
 
 from __future__ import annotations
 

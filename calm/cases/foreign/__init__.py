@@ -1,4 +1,4 @@
-"""Cases of other people's making: CALM's files, MT-bench and LLMBar style pairs, and any table with a column map."""
+"""Cases in other formats: CALM's files, MT-bench and LLMBar style pairs, and any table with a column map."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FIELDS", "FORMATS", "Columns", "Format", "ImportResult", "columns_fr
 
 Format: TypeAlias = Literal["calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-"""The first three know their keys; the others need a column map, and are told by the ending of the file's name."""
+"""The first three know their keys. The others need a column map; the ending of the file's name shows which it is."""
 _KNOWN: Final = {"calm": import_calm, "mtbench": import_mtbench, "llmbar": import_llmbar}
 
 
@@ -26,8 +26,8 @@ def import_cases(path: Path, *, form: Format | None = None, columns: Columns | N
 
     Args:
         path: the file.
-        form: its format; None: a table, of the kind that the ending of its name says.
-        columns: for a table, which column holds what; a column that has a field's own name is found without.
+        form: its format; None: a table, of the kind that its name ends in.
+        columns: for a table, which column holds what; a column with the name of a field needs no entry.
 
     Raises:
         ConfigError: a file that cannot be read, a map that does not fit it, or all its faulty records, each as

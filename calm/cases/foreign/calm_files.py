@@ -25,7 +25,7 @@ NAMES: Final = {
     "fallacy_oversight": "fallacy",
     "polished": "polish",
 }
-"""The names that edits have here, by suffix; `cheerful`, `sad`, `angry` and any other suffix are names as they are."""
+"""The names of edits by suffix; `cheerful`, `sad`, `angry` and any other suffix are names already."""
 _VARIANT: Final = re.compile(r"(answer[12])_(\w+)")
 
 
@@ -33,11 +33,11 @@ def import_calm(table: Table) -> ImportResult:
     """
     Return a case for every record, its perturbed answers as variants, its answers in the file's order.
 
-    A perturbed answer that other records have and this one has not is missing: it is noted, and named in the tag
-    `missing_variants`.
+    A perturbed answer that other records have and this one lacks is missing: it is noted, and the tag
+    `missing_variants` names it.
 
     Raises:
-        ConfigError: a record that is none of CALM's; all of them, by file, record and field.
+        ConfigError: a record that is not one of CALM's; the message names all, by file, record and field.
     """
     faults = Faults(table.name)
     pairs = any(row.get("answer2") is not None for row in table.rows)

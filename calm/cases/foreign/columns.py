@@ -1,4 +1,4 @@
-"""Import any table of cases: which column is which field of a case is said by a map."""
+"""Import any table of cases: a map says which column is which field."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def columns_from(maps: Sequence[str], values: Sequence[str] = (), always: str | 
     Columns(columns={'question': 'prompt'}, values={'model_a': 'a'}, always=None)
 
     Raises:
-        ConfigError: all texts that spell nothing, name an unknown field, or say a thing twice.
+        ConfigError: all texts that cannot be read, name an unknown field, or say a thing twice.
     """
     faults: list[str] = []
     found: dict[str, dict[str, str]] = {"--map": {}, "--value": {}}

@@ -19,7 +19,7 @@ _WINNERS: Final[Mapping[str, int | str | None]] = {
     "tie (bothbad)": TIE,
     "tie (inconsistent)": None,
 }
-"""Who won; None for a verdict that went with the order, which is no verdict on the answers."""
+"""Who won; None for a verdict that followed the order, which says nothing about the answers."""
 _TAGS: Final = ("question_id", "category", "language", "turn")
 
 

@@ -99,7 +99,7 @@ class Faults:
 
 def shown(value: object) -> str:
     """
-    Return a value as a message shows it: short.
+    Return a value in short, for a message.
 
     >>> shown(float("nan")), shown([1, 2]), shown("x" * 80)[-6:], shown(None)
     ('NaN', 'a list of 2', 'xxx...', 'null')
@@ -127,7 +127,7 @@ def load(path: Path, kind: Kind | None = None) -> Table:
 
     Args:
         path: the file.
-        kind: how it is written; None: what the ending of its name says.
+        kind: how it is written; None: as its name ends.
 
     Raises:
         ConfigError: a file that cannot be read, is of another kind, or has no records; or all its faulty records.

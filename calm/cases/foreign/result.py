@@ -1,4 +1,4 @@
-"""What an import gives."""
+"""The result of an import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from calm.core.case import Case
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The cases of a foreign file in its order, the number of its records, and what a user has to know about them."""
+    """The cases of a foreign file in its order, the number of its records, and notes about them for the user."""
 
     cases: tuple[Case, ...]
     records: int
@@ -18,7 +18,7 @@ class ImportResult:
 
 def listed(records: list[int], *, most: int = 10) -> str:
     """
-    Return record numbers in words, the first of them if they are many.
+    Return record numbers in words, only the first if they are many.
 
     >>> listed([3]), listed([3, 5]), listed(list(range(1, 15)), most=3)
     ('record 3', 'records 3, 5', 'records 1, 2, 3 and 11 more')

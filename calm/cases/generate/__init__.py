@@ -1,4 +1,4 @@
-"""Cases in any number whose gold a program knows: drawn anew from a seed, so that no model has been trained on them."""
+"""Any number of cases whose gold a program knows: drawn from a seed, so that no model has been trained on them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["KINDS", "MOST", "generate"]
 KINDS: Final = ("arithmetic", "units", "dates", "ordering", "instructions")
 """The kinds of cases; they take turns."""
 MOST: Final = 10_000_000
-"""So many cases can be drawn at once; the templates hold far more, the memory for their marks is what grows."""
+"""The most cases that can be drawn at once; the templates hold far more, but their marks take memory."""
 _TRIES: Final = 200
-"""A template that gives nothing new in so many draws has run dry."""
+"""A template that gives nothing new in this many draws is exhausted."""
 
 Draft = dict[str, object]
 Well = Callable[[random.Random, int], Draft | None]
-"""Draw a case without its id, for its number among the cases of its kind; None where the draw came to nothing."""
+"""Draw a case without its id, for its number among the cases of its kind; None if the draw failed."""
 
 
 def generate(task: Task, count: int, seed: int, *, kinds: Sequence[str] = KINDS) -> Iterator[Case]:
     """
     Return an iterator over cases of a task, the same for a seed, no two of them with the same question.
 
-    The cases are drawn one by one: for each a mark of 8 bytes of its question is kept, and nothing else. A smaller
+    The cases are drawn one by one, and only a mark of 8 bytes of each question is kept. A smaller
     count gives the beginning of a larger one. No question of the shipped cases is among them.
 
     Raises:
@@ -72,7 +72,7 @@ def _mark(question: str) -> int:
 
 
 def _fresh(wells: list[Well], rng: random.Random, turn: int, seen: set[int]) -> Draft:
-    """Draw a case with a new question; a template that has run dry is taken out."""
+    """Draw a case with a new question; an exhausted template is taken out."""
     while wells:
         place = turn % len(wells)
         for _ in range(_TRIES):

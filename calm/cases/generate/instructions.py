@@ -54,7 +54,7 @@ def _grade(checks: Checks, text: str) -> int:
 
 
 def _broken(checks: Checks, text: str, rng: random.Random) -> str | None:
-    """Return the text with one constraint less, all others as they were; None if it cannot be had."""
+    """Return the text with one constraint broken and all others as they were; None if no edit does that."""
     before = [verify(check, text) for check in checks]
     for at in rng.sample(range(len(checks)), len(checks)):
         changed = violate(checks[at], text, rng) if before[at] else None

@@ -254,4 +254,4 @@ BY_KIND: Final[Mapping[str, tuple[Draw, ...]]] = {
     "dates": (_deadlines, _spans, _years, _ages, *_drawn("bus", "lessons")),
     "ordering": (_race, _sorted_numbers, _alphabet),
 }
-"""The problems of each kind; each can be drawn in millions of ways, but for a few that run dry early."""
+"""The problems of each kind; each can be drawn in millions of ways, except a few that are exhausted early."""

@@ -19,7 +19,7 @@ _CLOSERS: Final = (
     "No other step is needed for this.",
 )
 _CLOSE_PERIOD: Final = 3
-"""One pair in so many is a close one: a single result is wrong."""
+"""One pair in this many is a close one: a single result is wrong."""
 
 
 def shape(task: Task) -> Family:

@@ -247,7 +247,7 @@ def _values(check: Mapping[str, object]) -> list[object]:
 
 
 def _close(check: Mapping[str, object], text: str) -> bool:
-    """Tell whether a limit is missed so narrowly that a reader who counts in another way might call it kept."""
+    """Return whether a limit is missed so narrowly that a reader who counts differently might call it kept."""
     slack = {"max_words": 5, "max_sentences": 1, "exact_sentences": 1}.get(str(check["kind"]))
     if slack is None:
         return False

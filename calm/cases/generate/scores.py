@@ -37,7 +37,7 @@ class Problem:
 
 
 def gold(right: float, total: int) -> int:
-    """Give the grade from 1 to 10 for so many right results of a total; halves are rounded up.
+    """Return the grade from 1 to 10 for a number of right results of a total; halves are rounded up.
 
     >>> [gold(right, 6) for right in range(7)]
     [1, 3, 4, 6, 7, 9, 10]
@@ -48,7 +48,7 @@ def gold(right: float, total: int) -> int:
 
 
 def _off(rng: random.Random, value: int) -> int:
-    """Give a positive number that differs from the value as a slip of the pen might."""
+    """Return a positive number that differs from the value as a slip of the pen might."""
     steps = [step for step in (1, 2, 3, 10, 20, -1, -2, -10, -20) if value + step > 0]
     if value >= 100:
         steps += [100, 30, 50]

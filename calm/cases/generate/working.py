@@ -42,7 +42,7 @@ Template = Callable[[random.Random, bool], Draft]
 
 
 def better_first(case_id: str) -> bool:
-    """Tell whether the better answer of a case stands first in the file: a hash of the id decides."""
+    """Return whether the better answer of a case comes first in the file: a hash of the id decides."""
     return int(hashlib.sha256(f"better-first:{case_id}".encode()).hexdigest(), 16) % 2 == 0
 
 
@@ -74,7 +74,7 @@ def dec(value: int | Fraction) -> str:
 
 
 def drawn_names(rng: random.Random, count: int) -> list[str]:
-    """Draw so many different first names."""
+    """Draw a number of different first names."""
     return rng.sample(_NAMES, count)
 
 
