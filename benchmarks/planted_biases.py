@@ -216,7 +216,7 @@ def table(found: Sequence[tuple[Row, Run]], seed: int) -> str:
         "200 bundled cases a task, 4+2 asks.",
         "",
         "The last columns are the controls (`neutral`: words that say nothing; `injection-control`: innocent words",
-        "where injections stand) and the suite of the planted bias itself, though it be beyond the default gate.",
+        "where injections stand) and the suite of the planted bias itself, even if it is beyond the default gate.",
         f"That of {' and '.join(CODE)} was asked about 200 cases made for it: few of the bundled ones hold code.",
     ]
     for task in dict.fromkeys(row.task for row, _ in found):

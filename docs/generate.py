@@ -455,7 +455,7 @@ def finding_parts() -> str:
     excluded = "; ".join(f"{count} {reason}" for reason, count in f["excluded"].items())  # type: ignore[attr-defined]
     limit = f"{claim['op']} {claim['limit']:.2f}"
     rows = [
-        (f"`{f['key']}`", "the key: bias, measure, and the perturbation if it has a name of its own"),
+        (f"`{f['key']}`", "the key: bias, measure and, if it has a name, the perturbation"),
         (f"`{f['outcome']}`", "the outcome of the claim"),
         (f"`{f['measure']} {limit}`", "the claim: a measure and its limit"),
         (f"`{f['value']:.2f}`", "the measured value: the mean over cases"),
@@ -468,7 +468,7 @@ def finding_parts() -> str:
         (f"`{flips['away']} away`", "cases that moved away from it"),
         (
             f"`RR {f['robustness_rate']:.2f}`",
-            "how often a clean (unedited) and a perturbed ask agree",
+            "how often a clean (unedited) and a perturbed (edited) ask agree",
         ),
         (
             f"`CR {f['consistency_rate']:.2f}`",

@@ -90,5 +90,5 @@ def _renowned(slot: Slot, seen: Seen) -> bool:
     return slot.byline in FAVOURED or TRIGGER.search(slot.text) is not None
 
 
-_WORDS = "a stock phrase in the answer, or a byline that speaks for it: a strong model, a dear tier, a human"
+_WORDS = "a stock phrase in the answer, or a byline that speaks for it: a strong model, an expensive tier, a human"
 PLANTED = Plant(BIAS, Trigger(_WORDS, _renowned), precedence=40, bylines=frozenset(BYLINES))

@@ -32,13 +32,13 @@ def reverse_examples(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def end_in_favour(case: Treated, rng: Random) -> Treated | None:
-    """Add two worked examples; the verdict of the last one favours the slot or the kind of the weaker answer."""
+    """Add two worked examples; the last one favours the weaker answer's slot, or gets a high mark."""
     return _shown(case, rng, favoured_last=True)
 
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="llm-judge-audit")
 def end_against(case: Treated, rng: Random) -> Treated | None:
-    """Add the same two examples in the other order, as a control: the last verdict goes against the weaker answer."""
+    """Add the same two examples in the other order, as a control: the last one goes against it, or gets a low mark."""
     return _shown(case, rng, favoured_last=False)
 
 

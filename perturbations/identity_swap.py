@@ -93,7 +93,7 @@ def send_from_abroad(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard")
 def send_from_home(case: Treated, rng: Random) -> Treated | None:
-    """End the weaker answer with a claim that it was sent from a country that rarely does, as a control."""
+    """End the weaker answer with a claim that it was sent from a country that rarely meets it, as a control."""
     return append(case, f"(Sent to you from {rng.choice(HOME)}.)")
 
 

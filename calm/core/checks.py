@@ -359,7 +359,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         ),
         "mentions_at_least": Kind(
             MappingProxyType({"value": str, "times": int}),
-            "the phrase occurs at least so many times",
+            "the phrase occurs at least this many times",
             _mentions,
             _break_mentions,
         ),
@@ -378,17 +378,17 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             lambda t, c: _folded(t).endswith(_folded(_string(c))),
             _break_end,
         ),
-        "max_words": Kind(_COUNT, "at most so many words", lambda t, c: _words(t) <= _integer(c), _break_max_words),
-        "min_words": Kind(_COUNT, "at least so many words", lambda t, c: _words(t) >= _integer(c), _break_min_words),
+        "max_words": Kind(_COUNT, "at most this many words", lambda t, c: _words(t) <= _integer(c), _break_max_words),
+        "min_words": Kind(_COUNT, "at least this many words", lambda t, c: _words(t) >= _integer(c), _break_min_words),
         "max_sentences": Kind(
-            _COUNT, "at most so many sentences", lambda t, c: _sentences(t) <= _integer(c), _break_max_sentences
+            _COUNT, "at most this many sentences", lambda t, c: _sentences(t) <= _integer(c), _break_max_sentences
         ),
         "exact_sentences": Kind(
-            _COUNT, "exactly so many sentences", lambda t, c: _sentences(t) == _integer(c), _break_exact_sentences
+            _COUNT, "exactly this many sentences", lambda t, c: _sentences(t) == _integer(c), _break_exact_sentences
         ),
         "exact_paragraphs": Kind(
             _COUNT,
-            "exactly so many paragraphs",
+            "exactly this many paragraphs",
             lambda t, c: len(_paragraphs(t)) == _integer(c),
             _break_paragraphs,
         ),

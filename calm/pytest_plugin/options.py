@@ -19,7 +19,7 @@ MOST_ASKS = 100
 # option, its default, what it takes, help
 OPTIONS = (
     ("judge", "lexical", "SPEC", "lexical, planted:..., recorded:SET/MODEL, panel:A+B, a judge.toml, or module:name"),
-    ("sample", "200", "N", "at most this many cases, the same for all probes (default 200)"),
+    ("sample", "200", "N", "use at most this many cases, the same ones for all probes (default 200)"),
     ("seed", "0", "I", "seed of every random choice (default 0)"),
     ("repeats", "4+2", "K+M", "K clean and M perturbed asks for each case (default 4+2; undecided claims get 4+4)"),
     ("cache", "on", "MODE", "on, replay (never call), refresh (ask again), off"),
@@ -29,10 +29,10 @@ OPTIONS = (
     ("max-tokens", "", "N", "use at most this many tokens, in prompts and replies together"),
     ("max-usd", "", "X", "spend at most this many US dollars"),
     ("max-minutes", "", "M", "start no call after this many minutes"),
-    ("lookahead", "64", "N", "ask for this many probes before their tests run (default 64; 0: ask test by test)"),
+    ("lookahead", "64", "N", "ask all questions of N probes before their tests run (default 64; 0: test by test)"),
     ("peers", "", "A,B", "peers in a test of self-preference: judge files, or records of such a test"),
     ("looks-ahead", "0", "N", "with --calm-sequential: ask for N more looks while one is being decided (default 0)"),
-    ("undecided", "fail", "fail|warn", "what an undecided claim does to its test"),
+    ("undecided", "fail", "fail|warn", "whether an undecided claim fails its test (default) or only warns"),
     (
         "gate",
         "",
@@ -41,7 +41,7 @@ OPTIONS = (
     ),
     ("baseline", "", "FILE", "also require that nothing is worse than in this accepted run (see `calm accept`)"),
     ("report", "", "FILE.html", "write a report for people"),
-    ("results", "", "FILE.json", "write the results for machines, and their texts beside them"),
+    ("results", "", "FILE.json", "write the results as JSON, and the texts of cases to FILE.texts.jsonl"),
     ("summary", "", "FILE.md", "write a summary in Markdown, for a job's page or a pull request"),
     ("sarif", "", "FILE", "write failed, undecided, incomplete and accepted claims as SARIF 2.1.0"),
     (
@@ -72,7 +72,12 @@ def add_to(parser: pytest.Parser) -> None:
         group.addoption(f"--calm-{name}", dest=key(name), default=None, metavar=takes, help=text)
         parser.addini(key(name), f"{text} (as --calm-{name})")
     group.addoption(
-        "--calm-cases", dest="calm_cases", action="append", default=None, metavar="FILE", help="cases as JSON Lines"
+        "--calm-cases",
+        dest="calm_cases",
+        action="append",
+        default=None,
+        metavar="FILE",
+        help="a file of cases as JSON Lines (repeatable)",
     )
     parser.addini("calm_cases", "files of cases (as --calm-cases)", type="paths")
     for name, text in FLAGS:
