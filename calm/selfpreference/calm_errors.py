@@ -2,7 +2,7 @@
 CALM's error rates of self-enhancement and refinement (arXiv 2410.02736), and whether a judge knows its own answers.
 
 CALM compares the mean score that a judge gives its own answers with the mean that the other judges give the same
-answers: the judge's leniency stays in it. `framing_scores.score_excess` takes it out, over all outsiders or over one
+answers, so the judge's leniency stays in it. `framing_scores.score_excess` removes it, against all outsiders or one
 neutral outsider; `self_enhancement` shows the three side by side.
 """
 
@@ -109,7 +109,7 @@ def self_enhancement(
 
 def self_recognition(recognised: int, asked: int, choices: int, *, level: float = 0.05) -> Estimate:
     """
-    Return how much oftener than by chance a judge picks its own answer out of `choices`, in [-1, 1].
+    Return how much more often than chance a judge picks its own answer out of `choices`, in [-1, 1].
 
     The judge is asked which of the answers it wrote, in all orders or in a balanced one; chance is 1 / choices. Exact
     one-sided bounds at `level` (Clopper & Pearson 1934). Items are independent. Smallest n: 1.
@@ -130,7 +130,7 @@ def recognition_split(
     recognised_own: int, recognised: int, unrecognised_own: int, unrecognised: int, *, level: float = 0.05
 ) -> Estimate:
     """
-    Return how much oftener a judge prefers its own answer where it recognised it than where it did not, in [-1, 1].
+    Return how much more often a judge prefers its own answer if it recognised it than if it did not, in [-1, 1].
 
     Newcombe's bounds for two independent rates, each one-sided at `level`. Above 0, recognition may be why the judge
     prefers itself. Raises `EstimateError` where one of the groups is empty.

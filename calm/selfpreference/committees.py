@@ -1,8 +1,7 @@
 """
 Judges of criteria together, and against the truth: accuracy, committees, the agreement filter, differences of scores.
 
-A committee's verdict is that of most of its members (arXiv 2604.06996); the filter keeps the criteria on which judges
-agree.
+A committee's verdict is that of the majority (arXiv 2604.06996); the filter keeps the criteria on which judges agree.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def committee_marks(verdicts: Marks) -> Marks:
     """
     Return the verdicts of a committee from its members' [members, ...]: met if more than half say so.
 
-    A tie of an even committee is not met. Members without a verdict are left out; of fewer than two there is none.
+    A tie of an even committee is not met. Members without a verdict are left out; fewer than two give none.
 
     >>> committee_marks(np.array([[1, 1, 1], [1, 0, -1], [0, 0, -1]], np.int8)).tolist()
     [1, 0, -1]
@@ -64,7 +63,7 @@ def committee_scores(members: Fractions) -> Fractions:
     """
     Return the scores of a committee in direct assessment: the mean of its members' scores [members, ...].
 
-    Members without a score are left out; of fewer than two there is none. Means are rounded to 12 decimals, so that
+    Members without a score are left out; fewer than two give none. Means are rounded to 12 decimals, so that
     equal ones tie.
     """
     values = members.values()
@@ -109,8 +108,8 @@ def agreement_filtered(
     """
     Return the table of criteria on which judges agree at least as much as `threshold`, in [0, 1].
 
-    By criterion, the same set for every generator (the paper's words); by cell, each answer to a criterion on its own
-    agreement (nearer to its curve). A cell that is left out has no truth.
+    By criterion, the set is the same for every generator (the paper's words). By cell, each answer to a criterion
+    counts on its own agreement (nearer to the paper's curve). A cell that is left out has no truth.
 
     Raises `EstimateError` where nothing is left.
     """

@@ -1,17 +1,17 @@
 """
-The corrected estimators: what a judge gives its own answers, beyond what judges outside its family give them.
+The corrected estimators: what a judge gives its own answers beyond what judges outside its family give them.
 
 A table has a row for each judge and a column for each generator. Compare judge m with an outsider o, over the same
 columns: m's own column against generators S that are related neither to m nor to o. Both judges see the same answers,
-so what these are worth cancels, and each judge's leniency cancels against its own other columns:
+so the worth of these cancels, and each judge's leniency cancels against its own other columns:
 
     difference   [M(m,m) - M(m,S)] - [M(o,m) - M(o,S)]
     ratio        M(m,m) / M(m,S)  /  (M(o,m) / M(o,S))
 
 averaged over all outsiders (ratios by their logarithms). Self and family cells are in no margin: neither m's family nor
-that of the outsider is in S, and no outsider is of m's family, so that one judge that loves itself does not move the
-excess of the others. Where every model has a family of its own the difference is the double-centred excess
-(S_mm - S_m.) - (S_.m - S_..). Intervals come from resampling items.
+that of the outsider is in S, and no outsider is of m's family, so one judge that loves itself does not move the excess
+of the others. If each model has its own family, this is the double-centred excess (S_mm - S_m.) - (S_.m - S_..).
+Intervals come from resampling items.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 Target: TypeAlias = Literal["self", "family"]
-"""What is held against the other columns: the judge's own, or those of its family without its own."""
+"""What is compared with the other columns: the judge's own, or those of its family without its own."""
 Link: TypeAlias = Literal["difference", "ratio"]
 
 DRAWS = 1000
@@ -80,7 +80,7 @@ class Grid:
 
     def columns(self, judge: str, target: Target) -> list[int]:
         """
-        Return the columns that are held against the others.
+        Return the columns that are compared with the others.
 
         Raises `EstimateError` where the judge wrote no answers, or its family has no other generator.
         """
@@ -200,10 +200,10 @@ def interval(value: float, replicates: Floats, items: int, level: float, *, leas
     Args:
         value: the estimate.
         replicates: the same of resampled sets of items.
-        items: how many items tell anything of it; the degrees of freedom are one less. Smallest n: 2.
+        items: how many items carry information on it; the degrees of freedom are one less. Smallest n: 2.
         level: of each bound; together they are an interval of confidence 1 - 2 level.
-        least: a standard error that the bootstrap's is raised to. A count of 0, or of all, never varies when it is
-            resampled, although it would in new items: give the binomial one (see `binomial_error`).
+        least: the least standard error. A count of 0, or of all, never varies when it is resampled, although it would
+            in new items: give the binomial one (see `binomial_error`).
 
     The replicates' standard deviation is corrected by n / (n - 1), as resampled items vary less than new ones.
 
@@ -232,7 +232,7 @@ def binomial_error(hits: float, n: float, link: Link = "difference") -> float:
     """
     Return the standard error of the rate (hits + 1/2) / (n + 1), or with "ratio" that of its logarithm.
 
-    Above 0 where no or all n hit, too (Gart & Nam 1988 for the logarithm).
+    Above 0 even where none or all of n hit (Gart & Nam 1988 for the logarithm).
 
     >>> round(binomial_error(0, 4), 3), round(binomial_error(0, 4, "ratio"), 3)
     (0.134, 1.342)
@@ -245,7 +245,7 @@ def binomial_error(hits: float, n: float, link: Link = "difference") -> float:
 def estimate_difference(
     value: float, replicates: Floats, items: int, level: float, *, least: float = 0.0, telling: int | None = None
 ) -> Estimate:
-    """Return an estimate with its bootstrap bounds (see `interval`); `telling` of the items tell anything of it."""
+    """Return an estimate with its bootstrap bounds (see `interval`); `telling` is the number of items that count."""
     low, high = interval(value, replicates, items if telling is None else telling, level, least=least)
     return Estimate(value, low, high, items, level)
 

@@ -1,8 +1,8 @@
 """
-Which models are related, and whether a judge is related to whoever made what it is tested on.
+Which models are related, and whether a judge is related to the makers of its test.
 
 A family is a line of models by one maker (gpt, claude, gemma). Names are compared without the maker's prefix, the
-date and the case of letters. A family that is not known is said to be unknown: it is never taken for an unrelated one.
+date and the case of letters. A family that is not known counts as unknown, never as unrelated.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Relation(StrEnum):
 
     SAME_MODEL = "same model"
     DERIVED = "derived model"
-    """One of the two was made from the other, by fine-tuning or distillation, as the user says."""
+    """One was made from the other by fine-tuning or distillation, as the user says."""
     SAME_FAMILY = "same family"
     UNRELATED = "unrelated"
     UNKNOWN = "unknown"
@@ -58,7 +58,7 @@ class Relation(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Leak:
     """
-    A relation of the judge to whoever made something that it is tested with: `role`, `model`, `relation`.
+    A relation of the judge to the maker of a part of its test: `role`, `model`, `relation`.
 
     `judge` is its name where several are tested.
     """
@@ -106,7 +106,7 @@ def families_of(models: Iterable[str], families: Mapping[str, str] | None = None
     """
     Return the family of each model.
 
-    Raises `EstimateError` naming all models whose family is not known: to take them for unrelated would hide a bias.
+    Raises `EstimateError` that names all models of unknown family: taking them for unrelated would hide a bias.
 
     >>> families_of(["gemma-3-4b", "gpt-5"])
     {'gemma-3-4b': 'gemma', 'gpt-5': 'gpt'}
@@ -155,8 +155,8 @@ def leaks(
     Return every way in which a judge is, or may be, related to a maker of its test: preference leakage.
 
     `makers` maps a role ("answers", "perturbations", "gold labels", "questions") to the models behind it; people and
-    programs are left out of it. A judge that is related to the writer of the data scores that writer's students higher
-    (arXiv 2502.01534: same model, inheritance, same family). An unknown relation is returned, too.
+    programs are left out. A judge that is related to the writer of the data scores that writer's students higher (arXiv
+    2502.01534: same model, inheritance, same family). An unknown relation is returned, too.
 
     >>> [str(one) for one in leaks("gpt-5", {"gold labels": ["gpt-4o"], "answers": ["claude-opus"]})]
     ['gold labels: made by gpt-4o, same family as the judge; its taste may leak into the data']

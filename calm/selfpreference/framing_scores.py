@@ -9,7 +9,7 @@ m and item i, where m scored its own text:
     G_i  given     the mean score that m gives the other generators' texts
 
 t_R > 0: m rates its text above its peers' rating of it. t_G > 0: m rates its text above those of its peers. S - R keeps
-m's leniency and S - G keeps the worth of m's text, so neither is self-preference by itself: `score_excess` is.
+m's leniency and S - G keeps the worth of m's text, so neither is self-preference by itself: only `score_excess` is.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def self_evaluation(table: ScoreTable, judge: str, *, alpha: float = 0.05) -> Se
     """
     Return S, R and G of a judge with both paired t tests.
 
-    Means are of the available cases: a missing score of a peer shrinks the divisor, and an item counts if the judge
-    scored its own text and at least one peer is there. Only models that both judge and write are peers; a generator
+    Means are over the available cases: a missing score of a peer shrinks the divisor, and an item counts if the judge
+    scored its own text and at least one peer has a score. Only models that both judge and write are peers; a generator
     that is no judge (`human`) is in no mean. Two-sided; the interval uses Student's quantile.
 
     Raises `EstimateError` where the judge wrote nothing, no item is left, or all differences are equal.
@@ -183,7 +183,7 @@ def self_evaluations(
     """
     Return the self-evaluation of several judges (all that also write); with `adjust`, each test also by Holm.
 
-    S - R and S - G are a family of tests each.
+    S - R and S - G are each a family of tests.
     """
     chosen = judges or [j for j in table.grid.judges if j in table.grid.generators]
     found = [self_evaluation(table, judge, alpha=alpha) for judge in chosen]
@@ -238,8 +238,8 @@ def score_excess(
 
     In points of the scale, or as a share of it (`of_scale`); 0 for a judge that is only lenient, or only good. See
     `contrasts` for its definition: self and family cells are in no margin. Items are resampled whole; missing scores
-    leave their cell's mean. Name an `outsiders` judge for the excess over a neutral one alone. In place of `rng` the
-    `resampled_means` may be given, which serve all judges of a table.
+    leave their cell's mean. Name an `outsiders` judge for the excess over a neutral one alone. `resampled_means`, which
+    serve all judges of a table, may replace `rng`.
 
     Raises `EstimateError` where the judge wrote nothing, there is no outsider, or nothing varies.
     """

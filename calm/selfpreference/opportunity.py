@@ -1,5 +1,5 @@
 """
-Self-preference as an equal-opportunity gap (arXiv 2410.21819), and what is left of it beside outsiders.
+Self-preference as an equal-opportunity gap (arXiv 2410.21819), and what remains of it against outsiders.
 
 Only pairs with exactly one answer of the judge count. Outcomes are coded from the judge's side: +1 its own answer, -1
 the other one, 0 neither (a tie, a split between orders, nothing readable), as `SELF`, `OTHER` and `NONE`.
@@ -8,7 +8,7 @@ the other one, 0 neither (a tie, a split between orders, nothing readable), as `
 
 The gap of a fair judge is not 0: noise of judge and people makes it positive for a strong generator and negative for a
 weak one, up to about half. `excess_opportunity` subtracts the mean gap of outsiders on the same pairs. `both_orders`
-needs no label: own answer wins in both orders against the other wins in both.
+needs no label: it compares how often the own answer and the other one win in both orders.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SELF, OTHER, NONE = 1, -1, 0
 @dataclass(frozen=True, slots=True)
 class Confusion:
     """
-    How many pairs a judge and people decided how: `self_as_other` counts people for self and the judge for other.
+    How a judge and people decided pairs, in counts: in `self_as_other` people are for self and the judge for other.
 
     `self_as_none` and `other_as_none` are pairs that people decided and the judge did not; `gold_none` those that
     people did not decide, which no equal-opportunity gap can use.
@@ -90,7 +90,7 @@ gold_none=1)
 @dataclass(frozen=True, slots=True)
 class Opportunity:
     """
-    The two recalls, each in [0, 1] with its n, and their gap, in [-1, 1], with Newcombe's one-sided bounds.
+    The two recalls, each in [0, 1] with its n, and their gap in [-1, 1] with Newcombe's one-sided bounds.
 
     `gap.excluded` counts the pairs that are in no recall, by reason.
     """
@@ -138,7 +138,7 @@ def demographic_parity(picked_self: int, picked_other: int, *, level: float = 0.
     Return P(judge picks an answer | its own) - P(judge picks it | the other's), in [-1, 1], from all decided pairs.
 
     With one own answer a pair this is 2 p - 1, p the rate at which the judge picks its own; Wilson's bounds for p, each
-    at `level`. It needs no label of people, so pairs that people tied are in it, and it measures quality, too.
+    at `level`. It needs no label of people, so it includes pairs that people tied, and it also measures quality.
 
     Raises `EstimateError` for no pairs.
 
@@ -160,8 +160,8 @@ def own_scores(own_first: Floats, own_second: Floats) -> Floats:
         own_first: shape [pairs, 2], the log-probabilities of (own, other) where the own answer came first.
         own_second: likewise where it came second; again (own, other), whatever their letters.
 
-    p(own) / (p(own) + p(other)) in each order, then the mean: what is on a tie letter is left out. NaN (a verdict that
-    was not in its format) in one order makes the pair NaN. The other answer's score is 1 minus it.
+    p(own) / (p(own) + p(other)) in each order, then the mean; the probability of a tie letter is left out. NaN (a
+    verdict that was not in its format) in one order makes the pair NaN. The other answer's score is 1 minus it.
 
     >>> own_scores(np.log([[0.8, 0.2]]), np.log([[0.3, 0.7]])).round(2).tolist()
     [0.55]
@@ -221,7 +221,7 @@ def shares(judged: Outcomes) -> Shares:
 @dataclass(frozen=True, slots=True)
 class BothOrders:
     """
-    Own answer wins in both orders against the other wins in both: counts, exact two-sided p, and the split rate.
+    How often the own answer and the other one win in both orders: counts, exact two-sided p, and the split rate.
 
     `null` is the share of own wins in both orders that a judge without a preference has: (1 - split) / 2, which is a
     quarter only for independent fair coins. `share` is own wins among the pairs that did not split, None if all did.
@@ -239,7 +239,7 @@ def both_orders(own_first: Outcomes, own_second: Outcomes) -> BothOrders:
     """
     Return the exact sign test on the pairs that both orders decide alike.
 
-    It needs no label, and cannot tell preference from quality: hold it against outsiders on the same pairs.
+    It needs no label, and cannot separate preference from quality: compare it with outsiders on the same pairs.
 
     >>> both_orders(np.array([1, 1, 1, 1, 1, -1], np.int8), np.array([1, 1, 1, 1, 1, 1], np.int8))
     BothOrders(own=5, other=0, split=1, share=1.0, null=0.4166666666666667, p=0.0625)
@@ -266,7 +266,7 @@ def opportunity_bootstrap(
     Return the equal-opportunity gap with bounds from resampling cases, all pairs of a case together.
 
     `cases` names the case of each pair (default: each pair its own); the judge's undecided pairs are left out. Use it
-    where a case gives several pairs, which Newcombe's interval would take for independent ones.
+    where a case gives several pairs, as Newcombe's interval would treat them as independent.
 
     Raises `EstimateError` for an empty class, also in a resampled set: the class is then too small.
     """
@@ -299,8 +299,8 @@ def excess_opportunity(
             none of its recalls.
         rng: draws the bootstrap samples.
         cases: the case of each pair; all pairs of a case are resampled together.
-        usable: shape [judges, pairs], the pairs on which each outsider is one (default: all): the judge is held against
-            it on these alone.
+        usable: shape [judges, pairs], the pairs on which each judge is an outsider (default: all); only these are
+            compared with it.
         level: of each bound.
         draws: how many samples.
 
@@ -326,7 +326,7 @@ def excess_opportunity(
 
 
 def _still(counts: Floats) -> float:
-    """Return the standard error of the classes whose recall is 0 or 1, and so the same in each resampled set."""
+    """Return the standard error of the classes whose recall is 0 or 1, as it is then equal in each resampled set."""
     classes = [(float(counts[hit]), float(counts[hit + 1])) for hit in (0, 2)]
     return hypot(*(binomial_error(hits, n) for hits, n in classes if hits in (0.0, n)))
 

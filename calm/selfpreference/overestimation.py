@@ -7,9 +7,9 @@ What a judge credits beyond the truth is over-estimation:
     by instance   share of the comparisons that G lost by the truth and does not lose by J's marks, over all opponents;
                   its parts are loss to win and loss to tie
 
-HSPP ratio = over-estimation of one's own answers / mean over-estimation of the generators outside the family. It takes
-leniency out, not difficulty: where a generator's failures are subtle, every judge over-estimates it. `double_ratio`
-holds the ratio against that of judges outside the family. `credit_excess` is a difference that uses the truth, too.
+HSPP ratio = over-estimation of one's own answers / mean over-estimation of the generators outside the family. It
+removes leniency, not difficulty: where a generator's failures are subtle, every judge over-estimates it. `double_ratio`
+compares the ratio with that of judges outside the family. `credit_excess` is a difference that also uses the truth.
 """
 
 from __future__ import annotations
@@ -101,9 +101,8 @@ class Hspp:
     The harmful self-preference ratios of one judge. `None` where a rate is missing or the denominator is 0.
 
     `own` is the rate on its own answers, `others` the mean of the rates on generators outside its family.
-    `ratio_self` = own / others. `ratio_family_with_self` and `ratio_family_without_self` hold the mean rate of the
-    family, with or without the judge's own, against the same `others`. The paper's formula says without self, its table
-    prints with self.
+    `ratio_self` = own / others. `ratio_family_with_self` and `ratio_family_without_self` divide the mean rate of the
+    family, with or without the judge's own, by the same `others`. The paper's formula is without self, its table with.
     """
 
     judge: str
@@ -165,7 +164,7 @@ def mean_ratio(found: Sequence[Hspp], which: Literal["self", "family with self",
     """
     Return the mean of a ratio over judges.
 
-    Judges whose ratio has no denominator are left out, and named: to leave them out moves the mean upward or downward.
+    Judges whose ratio has no denominator are left out and named, as leaving them out moves the mean.
     """
     name = f"ratio_{which.replace(' ', '_')}"
     values = {one.judge: getattr(one, name) for one in found}
@@ -231,7 +230,7 @@ def rate_excess(
     """
     Return the double-centred excess of a judge's over-estimation of its own answers: 0 for a fair judge.
 
-    The difference that `double_ratio` is the ratio of, in [-2, 2], from the plain rates.
+    The contrast of `double_ratio` as a difference, in [-2, 2], from the plain rates.
 
     Raises `EstimateError` as `double_ratio` does.
     """
@@ -275,7 +274,7 @@ def _own_error(over: Over, grid: Grid, judge: str, link: Link, target: Target) -
 @dataclass(frozen=True, slots=True)
 class Credit:
     """
-    What judges credit of the criteria that an answer passes by the truth, and of those that it fails.
+    The credit of judges for the criteria that an answer passes by the truth, and for those that it fails.
 
     `credited` and `known` are points, [2, judges, generators] in all and [draws, 2, judges, generators] in resampled
     sets of instances; an instance has 1 point in all. The first of the two is what passes, the second what fails.
@@ -290,7 +289,7 @@ class Credit:
 
 def credit(table: RubricTable, rng: Random, draws: int = DRAWS) -> Credit:
     """
-    Return the credit that judges give, apart for what passes and what fails by the truth; unknown marks are in neither.
+    Return the credit of judges, separately for what passes and fails by the truth; unknown marks are in neither.
 
     A criterion of negative points passes where it is not met, and is credited where the judge says so.
     """
@@ -324,9 +323,10 @@ def credit_excess(
     """
     Return the double-centred excess of a judge's credit for its own answers, as a share of their points, in [-2, 2].
 
-    Taken apart for the criteria that pass and those that fail by the truth, and added up as these stand to each other
-    in its own answers. So it is 0 for a fair judge that sees failures more sharply, or less, than outsiders, too: the
-    same excess of plain scores takes sharpness for preference where its own answers are the best, or the worst.
+    It is computed separately for the criteria that pass and those that fail by the truth, and added up by their shares
+    in the judge's own answers. So it is 0 also for a fair judge that sees failures more sharply than outsiders, or
+    less. The excess of plain scores would take sharpness for preference where the judge's own answers are the best or
+    the worst.
 
     Raises `EstimateError` where the judge wrote nothing, there is no outsider, or nothing varies.
     """

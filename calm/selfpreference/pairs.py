@@ -1,8 +1,8 @@
 """
 Verdicts on pairs, from the side of one author: who won, in both orders, by a judge and by outsiders.
 
-Whoever the judge is, outsiders are coded from the same side. A judge that said nothing readable in one of the orders of
-a pair is left out of that pair: what is left would hold the position of the answer, not its worth.
+Outsiders are coded from the same side, whichever judge is in question. A judge without a readable verdict in one order
+of a pair is left out of that pair: the rest would measure the position of the answer, not its worth.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from calm.statistics.intervals import padded_t
 @dataclass(frozen=True, slots=True)
 class AuthorPair:
     """
-    A pair of an author's answer and one of another author, with what was said of it.
+    A pair of an author's answer and one of another author, with the verdicts on it.
 
     `gold` is people's outcome. `said` holds each judge's outcome in every order, those first in which the author's own
     answer came first; `scores` its score of the own answer, for judges that gave probabilities in both orders.
@@ -50,7 +50,7 @@ class AuthorPair:
     scores: Mapping[str, float]
 
     def outcome(self, judge: str) -> int:
-        """Return who won: by the mean score of both orders, else whoever won all of them; `NONE` if nobody did."""
+        """Return who won: by the mean score of both orders, else the winner of all orders; `NONE` if there is none."""
         if judge in self.scores:
             return int(outcomes_of_scores(np.array([self.scores[judge]]))[0])
         said = set(self.said[judge])
@@ -91,7 +91,7 @@ def faced(judged: Sequence[Judgment], author: str) -> list[AuthorPair]:
 
 
 def outcomes(pairs: Sequence[AuthorPair], judge: str) -> tuple[Outcomes, Outcomes, tuple[str, ...]]:
-    """Return gold and judged outcome, and the item, of the pairs of which a judge said something."""
+    """Return gold and judged outcome, and the item, of the pairs on which a judge gave a verdict."""
     seen = [pair for pair in pairs if judge in pair.said]
     gold = np.array([pair.gold for pair in seen], dtype=np.int8)
     return gold, np.array([pair.outcome(judge) for pair in seen], dtype=np.int8), tuple(pair.item for pair in seen)
@@ -99,7 +99,7 @@ def outcomes(pairs: Sequence[AuthorPair], judge: str) -> tuple[Outcomes, Outcome
 
 def orders_of(pairs: Sequence[AuthorPair], judge: str) -> BothOrders:
     """
-    Return own wins in both orders against the other's, with the exact sign test, over the pairs asked in both.
+    Return the wins of either side in both orders, with the exact sign test, over the pairs asked in both.
 
     Raises `EstimateError` where no pair was.
     """
@@ -152,11 +152,11 @@ def pair_excess(
     judged: Sequence[Judgment], judge: str, families: Mapping[str, str], *, level: float = 0.05
 ) -> Estimate:
     """
-    Return how much oftener a judge prefers its own answer than outsiders do on the same pairs, in [-1, 1].
+    Return how much more often a judge prefers its own answer than outsiders do on the same pairs, in [-1, 1].
 
     A preference counts 1 or 0, a tie a half. An outsider has a family that is neither the judge's nor the other
     author's. Both orders and all pairs of an item are averaged first: the item is the unit. Padded t, one-sided bounds
-    at `level`. What the answers are worth cancels; 0 for a fair judge as skilled as they.
+    at `level`. The worth of the answers cancels; 0 for a fair judge as skilled as the outsiders.
 
     Raises `EstimateError` where no pair with an own answer was judged by the judge and an outsider, or one item alone.
     """
@@ -193,7 +193,7 @@ def wins(judged: Sequence[Judgment]) -> dict[tuple[str, str], float]:
 
 
 def win_rates(judged: Sequence[Judgment], grid: Grid) -> Floats:
-    """Return `wins` as a table, NaN where a judge said nothing of an author's pairs."""
+    """Return `wins` as a table, NaN where a judge gave no verdict on an author's pairs."""
     found = wins(judged)
     return np.array([[found.get((j, g), np.nan) for g in grid.generators] for j in grid.judges], dtype=np.float64)
 
@@ -211,7 +211,7 @@ def _side(answer: str | None, own: str) -> int:
 
 
 def _score(verdicts: Sequence[Verdict], answers: Sequence[object], own: str) -> float | None:
-    """Return the mean score of the own answer in both orders, from the probabilities; None where they are not known."""
+    """Return the mean score of the own answer in both orders, from the probabilities; None without them."""
     ids = [str(getattr(answer, "id", "")) for answer in answers]
     other = next(name for name in ids if name != own)
     logs = []

@@ -1,5 +1,5 @@
 """
-Several judges as a panel: how far they agree, and whether the ranking of generators rests on one of them.
+Several judges as a panel: how far they agree, and whether the ranking of generators depends on one of them.
 
 | figure | what it is |
 |---|---|
@@ -38,10 +38,10 @@ class LeftOut:
 
 def agreements(ratings: Sequence[Sequence[Hashable | None]], *, numeric: bool = False) -> dict[str, float | None]:
     """
-    Return the agreement coefficients of a table of ratings, one row an item, one place a judge, None where missing.
+    Return the agreement coefficients of a table of ratings, a row for each item, a place for each judge.
 
-    Coefficients for categories, but for `numeric` ratings, which have an alpha for intervals alone. A coefficient that
-    cannot be had (one category throughout, a missing rating) is None.
+    A missing rating is None. Coefficients are for categories, except that `numeric` ratings have only an alpha for
+    intervals. A coefficient that does not exist (one category throughout, a missing rating) is None.
 
     >>> agreements([[1, 1], [0, 0], [1, 0], [1, 1]])["raw"]
     0.75
@@ -54,10 +54,10 @@ def agreements(ratings: Sequence[Sequence[Hashable | None]], *, numeric: bool = 
     }
     if numeric:
         kinds = {"alpha": lambda: agreement.krippendorff_alpha(ratings, scale="interval")}
-    return {name: _had(make) for name, make in kinds.items()}
+    return {name: _or_none(make) for name, make in kinds.items()}
 
 
-def _had(make: Callable[[], float]) -> float | None:
+def _or_none(make: Callable[[], float]) -> float | None:
     try:
         return make()
     except EstimateError:
@@ -66,10 +66,10 @@ def _had(make: Callable[[], float]) -> float | None:
 
 def stability(scores: Floats, judges: Sequence[str], generators: Sequence[str]) -> tuple[LeftOut, ...]:
     """
-    Return what leaving out each judge does to the ranking of generators by mean score.
+    Return how leaving out each judge changes the ranking of generators by mean score.
 
     Args:
-        scores: shape [judges, generators]; NaN where a judge has none, which leaves it out of that mean.
+        scores: shape [judges, generators]; NaN, for no score, is left out of the mean.
         judges: their names; at least two, else nothing is returned.
         generators: their names.
 

@@ -1,10 +1,10 @@
 """
 Does a judge prefer the answers that it finds likely? (arXiv 2410.21819, section 5)
 
-Each answer's perplexity is taken under the judge, conditioned on the question: from a server's prompt
-log-probabilities, or from a local model. Win rates are then compared by the difference in log-perplexity, between judge
-and people, and between pairs with and without one of the judge's own answers. Bins, clipping and scale are not given in
-the paper; here bins are of equal counts unless edges are named, and differences are of logarithms.
+Each answer's perplexity is the judge's, given the question, from a server's prompt log-probabilities or from a local
+model. Win rates by the difference in log-perplexity are then compared between judge and people, and between pairs with
+and without one of the judge's own answers. The paper does not give bins, clipping and scale. Here bins have equal
+counts unless edges are named, and differences are of logarithms.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Win rates of answer A by log-perplexity(A) - log-perplexity(B): by judge and people, and by whose A is."""
+    """Win rates of answer A by log-perplexity(A) - log-perplexity(B): by judge and people, and by the author of A."""
 
     judge: tuple[Bin, ...]
     human: tuple[Bin, ...]
@@ -135,8 +135,8 @@ def curves(
         own_a: whether A is the judge's own answer. Pairs with an own answer put it first; all others have none.
         bins: how many bins of equal counts, over all pairs.
 
-    A judge that goes by perplexity alone has the same curve on its own and on others' answers, and a steeper one than
-    people; a judge that knows its own has a higher curve there at the same difference.
+    A judge that follows perplexity alone has the same curve on its own and on others' answers, steeper than that of
+    people. A judge that knows its own answers has a higher curve on them at the same difference.
     """
     differences = log_perplexity_a - log_perplexity_b
     edges = edges_of(differences, bins)

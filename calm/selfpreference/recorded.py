@@ -1,5 +1,5 @@
 """
-Published verdicts of real judges, as cases to replay and as tables to analyse: numbers only, no texts.
+Published verdicts of real judges, as cases to replay and tables to analyse: only numbers, no texts.
 
 | set | judges | answers | verdicts |
 |---|---|---|---|
@@ -34,7 +34,7 @@ ANSWER = "answer"
 
 @dataclass(frozen=True, slots=True)
 class RecordedSet:
-    """A set of recorded verdicts: its version, task and scale, its judges, and the framings that they were asked in."""
+    """A set of recorded verdicts: its version, task and scale, its judges, and the framings of the questions."""
 
     name: str
     version: str
@@ -47,7 +47,7 @@ class RecordedSet:
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """
-    The raw marks of a set: by framing, judge and generator, one character an item or criterion ("." where missing).
+    The raw marks of a set by framing, judge and generator: a character for each item or criterion ("." if missing).
 
     `truth` is by generator and `family` by model; both are empty for the headlines, where nothing is known to be true.
     """
@@ -73,7 +73,7 @@ SETS = ("headlines", "ifeval")
 @lru_cache(maxsize=len(SETS))
 def recording(name: str) -> RecordedSet:
     """
-    Return what is known of a set of recorded verdicts.
+    Return the description of a set of recorded verdicts.
 
     Raises:
         ConfigError: no such set.
@@ -104,7 +104,7 @@ def sheet(name: str) -> Sheet:
 
 def recorded_cases(name: str) -> list[Case]:
     """
-    Return the cases of a set: one answer of one author each, with the truth of its criteria where that is known.
+    Return the cases of a set: one answer by one author each, with the truth of its criteria if it is known.
 
     Raises:
         ConfigError: no such set.
@@ -119,7 +119,7 @@ def score_table(framing: Framing = Framing.STANDARD, *, people: bool = False) ->
 
     Args:
         framing: standard or negative.
-        people: whether the texts that people wrote are a column, too; they are in no published figure.
+        people: whether texts by people are also a column; no published figure includes them.
     """
     from calm.selfpreference import framing_scores
 

@@ -1,7 +1,7 @@
 """
 All figures of a table of judges and generators, as data that a report can show and JSON can hold.
 
-A row is a judge. Its published figures stand beside the corrected ones; a figure that cannot be had is None, and
+A row is a judge, with its published figures beside the corrected ones. A figure that cannot be computed is None, and
 `reasons` says why. The matrix is a heat map with its self and family cells marked.
 """
 
@@ -49,7 +49,7 @@ class JudgeRow:
     """
     The figures of one judge, by name: `published` and `corrected` ones.
 
-    `corrected` hold one-sided bounds each at their level. `reasons` says of a figure that is missing why it is.
+    `corrected` figures have one-sided bounds, each at its level. `reasons` says why a figure is missing.
     """
 
     judge: str
@@ -62,7 +62,7 @@ class JudgeRow:
 @dataclass(frozen=True, slots=True)
 class SelfPreference:
     """
-    The analysis of one table: its kind ("rubric", "score" or "pairwise"), its size, a row a judge, and heat maps.
+    The analysis of one table: its kind ("rubric", "score" or "pairwise"), its size, its judges' rows, and heat maps.
 
     `families` holds the family of each judge and generator.
     """
@@ -130,7 +130,7 @@ def of_rubrics(
     state = rng.getstate()
 
     def again() -> Random:
-        """Return the randomness as it began: all figures rest on the same resampled sets."""
+        """Return the same randomness again: all figures use the same resampled sets."""
         rng.setstate(state)
         return rng
 
@@ -206,7 +206,7 @@ def of_scores(
     """
     grid = table.grid
     rows = []
-    means = framing_scores.resampled_means(table, rng, draws)  # the same for every judge, in whatever order they come
+    means = framing_scores.resampled_means(table, rng, draws)  # the same for every judge, in any order
     evaluations = {judge: _evaluated(table, judge) for judge in grid.judges}
     adjusted = _adjusted([e for e in evaluations.values() if not isinstance(e, str)])
     for judge in grid.judges:
@@ -265,7 +265,7 @@ def of_pairs(
     rows = []
     state = rng.getstate()
     for judge in grid.judges:
-        rng.setstate(state)  # the same for every judge, in whatever order they come
+        rng.setstate(state)  # the same for every judge, in any order
         faced = pairs.faced(judged, judge)
         gold, said, _ = pairs.outcomes(faced, judge)
         published: dict[str, float | None] = {}
@@ -312,7 +312,7 @@ def _evaluated(table: ScoreTable, judge: str) -> framing_scores.SelfEvaluation |
 
 
 def _adjusted(found: Sequence[framing_scores.SelfEvaluation]) -> dict[str, dict[str, float | None]]:
-    """Return p values by Holm's procedure over all judges that could be evaluated."""
+    """Return p values by Holm's procedure over all judges with an evaluation."""
     if not found:
         return {}
     received = holm([one.own_minus_received.p for one in found])
@@ -323,7 +323,7 @@ def _adjusted(found: Sequence[framing_scores.SelfEvaluation]) -> dict[str, dict[
 
 
 def _estimates(wanted: Mapping[str, Callable[[], Estimate]]) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Return the estimates that can be had, and of the others why not."""
+    """Return the estimates that can be computed, and why the others cannot."""
     found: dict[str, Estimate] = {}
     reasons: dict[str, str] = {}
     for name, make in wanted.items():

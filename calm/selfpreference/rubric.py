@@ -1,5 +1,5 @@
 """
-Verdicts on criteria: a table of them with the truth, the scores that they add up to, and who wins by these.
+Verdicts on criteria: their table with the truth, the scores that they add up to, and who wins by the scores.
 
 Every generator answers every instance (a prompt with some criteria), every judge marks every answer, and for each
 criterion it may be known whether the answer meets it. What a judge credits beyond that is `overestimation`.
@@ -142,7 +142,7 @@ def rubric_table(rows: Iterable[Row], families: Mapping[str, str]) -> RubricTabl
 
 def labels_by_size(sizes: Sequence[float], bins: int = 4) -> list[str]:
     """
-    Return for each criterion which part of the range of sizes it lies in, the parts holding about equal numbers.
+    Return for each criterion its part of the range of sizes; the parts hold about equal numbers.
 
     For slices by length of the criterion's text: "28 to 41", "41 to 60".
 
@@ -182,8 +182,8 @@ def scored(table: RubricTable, marks: Marks) -> Fractions:
     """
     Return the score of each instance from marks [..., criteria]: points earned of the positive points.
 
-    With points of 1 the share of criteria met. Points of criteria met with negative weight are subtracted, and the sum
-    is clipped to what is possible (HealthBench's rule). Criteria without a mark are left out of both.
+    With points of 1 it is the share of criteria met. Criteria of negative points that are met are subtracted, and the
+    sum is clipped to what is possible (HealthBench's rule). Criteria without a mark are left out of both.
     """
     earned = by_instance(table, (marks == 1) * table.points)
     possible = by_instance(table, (marks != MISSING) * np.maximum(table.points, 0.0))
@@ -248,7 +248,7 @@ def pairwise_system_scores(judged: Signs) -> Floats:
 
 
 def diagonal(size: int) -> Bools:
-    """Return where a generator would be compared with itself, shape [generators, generators, 1]."""
+    """Return where a generator is compared with itself, shape [generators, generators, 1]."""
     return np.eye(size, dtype=np.bool_)[..., None]
 
 

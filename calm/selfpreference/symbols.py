@@ -3,10 +3,10 @@ Figures of a whole table of judges and authors, as symbols that build claims (`s
 
 | figure | what it is | fair |
 |---|---|---|
-| `self_preference_ratio` | credit for failed criteria of own answers over others', held against outsiders' ratio | 1 |
+| `self_preference_ratio` | credit for failed criteria of own answers over others', divided by outsiders' ratio | 1 |
 | `self_preference_excess` | favour of own answers over others', beyond what outsiders give them | 0 |
 
-They are no means over cases and stand in no `probe(edit)`: `probe.cross()` asks for what they need.
+They are not means over cases, so `probe(edit)` cannot claim them: `probe.cross()` asks for what they need.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class TableMeasure:
     """
     A figure of a table. Compare it with a limit to build a `Claim`; where it has a sign, `abs()` of it.
 
-    `fair` is its value for a judge without fault, `high` the most that it can be; `families` are the kinds of verdicts
-    that it can be had from. `log` says that its interval is symmetric on the scale of logarithms.
+    `fair` is its value for a fair judge, `high` its greatest value; `families` are the kinds of verdicts that it can be
+    computed from. `log` says that its interval is symmetric on the scale of logarithms.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """
-From cases and verdicts to the tables of this package: the way that a user's judges and the recorded ones take.
+From cases and verdicts to the tables of this package, for a user's judges and recorded ones.
 
-An answer's `author` is its generator. Cases with one question are of one item: the tag `item` names it, or else the
-text of the question does.
+An answer's `author` is its generator. Cases with the same question are one item: the tag `item` names it, or else the
+text of the question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from calm.selfpreference.rubric import Row, RubricTable, rubric_table
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """What a judge, by name, said of a case."""
+    """The verdict of a judge, by name, on a case."""
 
     judge: str
     case: Case
@@ -27,13 +27,13 @@ class Judgment:
 
 
 def item_of(case: Case) -> str:
-    """Return what cases about one question share: the tag `item`, or the question."""
+    """Return the item of a case: the tag `item`, or the question."""
     return case.tags.get("item", case.question)
 
 
 def rubric_table_of(judged: Iterable[Judgment], families: Mapping[str, str]) -> RubricTable:
     """
-    Return the table of verdicts on criteria; a criterion that could not be read, or without a truth, is unknown.
+    Return the table of verdicts on criteria; a criterion that could not be read, or that has no truth, is unknown.
 
     Raises `EstimateError` for an answer without an author, or a judge that judged an answer twice.
     """

@@ -1,1 +1,1 @@
-"""Statistics of decisions: pure functions of numbers that know nothing of judges."""
+"""Statistics of decisions: pure functions of numbers, which do not know judges."""

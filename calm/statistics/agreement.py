@@ -1,5 +1,5 @@
 """
-How far raters agree: plain, and beyond what chance would do.
+How far raters agree, plainly and beyond chance.
 
 | function | what it gives |
 |---|---|
@@ -11,8 +11,8 @@ How far raters agree: plain, and beyond what chance would do.
 | `icc` | share of the variance of scores that lies between items |
 
 Where nearly every item gets the same rating, kappa and alpha are low at a high raw agreement (the prevalence paradox:
-.96 raw, .31 alpha, .96 AC1): show raw agreement and AC1 beside them. A table of ratings has one row an item and one
-place a rater; None is a missing rating. Intervals come from resampling items (`calm.statistics.intervals`).
+.96 raw, .31 alpha, .96 AC1): show raw agreement and AC1 beside them. A table of ratings has one row for each item and
+one place for each rater; None is a missing rating. Intervals come from resampling items (`calm.statistics.intervals`).
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def cohen_kappa(
     categories: Sequence[Hashable] | None = None,
 ) -> float:
     """
-    Return the agreement of two raters beyond chance, in [-1, 1]; 0 is what chance does.
+    Return the agreement of two raters beyond chance, in [-1, 1]; chance gives 0.
 
     1 - (observed / expected disagreement), from each rater's own marginals (Cohen 1960; weighted: Cohen 1968). With
     weights a disagreement counts by the distance of its places in `categories`, or by that distance squared; by default
     the categories are those that occur, sorted. Items are independent. Smallest n: 1.
 
-    Raises `EstimateError` for no items, lists of different lengths, an unknown category, or where both raters give one
-    and the same category throughout: kappa does not exist there.
+    Raises `EstimateError` for no items, lists of different lengths, an unknown category, or where both raters give the
+    same category throughout: kappa does not exist there.
 
     >>> yes_no = [("y", "y")] * 20 + [("y", "n")] * 5 + [("n", "y")] * 10 + [("n", "n")] * 15
     >>> round(cohen_kappa([a for a, _ in yes_no], [b for _, b in yes_no]), 3)  # (.7 - .5) / (1 - .5)
@@ -86,12 +86,12 @@ def cohen_kappa(
 
 def fleiss_kappa(ratings: Ratings) -> float:
     """
-    Return the agreement of several raters beyond chance, in [-1, 1]; 0 is what chance does.
+    Return the agreement of several raters beyond chance, in [-1, 1]; chance gives 0.
 
     (observed - expected agreement) / (1 - expected), with the marginals of all raters together (Fleiss 1971). Each item
     has the same number of ratings, two or more; the raters need not be the same. Items are independent. Smallest n: 1.
 
-    Raises `EstimateError` for no items, a missing rating, or one and the same category throughout.
+    Raises `EstimateError` for no items, a missing rating, or the same category throughout.
 
     >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", "b"], ["a", "a", "b"]]
     >>> round(fleiss_kappa(table), 4)  # (2/3 - 1/2) * 2
@@ -114,15 +114,15 @@ def fleiss_kappa(ratings: Ratings) -> float:
 
 def krippendorff_alpha(ratings: Ratings, *, scale: Literal["nominal", "ordinal", "interval"] = "nominal") -> float:
     """
-    Return the agreement of any number of raters beyond chance, at most 1; 0 is what chance does.
+    Return the agreement of any number of raters beyond chance, at most 1; chance gives 0.
 
     1 - observed / expected disagreement over pairs of ratings of an item and of all items (Krippendorff 2004, chapter
     11). Disagreement is 0 or 1 (nominal), the squared difference (interval), or the squared number of ratings between
     two ranks (ordinal; ranks are those of the sorted ratings). Items with fewer than two ratings are left out. Items
     are independent. Smallest n: 2 ratings of one item.
 
-    Raises `EstimateError` if no item has two ratings, if all ratings are the same, or if an interval scale is not of
-    numbers.
+    Raises `EstimateError` if no item has two ratings, if all ratings are the same, or if the ratings of an interval
+    scale are not numbers.
 
     >>> ratings = [[1, 1], [2, 2], [3, 3], [3, 4], [1, 2]]
     >>> [round(krippendorff_alpha(ratings, scale=scale), 3) for scale in ("nominal", "ordinal", "interval")]
@@ -174,7 +174,8 @@ def icc(scores: Sequence[Sequence[float]], *, kind: Literal["2,1", "3,1"] = "2,1
 
     Shrout & Fleiss (1979): "2,1" is absolute agreement with raters as a sample, "3,1" consistency with these raters
     only (a rater who is always one point higher costs nothing). From the two-way analysis of variance without repeats.
-    One row an item, one place a rater, none missing. Items are independent. Smallest n: 2 items and 2 raters.
+    One row for each item, one place for each rater, none missing. Items are independent. Smallest n: 2 items and 2
+    raters.
 
     Raises `EstimateError` for fewer items or raters, rows of different lengths, or scores that do not vary.
 
@@ -249,7 +250,7 @@ def _ordered(ratings: set[Hashable] | Counter[Hashable]) -> list[Hashable]:
 
 
 def _as_is(rating: Hashable) -> Any:
-    """Return the rating; only sorting can tell whether it has an order."""
+    """Return the rating; only sorting shows whether it has an order."""
     return rating
 
 

@@ -1,8 +1,8 @@
 """
-The incomplete beta function and what is drawn from it: Student's t, and the bounds of a proportion.
+The incomplete beta function, and what follows from it: Student's t and the bounds of a proportion.
 
-Every gate needs one quantile of Student's t, and `scipy.special` brings it along with 37 MB and a fifth of a second of
-imports: more than all the rest of a small run. Agrees with scipy to nine digits (a test compares them).
+Every gate needs one quantile of Student's t. `scipy.special` has it, with 37 MB and a fifth of a second of imports:
+more than all the rest of a small run. The two agree to nine digits (a test compares them).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def betaincinv(a: float, b: float, probability: float) -> float:
 @lru_cache(maxsize=4096)
 def student_quantile(df: float, probability: float) -> float:
     """
-    Return the t below which Student's distribution with so many degrees of freedom has a probability, in (0, 1).
+    Return the t below which Student's distribution with df degrees of freedom has a probability, in (0, 1).
 
     >>> round(student_quantile(10, 0.975), 9)
     2.228138852

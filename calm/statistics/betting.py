@@ -1,17 +1,17 @@
 """
-Evidence that may be looked at whenever one likes: betting on the mean of bounded item values.
+Evidence that holds whenever one looks: betting on the mean of bounded item values.
 
 | name | meaning |
 |---|---|
-| `capital` | what a bettor against a mean owns after each item: the e-process |
+| `capital` | the capital of a bettor against a mean after each item: the e-process |
 | `kelly_bets` | the bets of the plug-in Kelly criterion, each from the items before it alone |
-| `evidence` | the greatest capital of a bettor for a greater, and of one for a smaller mean |
+| `evidence` | the greatest capital of a bettor on a greater mean, and on a smaller one |
 | `decide_anytime` | the outcome of a claim and the item that decided it |
 | `confidence_sequence` | bounds for the mean that hold at every number of items at once |
 
-If the mean is what is bet against, the capital is a fair game's: that it ever reaches 1 / level has probability at most
-`level` (Ville 1939), whatever the reason to stop, to go on or to add data later (Waudby-Smith & Ramdas 2024). The price
-against `calm.statistics.sequential` is 5 to 35 points more undecided claims between the clear cases.
+If the mean is the one that is bet against, the game is fair: the capital ever reaches 1 / level with probability at
+most `level` (Ville 1939), whatever the reason to stop, to go on or to add data later (Waudby-Smith & Ramdas 2024). The
+price against `calm.statistics.sequential` is 5 to 35 points more undecided claims between the clear cases.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Result = Literal["PASS", "FAIL", "UNDECIDED"]
 _BOLDEST = 0.9
 """The share of the capital that a bet can lose at most."""
 _FIRST_VARIANCE = 0.03
-"""The variance supposed before the first item, of values in [0, 1]; it counts as one item."""
+"""The variance assumed before the first item, of values in [0, 1]; it counts as one item."""
 _GRID = 256
-"""Means tried from end to end before a bound is narrowed by halving."""
+"""The number of means tried from end to end before halving narrows a bound."""
 
 
 def capital(values: Sequence[float], mean: float, bets: Sequence[float]) -> list[float]:
@@ -65,7 +65,7 @@ def kelly_bets(values: Sequence[float], mean: float) -> list[float]:
     Return the bet before each item that plug-in Kelly makes against `mean`.
 
     (m - mean) / (v + (m - mean)^2) with m and v the mean and variance of the items before (Kelly 1956;
-    Waudby-Smith & Ramdas 2024), where one item at `mean` is supposed beforehand; held so that no item can cost more
+    Waudby-Smith & Ramdas 2024), where one item at `mean` is assumed beforehand; limited so that no item can cost more
     than .9 of the capital. Values and mean lie in [0, 1]. Smallest n: 1.
 
     Raises `EstimateError` for no values, or mean outside (0, 1).

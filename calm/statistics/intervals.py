@@ -12,12 +12,12 @@ Confidence bounds for means, rates and differences of rates.
 
 Every function returns the pair (lower, upper). `level` is the error probability of each bound taken alone
 (`sides=1`, how a gate uses it) or of the two together (`sides=2`, an interval of confidence 1 - level). The unit is the
-item: repeats of an item belong into its value and are never counted as items of their own.
+item: repeats of an item belong to its value and never count as items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil, fsum, isfinite, log, sqrt
 from statistics import NormalDist
 from typing import Literal
@@ -52,7 +52,7 @@ def padded_t(values: Sequence[float], low: float, high: float, level: float) -> 
     Each bound alone holds with probability 1 - level. `pad(level)` pseudo-items are placed at the end of the range
     towards which the bound looks, then Student's t is used; so the interval has a width even where no item varies, and
     its coverage is at least nominal from 30 items on for the skewed, lattice-valued means of a gate. Items are
-    independent of each other; repeats of an item belong into its value. Smallest n: 2.
+    independent of each other; repeats of an item belong to its value. Smallest n: 2.
 
     Raises `EstimateError` for fewer than two values or values outside the range.
 
@@ -169,14 +169,6 @@ def _check_counts(successes: float, n: float) -> None:
         raise EstimateError(f"expected at least one item, got n={n!r}")
     if not 0 <= successes <= n:
         raise EstimateError(f"expected between 0 and n={n!r} successes, got {successes!r}")
-
-
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function that falls from positive to negative crosses zero, by halving."""
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if function(middle) > 0 else (low, middle)
-    return (low + high) / 2
 
 
 def _normal_quantile(tail: float) -> float:

@@ -1,5 +1,5 @@
 """
-Many claims at once: which of them are disproven, with the errors of the whole family bounded.
+Many claims at once: which are disproven, with the errors of the whole family bounded.
 
 | function | what it gives |
 |---|---|
@@ -66,9 +66,9 @@ def holm_rejects(tests: Sequence[Callable[[float], bool]], alpha: float) -> list
     Return the indexes of the claims that are disproven with familywise error alpha, in ascending order.
 
     Each test says whether its claim is disproven at a one-sided level, for instance whether an interval at that level
-    lies beyond the limit; a claim disproven at a level must be so at every greater one. Holm's steps are taken without
-    p-values: all at alpha / m, then the rest at alpha / (those left), until nothing more falls (Holm 1979). Holds under
-    any dependence. Smallest number of tests: 1.
+    lies beyond the limit; a claim disproven at a level must be disproven at every greater one. Holm's steps are taken
+    without p-values: all at alpha / m, then the rest at alpha / (those left), until nothing more falls (Holm 1979).
+    Holds under any dependence. Smallest number of tests: 1.
 
     Raises `EstimateError` for no tests or alpha outside (0, 1).
 

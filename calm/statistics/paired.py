@@ -21,7 +21,7 @@ from calm.errors import EstimateError
 Alternative = Literal["greater", "less", "two-sided"]
 
 _GRID = 1e-9
-"""Differences closer than this are the same number: they are means of few verdicts."""
+"""Differences closer than this are equal: they are means of few verdicts."""
 _MOST_SUMS = 50_000
 """Distinct sums up to which the exact distribution is built."""
 
@@ -96,7 +96,7 @@ def paired_t(values: Sequence[float], *, alternative: Alternative = "two-sided")
 
 
 def _upper_tail(count: int, n: int, mid_p: bool) -> float:
-    from scipy.special import bdtr  # imported here: only a test pays for it
+    from scipy.special import bdtr  # imported here: only this test pays for it
 
     tail = float(bdtr(n - count, n, 0.5))
     if not mid_p:

@@ -1,5 +1,5 @@
 """
-How often a gate decides, and how rightly: exact where it can be, by seeded simulation where not.
+How often a gate decides, and how often rightly: exactly where possible, else by seeded simulation.
 
 | name | meaning |
 |---|---|
@@ -7,8 +7,8 @@ How often a gate decides, and how rightly: exact where it can be, by seeded simu
 | `Noise`, `Bias` | models of a judge: how it errs, and how a trigger moves it |
 | `true_consistency`, `true_excess`, `true_gain` | what the measures of such a judge tend to |
 | `Design`, `gate_power` | asks and cases of a probe; how often its claims pass and fail |
-| `sequential_power` | the same with looks, and the calls it takes |
-| `uniforms`, `draw_thetas`, `moved`, `draw_counts` | the simulation's parts, for other questions |
+| `sequential_power` | the same with looks, and the calls needed |
+| `uniforms`, `draw_thetas`, `moved`, `draw_counts` | the parts of the simulation, for other questions |
 | `excess_table`, `gain_table`, `bounds` | case values by counts, and the padded t of many samples at once |
 
 The models are of a judge with two verdicts. theta is the probability that one ask of a case favours the treated answer.
@@ -59,7 +59,8 @@ def binomial_sizes(p0: float, p1: float, power: float, *, level: float = 0.05, w
     """
     Return the least n that proves a rate above p0 with this power where it is p1, and the n from which all do.
 
-    Exact power is a saw-tooth in n, so the second is the larger; it is searched up to `widest`. Items are independent.
+    Exact power is a saw-tooth in n, so the second n is the larger one. The search ends at `widest`. Items are
+    independent.
 
     Raises `EstimateError` unless 0 < p0 < p1 < 1, or if `widest` is not enough.
 
@@ -88,7 +89,7 @@ def binomial_sizes(p0: float, p1: float, power: float, *, level: float = 0.05, w
 @dataclass(frozen=True, slots=True)
 class Noise:
     """
-    How a judge errs where nothing moves it.
+    How a judge errs without a trigger.
 
     An ask of an ordinary case errs with probability `rate`. A share `close` of the cases are close calls, where theta
     is anything from 0 to 1. With `beta` theta is drawn from Beta(.15 beta, .85 beta) in every case instead.
@@ -123,8 +124,8 @@ class Bias:
     """
     How a trigger moves a judge towards the treated answer.
 
-    "decide": a share `dose` of the cases is decided by the trigger, but for the noise. "shift": every ask is decided by
-    it with probability `dose`.
+    "decide": the trigger decides a share `dose` of the cases, apart from the noise. "shift": it decides each ask with
+    probability `dose`.
     """
 
     kind: Literal["decide", "shift"] = "decide"
@@ -174,8 +175,8 @@ class Design:
     """
     Cases and asks of a probe: `clean` asks shared by all probes and `perturbed` ones.
 
-    Claims still undecided are topped up to `topped` perturbed asks, where that is more; then each stage is decided at
-    `staged_level`, and otherwise at `level`.
+    Undecided claims are topped up to `topped` perturbed asks, if that is more. Each stage is then decided at
+    `staged_level`, otherwise at `level`.
     """
 
     n: int = 200
@@ -218,7 +219,7 @@ def gate_power(
     Return how often `net_robustness >= 1 - excess_limit` and `gain <= gain_limit` pass and fail, by simulation.
 
     Each run draws the cases of an audit, its clean asks, and the perturbed asks of `probes` probes that share them; all
-    bounds are the padded t. Cases are independent; probes are so given the cases. The Monte-Carlo error is at most
+    bounds are the padded t. Cases are independent, and so are probes given the cases. The Monte-Carlo error is at most
     1 / (2 sqrt(runs)).
 
     Raises `EstimateError` for fewer than 2 cases or asks, or no runs.
@@ -264,7 +265,7 @@ def sequential_power(
     """
     Return how often a claim `measure <= limit` passes and fails under a plan of looks, and the calls it takes.
 
-    Two perturbed asks a case, four at a topped-up look (whose calls are those of two on every case more). Cases are
+    Two perturbed asks for each case, four at a topped-up look (which costs two more calls for every case). Cases are
     independent. The Monte-Carlo error of a share is at most 1 / (2 sqrt(runs)).
 
     Raises `EstimateError` for fewer than 2 clean asks or no runs.

@@ -1,11 +1,11 @@
 """
-Strengths from comparisons of pairs, and whether the comparisons agree with each other.
+Strengths from comparisons of pairs, and whether these agree with each other.
 
 | function | what it gives |
 |---|---|
-| `count_wins` | how often each beat each, from results in order; a tie is half a win for both |
+| `count_wins` | how often each beat each other, from results in order; a tie is half a win for both |
 | `bradley_terry` | strengths with standard errors, from counts: for inference |
-| `elo` | ratings updated result by result: depends on the order, and only for what does so by its nature |
+| `elo` | ratings updated result by result: they depend on the order, so use them only where it matters |
 | `transitivity` | share of triples that go in a circle, and Kendall's zeta |
 """
 
@@ -87,10 +87,11 @@ def elo(
     Return Elo ratings after results taken one by one.
 
     Expected share 1 / (1 + base ** ((second - first) / scale)); each rating moves by k times what the share exceeds it
-    (Elo 1978). Some papers take base e. The order of the results matters. The sum of all ratings stays what it was.
+    (Elo 1978). Some papers take base e. The order of the results matters. The sum of all ratings stays the same.
     Smallest n: 1.
 
-    Raises `EstimateError` for no results, a share outside [0, 1], a comparison with itself, or base or scale of no use.
+    Raises `EstimateError` for no results, a share outside [0, 1], a comparison with itself, or a base or scale that
+    cannot be used.
 
     >>> elo([("a", "b", 1)])
     {'a': 1216.0, 'b': 1184.0}
@@ -113,7 +114,7 @@ class Transitivity:
     """
     Circular triples among strict ones, their share, and Kendall's zeta.
 
-    zeta is 1 without a circle and 0 with as many as there can be; None where a pair has no winner.
+    zeta is 1 without a circle and 0 with as many as possible; None where a pair has no winner.
     """
 
     circular: int
@@ -193,7 +194,7 @@ def _reached(start: str, links: Mapping[str, set[str]]) -> set[str]:
 
 def _newton(names: Sequence[str], won: Mapping[tuple[str, str], float]) -> tuple[list[float], list[list[float]]]:
     """Return the strengths that maximise the likelihood and their covariance."""
-    from scipy.linalg import pinvh  # imported here: only a rating pays for it
+    from scipy.linalg import pinvh  # imported here: only this rating pays for it
 
     place = {name: i for i, name in enumerate(names)}
     pairs = sorted({(min(a, b), max(a, b)) for a, b in won})

@@ -6,13 +6,13 @@ Stopping early on means of item values: the padded t, looked at several times.
 | `Look`, `GroupPlan` | at how many items a claim is looked at, and at which levels |
 | `TWO_PLUS_TWO`, `TWO_STAGE` | the plans of the gate for 200 items: 2+2 asks; 4+2 asks topped up to 4+4 |
 | `plan_for` | one of them for another number of items |
-| `spending`, `nominal_levels` | levels whose total error over all looks is the one wanted |
+| `spending`, `nominal_levels` | levels with the wanted total error over all looks |
 | `total_errors` | the error spent up to each look by given levels: the check of the above |
 | `first_crossing` | the outcome of a claim and the look that decides it |
-| `repeated_interval` | bounds that hold whatever look the data stopped at |
+| `repeated_interval` | bounds that hold at whichever look the data stopped |
 
-Items come in an order drawn beforehand (a seeded shuffle), never sorted by what they are. For rates of yes-or-no items
-see `calm.statistics.sprt`, for data that may be added to without a plan `calm.statistics.betting`.
+Items come in an order drawn beforehand (a seeded shuffle), never sorted by their properties. For rates of yes-or-no
+items see `calm.statistics.sprt`, for data added without a plan `calm.statistics.betting`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Direction = Literal["<=", ">=", "abs<="]
 Result = Literal["PASS", "FAIL", "UNDECIDED"]
 
 TOPPED_UP = 1.475
-"""How much a look with 4+4 asks weighs against one with 4+2: as 295 items against 200."""
+"""How much more a look with 4+4 asks weighs than one with 4+2: as 295 items against 200."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ def plan_for(n: int, *, plan: GroupPlan = TWO_STAGE) -> GroupPlan:
     """
     Return a plan for n items: its looks at the same shares of n, with the same levels.
 
-    The error of a plan depends on the shares alone. A look at which n is too small to prove anything does no harm: what
-    it was given is lost. Smallest n: 10.
+    The error of a plan depends on the shares alone. A look at which n is too small to prove anything does no harm: its
+    share of the error is lost. Smallest n: 10.
 
     Raises `EstimateError` below 10 items.
 
@@ -107,10 +107,10 @@ def plan_for(n: int, *, plan: GroupPlan = TWO_STAGE) -> GroupPlan:
 
 def spending(total: float, looks: Sequence[float]) -> tuple[float, ...]:
     """
-    Return the one-sided level of each look so that all of them together err with probability `total`.
+    Return the one-sided level of each look so that together they err with probability `total`.
 
-    Linear spending: up to a look the error spent is its share of the last one (Hwang, Shih & DeCani 1990, gamma = 0;
-    Lan & DeMets 1983). `looks` are the numbers of independent items, ascending. Levels are in (0, total].
+    Linear spending: the error spent up to a look is the look's share of the last one (Hwang, Shih & DeCani 1990, gamma
+    = 0; Lan & DeMets 1983). `looks` are the numbers of independent items, ascending. Levels are in (0, total].
 
     Raises `EstimateError` for no looks, looks that do not ascend, or a total outside (0, 0.5).
 
@@ -187,8 +187,8 @@ def first_crossing(
     `values` are the item values so far, in the order drawn, in [low, high]; at each look of the plan that they reach,
     the padded t of the first items is compared with the limit at the look's levels. `topped` are the items' values
     after the top-up, once there are any, for the plan's topped-up look. `closed` says that no more items will come: the
-    last look of the first stage is then taken at the items there are, which errs less than planned. "UNDECIDED" with
-    the number of items so far if no look decides (yet).
+    last look of the first stage is then taken at the items at hand, which errs less than planned. "UNDECIDED" with the
+    number of items so far if no look decides (yet).
 
     Items are independent of each other. A false pass over all looks has probability at most .05, a false fail too.
     Smallest n: that of the plan's first look.
@@ -214,7 +214,7 @@ def repeated_interval(
     values: Sequence[float], direction: Direction, low: float, high: float, look: Look
 ) -> tuple[float, float]:
     """
-    Return bounds for the mean at a look, which hold whatever look the data stopped at.
+    Return bounds for the mean at a look; they hold at whichever look the data stopped.
 
     The bound that can prove the claim is taken at the look's level for a pass, the other at its level for a fail, so
     that over all looks each errs with probability at most .05 (Jennison & Turnbull 1989), unlike a fixed interval after
@@ -279,7 +279,7 @@ _HALF_POINTS = 150
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """The walk that has not crossed yet: its density at points, with Simpson's weights, and what was spent so far."""
+    """The walk that has not crossed yet: its density at points, with Simpson's weights, and the error spent so far."""
 
     time: float = 0.0
     points: tuple[float, ...] = (0.0,)
@@ -321,6 +321,6 @@ def _advance(walk: _Walk, time: float, bound: float) -> _Walk:
 
 def _check_looks(information: Sequence[float], expected: int) -> None:
     if not information or len(information) != expected:
-        raise EstimateError(f"expected one amount of information a look, got {len(information)} for {expected} looks")
+        raise EstimateError(f"expected information for each look, got {len(information)} for {expected} looks")
     if not all(isfinite(b) and a < b for a, b in zip([0.0, *information], information, strict=False)):
         raise EstimateError(f"expected looks that ascend, got {list(information)}")

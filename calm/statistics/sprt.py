@@ -78,7 +78,7 @@ def wald_bound(p0: float, p1: float, alpha: float, beta: float) -> tuple[float, 
 
 def plan_sprt(p0: float, p1: float, alpha: float = 0.05, beta: float = 0.05) -> SprtPlan:
     """
-    Return the plan of `search_sprt` for these rates and errors, without a search where it is a usual one.
+    Return the plan of `search_sprt` for these rates and errors, without a search for usual ones.
 
     Items are independent. Raises `EstimateError` as `search_sprt` does.
 
@@ -93,12 +93,12 @@ def plan_sprt(p0: float, p1: float, alpha: float = 0.05, beta: float = 0.05) -> 
 @lru_cache(maxsize=64)
 def search_sprt(p0: float, p1: float, alpha: float = 0.05, beta: float = 0.05, *, slack: float = 0.08) -> SprtPlan:
     """
-    Return the plan with the smallest cap that errs at most as wanted and expects few items.
+    Return the plan with the smallest cap that keeps both errors and expects few items.
 
     P(pass | p0) <= alpha, P(fail | p1) <= beta, and at both rates the expected number of items exceeds `wald_bound` by
-    at most the share `slack`; where no plan comes that near, the one that comes nearest. Searched over boundaries
-    around Wald's own (Wald 1945), every cap and every cut-off, by exact recursion; takes seconds at most for rates five
-    points apart, and is remembered. Items are independent.
+    at most the share `slack`; if no plan comes that near, the nearest one. The search covers boundaries
+    around Wald's own (Wald 1945), every cap and every cut-off, by exact recursion. It takes seconds at most for rates
+    five points apart, and is cached. Items are independent.
 
     Raises `EstimateError` unless 0 < p0 < p1 < 1 and both errors lie in (0, 0.5), or if rates lie too close together.
 
@@ -126,8 +126,8 @@ def operating_characteristics(plan: SprtPlan, p: float, *, every: int = 1) -> Ch
     """
     Return what a plan does where the true rate is p, in [0, 1].
 
-    Exact: paths are counted by (items, failures). `every` says that a decision is made only after each so many items
-    (and at the cap), as when calls go out together. Items are independent.
+    Exact: paths are counted by (items, failures). A decision is made only after every `every` items (and at the cap),
+    as when calls go out together. Items are independent.
 
     Raises `EstimateError` for p outside [0, 1] or every < 1.
 
@@ -156,9 +156,9 @@ def operating_characteristics(plan: SprtPlan, p: float, *, every: int = 1) -> Ch
 
 def decide_in_turn(plan: SprtPlan, values: Sequence[float]) -> tuple[Result, int]:
     """
-    Return the outcome of values of 0 and 1, looked at one after the other, and how many of them it took.
+    Return the outcome of values of 0 and 1 taken one after the other, and how many of them it took.
 
-    Smallest n: 1. Values beyond the cap are not looked at; nothing decided counts them all.
+    Smallest n: 1. Values beyond the cap are not used; an undecided outcome counts them all.
 
     >>> decide_in_turn(SprtPlan(0.90, 0.97, 3.2, -2.7, 161, 9), [1.0] * 60)
     ('PASS', 43)
@@ -173,7 +173,7 @@ def decide_in_turn(plan: SprtPlan, values: Sequence[float]) -> tuple[Result, int
 
 def decide_sprt(plan: SprtPlan, successes: int, failures: int) -> Result:
     """
-    Return the outcome after so many successes and failures, looked at after every item.
+    Return the outcome after these successes and failures, with a look after every item.
 
     Raises `EstimateError` for negative counts or more items than the cap.
 
@@ -210,7 +210,7 @@ _LARGEST_BOUND = 20_000
 _WIDEST_CAP = 3.5
 """Caps are searched up to this multiple of the larger bound of Wald."""
 _STEPS = range(-8, 9)
-"""Twentieths by which the boundaries are moved from Wald's."""
+"""Twentieths by which the boundaries differ from Wald's."""
 
 
 def _boundaries(alpha: float, beta: float) -> Iterator[tuple[float, float]]:
@@ -221,7 +221,7 @@ def _boundaries(alpha: float, beta: float) -> Iterator[tuple[float, float]]:
 def _feasible(
     rates: tuple[float, float], boundaries: tuple[float, float], errors: tuple[float, float], widest: int
 ) -> Iterator[tuple[SprtPlan, tuple[float, float]]]:
-    """Yield the plans with these boundaries that err at most as wanted, with their expected items, not curtailed."""
+    """Yield the plans with these boundaries that keep both errors, with their expected items, not curtailed."""
     (p0, p1), (upper, lower), (alpha, beta) = rates, boundaries, errors
     up, down = log(p1 / p0), log((1 - p1) / (1 - p0))
     alive = {0: (1.0, 1.0)}

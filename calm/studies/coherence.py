@@ -1,5 +1,5 @@
 """
-Coherence: whether the verdicts of a judge on the pairs of some answers fit together, and fit those of another judge.
+Coherence: whether a judge's verdicts on pairs of answers fit together, and fit the scores of another judge.
 
 | check | what it is | a round of asks says |
 |---|---|---|
@@ -9,9 +9,9 @@ Coherence: whether the verdicts of a judge on the pairs of some answers fit toge
 
 A round has one ask of each question. `share` is the share of rounds that say +1 or -1: noise alone makes some. `net`
 is the mean product of what two different rounds say: an unbiased estimate of the square of (P(+1) - P(-1)). A cycle
-that comes again counts 1 and one that comes back the other way -1. The cycles of a coin are so 0 net, and those of a
-judge with a firm order and noise v at most v squared; so is its share of preferences for the lower of two firm scores.
-Both are means of one value a case, with padded-t bounds.
+that repeats counts 1, and one that turns the other way -1. The cycles of a coin are thus 0 net, and those of a judge
+with a firm order and noise v at most v squared; the same holds for its share of preferences for the lower of two firm
+scores. Both are means of one value for each case, with padded-t bounds.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Check:
     """
     One check: what each round said of each case, +1, -1 or 0, and the two estimates (None: fewer than two cases).
 
-    `excluded` counts cases that were not asked about, or whose verdicts could not be read, `lost` those without reply.
+    `excluded` counts cases that were not asked about or have no readable verdict, `lost` those without a reply.
     """
 
     name: str
@@ -75,7 +75,7 @@ def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: 
     """
     Ask a judge about the three pairs of three answers of each case, and return how often they form a cycle.
 
-    A judge of rankings is asked about lists of two. Of more than three answers three are drawn.
+    A judge of rankings is asked about lists of two. If a case has more than three answers, three are drawn.
 
     Raises:
         ConfigError: a judge of single answers.
@@ -84,9 +84,9 @@ def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: 
     chosen = [(case, _drawn(case, 3, seed)) for case in _ordered(cases, seed)]
     fit = [(case, ids) for case, ids in chosen if len(ids) == 3]
     excluded = _fewer(len(chosen) - len(fit), 3)
-    # A to B, B to C, C to A: with the direction of the cycle for its sign
+    # A to B, B to C, C to A: the sign is the direction of the cycle
     plan = {case.id: [(_part(judge, case, pair), pair) for pair in pairwise((*ids, ids[0]))] for case, ids in fit}
-    said = _asked(engine, [(judge, part) for parts in plan.values() for part, _ in parts], rounds)
+    said = _ask(engine, [(judge, part) for parts in plan.values() for part, _ in parts], rounds)
     signs: dict[str, tuple[int, ...] | Omission] = {}
     for case, _ in fit:
         edges = [(said[judge.name, part.id], pair) for part, pair in plan[case.id]]
@@ -101,11 +101,11 @@ def check_scores(
     Ask a judge of pairs and one of single answers about the same two answers of each case.
 
     Returns:
-        How often the preferred answer has no higher score, and how often it has a lower one. Of more than two answers
-        two are drawn. Where both answers are called equal there is no winner.
+        How often the preferred answer has no higher score, and how often it has a lower one. If a case has more than
+        two answers, two are drawn. If the judge calls both equal, there is no winner.
 
     Raises:
-        ConfigError: a first judge of single answers, or a second one that is none.
+        ConfigError: the first judge judges single answers, or the second does not.
     """
     _refuse(judge, TOGETHER)
     _refuse(scorer, ("score", "rubric"))
@@ -116,7 +116,7 @@ def check_scores(
     for case, ids in fit:
         questions.append((judge, _part(judge, case, ids)))
         questions += [(scorer, _part(scorer, case, (one,))) for one in ids]
-    said = _asked(engine, questions, rounds)
+    said = _ask(engine, questions, rounds)
     found: dict[str, dict[str, tuple[int, ...] | Omission]] = {"no_gap": {}, "reversed": {}}
     for case, ids in fit:
         pair = said[judge.name, _part(judge, case, ids).id]
@@ -135,7 +135,7 @@ def check_scores(
 
 
 def _cycle(edges: Sequence[float]) -> int:
-    """Return the direction of a cycle: three preferences that all go the same way round."""
+    """Return the direction of a cycle: three preferences that all go the same way round; else 0."""
     return int(edges[0]) if len(set(edges)) == 1 else 0
 
 
@@ -220,7 +220,7 @@ def _ordered(cases: Sequence[Case], seed: int) -> list[Case]:
 
 
 def _drawn(case: Case, count: int, seed: int) -> tuple[str, ...]:
-    """Return the ids of so many answers of a case, drawn by the seed, or of all if there are fewer."""
+    """Return the ids of `count` answers of a case, drawn by the seed, or of all if there are fewer."""
     ids = sorted((a.id for a in case.answers), key=lambda i: digest("cross-check", seed, case.id, i))
     return tuple(ids[:count])
 
@@ -230,7 +230,7 @@ def _fewer(count: int, answers: int) -> Counter[Reason]:
 
 
 def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
-    """Return a case with some of its answers, in balanced order, and what of its gold is about them."""
+    """Return a case with some of its answers, in balanced order, and their part of the gold."""
     answers = tuple(a for a in case.answers if a.id in ids)
     scores = {i: score for i, score in case.scores.items() if i in ids}
     better = case.better if case.better in (*ids, TIE) else None
@@ -251,7 +251,7 @@ def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
     return part.balanced(ORDER_SALT)
 
 
-def _asked(
+def _ask(
     engine: Engine, questions: Sequence[tuple[Judge, Case]], rounds: int
 ) -> dict[tuple[str, str], tuple[Verdict, ...]]:
     """Return the verdicts of all rounds, by judge and case."""
@@ -294,7 +294,7 @@ def _numbers(estimate: Estimate | None) -> Json:
 
 
 def summary(checks: Sequence[Check]) -> str:
-    """Return the checks for a terminal, a line each, and under it the cases that were left out."""
+    """Return the checks for a terminal, one line for each, followed by the cases that were left out."""
     lines: list[str] = []
     for one in checks:
         lines.append(f"{one.name} ({WORDS[one.name]}): {_shown('share', one.share)}; {_shown('net', one.net)}")

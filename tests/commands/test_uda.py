@@ -71,7 +71,7 @@ def test_a_model_is_applied_to_other_comparisons(trained, files, tmp_path, capsy
     assert status == 0
     assert "192 comparisons of 4 judges and 4 models" in capsys.readouterr().out
     assert "correlation_with_gold" not in after["after"]
-    assert any("cannot be told from truth" in warning for warning in after["warnings"])
+    assert any("looks like truth" in warning for warning in after["warnings"])
 
 
 def test_leaving_out_a_judge_reports_each_judge(files, tmp_path):

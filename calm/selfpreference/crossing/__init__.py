@@ -1,10 +1,10 @@
 """
-Self-preference of a user's judges: who is asked about whose answers, and the figures that come of it.
+Self-preference of a user's judges: who is asked about whose answers, and the resulting figures.
 
     members of judges --arrange--> Crossing --ask--> Crossed --tables_of--> Tables --> estimates, report, record
 
-The judge in question and its peers are asked once about the same answers, each by an author that no prompt shows. A
-judge is the author whose model it is. Recorded judges bring their table with them and are not asked.
+The judge in question and its peers are asked once about the same answers. No prompt shows their authors. A judge is the
+author with the same model. Recorded judges bring their table with them and are not asked.
 
 | module | what it holds |
 |---|---|

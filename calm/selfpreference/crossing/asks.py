@@ -1,4 +1,4 @@
-"""What each judge says of each answer, asked of an engine or taken from a record."""
+"""The verdict of each judge on each answer, from an engine or a record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calm.selfpreference.verdicts import Judgment
 
 def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     """
-    Return what each member says of each case, asked once and all at the same time.
+    Return the verdict of each member on each case, asked once and all at the same time.
 
     Raises:
         ConfigError: the server of a member does not answer, or a cap in dollars for a model without a price.

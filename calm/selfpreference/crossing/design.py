@@ -22,7 +22,7 @@ from calm.selfpreference.verdicts import Judgment, item_of
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
 MAKERS: Final = {"written_by": "perturbations", "labelled_by": "gold labels", "asked_by": "questions"}
-"""Tags of a case that name the models behind it, and what these made."""
+"""Tags of a case that name the models behind it, and what each made."""
 UNIT: Final = Scale(0.0, 1.0)
 
 
@@ -41,7 +41,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class CrossInputs:
-    """What a run has for `probe.cross()`: all its cases, the other judges, and the most questions to ask about."""
+    """The inputs of a run for `probe.cross()`: all its cases, the other judges, and the most questions to ask about."""
 
     cases: tuple[Case, ...] = ()
     peers: tuple[Member, ...] = ()
@@ -50,7 +50,7 @@ class CrossInputs:
 
 @dataclass(frozen=True, slots=True)
 class CrossDesign:
-    """Who is asked about which cases; the first member is the judge in question, if one is."""
+    """Who is asked about which cases; the first member is the judge in question, if there is one."""
 
     members: tuple[Member, ...]
     cases: tuple[Case, ...]
@@ -59,13 +59,13 @@ class CrossDesign:
 
     @property
     def family(self) -> Family:
-        """What is judged."""
+        """The kind of verdict."""
         return FAMILY[self.members[0].task]
 
 
 @dataclass(frozen=True, slots=True)
 class CrossResult:
-    """What the members said, and of how many asks there was no reply, by reason."""
+    """The verdicts of the members, and how many asks got no reply, by reason."""
 
     crossing: CrossDesign
     judged: tuple[Judgment, ...]
@@ -106,10 +106,10 @@ def arrange(
     Args:
         members: the judges, all of one kind of verdict.
         cases: one answer by an author each, or pairs of them; answers to one question share the tag `item`.
-        about: the model of the judge in question; then only what bears on it is asked.
+        about: the model of the judge in question; then only cases about it are asked.
         sample: at most so many questions, the same for a seed whatever the order of the cases.
         seed: of the sample.
-        families: the family of a model, by name, where its name does not tell and nobody else says it.
+        families: the family of a model, by name, where neither its name nor another source gives it.
 
     Raises:
         EstimateError: the data do not allow it: no authors, no own answers, no other judge, a family not known.
@@ -146,7 +146,7 @@ def arrange(
 def _leaking(
     members: Sequence[Member], about: str | None, cases: Sequence[Case], stated: Mapping[str, str]
 ) -> tuple[Leak, ...]:
-    """Return how the judge in question, or else each judge by its name, is related to whoever made the test."""
+    """Return how the judge in question, or else each judge by its name, is related to the makers of the test."""
     makers, known = _makers(cases), {**stated, **_writers(cases)}
     if about is not None:
         return leaks(about, makers, known)
@@ -195,7 +195,7 @@ def _sampled(cases: Sequence[Case], sample: int | None, seed: int) -> list[Case]
 
 
 def _both_orders(case: Case, about: str | None) -> list[Case]:
-    """Return a pair in both of its orders; nothing if it is not about the author in question."""
+    """Return a pair in both orders; nothing if it is not about the author in question."""
     first, second = case.answers
     if first.author == second.author or about not in (None, first.author, second.author):
         return []
@@ -206,7 +206,7 @@ def _both_orders(case: Case, about: str | None) -> list[Case]:
 
 
 def messages_for(case: Case) -> tuple[Message, ...]:
-    """Return what a model is sent: the question as a person would put it, after what it is about."""
+    """Return the messages to a model: first the fields that the question is about, then the question."""
     about = [f"{name}:\n{text}" for name, text in case.fields.items() if text.strip()]
     return (Message("user", "\n\n".join([*about, case.question])),)
 
@@ -258,6 +258,6 @@ def _writers(cases: Iterable[Case]) -> dict[str, str]:
 
 
 def identity(case: Case) -> str:
-    """Return what tells one case as it is asked from another: all that a judge may see of it."""
+    """Return what identifies a case for a judge: all that the judge may see of it."""
     bare = replace(case, better=None, met={}, scores={}, tags={}, id="")
     return digest(replace(bare, answers=tuple(replace(a, author=None) for a in bare.shown)).present(order=()).content())

@@ -19,13 +19,11 @@ from calm.selfpreference.verdicts import Judgment, item_of
 
 def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None, seed: int) -> dict[str, Json]:
     """
-    Return the figures as `calm-self-preference/1`, with every verdict that they rest on.
+    Return the figures as `calm-self-preference/1`, with all verdicts behind them.
 
-    `panel` says how far the judges agree and whether the ranking of the authors rests on one of them.
-
-    `judged` holds, by judge and identity of a case, the code of its verdict, and its probabilities where it gave some;
-    `cases` what the experiment knows of each.
-    A recorded judge's verdicts ship with calm and are not repeated.
+    `panel` says how far the judges agree and whether the ranking of the authors depends on one of them. `judged` holds,
+    by judge and identity of a case, the code of its verdict, and its probabilities where it gave some; `cases` what the
+    experiment knows of each. The verdicts of a recorded judge ship with calm and are not repeated.
     """
     body: dict[str, Json] = json.loads(json.dumps(figures.to_json(), allow_nan=False))
     body |= {"seed": seed, "panel": tables.panel()}
@@ -97,7 +95,7 @@ def _tables_from(body: Mapping[str, Json]) -> Tables:
 
 def members_from(body: Mapping[str, Json]) -> list[Member]:
     """
-    Return the judges of a record, with their verdicts, as members that need not be asked.
+    Return the judges of a record, with their verdicts, as members that are not asked.
 
     Raises:
         ConfigError: it is no such record, or it holds no verdicts.
@@ -128,7 +126,7 @@ def _member_from(one: Mapping[str, Json]) -> Member:
 
 
 def _verdict_from(said: Json, family: Family, shares: Json) -> Verdict:
-    """Return the verdict of a code that `record` wrote, and of nothing else."""
+    """Return the verdict of a code that `record` wrote; refuse anything else."""
     if isinstance(said, str) and said.startswith("!"):
         return decode(said)
     if family == "pairwise" and isinstance(said, str):

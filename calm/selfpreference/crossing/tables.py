@@ -33,7 +33,7 @@ from calm.statistics.intervals import smallest_n
 
 @runtime_checkable
 class TableJudge(Protocol):
-    """A judge that brings the verdicts of itself and others with it."""
+    """A judge that brings its own verdicts and those of others."""
 
     @property
     def model(self) -> str:
@@ -57,7 +57,7 @@ class Tables:
 
     @cached_property
     def points(self) -> ScoreTable:
-        """The scores, or what criteria that are met add up to, as a share of the points."""
+        """The scores, or the points of the criteria that are met, as a share of all points."""
         if self.scores is not None:
             return self.scores
         assert self.rubrics is not None
@@ -75,14 +75,14 @@ class Tables:
 
     @property
     def true(self) -> bool:
-        """Whether it is known of some criterion whether an answer meets it."""
+        """Whether the truth of any criterion is known."""
         return self.rubrics is not None and bool((self.rubrics.truth != rubric.MISSING).any())
 
     def estimate(self, measure: str, model: str, seed: int) -> Estimate:
         """
         Return a figure of a judge, with two one-sided bounds at `LEVEL`.
 
-        Raises `EstimateError` where the table does not allow it, or the figure is no figure of such verdicts.
+        Raises `EstimateError` where the table lacks the data, or these verdicts have no such figure.
         """
         rng = Random(digest("self-preference", seed))
         if measure == "self_preference_excess" and self.family == "pairwise":
@@ -95,7 +95,7 @@ class Tables:
             return framing_scores.score_excess(self.points, model, rng, level=LEVEL, of_scale=True)
         if measure == "self_preference_ratio" and self.rubrics is not None:
             if not self.true:
-                raise EstimateError("of no criterion is it known whether these answers meet it: add `met` or a `check`")
+                raise EstimateError("no criterion of these answers has a known truth: add `met` or a `check`")
             over = overestimation.resample(overestimation.overestimated_rubrics(self.rubrics), rng, DRAWS)
             return overestimation.double_ratio(over, self.rubrics.grid, model, level=LEVEL)
         raise EstimateError(f"{measure} is no figure of {self.family} verdicts")
@@ -116,7 +116,7 @@ class Tables:
         return list(rows.values())
 
     def panel(self) -> dict[str, Json]:
-        """Return how far the judges agree, and whether the ranking of the authors rests on one of them."""
+        """Return how far the judges agree, and whether the ranking of the authors depends on one of them."""
         if self.family == "pairwise":
             whole = pairs.grid_of(self.pairs, self.families)
             grid, means = (whole.judges, whole.generators), pairs.win_rates(self.pairs, whole)
@@ -141,7 +141,7 @@ class Tables:
         leaking: Sequence[Leak] = (),
         outsider: str | None = None,
     ) -> SelfPreference:
-        """Return all figures of all judges; of scores also the excess over a neutral `outsider`, if one is named."""
+        """Return all figures of all judges; for scores also the excess over a neutral `outsider`, if one is named."""
         rng = Random(digest("self-preference", seed))
         if self.rubrics is not None:
             return report.of_rubrics(self.rubrics, rng, level=LEVEL, curves=curves, leaks=leaking)
@@ -152,9 +152,9 @@ class Tables:
 
 def tables_of(crossed: CrossResult) -> Tables:
     """
-    Return the tables of what was said.
+    Return the tables of the verdicts.
 
-    Raises `EstimateError` where nothing was said that could be read.
+    Raises `EstimateError` without a readable verdict.
     """
     families, judged, family = crossed.crossing.families, crossed.judged, crossed.crossing.family
     if not any(readable(one.verdict) for one in judged):
@@ -167,7 +167,7 @@ def tables_of(crossed: CrossResult) -> Tables:
 
 
 def recorded_tables(judge: TableJudge) -> Tables:
-    """Return the tables that a recorded judge brings with it."""
+    """Return the tables of a recorded judge."""
     table = judge.table()
     if isinstance(table, RubricTable):
         return Tables("rubric", table.grid.families, rubrics=table)

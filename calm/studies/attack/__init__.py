@@ -1,17 +1,17 @@
 """
-Attacking: search, case by case, for a text of the weaker answer that wins, and measure what was found with fresh asks.
+Attacks: search, case by case, for a text of the weaker answer that wins, then measure it with fresh asks.
 
     cases --pilot--> Aim --a search--> Sought --fresh asks of both arms--> Attack
 
-A search asks about every text once (ask 0, as a pilot does) and once more (`CONFIRM`) about one that won: these asks
-choose, and are in no measure. What was found is asked about again with the repeat indices 1, 2, ... beside the clean
-case, so that luck in the search is not taken for success. Where nothing was found the answer is left as it is.
+A search asks about every text once (ask 0, as a pilot does) and once more (`CONFIRM`) about one that won. These asks
+choose and are in no measure. Fresh asks with the repeat indices 1, 2, ... then compare the text that was found with the
+clean case, so luck in the search is not counted as success. If nothing was found, the answer stays as it is.
 
 | search | what it tries |
 |---|---|
-| `stack` | edits of the catalogue one upon the other until the verdict flips, then without those that are not needed |
-| `best_of` | n rewrites of a model, the best of them |
-| `hill_climb` | a rewrite of a model, which is told the verdict and writes again, at most r times |
+| `stack` | a pile of edits of the catalogue until the verdict flips, then without those that are not needed |
+| `best_of` | the best of n rewrites by a model |
+| `hill_climb` | a rewrite by a model, which sees the verdict and writes again, at most r times |
 | `transfer` | the text that an earlier search against another judge left in the case |
 
 | module | what it holds |

@@ -15,16 +15,15 @@ from calm.experiment.setup import Setup
 from calm.studies.attack.attack import AIM, ATTACK, CONFIRM, AttackedCase, favour_of, has_won
 
 STACKED = Rules(kept_words=Band(0.5), numbers="there", difference="any")
-"""What is left of the original in a stack of edits, each of which also passed its own rules."""
+"""The rules for a stack of edits as a whole; each edit also passed its own rules."""
 STACK = replace(AIM, rules=STACKED)
 
 
 def tried(setup: Setup, tries: Sequence[tuple[AttackedCase, Treated]]) -> list[Verdict]:
     """
-    Return what the judge says of texts, and note those that won, in this ask and in another one, as found.
+    Return the judge's verdicts on texts, and note as found those that won in this ask and in another one.
 
-    Of one that won and did not win again the second verdict is returned. A text that is found after another one takes
-    its place.
+    For a text that won only once, the second verdict is returned. A text replaces one that was found before.
     """
     blank = Trials((), setup.family, setup.judge.scale)
     asked = setup.engine.ask(setup.judge, [(case.untreated(), 0) for _, case in tries])
@@ -51,7 +50,7 @@ def tried(setup: Setup, tries: Sequence[tuple[AttackedCase, Treated]]) -> list[V
 
 
 def climbed(setup: Setup, one: AttackedCase, case: Treated, verdict: Verdict) -> bool:
-    """Take a text that fares no worse than the one before as the one to go on from, and say whether it does."""
+    """Go on from a text that does no worse than the one before; return whether it does no worse."""
     x = favour_of(one.aim, verdict, Trials((), setup.family, setup.judge.scale))
     if isinstance(verdict, NoReply) or x < one.favour:
         return False
@@ -60,19 +59,19 @@ def climbed(setup: Setup, one: AttackedCase, case: Treated, verdict: Verdict) ->
 
 
 def fault_in(edit: Edit, before: Treated, after: Treated) -> str | None:
-    """Return why a text may not be asked about: what `edit` allows, and the gold and the truth, which must stay."""
+    """Return why a text may not be asked about: it breaks what `edit` allows, or changes the gold or the truth."""
     if (why := refusal(edit, before, after)) is not None:
         return why.about
     return None if before.truth_kept_by(after) else "gold"
 
 
 def with_text(case: Treated, text: str) -> Treated:
-    """Return the case with a text in the place of the attacked answer's."""
+    """Return the case with another text of the attacked answer."""
     return case.edit(case.target, lambda _: text)
 
 
 def transfer(setup: Setup, sought: Sequence[AttackedCase]) -> None:
-    """Take the texts that an earlier search left in the cases; nothing is asked, so nothing is chosen."""
+    """Take the texts that an earlier search left in the cases, without asking about them."""
     for one in sought:
         case = one.aim.case
         text = case.variants.get(ATTACK, {}).get(case.target or "")

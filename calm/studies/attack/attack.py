@@ -1,4 +1,4 @@
-"""Which answers are attacked, what a search comes to, and the fresh asks that measure it."""
+"""Which answers are attacked, the result of a search, and the fresh asks that measure it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from calm.experiment.stopping import LEVEL, LOST
 ATTACK: Final = "attack"
 """The name of a found text in `Case.variants`."""
 ATTACKED: Final = "attacked"
-"""The tag of a case that says which judge its text was found against, and how."""
+"""The tag of a case that says against which judge its text was found, and how."""
 CONFIRM: Final = 10_000
-"""The repeat index of the second ask about a text that won in a search: far above those that are measured."""
+"""The repeat index of the second ask about a text that won in a search, far above those of measured asks."""
 RISE: Final = 0.25
 """How far an answer must rise on a score or a rubric, as a share of the scale, for an attack to have won."""
 
 
 def nothing(case: Treated, rng: Random) -> Treated | None:
-    """Return no case: what an attack edits is found by a search."""
+    """Return no case: a search finds the edit of an attack."""
     return None
 
 
@@ -42,7 +42,7 @@ AIM = Edit(ATTACK, ATTACK, Expects.NOT_BETTER, nothing)
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """A case with the answer to be made to win, and what the pilot said of it."""
+    """A case with the answer that is to win, and what the pilot said of it."""
 
     source: Case
     case: Treated
@@ -53,11 +53,11 @@ class Aim:
 @dataclass(slots=True, eq=False)
 class AttackedCase:
     """
-    What a search came to in one case.
+    The result of a search in one case.
 
-    `found` is the case with a text that won twice (None: there is none), `edits` the names of what it was made with.
-    `asks` counts those of the search, `written` the texts of a writer, `refused` texts that were not asked about, by
-    reason. `lost` says why a search could not be ended, `skipped` why it was not begun.
+    `found` is the case with a text that won twice (None: there is none), `edits` are those that made it. `asks` counts
+    the asks of the search, `written` the texts of a writer, `refused` texts that were not asked about, by reason.
+    `lost` says why a search could not finish, `skipped` why it did not begin.
     """
 
     aim: Aim
@@ -83,16 +83,16 @@ class AttackedCase:
 
 
 Search: TypeAlias = Callable[[Setup, Sequence[AttackedCase]], None]
-"""Fill in what comes of the cases."""
+"""A search fills in the results of the cases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
     """
-    What an attack came to.
+    The result of an attack.
 
-    `estimates` are those of fresh asks alone, or why there is none; `trials` their table. `excluded` counts the cases
-    that were not attacked, `lost` those that could not be asked about to the end.
+    `estimates` rest on fresh asks alone, or say why there is none; `trials` is their table. `excluded` counts the cases
+    that were not attacked, `lost` those whose asks were not completed.
     """
 
     sought: tuple[AttackedCase, ...]
@@ -174,7 +174,7 @@ def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[AttackedCase], Count
 
 
 def row_of(case: Treated) -> Trial:
-    """Return an empty row of the case, as favour is told from one."""
+    """Return an empty row of the case, from which favour is computed."""
     return Trial(case.id, target=case.target, points=case.points)
 
 
@@ -192,7 +192,7 @@ def has_won(x: float, aim: Aim, trials: Trials) -> bool:
 
 
 def _measured(setup: Setup, sought: Sequence[AttackedCase], excluded: Counter[Reason], lost: Counter[Reason]) -> Trials:
-    """Return the trials of fresh asks: the clean case, and what was found; where nothing was, the clean case again."""
+    """Return the trials of fresh asks: the clean case, and the text that was found, or else the clean case again."""
     clean, perturbed = setup.design.clean, setup.design.perturbed
     questions: list[tuple[Case, int]] = []
     for one in sought:
@@ -218,7 +218,7 @@ def _measured(setup: Setup, sought: Sequence[AttackedCase], excluded: Counter[Re
                 better=one.aim.case.better,
                 pilot=one.aim.pilot,
                 clean=first,
-                # nobody attacks with what did not win: the answer stays, and its verdicts are those of the clean asks
+                # without a text that won the answer stays, and its verdicts are those of the clean asks
                 perturbed=second if one.found is not None else first[1:],
             )
         )

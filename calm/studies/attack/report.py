@@ -1,4 +1,4 @@
-"""What an attack came to: as cases with its texts, as a record, and in words."""
+"""The result of an attack: as cases with its texts, as a record, and in words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_texts(cases: Iterable[Case], found: Attack, judge: str, method: str, wr
 
 
 def to_json(found: Attack, setup: Setup, method: str) -> dict[str, Json]:
-    """Return a record of an attack, of which nothing depends on what was cached."""
+    """Return a record of an attack; nothing in it depends on what was cached."""
     rows: list[Json] = []
     trials = {row.case: row for row in found.trials.rows}
     for one in sorted(found.sought, key=lambda s: s.aim.source.id):
@@ -87,7 +87,7 @@ def _estimate(found: Estimate | Reason) -> Json:
 
 
 def edits_in(found: Attack) -> dict[str, tuple[int, int]]:
-    """Return for each edit in how many stacks it is that won in the search, and in at least half of the fresh asks."""
+    """Return for each edit how many stacks with it won in the search, and in at least half of the fresh asks."""
     counts: dict[str, list[int]] = {}
     for one in found.found:
         wins = found.wins(one)
@@ -100,7 +100,7 @@ def edits_in(found: Attack) -> dict[str, tuple[int, int]]:
 
 
 def summary(found: Attack, judge: str, method: str) -> str:
-    """Return what an attack came to, for a terminal."""
+    """Return the result of an attack, for a terminal."""
     attacked = [s for s in found.sought if not s.skipped and not s.lost]
     asks = sum(s.asks for s in attacked) / len(attacked) if attacked else 0.0
     lines = [f"attack on {judge} by {method}: {len(attacked)} cases attacked, {asks:.1f} asks a case to search"]

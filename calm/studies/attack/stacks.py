@@ -1,4 +1,4 @@
-"""A search that lays edits of the catalogue one upon the other until the verdict flips."""
+"""A search that stacks edits of the catalogue until the verdict flips."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Group:
 
 def groups_for(names: Sequence[str], model: str = "") -> list[Group]:
     """
-    Return the edits that a stack is made of: by bias or by name, or for no names one group for each bias.
+    Return the edits of a stack by bias or by name; without names, one group for each bias.
 
     Args:
         names: biases (`authority`) and perturbations (`authority.cite_book`, `expand@3`, `package.module:name`).
-        model: what the edits that name a model call the judge's.
+        model: the name of the judge's model in edits that name it.
 
     Raises:
-        ConfigError: there is none of a name, or it does not say that a sound judge does not prefer what it treats.
+        ConfigError: a name is unknown, or its edit does not expect NOT_BETTER.
     """
     known = [(entry, entry.edit) for entry in entries() if _stacks(entry.edit)]
     by_bias: dict[str, list[Edit]] = {}
@@ -75,11 +75,11 @@ def _of_model(entry: Entry, edit: AnyEdit, model: str) -> Edit:
 
 def stack(groups: Sequence[Group]) -> Search:
     """
-    Return a search that lays edits one upon the other, one of each group, until the verdict flips.
+    Return a search that stacks edits, one of each group, until the verdict flips.
 
-    Groups, and the edits within one, come in an order drawn for each case. An edit stays on the stack unless the
-    answer fares worse with it. Only what changes nothing but the text of the treated answer is laid. When the verdict
-    has flipped, what it flips without is taken off again.
+    Groups, and the edits within one, come in an order drawn for each case. An edit stays on the stack unless the answer
+    does worse with it. Only edits of the treated answer's text are used. When the verdict has flipped, edits that are
+    not needed for it are taken off again.
     """
 
     def search(setup: Setup, sought: Sequence[AttackedCase]) -> None:
@@ -102,7 +102,7 @@ def stack(groups: Sequence[Group]) -> Search:
 
 
 def steps(groups: Sequence[Group], cases: Sequence[Case], seed: int) -> int:
-    """Return how many edits can be laid on the clean answers of all cases, one of each group."""
+    """Return how many edits apply to the clean answers of all cases, one of each group."""
     count = 0
     for case in cases:
         aimed = aim(case, AIM.expects)
@@ -119,7 +119,7 @@ def _drawn(groups: Sequence[Group], case: str, seed: int) -> list[Group]:
 
 
 def _next(queue: list[Group], one: AttackedCase, seed: int) -> tuple[Treated, Edit] | None:
-    """Return the case with one more edit upon the stack, of the first group that has one which can be laid."""
+    """Return the case with one more edit on the stack, from the first group that has one that applies."""
     while queue:
         for edit in queue.pop().edits:
             laid = _laid(edit, one.case, one.aim.case, seed)
@@ -130,7 +130,7 @@ def _next(queue: list[Group], one: AttackedCase, seed: int) -> tuple[Treated, Ed
 
 
 def _laid(edit: Edit, case: Treated, original: Treated, seed: int) -> Treated | str:
-    """Return a case with one more edit upon its stack, or why it cannot be laid."""
+    """Return a case with one more edit on its stack, or why the edit cannot be used."""
     after = edit.apply(case, seed)
     if after is None:
         return "does not apply"
@@ -141,7 +141,7 @@ def _laid(edit: Edit, case: Treated, original: Treated, seed: int) -> Treated | 
 
 
 def _prune(setup: Setup, sought: Sequence[AttackedCase]) -> None:
-    """Reduce stacks: to the edit that came last if it wins alone, else by each of the others that it wins without."""
+    """Reduce stacks: to the last edit if it wins alone, else by each other edit that is not needed."""
     high = [one for one in sought if len(one.edits) > 1]
     _shorten(setup, [(one, one.edits[-1:]) for one in high])
     whole = {one: one.edits for one in high}
@@ -151,7 +151,7 @@ def _prune(setup: Setup, sought: Sequence[AttackedCase]) -> None:
 
 
 def _shorten(setup: Setup, wanted: Sequence[tuple[AttackedCase, tuple[Edit, ...]]]) -> None:
-    """Put shorter stacks in the place of those that win as well with them."""
+    """Replace stacks by shorter ones that also win."""
     built = [(one, _rebuilt(edits, one.aim.case, setup.seed), edits) for one, edits in wanted]
     tries = [(one, case, edits) for one, case, edits in built if case is not None]
     tried(setup, [(one, case) for one, case, _ in tries])

@@ -1,4 +1,4 @@
-"""Searches in which a model writes: the best of several rewrites, and one that is told the verdict and writes again."""
+"""Searches in which a model writes: the best of several rewrites, and rewrites by a model that sees the verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calm.studies.writing.rewriting import messages_for, text_in
 from calm.studies.writing.writerfile import Writer
 
 PERSUASIVE = Rules(Band(0.5, 2.5), Band(0, 0.7), Band(0.4), True, "same", True, True)
-"""What a model's rewrite is held to: the same numbers, code, names and final answer."""
+"""The rules for a model's rewrite: the same numbers, code, names and final answer."""
 
 
 _PERSUASION = replace(AIM, rules=PERSUASIVE)
@@ -28,7 +28,7 @@ _PERSUADE = Kind("persuade", ATTACK, Expects.NOT_BETTER, "Let a writer make the 
 
 
 def best_of(writer: Writer, n: int) -> Search:
-    """Return a search that lets a model rewrite the answer n times, and takes the first of the best that wins."""
+    """Return a search that lets a model rewrite the answer n times, and takes the best rewrite that wins."""
 
     def search(setup: Setup, sought: Sequence[AttackedCase]) -> None:
         setup.engine.greet(writer.server)
@@ -46,23 +46,23 @@ def best_of(writer: Writer, n: int) -> Search:
 
 
 def hill_climb(writer: Writer, rounds: int) -> Search:
-    """Return a search in which a model rewrites the answer, is told what the judge said of it, and writes again."""
+    """Return a search in which a model rewrites the answer, sees what the judge said of it, and writes again."""
 
     def search(setup: Setup, sought: Sequence[AttackedCase]) -> None:
         setup.engine.greet(writer.server)
-        told = dict.fromkeys(sought, _EMPTY)
+        reports = dict.fromkeys(sought, _EMPTY)
         for number in range(rounds):
             going = [one for one in sought if one.going]
             tries: list[tuple[AttackedCase, Treated]] = []
-            for one, found in _write(setup, writer, [(one, number, told[one]) for one in going]):
+            for one, found in _write(setup, writer, [(one, number, reports[one]) for one in going]):
                 if isinstance(found, Treated):
                     tries.append((one, found))
                 elif found:
-                    told[one] = {**told[one], "verdict": f"the version could not be used ({found})."}
+                    reports[one] = {**reports[one], "verdict": f"the version could not be used ({found})."}
             for (one, case), verdict in zip(tries, tried(setup, tries), strict=True):
                 if one.going and climbed(setup, one, case, verdict):
                     said = in_words(verdict, one.aim.case, setup)
-                    told[one] = {"draft": case[case.target].text, "verdict": said}
+                    reports[one] = {"draft": case[case.target].text, "verdict": said}
 
     return search
 
@@ -75,9 +75,9 @@ def _write(
 ) -> list[tuple[AttackedCase, Treated | str]]:
     """Return the cases with what the writer made of their answers, or why a text may not be used; "" for no reply."""
     requests: list[tuple[Request, int]] = []
-    for one, number, told in wanted:
+    for one, number, fields in wanted:
         base = one.aim.case
-        question = Case(base.id, base.question, (base[base.target],), fields=told)
+        question = Case(base.id, base.question, (base[base.target],), fields=fields)
         requests.append((writer.request(messages_for(_PERSUADE, question)), number))
     made: list[tuple[AttackedCase, Treated | str]] = []
     for (one, _, _), response in zip(wanted, setup.engine.generate(requests), strict=True):
@@ -104,7 +104,7 @@ def _usable(reply: Reply, original: Treated) -> Treated | str:
 
 
 def in_words(verdict: Verdict, case: Treated, setup: Setup) -> str:
-    """Return what a judge said of the treated answer, as a writer is told it."""
+    """Return what a judge said of the treated answer, in words for a writer."""
     scale = setup.judge.scale
     match verdict:
         case Preferred(answer=answer):

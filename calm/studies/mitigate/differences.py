@@ -10,7 +10,7 @@ from calm.statistics.multiplicity import benjamini_hochberg
 from calm.studies.mitigate.study import LEVEL, MEASURED, Difference, Figures, Study
 
 MUCH_UNREAD = 0.05
-"""Share of clean replies without a verdict above which it is said."""
+"""Share of clean replies without a verdict above which a remark says so."""
 
 
 def differences(figures: Sequence[Figures]) -> tuple[Difference, ...]:
@@ -29,7 +29,7 @@ def differences(figures: Sequence[Figures]) -> tuple[Difference, ...]:
 
 
 def _paired(ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, str], float]) -> list[float]:
-    """Return one difference a case: where a case stands in several probes, the mean over those that both have."""
+    """Return one difference for each case: the mean over the probes that both have."""
     by_case: dict[str, list[float]] = {}
     for key in sorted(ours.keys() & theirs.keys()):
         by_case.setdefault(key[1], []).append(ours[key] - theirs[key])
@@ -38,7 +38,7 @@ def _paired(ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, st
 
 def chance(values: Sequence[float], low: float, high: float, *, above: bool = False) -> float:
     """
-    Return the p-value of a mean of 0 that belongs to the padded t: the least level whose interval leaves 0 out.
+    Return the p-value of a mean of 0 by the padded t: the least level whose interval excludes 0.
 
     It is two-sided, or with `above` one-sided. Smallest n: 2.
 
@@ -62,14 +62,14 @@ def chance(values: Sequence[float], low: float, high: float, *, above: bool = Fa
 
 
 def remarks(study: Study, one: Figures) -> tuple[str, ...]:
-    """Return what is to be said of a set in words."""
+    """Return the remarks on a set."""
     said = [words for words, _ in _moves(study, one)]
     noise = next((d for d in study.differences if d.label == one.tried.label and d.measure == "noise"), None)
     if noise is not None and noise.certain:
         said.append(f"{'adds' if noise.value > 0 else 'takes away'} noise ({noise.value:+.3f})")
     unread = one.mean("unread")
     if unread is not None and unread > MUCH_UNREAD:
-        said.append(f"{unread:.0%} of the clean replies hold no verdict, so that its robustness says little")
+        said.append(f"{unread:.0%} of the clean replies hold no verdict, so its robustness says little")
     if one is not study.bare and not said:
         said.append("no difference that is more than chance")
     return (*said, *one.notes)
@@ -81,7 +81,7 @@ def losses(study: Study, one: Figures) -> list[str]:
 
 
 def _moves(study: Study, one: Figures) -> list[tuple[str, bool]]:
-    """Return what a set surely changes of robustness, accuracy and ties, in words, and whether that is worse."""
+    """Return the certain changes of robustness, accuracy and ties by a set, in words, and whether each is worse."""
     found = {d.measure: d for d in study.differences if d.label == one.tried.label}
     said = []
     robust, right, ties = (found.get(m) for m in ("robustness", "accuracy", "ties"))

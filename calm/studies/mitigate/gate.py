@@ -34,11 +34,11 @@ from calm.results.audit import Audit, Finding, JudgeRecord, finding
 from calm.studies.mitigate.study import MEASURED, Figures, MitigationSet
 
 COUNTED = 20
-"""Cases on which the asks of a judge that is code are counted."""
+"""The number of cases on which the asks of a judge in code are counted."""
 
 
 class _Meter:
-    """What an experiment needs of an engine, and a note of what was asked through it."""
+    """The part of an engine that an experiment needs; it notes what was asked."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self.store = engine, engine.store
@@ -66,7 +66,7 @@ def assess(
     reader: Reader,
 ) -> Figures:
     """
-    Run what the probes ask on one set, and return what was found.
+    Ask the questions of the probes on one set, and return its figures.
 
     Raises:
         CalmError: the first live call failed, or a probe that is wrong.
@@ -122,7 +122,7 @@ def _finding(order: Order, decided: Ruling) -> Finding:
 
 
 def _robust(place: int, edit: AnyEdit, trials: Trials) -> dict[tuple[int, str], float]:
-    """Return 1 minus the excess disagreement of each case of a probe that says what must not move the verdict."""
+    """Return 1 minus the excess disagreement of each case of a probe whose edit must not move the verdict."""
     if edit.expects not in (Expects.SAME, Expects.NOT_BETTER):
         return {}
     rows = [row for row in trials.rows if len(row.clean) > 1 and len(row.perturbed) > 1]
@@ -154,8 +154,8 @@ def accuracy(verdict: Verdict, case: Case, row: Trial, scale: Scale) -> float | 
     """
     Return how right a verdict is by the gold label, from 0 to 1; None if the case has none.
 
-    Of a score it is 1 minus the distance to the gold score as a share of the scale, of a rubric the share of criteria.
-    What cannot be read is wrong.
+    For a score it is 1 minus the distance to the gold score as a share of the scale, for a rubric the share of right
+    criteria. An unreadable reply is wrong.
     """
     if row.met:
         met = verdict.met if isinstance(verdict, Criteria) else {}
@@ -176,7 +176,7 @@ def accuracy(verdict: Verdict, case: Case, row: Trial, scale: Scale) -> float | 
 
 
 def _asks_of_code(one: MitigationSet, cases: Sequence[Case], reader: Reader) -> float:
-    """Return how often a judge that is code is asked for a verdict, counted on a stand-in that is never asked."""
+    """Return how often a judge in code is asked for one verdict, counted on a stand-in that is never asked."""
     stand_ins: list[StandIn] = []
 
     def stand_in(judge: Judge) -> Judge:
@@ -208,7 +208,7 @@ class _Nobody:
 
 
 def _dollars(judge: Judge, engine: Engine, keys: set[bytes]) -> float | None:
-    """Return what calls cost, however many of them another set had made before; None where a price is not known."""
+    """Return the cost of calls, including those that another set made before; None where a price is not known."""
     live = [endpoint for endpoint in judge.endpoints if endpoint.live]
     prices = {engine.served.get(e.identity, e.model): price_of(e) for e in live}
     prices |= {e.model: price_of(e) for e in live}

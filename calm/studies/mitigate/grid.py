@@ -21,7 +21,7 @@ from calm.studies.mitigate.study import Cell, MitigationSet
 
 
 def attacks(family: str) -> list[tuple[str, Edit]]:
-    """Return the edits that attack whoever judges, by name: those that ship, and those of installed packages."""
+    """Return the edits that attack the judge itself, by name: shipped ones and those of installed packages."""
     found = {entry.key: entry.edit for entry in entries() if not entry.takes}
     return [
         (name, edit)
@@ -45,15 +45,15 @@ def attack_grid(
             if one.judge is not None:
                 setup = Setup(one.judge, drawn, engine, settings.seed, settings.design)
                 cells.append(_cell(name, one.label, edit, setup))
-    told = [place for place, cell in enumerate(cells) if cell.p is not None]
-    adjusted = benjamini_hochberg([cells[place].p or 0.0 for place in told]) if told else []
-    for place, p in zip(told, adjusted, strict=True):
+    known = [place for place, cell in enumerate(cells) if cell.p is not None]
+    adjusted = benjamini_hochberg([cells[place].p or 0.0 for place in known]) if known else []
+    for place, p in zip(known, adjusted, strict=True):
         cells[place] = replace(cells[place], p_adjusted=p)
     return tuple(cells)
 
 
 def grid_measure(family: str) -> Measure:
-    """Return what the grid holds: how often an attack wins on pairs, what it gains on other verdicts."""
+    """Return the measure of the grid: how often an attack wins on pairs, or its gain on other verdicts."""
     return attack_success_rate if family == "pairwise" else gain
 
 

@@ -1,4 +1,4 @@
-"""The judge.toml that has the mitigations, for whatever folder."""
+"""Write the judge.toml with the mitigations, for any folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FILE = re.compile(r"^([ \t]*\w+_file[ \t]*=[ \t]*)([\"'])([^\"'\n]+)\2", re.MUL
 
 def with_mitigations(text: str, names: Sequence[str], source: Path, folder: Path) -> str:
     """
-    Return a judge.toml with other mitigations, for another folder: paths in it are told from there.
+    Return a judge.toml with other mitigations, for another folder: its paths are relative to that folder.
 
     Raises:
-        ConfigError: it has no table [judge] that a line could be put into.
+        ConfigError: it has no table [judge] to hold the line.
     """
     moved = _FILE.sub(lambda m: f"{m[1]}{m[2]}{_from(folder, source.parent / m[3])}{m[2]}", text)
     found = next((m for m in _TABLE.finditer(moved) if m[1].strip() == "judge"), None)
@@ -36,7 +36,7 @@ def _from(folder: Path, path: Path) -> str:
 
 
 def _moved(name: str, old: Path, new: Path) -> str:
-    """Return the name of a mitigation whose judge files are told from another folder."""
+    """Return the name of a mitigation with its judge files relative to another folder."""
     kind, colon, argument = name.partition(":")
     parts = [_from(new, old / part) if part.endswith(".toml") else part for part in argument.split("+")]
     return f"{kind}{colon}{'+'.join(parts)}"

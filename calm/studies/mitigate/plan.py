@@ -1,4 +1,4 @@
-"""What a study asks, before any call."""
+"""The calls of a study, before any is made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calm.studies.mitigate.study import MitigationSet
 
 @dataclass(frozen=True, slots=True)
 class MitigationCosts:
-    """What each set takes by itself, at least and at most, and all together where calls are shared."""
+    """The calls of each set alone, at least and at most, and of all sets together with shared calls."""
 
     sets: tuple[tuple[MitigationSet, Figure, Figure], ...]
     together: Figure
@@ -28,7 +28,7 @@ def plan_all(
     settings: PlanSettings,
     assumed: Assumptions,
 ) -> MitigationCosts:
-    """Return what a run takes; no judge is asked."""
+    """Return the costs of a run; no judge is asked."""
     rows, surveys = [], []
     for one in sets:
         if one.judge is None:
@@ -49,7 +49,7 @@ def _asked_of(judge: Judge, entry: PlanEntry) -> PlanEntry:
 
 
 def _joined(surveys: Sequence[Survey]) -> Survey:
-    """Return several surveys as one, in which an equal call stands once whoever makes it."""
+    """Return several surveys as one, in which equal calls are counted once."""
     sources: list[Source] = []
     rows: list[ProbeRow] = []
     for place, one in enumerate(surveys):
@@ -65,7 +65,7 @@ def _joined(surveys: Sequence[Survey]) -> Survey:
 
 
 def _moved(unit: CaseArm, mark: str, where: Mapping[int, int]) -> CaseArm:
-    """Return a unit whose prompts are told from those of another set, and whose calls name the joined sources."""
+    """Return a unit whose prompts are marked as those of one set, and whose calls name the joined sources."""
     prompts = tuple(
         Rendering(f"{mark} {p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
         for p in unit.prompts

@@ -90,7 +90,7 @@ def _grid_body(study: Study) -> dict[str, Json]:
 
 
 def conclusion(study: Study) -> str:
-    """Return the end of it in words: the cheapest set that passes the gate, or what stays red with the best one."""
+    """Return the conclusion: the cheapest set that passes the gate, or what stays red with the best one."""
     best = cheapest(study)
     if best is not None and not best.tried.names:
         return f"{study.judge} passes the gate as it is: it needs no mitigation."
@@ -114,8 +114,8 @@ def render(study: Study) -> str:
     rows = [head, *(_cells(one) for one in study.figures)]
     text = [f"{study.judge} ({study.bare.audit.judge.task}): {study.bare.audit.cases['n']} cases.", "", *_aligned(rows)]
     text.append("")
-    told = ((one.tried.label, remarks(study, one)) for one in study.figures)
-    text += [f"{label}: {'; '.join(words)}" for label, words in told if words]
+    said = ((one.tried.label, remarks(study, one)) for one in study.figures)
+    text += [f"{label}: {'; '.join(words)}" for label, words in said if words]
     text += [f"{one.label}: not applicable: {one.reason}" for one in study.left_out]
     if study.grid:
         text += ["", *_grid_lines(study)]
@@ -137,12 +137,12 @@ def _grid_lines(study: Study) -> list[str]:
     columns = list(dict.fromkeys(cell.label for cell in study.grid))
     by_row: dict[str, list[str]] = {}
     for cell in study.grid:
-        told = (
+        shown = (
             "-"
             if cell.value is None or cell.low is None or cell.high is None
             else (f"{cell.value:.2f} [{cell.low:.2f}, {cell.high:.2f}]{'*' if cell.wins else ''}")
         )
-        by_row.setdefault(cell.attack, []).append(told)
+        by_row.setdefault(cell.attack, []).append(shown)
     head = "Attacks (rows) against sets: success net of a clean re-ask, with bounds of 95 % each; * wins by more than "
     note = "chance, over all cells (Benjamini-Hochberg, 5 %)."
     return [f"{head}{note}", *_aligned([("", *columns), *((name, *cells) for name, cells in by_row.items())])]

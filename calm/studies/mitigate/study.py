@@ -1,4 +1,4 @@
-"""What is found about a judge and sets of mitigations: the nouns, and the set to take."""
+"""The results of a judge with sets of mitigations: the nouns, and the set to take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calm.models.wire import Judge
 from calm.results.audit import Audit
 
 BARE = "none"
-"""How the judge without any mitigation is called."""
+"""The name of the judge without any mitigation."""
 LEVEL = 0.05
 
 MEASURED: Mapping[str, tuple[float, float, bool]] = {
@@ -81,13 +81,13 @@ class Difference:
 
     @property
     def certain(self) -> bool:
-        """Whether it is no chance, all the sets and measures considered."""
+        """Whether it is more than chance, over all sets and measures."""
         return self.p_adjusted <= LEVEL
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How often an attack wins against a set, net of a clean re-ask; None where nothing can be said, and why."""
+    """How often an attack wins against a set, net of a clean re-ask; None where it is not known, and why."""
 
     attack: str
     label: str
@@ -101,7 +101,7 @@ class Cell:
 
     @property
     def wins(self) -> bool:
-        """Whether the attack wins more often than chance, all cells considered."""
+        """Whether the attack wins more often than chance, over all cells."""
         return self.p_adjusted is not None and self.p_adjusted <= LEVEL and (self.value or 0.0) > 0
 
 
@@ -127,7 +127,7 @@ def tried(judge: Judge, sets: Sequence[Sequence[str]], reader: Reader) -> list[M
     Return the bare judge and each set, with the judge that it makes.
 
     Raises:
-        ConfigError: all names and arguments that are wrong; a set that is not applicable is none of these.
+        ConfigError: all wrong names and arguments; a set that is not applicable is not one of them.
     """
     found = [MitigationSet((), judge)]
     problems: list[str] = []
@@ -144,7 +144,7 @@ def tried(judge: Judge, sets: Sequence[Sequence[str]], reader: Reader) -> list[M
 
 
 def cheapest(study: Study) -> Figures | None:
-    """Return the cheapest set that passes the gate: by cost where it is known of all, else by calls a verdict."""
+    """Return the cheapest set that passes the gate: by cost if all costs are known, else by calls for each verdict."""
     green = [one for one in study.figures if one.green]
     known = all(one.usd is not None for one in green) and any(one.usd for one in green)
 

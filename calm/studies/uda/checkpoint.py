@@ -1,5 +1,5 @@
 """
-Models and checkpoints on disk, as safetensors: arrays and a header of text, nothing that runs when it is read.
+Models and checkpoints on disk, as safetensors: arrays and a header of text, with nothing that runs on reading.
 
 A model file has the trained parameters; a checkpoint has all that the next epoch depends on, and a hash of the
 comparisons, so that a training goes on with the data that it began with.
@@ -34,7 +34,7 @@ LOSSES = ("last_loss", "best_loss")
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A trained network, what it was trained with, and on embeddings of what maker and length."""
+    """A trained network, its settings, and the maker and length of the embeddings that it was trained on."""
 
     params: Params
     settings: Settings
@@ -90,7 +90,7 @@ def save_state(path: Path, state: State, settings: Settings, data: Comparisons) 
 
 def load_state(path: Path, settings: Settings, data: Comparisons) -> State:
     """
-    Return the state of a checkpoint, to go on with the same settings and comparisons; more epochs are no other setting.
+    Return the state of a checkpoint, to go on with the same settings and comparisons; more epochs are allowed.
 
     Raises:
         ConfigError: no such file, not a checkpoint, or one of other settings or comparisons.
@@ -170,9 +170,9 @@ def _write(path: Path, kind: str, arrays: Mapping[str, NDArray[np.generic]], hea
     from safetensors.numpy import save
 
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    # ascontiguousarray makes a row of one of a number: keep its shape
+    # ascontiguousarray turns a number into a row: keep its shape
     shaped = {name: array.reshape(arrays[name].shape) for name, array in plain.items()}
-    # one entry: the library writes several in an order of its own, and the same training is to give the same file
+    # one entry: the library writes several in its own order, and the same training should give the same file
     write_whole(path, save(shaped, {"calm": json.dumps({"format": kind, **header})}))
 
 

@@ -30,7 +30,7 @@ SIDES = ("a", "b", "own")
 KEYS = (*NEEDED, *(f"{kind}_{side}" for kind in ("text", "embedding") for side in SIDES))
 ANSWER_KEYS = ("prompt", "model", "text", "embedding")
 MAX_SHOWN = 20
-"""So many faults are spelled out; the others are counted."""
+"""This many faults are spelled out; the others are counted."""
 MAX_LINE = 5_000_000
 """A longer line is refused: it is a file of another kind."""
 
@@ -109,7 +109,7 @@ class Comparisons:
 
 def split(data: Comparisons, validation: float) -> tuple[Comparisons, Comparisons]:
     """
-    Return what to train on and what to validate on: of each judge and ordered pair of models the first share validates.
+    Return what to train on and what to validate on: the first share for each judge and ordered pair.
 
     Raises:
         ConfigError: either part would be empty for a judge.
@@ -135,7 +135,7 @@ def split(data: Comparisons, validation: float) -> tuple[Comparisons, Comparison
 
 def check(data: Comparisons, *, own: bool) -> None:
     """
-    Refuse comparisons that nothing can be learned from: too few judges or models, or none of the judge's own answers.
+    Refuse comparisons that teach nothing: too few judges or models, or none of the judge's own answers.
 
     Raises:
         ConfigError: each fault in a line.
@@ -193,7 +193,7 @@ class _Answers:
         if self.contents[row] not in (None, content):
             faults.note(
                 where,
-                f"expected one answer of {model!r} to prompt {prompt!r}, got two that differ; one id a prompt",
+                f"expected one answer of {model!r} to prompt {prompt!r}, got two that differ; give each its own id",
             )
         self.contents[row] = content
 

@@ -1,7 +1,8 @@
 """
 How far judges lie apart, what they think of themselves, and where their consensus may be biased.
 
-A matrix of ratings has a row a judge and a column a model. All functions are plain numpy: matrices in, numbers out.
+A matrix of ratings has a row for each judge and a column for each model. All functions are plain numpy: matrices in,
+numbers out.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from calm.errors import EstimateError
 from calm.studies.uda.elo import Floats
 
 ALIKE = 0.4
-"""Judges whose leanings correlate with those of a bloc by so much on average belong to it."""
+"""Judges whose leanings correlate with those of a bloc by this much on average belong to it."""
 SHARED = 0.3
-"""A consensus that keeps this share of its judges' error is one whose judges err alike; 1/judges if they err apart."""
+"""The share of the judges' error in the consensus above which they err alike; 1/judges if they err apart."""
 LEVEL = 0.01
 SHUFFLES = 999
 
@@ -34,8 +35,8 @@ def consensus_spread(ratings: Floats) -> float:
     """
     Return the sample standard deviation over the models of the judges' mean rating.
 
-    Shrinking every rating toward the start lowers the inter-judge deviation as much as this, and aligns nobody: compare
-    the ratio of the two.
+    Shrinking every rating toward the start lowers the inter-judge deviation by the same factor and aligns nobody:
+    compare the ratio of the two.
     """
     return float(ratings.mean(axis=0).std(ddof=1))
 
@@ -54,7 +55,7 @@ def squared_error(a: Floats, b: Floats) -> float:
 
 def self_deviation(ratings: Floats, judges: Sequence[str], models: Sequence[str]) -> dict[str, float]:
     """
-    Return by how much each judge that is a model rates itself above the mean of the other judges, as a fraction.
+    Return how far each judge that is a model rates itself above the mean of the other judges, as a fraction.
 
     M[i, i] / mean of M[j, i] over the other judges - 1. Judges that are no models are left out.
     """
@@ -200,8 +201,8 @@ def warnings(
     """
     Return in words why the consensus of these ratings (the baseline's, before alignment) may itself be biased.
 
-    With gold it is measured. Without, it cannot be: what most judges share looks like truth. Then a bloc of judges that
-    lean alike, or a family with most of the judges, is named, and that nothing more can be known is said.
+    With gold it is measured. Without gold it cannot be: what most judges share looks like truth. The warnings then name
+    a bloc of judges that lean alike, or a family with most of the judges, and say that nothing more is known.
     """
     found = []
     known = [m for m, name in enumerate(models) if gold and name in gold]
@@ -216,7 +217,7 @@ def warnings(
             )
     else:
         found.append(
-            "without gold ratings of four models or more a bias that most judges share cannot be told from truth: "
+            "without gold ratings of four models or more a bias that most judges share looks like truth: "
             "alignment would spread it"
         )
     alike = bloc(ratings, judges)

@@ -40,14 +40,14 @@ class Elo:
 
     @property
     def slope(self) -> float:
-        """Return what a difference of ratings is multiplied with to get log-odds."""
+        """Return the factor from a difference of ratings to log-odds."""
         return log(self.base) / self.scale
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
     """
-    Comparisons of several judges side by side: a row a turn, a column a judge, in each judge's own order.
+    Comparisons of several judges side by side: a row for each turn, a column for each judge, in the judge's order.
 
     `source` is the number of the comparison, -1 where a judge has no more of them; `first` and `second` are the models.
     """
@@ -88,7 +88,7 @@ def shuffled(laid: Lanes, rng: Random) -> Lanes:
 
 def rate(laid: Lanes, share: Floats, models: int, rule: Elo, k: Floats | None = None) -> Floats:
     """
-    Return the last ratings, a row a judge and a column a model.
+    Return the last ratings, a row for each judge and a column for each model.
 
     `share` is what the first won, laid out as the lanes; `k` likewise, by default the rule's own for all. What one
     model gains the other loses, so the sum of a judge's ratings stays `start` times the number of models.

@@ -28,7 +28,7 @@ class Embed(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what the model file calls it, as vectors of two makers do not compare."""
+        """Return its name in the model file, as vectors of two makers cannot be compared."""
         ...
 
     def __call__(self, texts: Sequence[str]) -> Vectors:

@@ -1,4 +1,4 @@
-"""What the network sees of a comparison: how the two answers, and the judge's own, lie to each other."""
+"""What the network sees of a comparison: how the two answers and the judge's own relate to each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TINY = 1e-8
 
 def width(dims: int, *, own: bool) -> int:
     """
-    Return the number of features of embeddings with so many dimensions, with or without the judge's own answer.
+    Return the number of features for embeddings of `dims` dimensions, with or without the judge's own answer.
 
     >>> width(768, own=True), width(768, own=False)
     (4617, 1539)

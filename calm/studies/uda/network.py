@@ -59,11 +59,11 @@ def forward(params: Params, seen: jax.Array) -> jax.Array:
 
 def adjust(params: Params, embeddings: jax.Array, rows: Rows, *, own: bool, k: float) -> tuple[jax.Array, jax.Array]:
     """
-    Return K and the outcome of each comparison as the network would have them.
+    Return the network's K and outcome of each comparison.
 
     K = k (1 - cos(1, 2)) kappa. The bonus of the answer that resembles the judge's own is scaled down: with w the
     softmax of the cosines to the own answer, u1 = s1 + (1 - w) c1, u2 = s2 + w c2, and the outcome is u1 / (u1 + u2).
-    Without the own answer w is a half; the paper does not say what it takes.
+    Without the own answer w is a half; the paper does not say which value it takes.
     """
     one, two = embeddings[rows.first], embeddings[rows.second]
     judge = embeddings[rows.own] if own else None

@@ -24,9 +24,9 @@ def report(
     rng: Random,
 ) -> dict[str, object]:
     """
-    Return the report on two matrices of ratings, a row a judge and a column a model.
+    Return the report on two matrices of ratings, a row for each judge and a column for each model.
 
-    The consensus that correlations are taken with is the baseline's mean rating, for both. Fractions, not percent.
+    For both, correlations are taken with the mean rating of the baseline. Fractions, not percent.
     """
     anchor = before.mean(axis=0)
     first, second = (_side(ratings, anchor, judges, models, gold) for ratings in (before, after))

@@ -11,7 +11,7 @@ from calm.studies.uda.elo import Elo, Lanes
 
 
 class Turns(NamedTuple):
-    """Lanes as arrays of JAX: who meets whom, a row a turn and a column a judge; `live` is 0 where nobody does."""
+    """Lanes as arrays of JAX: who meets whom, by turn and judge; `live` is 0 where nobody does."""
 
     first: jax.Array
     second: jax.Array
@@ -25,9 +25,9 @@ def turns(laid: Lanes) -> Turns:
 
 def rate(met: Turns, share: jax.Array, models: int, rule: Elo, k: jax.Array | float) -> jax.Array:
     """
-    Return the last ratings, a row a judge and a column a model; call it within `backend.doubles()`.
+    Return the last ratings, a row for each judge and a column for each model; call it within `backend.doubles()`.
 
-    A pair is a row of +1 and -1 and not an index: gathering and scattering are slower, above all backward.
+    A pair is a row of +1 and -1, not an index: gathering and scattering are slower, above all backward.
     """
     names = jnp.arange(models)
 

@@ -1,9 +1,9 @@
 """
 Train the network through the sequential ratings: loss, optimiser, epochs.
 
-An epoch is one step over all comparisons of all judges. Their features would not fit into memory, so they are computed
-by batch and thrown away, twice an epoch: once forward for K and outcome of each comparison; then, with the gradient of
-the loss in these two numbers at hand (one scan through the ratings and back), once more for that in the parameters.
+An epoch is one step over all comparisons of all judges. Their features would not fit into memory, so each epoch
+computes them twice, batch by batch: once forward for K and outcome of each comparison, and again for the gradient in
+the parameters, once one scan through the ratings and back has given the gradient of the loss in these two numbers.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ class Settings:
 @dataclass(frozen=True, slots=True)
 class Progress:
     """
-    Where a training stands after an epoch.
+    The state of a training after an epoch.
 
-    `drift` is how far the sum of any judge's ratings, before or after the network, is from what it began with.
+    `drift` is how far the sum of any judge's ratings, before or after the network, is from its start.
     """
 
     epoch: int
@@ -103,7 +103,7 @@ class Progress:
 
 
 class State(NamedTuple):
-    """All that the next epoch depends on, but for data and settings: what a checkpoint holds."""
+    """All that the next epoch depends on, apart from data and settings: the content of a checkpoint."""
 
     epoch: int
     params: Params
@@ -115,7 +115,7 @@ class State(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """Comparisons of all judges, a row a turn and a column a judge; `one`, `two`, `own` are rows of the embeddings."""
+    """Comparisons by turn and judge; `one`, `two`, `own` are rows of the embeddings."""
 
     turns: Turns
     share: jax.Array
@@ -146,15 +146,15 @@ def train(
     Args:
         data: the comparisons; split into training and validation here.
         settings: how.
-        state: where to go on from, as another call left it; by default the beginning. Going on gives the bits that one
-            uninterrupted call gives, on one machine.
-        show: told the progress after each epoch.
-        keep: given the state after each epoch.
+        state: where to go on from, as another call left it; by default the beginning. On one machine the result has the
+            same bits as that of one uninterrupted call.
+        show: called with the progress after each epoch.
+        keep: called with the state after each epoch.
         stop_after: the epoch to stop after, before the last.
 
     Raises:
-        ConfigError: comparisons that nothing can be learned from.
-        EstimateError: the loss is no finite number any more.
+        ConfigError: comparisons that teach nothing.
+        EstimateError: the loss is no longer finite.
     """
     check(data, own=settings.own)
     fits, validates = split(data, settings.validation)
@@ -201,7 +201,7 @@ def train(
 
 def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats, Floats]:
     """
-    Return the ratings of all judges over all comparisons in their order, before and after: a row a judge.
+    Return the ratings of all judges over all comparisons in their order, before and after: a row for each judge.
 
     Raises:
         ConfigError: embeddings of another length than the network was trained on, or own answers lacking.
@@ -228,7 +228,7 @@ def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats
 
 
 def loss_of(ratings: jax.Array, anchor: jax.Array) -> jax.Array:
-    """Return the loss of ratings, a row a judge: each judge's own distance to the anchor, and that of their mean."""
+    """Return the loss of ratings, a row for each judge: each one's distance to the anchor, and that of their mean."""
     own = NEAR * ((ratings - anchor) ** 2).mean(axis=1) + ALIKE * (1 - _correlation(ratings, anchor))
     return own.sum() + MEAN_NEAR * ((ratings.mean(axis=0) - anchor) ** 2).mean()
 
@@ -345,9 +345,7 @@ def _table(data: Comparisons, laid: Lanes) -> _Table:
     def spread(rows: Ints) -> jax.Array:
         return jnp.asarray(np.where(laid.live, rows[np.maximum(laid.source, 0)], 0).astype(np.int32))
 
-    own = np.maximum(
-        data.own, 0
-    )  # a row that nothing reads: `check` has made sure that own answers are there if needed
+    own = np.maximum(data.own, 0)  # a row that nothing reads: `check` ensures own answers where they are needed
     return _Table(
         scan.turns(laid), jnp.asarray(laid.spread(data.share, 0.5)), spread(data.one), spread(data.two), spread(own)
     )
@@ -371,7 +369,7 @@ def _drift(ratings: jax.Array, rule: Elo) -> jax.Array:
 
 
 def _correlation(ratings: jax.Array, anchor: jax.Array) -> jax.Array:
-    tiny = 1e-12  # ratings that are all equal correlate with nothing: 0, and a gradient that is a number
+    tiny = 1e-12  # equal ratings correlate with nothing: this gives 0 and a finite gradient
     x, y = ratings - ratings.mean(axis=1, keepdims=True), anchor - anchor.mean()
     return (x * y).sum(axis=1) / jnp.sqrt((x * x).sum(axis=1) * (y * y).sum() + tiny)
 

@@ -179,7 +179,7 @@ def _judged(job: Job, reply: Reply) -> Rewrite:
 
 
 def text_in(reply: Reply, original: str) -> tuple[str | None, Fault | None]:
-    """Return the text that a reply gives for an original; without one None, and why."""
+    """Return the text that a reply gives for an original; without one, None and why."""
     text = _between_tags(reply.text)
     if reply.refusal or reply.stop == "refusal":
         return None, replies.declined(reply) or Fault("declined")
@@ -209,7 +209,7 @@ def _as_shown(text: str, original: str) -> str:
 
 
 def rewrite_by_rule(cases: Sequence[Case], names: Sequence[str], seed: int = 0) -> Rewrites:
-    """Let rules write the texts, without any model; where no rule applies, that is the reason."""
+    """Let rules write the texts, without any model."""
     jobs, kept = jobs_for(cases, names)
     return Rewrites(tuple(_by_rule(job, seed) for job in jobs), kept)
 

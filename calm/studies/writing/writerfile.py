@@ -23,7 +23,7 @@ ASK: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A model that rewrites answers; `family` says which judges it is no independent writer for."""
+    """A model that rewrites answers; `family` says for which judges it is not an independent writer."""
 
     name: str
     server: Server
@@ -46,7 +46,7 @@ def read_writer(path: Path, env: Mapping[str, str]) -> Writer:
 
 def read_author(path: Path, env: Mapping[str, str]) -> Writer:
     """
-    Return the model of a writer.toml or of a judge.toml, as one that writes: of a judge's file its model and family.
+    Return the model of a writer.toml or of a judge.toml, as a writer: a judge's file gives its model and family.
 
     Raises:
         ConfigError: one line for each fault, with file, key, what was expected and what came.

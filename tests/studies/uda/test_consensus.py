@@ -49,7 +49,7 @@ def test_a_bias_of_all_judges_is_seen_only_with_gold():
 
     assert any(w.startswith("the judges err alike") for w in told(matrix))
     assert [w for w in told(matrix, gold=False) if "lean alike" in w] == []
-    assert any("cannot be told from truth" in w for w in told(matrix, gold=False))
+    assert any("looks like truth" in w for w in told(matrix, gold=False))
 
 
 def test_a_majority_that_leans_alike_is_named_without_gold():
