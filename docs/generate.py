@@ -121,7 +121,7 @@ def biases() -> str:
     names = [name for name in suite_names() if not is_extra(source_of(name))]
     controls = sum(bias_of(name) in CONTROLS for name in names)
     extra = len(suite_names()) - len(names)
-    count = f"{len(names) - controls} biases and {controls} controls; `--calm-every-variant` adds {extra} biases:"
+    count = f"{len(names) - controls} biases and {controls} controls; `--calm-every-variant` adds {extra} suites:"
     return f"{count}\n\n{suites_table(names)}"
 
 
