@@ -105,13 +105,13 @@ def _single(case: Case) -> Case:
 
 
 def sha256(cases: Iterable[Case]) -> str:
-    """Return a hash of the content of a set of cases, whatever their order."""
+    """Return a hash of the content of a set of cases, in any order."""
     return digest("cases", sorted(digest(case.content()) for case in cases))
 
 
 def sample(cases: Iterable[Case], n: int, seed: int) -> list[Case]:
     """
-    Return at most n of the cases, the same ones for a seed whatever their order.
+    Return at most n of the cases, the same ones for a seed in any order.
 
     A smaller sample is the beginning of a larger one, and an added case moves no other.
 

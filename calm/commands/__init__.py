@@ -1,5 +1,5 @@
 """
-The subcommands of `calm`: a person starts a run here and reads what came of it.
+The subcommands of `calm`: a person starts a run here and reads its result.
 
 There is one module for each noun. Its `register` adds the parsers.
 """
@@ -19,7 +19,7 @@ CASES = "a file of cases as JSON Lines (repeatable)"
 REPEATS = "clean asks and perturbed asks of each case (default 4+2)"
 """What `--repeats` takes."""
 CACHE = ".calm/cache.sqlite"
-"""Where replies are kept unless an option names another file."""
+"""The file of replies, unless an option names another."""
 
 
 def add_command(commands: _SubParsersAction[ArgumentParser], name: str, does: str, example: str = "") -> ArgumentParser:

@@ -174,7 +174,7 @@ def _search(options: argparse.Namespace, groups: Sequence[Group], writer: Writer
 def _plan(
     options: argparse.Namespace, judge: Judge, cases: Sequence[Case], design: Design, groups: Sequence[Group]
 ) -> str:
-    """Return the calls of an attack: where no text wins, and where each search takes the most that it can."""
+    """Return the calls of an attack: if no text wins, and if each search takes the most asks."""
     from calm.cases import sample
     from calm.experiment.setup import Design as Asks
     from calm.gate.plan import PlanSettings, survey_clean

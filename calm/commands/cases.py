@@ -21,7 +21,7 @@ TASKS: tuple[Task, ...] = get_args(Task)
 FORMATS = ("calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet")
 KINDS = ("arithmetic", "units", "dates", "ordering", "instructions")
 MOST_NAMED = 5
-"""A warning names at most so many cases; it counts the others."""
+"""A warning names at most this many cases and counts the others."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -155,12 +155,12 @@ def _check(options: argparse.Namespace) -> int:
 
     cases = _differing([case for file in options.files for case in read_cases(file, task=options.task)])
     _say(f"{len(cases)} cases in {len(options.files)} file{'s' if len(options.files) > 1 else ''}")
-    told = [warning for part in PARTS for warning in part(cases)]
-    for warning in told:
+    warnings = [warning for part in PARTS for warning in part(cases)]
+    for warning in warnings:
         _say(f"warning: {warning}")
-    if not told:
+    if not warnings:
         _say("no warning")
-    return REFUSED if told and options.strict else DONE
+    return REFUSED if warnings and options.strict else DONE
 
 
 def _differing(cases: list[Case]) -> list[Case]:
@@ -179,7 +179,7 @@ def _differing(cases: list[Case]) -> list[Case]:
 
 
 def _texts(cases: Sequence[Case]) -> Iterator[str]:
-    """Warn of questions that occur twice, and of answers that nobody can tell apart."""
+    """Warn of questions that occur twice, and of answers with equal texts."""
     count = Counter(case.question for case in cases)
     again = [case.id for case in cases if count[case.question] > 1]
     if again:

@@ -249,13 +249,13 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     report = folder / "report.html"
     shown = {key: value for key, value in found.items() if key in ("rows", "attack_grid")}
     html.write(replace(study.bare.audit, extras={"mitigations": shown}), report)
-    told = [f"wrote {record} and {report}"]
+    lines = [f"wrote {record} and {report}"]
     best = cheapest(study)
     if best is None or not best.tried.names:
-        return told
+        return lines
     source = Path(options.judge)
     if not options.judge.endswith(".toml"):
-        return [*told, f"in judge.toml, write: [judge] mitigations = {json.dumps(list(best.tried.names))}"]
+        return [*lines, f"in judge.toml, write: [judge] mitigations = {json.dumps(list(best.tried.names))}"]
     path = folder / "judge.toml"
     text = source.read_bytes().decode("utf-8-sig")
     audit.write_whole(path, [with_mitigations(text, best.tried.names, source, folder)])
@@ -264,4 +264,4 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
         raise ConfigError(
             f"{path}: it differs from the judge that was measured; add the mitigations to {source} by hand"
         )
-    return [*told, f"wrote {path}, the judge with these mitigations: run the gate with --calm-judge={path}"]
+    return [*lines, f"wrote {path}, the judge with these mitigations: run the gate with --calm-judge={path}"]

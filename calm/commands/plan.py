@@ -159,11 +159,11 @@ def planned(judge: Judge, options: argparse.Namespace) -> Planner:
         *options.pytest,
         *(["-n0"] if distributed else []),  # the record must stay in this process
     ]
-    told = io.StringIO()
-    with importable(Path.cwd()), redirect_stdout(told), redirect_stderr(told):
+    output = io.StringIO()
+    with importable(Path.cwd()), redirect_stdout(output), redirect_stderr(output):
         status = pytest.main(arguments, plugins=[planner])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record.entries:
-        said = told.getvalue().strip() or "no test uses `probe`"
+        said = output.getvalue().strip() or "no test uses `probe`"
         raise ConfigError(f"nothing could be planned, because pytest ended with status {int(status)}:\n{said}")
     return planner
 

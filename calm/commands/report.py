@@ -78,7 +78,7 @@ def _report(options: argparse.Namespace) -> int:
     try:
         audit = read(source)
         missing = NONE if options.texts == "none" else without(audit, source)
-        audit = without_texts(audit) if options.texts == "none" else noting(audit, missing)
+        audit = without_texts(audit) if options.texts == "none" else with_note(audit, missing)
         _writer(form, options.limit, texts=options.texts == "full")(audit, target)
     except ConfigError as error:
         print(printable(f"calm: {error}", "\n"), file=sys.stderr)
@@ -93,7 +93,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def without(audit: Audit, source: Path) -> Reason:
-    """Return what to say where a record has no texts beside it, though it should have."""
+    """Return the warning about a record whose texts are missing."""
     from calm.results.audit import texts_path
     from calm.results.redaction import NOTE
 
@@ -103,8 +103,8 @@ def without(audit: Audit, source: Path) -> Reason:
     return because(Kind.TEXTS_NOT_FOUND, beside.name, source.name)
 
 
-def noting(audit: Audit, note: Reason) -> Audit:
-    """Return an audit whose notes say one thing more, so that every form of it says so."""
+def with_note(audit: Audit, note: Reason) -> Audit:
+    """Return an audit with one more note, which every form of it shows."""
     if not note:
         return audit
     return replace(audit, run=replace(audit.run, notes=tuple(dict.fromkeys([*audit.run.notes, note]))))

@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
     if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
         tables = crossing.recorded_tables(judges[0])
         _check_outsider(options.outsider, tables.family, tables.judges)
-        return _tell(tables, tables.report(options.seed, outsider=options.outsider), None, options)
+        return _report(tables, tables.report(options.seed, outsider=options.outsider), None, options)
     try:
         arranged = crossing.arrange(
             [crossing.member_of(judge) for judge in judges],
@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> int:
     _check_outsider(options.outsider, arranged.family, [member.model for member in arranged.members])
     if options.plan:
         return _plan(arranged, options)
-    return _asked(arranged, options)
+    return _ask(arranged, options)
 
 
 def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
@@ -80,7 +80,7 @@ def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
 
 def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) -> None:
     """
-    Refuse a neutral judge that there is not, or for verdicts that have no excess over one alone.
+    Refuse an unknown neutral judge, or one for verdicts without an excess over one judge alone.
 
     Raises:
         ConfigError: either.
@@ -106,12 +106,12 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
     if options.perplexity:
         answers = {(a.author, a.text, case.question) for case in arranged.cases for a in case.answers}
         servers = [member.model for member in arranged.members if server_of(member) is not None]
-        told = f"one call an answer to each server that gives log-probabilities of prompts, at most {len(answers)} each"
-        print(printable(f"--perplexity: not in these figures; {told} ({', '.join(servers) or 'none can'})"))
+        calls = f"one call per answer to each server with log-probabilities of prompts, at most {len(answers)} each"
+        print(printable(f"--perplexity: not in these figures; {calls} ({', '.join(servers) or 'none can'})"))
     return DONE
 
 
-def _asked(arranged: CrossDesign, options: argparse.Namespace) -> int:
+def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
     from calm.selfpreference import crossing
     from calm.selfpreference.likelihood import curves_of
 
@@ -125,9 +125,9 @@ def _asked(arranged: CrossDesign, options: argparse.Namespace) -> int:
         figures = tables.report(options.seed, curves=curves, leaking=leaking, outsider=options.outsider)
     except EstimateError as error:
         why = "; ".join(filter(None, (str(error), str(crossed.missing), spent)))
-        print(printable(f"nothing to say of self-preference: {why}"))
+        print(printable(f"no figures of self-preference: {why}"))
         return REFUSED
-    status = _tell(tables, figures, crossed, options)
+    status = _report(tables, figures, crossed, options)
     for model, reason in without.items():
         print(printable(f"no perplexity of {model}: {reason}"))
     print(printable(spent))
@@ -137,7 +137,7 @@ def _asked(arranged: CrossDesign, options: argparse.Namespace) -> int:
     return status
 
 
-def _tell(tables: Tables, figures: SelfPreference, crossed: CrossResult | None, options: argparse.Namespace) -> int:
+def _report(tables: Tables, figures: SelfPreference, crossed: CrossResult | None, options: argparse.Namespace) -> int:
     from calm.results.audit import write_whole
     from calm.selfpreference import crossing
 
@@ -166,7 +166,7 @@ SHOWN = {
 
 
 def summary(figures: SelfPreference, body: Mapping[str, Json]) -> str:
-    """Return a table for a terminal: a row a judge, then what is missing and why, and how far the judges agree."""
+    """Return a table for a terminal: a row for each judge, then what is missing and why, and the agreement."""
     there = {name for row in figures.rows for name in (*row.corrected, *row.published)}
     names = [name for name in SHOWN if name in there]
     head = ("judge", "family", *(SHOWN[name] for name in names))
@@ -194,12 +194,12 @@ def _agreed(body: Mapping[str, Json]) -> list[str]:
     agreement, left = panel["agreement"], panel["leave_one_out"]
     assert isinstance(agreement, dict)
     assert isinstance(left, list)
-    told = [f"{name} {value:.2f}" for name, value in agreement.items() if isinstance(value, float)]
-    lines = [f"agreement of the judges: {', '.join(told)}"] if told else []
+    values = [f"{name} {value:.2f}" for name, value in agreement.items() if isinstance(value, float)]
+    lines = [f"agreement of the judges: {', '.join(values)}"] if values else []
     for one in left:
         assert isinstance(one, dict)
         tau = one["tau"]
         if isinstance(tau, float) and tau < 1:
-            without = f"without {one['judge']} the ranking of the authors is another one"
+            without = f"without {one['judge']} the ranking of the authors differs"
             lines.append(f"{without}: tau {tau:.2f}, best {one['best']}")
     return lines

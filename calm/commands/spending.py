@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from calm.engine.engine import Engine
 
 CONTINUE = "run the same command again to continue: the replies so far are kept"
-"""What a command says that could not ask everything."""
+"""The advice of a command that could not ask everything."""
 
 
 def add_caps(parser: argparse.ArgumentParser) -> None:

@@ -92,7 +92,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
     """
-    Refuse, before anything is computed, to write where a folder is or over an input.
+    Refuse, before anything is computed, to write over a folder or an input.
 
     Raises:
         ConfigError: each such option.
@@ -136,7 +136,7 @@ def _train(options: argparse.Namespace) -> int:
     state = _trained(data, settings, options)
     save_model(options.out, Model(state.best, settings, data.dims, embed.name))
     held_out = split(data, settings.validation)[1]
-    made = _reported(held_out, *apply(state.best, held_out, settings), gold)
+    made = _report(held_out, *apply(state.best, held_out, settings), gold)
     made["training"] = {
         "comparisons": len(data),
         "held_out": len(held_out),
@@ -150,7 +150,7 @@ def _train(options: argparse.Namespace) -> int:
     if options.leave_one_out:
         made["leave_one_judge_out"] = _left_out(data, settings, gold)
     print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")
-    _tell(made, options.report)
+    _print_report(made, options.report)
     print(f"\nmodel: {options.out}")
     return DONE
 
@@ -171,9 +171,9 @@ def _apply(options: argparse.Namespace) -> int:
         )
     gold = read_gold(options.gold) if options.gold else None
     data = read(options.comparisons, options.answers, embedder(model.embedder, base_url=options.base_url))
-    made = _reported(data, *apply(model.params, data, model.settings), gold)
+    made = _report(data, *apply(model.params, data, model.settings), gold)
     print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
-    _tell(made, options.report)
+    _print_report(made, options.report)
     return DONE
 
 
@@ -242,13 +242,13 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
     return found
 
 
-def _reported(data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None) -> dict[str, object]:
+def _report(data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None) -> dict[str, object]:
     from calm.studies.uda.report import report
 
     return report(before, after, data.judges, data.models, gold=gold, rng=Random(0))
 
 
-def _tell(made: Mapping[str, object], path: Path | None) -> None:
+def _print_report(made: Mapping[str, object], path: Path | None) -> None:
     from calm.results.wording import printable
     from calm.studies.uda.report import table
 

@@ -1,17 +1,17 @@
 """
 Self-preference of a user's judges: who is asked about whose answers, and the resulting figures.
 
-    members of judges --arrange--> Crossing --ask--> Crossed --tables_of--> Tables --> estimates, report, record
+    members of judges --arrange--> CrossDesign --ask--> CrossResult --tables_of--> Tables --> estimates, report, record
 
 The judge in question and its peers are asked once about the same answers. No prompt shows their authors. A judge is the
 author with the same model. Recorded judges bring their table with them and are not asked.
 
 | module | what it holds |
 |---|---|
-| `arranging` | the nouns; which judge is asked about which answers |
-| `asking` | the verdicts, from an engine or a record |
+| `design` | the nouns; which judge is asked about which answers |
+| `asks` | the verdicts, from an engine or a record |
 | `tables` | the verdicts as tables, and every figure of them |
-| `recording` | figures and verdicts as `calm-self-preference/1`, and back |
+| `record` | figures and verdicts as `calm-self-preference/1`, and back |
 """
 
 from calm.selfpreference.crossing.asks import ask as ask

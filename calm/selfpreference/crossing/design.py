@@ -107,7 +107,7 @@ def arrange(
         members: the judges, all of one kind of verdict.
         cases: one answer by an author each, or pairs of them; answers to one question share the tag `item`.
         about: the model of the judge in question; then only cases about it are asked.
-        sample: at most so many questions, the same for a seed whatever the order of the cases.
+        sample: the most questions to draw, the same for a seed in any order of the cases.
         seed: of the sample.
         families: the family of a model, by name, where neither its name nor another source gives it.
 

@@ -1,7 +1,7 @@
 """
 Attacks: search, case by case, for a text of the weaker answer that wins, then measure it with fresh asks.
 
-    cases --pilot--> Aim --a search--> Sought --fresh asks of both arms--> Attack
+    cases --pilot--> Aim --a search--> AttackedCase --fresh asks of both arms--> Attack
 
 A search asks about every text once (ask 0, as a pilot does) and once more (`CONFIRM`) about one that won. These asks
 choose and are in no measure. Fresh asks with the repeat indices 1, 2, ... then compare the text that was found with the
@@ -16,10 +16,10 @@ clean case, so luck in the search is not counted as success. If nothing was foun
 
 | module | what it holds |
 |---|---|
-| `measuring` | the nouns; which answers are attacked; the fresh asks about what was found |
-| `trying` | how a search asks about texts, and which it may ask about; `transfer` |
+| `attack` | the nouns; which answers are attacked; the fresh asks about the texts that were found |
+| `asks` | how a search asks about texts, and which it may ask about; `transfer` |
 | `stacks`, `writers` | the searches that try edits, and those that let a model write |
-| `telling` | what an attack came to: as cases, as a record, in words |
+| `report` | the result of an attack: as cases, as a record, in words |
 """
 
 from calm.studies.attack.asks import transfer as transfer

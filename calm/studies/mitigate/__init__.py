@@ -8,7 +8,7 @@ Mitigations, measured: what makes a judge pass its gate, and what it costs.
 | `differences` | each set against the bare judge |
 | `grid` | how often each attack wins against each set |
 | `plan` | the calls of a study, before any is made |
-| `telling`, `judge_toml` | the record and the words; the judge.toml that has the set |
+| `report`, `judge_toml` | the record and the words; the judge.toml with the set |
 
 All sets share one engine, so a call that two of them make is made once. The cost of a set is that of a run of its own,
 whatever was shared.
