@@ -27,7 +27,8 @@ FULL = Reply(
     usage=Usage(10, None),
     retries=2,
 )
-FORK = multiprocessing.get_context("fork")
+CLEAN = multiprocessing.get_context("forkserver")
+"""Processes are forked from a clean one: this one may have threads of JAX, which a fork would break."""
 
 
 def kept(path, text, *, mode=Mode.ON):
@@ -267,9 +268,9 @@ def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, name):
     locked.mkdir(mode=0o555)
     for folder in (*tmp_path.parents[:3], tmp_path):
         folder.chmod(folder.stat().st_mode | 0o055)
-    queue = FORK.Queue()
+    queue = CLEAN.Queue()
 
-    child = FORK.Process(target=_open_as_nobody, args=(locked / name, queue))
+    child = CLEAN.Process(target=_open_as_nobody, args=(locked / name, queue))
     child.start()
     message = queue.get(timeout=30)
     child.join()
@@ -292,8 +293,8 @@ def test_processes_that_start_together_share_one_file_and_the_first_reply_wins(p
     """All make the folder and the file at the same moment, and all are given the same reply to each call."""
     for turn in range(6):
         shared = path.with_name(f"{turn}") / "cache.sqlite"
-        gate, queue = FORK.Barrier(4), FORK.Queue()
-        children = [FORK.Process(target=_race, args=(shared, n, gate, queue)) for n in range(4)]
+        gate, queue = CLEAN.Barrier(4), CLEAN.Queue()
+        children = [CLEAN.Process(target=_race, args=(shared, n, gate, queue)) for n in range(4)]
         for child in children:
             child.start()
 
