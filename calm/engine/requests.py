@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -49,7 +49,8 @@ class PreparedRequest:
         """What makes it."""
         endpoint = self.request.endpoint
         tokens = tokens_in(self.shown) // 2 + endpoint.max_tokens // 8
-        return Call(endpoint, lambda: endpoint.call(self.sent), self.size, tokens, endpoint.retries)
+        # what makes it may not hold this request, which holds it: each would wait for the collector of cycles
+        return Call(endpoint, partial(endpoint.call, self.sent), self.size, tokens, endpoint.retries)
 
     @cached_property
     def stored(self) -> str:

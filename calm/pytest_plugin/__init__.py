@@ -6,6 +6,8 @@ It is loaded in every pytest run of its environment, so it imports nothing but p
 
 from __future__ import annotations
 
+import atexit
+import gc
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -316,5 +318,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         return
     session.engine.close()
     session.engine = None
+    atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
     if session.scratch is not None:
         session.scratch.cleanup()
