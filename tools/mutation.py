@@ -25,11 +25,15 @@ from hashlib import sha256
 from pathlib import Path
 
 TARGETS: dict[str, tuple[float, str, tuple[str, ...]]] = {
-    "claims": (0.4, "calm/core/claims.py", ("tests/core/test_claims.py", "tests/core")),
-    "measures": (0.08, "calm/core/measures.py", ("tests/core/test_measures.py", "tests/core")),
+    "claims": (0.4, "calm/core/claims.py", ("tests/core/test_claims.py", "tests/experiment")),
+    "measures": (
+        0.08,
+        "calm/core/measures.py",
+        ("tests/core/test_measures.py", "tests/core/test_trials.py", "tests/experiment"),
+    ),
     "statistics": (0.006, "calm/statistics/*.py", ("tests/statistics/test_{stem}.py", "tests/statistics")),
     "reading": (0.05, "calm/judges/reading/*.py", ("tests/judges/test_reading.py",)),
-    "experiment": (0.08, "calm/experiment/*.py", ("tests/experiment", "tests/gate/test_probe.py")),
+    "experiment": (0.08, "calm/experiment/[apr]*.py", ("tests/experiment", "tests/gate/test_probe.py")),
 }
 """
 By name: the share of mutants to draw, the modules, and the tests that are to kill them, the quickest first.
