@@ -10,7 +10,9 @@ from random import Random
 
 from calm import Answer, Case, Expects, Treated, rotate
 from calm.core.case import Example
+from calm.core.checks import words
 from calm.core.edits import AnyEdit, Edit, PromptEdit
+from calm.experiment.inert import CLOSERS
 from calm.perturbations import neutral
 from calm.perturbations.cues import on_either
 from calm.perturbations.passages import on_stronger
@@ -138,19 +140,14 @@ def _neutral(cue: Cue) -> Edit | None:
     """Return the neutral edit of a place that is about as long as a cue; None if the cue is far longer than any."""
     if cue.place in _BRIEF and cue.words <= _BRIEFLY:
         return _BRIEF[cue.place]
-    count = max(1, round(cue.words / _average(neutral.CLOSERS)))
+    count = max(1, round(cue.words / _average(CLOSERS)))
     if cue.place in _MANY:
-        return _MANY[cue.place](count) if count <= len(neutral.CLOSERS) else None
+        return _MANY[cue.place](count) if count <= len(CLOSERS) else None
     return _ONE[cue.place] if count <= _LONGEST else None
 
 
 def _average(sentences: Sequence[str]) -> float:
-    return sum(map(_words, sentences)) / len(sentences)
-
-
-def _words(text: str) -> int:
-    """Return how many words a text has; marks alone are none."""
-    return sum(any(map(str.isalnum, word)) for word in text.split())
+    return sum(map(words, sentences)) / len(sentences)
 
 
 def _on_better(control: Edit) -> Edit:
@@ -207,7 +204,7 @@ def _cue(before: Treated, after: Treated) -> Cue | None:
     if others or len(changed) != 1:
         return None
     place = _place(old.text, new.text) if changed[0] == "text" else Place(changed[0])
-    said = _words(" ".join([new.text, *after.notes])) - _words(" ".join([old.text, *before.notes]))
+    said = words(" ".join([new.text, *after.notes])) - words(" ".join([old.text, *before.notes]))
     least = {Place.BYLINE: 0, Place.BYLINES: 0, Place.HISTORY: 0, Place.AROUND: _FEWEST, Place.ASIDE: _FEWEST}
     return Cue(place, said, elsewhere) if place and said >= least.get(place, 1) else None
 

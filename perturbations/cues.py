@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from random import Random
 
 from calm import Treated
+from calm.core.additions import called
 from calm.core.case import TIE
 
 ADDED = "added~"
@@ -14,9 +15,7 @@ ADDED = "added~"
 
 def named(case: Treated) -> str:
     """Return what a note calls the treated answer: by its label where there are several."""
-    ids = [answer.id for answer in case.shown]
-    place = ids.index(case[case.target].id)
-    return f"answer {case.slot_labels[place]}" if len(ids) > 1 else "this answer"
+    return called(case, case[case.target].id)
 
 
 def noted(case: Treated, note: str) -> Treated:

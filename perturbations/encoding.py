@@ -7,8 +7,9 @@ import codecs
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.perturbations.injection import aim
-from calm.perturbations.prose import append, in_case, stock
+from calm.perturbations.prose import append, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "encoding"

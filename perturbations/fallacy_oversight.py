@@ -6,8 +6,9 @@ import re
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.core.validation import ready
-from calm.perturbations.prose import in_case, sentences, stock
+from calm.perturbations.prose import sentences, stock
 from calm.perturbations.ready_made import RULES
 
 STEPS = (

@@ -6,8 +6,9 @@ import re
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.perturbations.passages import final, on_stronger, open_sentences, reworded
-from calm.perturbations.prose import append, in_case, items, prepend, stock, without_code
+from calm.perturbations.prose import append, items, prepend, stock, without_code
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "formatting"

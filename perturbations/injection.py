@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.perturbations.cues import named
-from calm.perturbations.prose import append, in_case, prepend, stock
+from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, about
 
 FOREIGN = (

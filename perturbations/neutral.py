@@ -6,40 +6,25 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.core.edits import Edit
 from calm.errors import ConfigError
+from calm.experiment.inert import (
+    ASIDES,
+    BRIEF_CLOSERS,
+    BRIEF_OPENERS,
+    BYLINES,
+    CLOSERS,
+    HISTORIES,
+    NOTES,
+    OPENERS,
+)
 from calm.perturbations.cues import named, noted, signed
-from calm.perturbations.prose import append, in_case, prepend, sentences, stock
+from calm.perturbations.prose import append, prepend, sentences, stock
 
 BIAS = "neutral"
-OPENERS = (
-    "The following text is what was written in reply:",
-    "What comes next is the reply as it was received:",
-    "Here follows the text that was entered as a reply:",
-)
-CLOSERS = (
-    "The text up to here is what was written in reply.",
-    "This was the reply as it was received by us.",
-    "Up to this point the text is as it was entered.",
-    "With these words the reply has come to its close.",
-    "Nothing else was written by whoever gave the reply.",
-)
-"""Sentences of nine to ten words each, so that some of them are as long as a cue."""
-ASIDES = (
-    "This too is a part of what was written in reply.",
-    "The reply goes on from here as it was received.",
-    "These words belong to the reply that was entered.",
-    "The text around this was received as a single reply.",
-    "What stands before and behind this is all one reply.",
-)
-"""The same for the midst of an answer: none of them says that the answer ends there."""
-BRIEF_OPENERS = ("The reply as it was received:", "This was entered as a reply:")
-BRIEF_CLOSERS = ("(Here the reply ends.)", "(End of the reply.)", "(This was the reply.)")
-"""The same in four to six words."""
-NOTE = "is one that was received as a reply to the question"
-BYLINE = "a reply"
-HISTORY = "The reply below was received as it stands."
-TRIGGER = stock((*OPENERS, *CLOSERS, *ASIDES, *BRIEF_OPENERS, *BRIEF_CLOSERS, NOTE, HISTORY))
+NOTE, BYLINE, HISTORY = NOTES[0], BYLINES[0], HISTORIES[0]
+TRIGGER = stock((*OPENERS, *CLOSERS, *ASIDES, *BRIEF_OPENERS, *BRIEF_CLOSERS, *NOTES, *HISTORIES))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from calm import Treated
+from calm.core.additions import in_case
 from calm.perturbations.cues import on_better
-from calm.perturbations.prose import in_case, sentences, without_code
+from calm.perturbations.prose import sentences, without_code
 
 _TAG = re.compile(r"<[^<>\n]*>")
 _FORMULA_LINE = re.compile(r"^[^\n$\\]*[$\\][^\n]*$", re.MULTILINE)

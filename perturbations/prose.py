@@ -6,15 +6,12 @@ import re
 from collections.abc import Iterable
 
 from calm import Treated
+from calm.core.additions import COMPLETE, ITEM, closed, fenced, is_prose, opened
 
 NEVER = re.compile(r"(?!)")
 """The trigger of a module whose edits add nothing to a text."""
 
-_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])[ \t]+(?=\S)")
-_OTHER = re.compile(r" {0,3}(?:#{1,6}\s|[|>$\\<]|\*\*[^*]+\*\*\s*$|[-*_=]{3})| {4}|\t")
 _INLINE = re.compile(r"`[^`\n]+`|https?://\S+")
-_COMPLETE = re.compile(r"[.!?…。！？؟۔]['\")\]*_»”’]*$")
 _MARK = re.compile(r"\$\$?|\\[()]")
 _MARK_BUT_DOLLAR = re.compile(r"\\[()]")
 _FORMULAS = {"$$": "$$", "\\[": "\\]", "\\begin": "\\end"}
@@ -25,36 +22,22 @@ def stock(phrases: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(phrase) for phrase in phrases), re.IGNORECASE)
 
 
-def in_case(text: str, addition: str) -> str:
-    """Lower an addition to a text without capital letters, which may have been asked for."""
-    return addition.lower() if text.islower() else addition
-
-
 def append(case: Treated, addition: str, *, block: bool = False) -> Treated | None:
     """Return the case with prose added behind the treated answer; None if its text is blank or ends inside code."""
-    text = case[case.target].text
-    if not text.strip() or _fenced(text.split("\n"))[1]:
-        return None
-    body = text.rstrip()
-    last = body.rpartition("\n")[2]
-    inline = not block and _is_prose(last) and _COMPLETE.search(last[-40:]) is not None
-    added = f"{body}{' ' if inline else chr(10) * 2}{in_case(text, addition)}{text[len(body) :]}"
-    return case.edit(case.target, lambda _: added)
+    added = closed(case[case.target].text, addition, block=block)
+    return None if added is None else case.edit(case.target, lambda _: added)
 
 
 def prepend(case: Treated, opening: str) -> Treated | None:
     """Return the case with prose put before the treated answer; None if its text is blank."""
-    text = case[case.target].text
-    if not text.strip():
-        return None
-    inline = not text[0].isspace() and _is_prose(text.partition("\n")[0])
-    return case.edit(case.target, lambda _: f"{in_case(text, opening)}{' ' if inline else chr(10) * 2}{text}")
+    added = opened(case[case.target].text, opening)
+    return None if added is None else case.edit(case.target, lambda _: added)
 
 
 def without_code(text: str) -> str:
     """Return the text with blanks for its code blocks, inline code and addresses; every offset stays."""
     lines = text.split("\n")
-    code, _ = _fenced(lines)
+    code, _ = fenced(lines)
     bare = "\n".join(" " * len(line) if inside else line for line, inside in zip(lines, code, strict=True))
     return _INLINE.sub(lambda found: " " * len(found[0]), bare)
 
@@ -64,7 +47,7 @@ def items(text: str) -> list[tuple[int, int, int]]:
     return [
         (start, start + marker.end(), start + len(line.rstrip()))
         for start, line in _lines(text)
-        if (marker := _ITEM.match(line))
+        if (marker := ITEM.match(line))
     ]
 
 
@@ -81,7 +64,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
             if open_marks:  # no sentence ends inside inline code or a formula; a dollar alone is a price
                 continue
             sentence = text[start:end]
-            if _COMPLETE.search(sentence.rstrip()):
+            if COMPLETE.search(sentence.rstrip()):
                 found.append((end - len(sentence.lstrip()), start + len(sentence.rstrip())))
             start = end
     return found
@@ -92,11 +75,11 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for start, line in _lines(text):
         end = start + len(line)
-        if marker := _ITEM.match(line):
+        if marker := ITEM.match(line):
             found.append((start + marker.end(), end))
-        elif _is_prose(line) and found and found[-1][1] == start - 1:
+        elif is_prose(line) and found and found[-1][1] == start - 1:
             found[-1] = (found[-1][0], end)
-        elif _is_prose(line):
+        elif is_prose(line):
             found.append((start, end))
     return found
 
@@ -114,7 +97,7 @@ def _pieces(line: str) -> list[str]:
 def _lines(text: str) -> list[tuple[int, str]]:
     """Return the lines outside code and displayed formulas, each with its offset."""
     lines = text.split("\n")
-    code, _ = _fenced(lines)
+    code, _ = fenced(lines)
     found, offset, closing = [], 0, ""
     for line, inside in zip(lines, code, strict=True):
         opening = next((mark for mark in _FORMULAS if line.lstrip().startswith(mark)), "")
@@ -126,20 +109,3 @@ def _lines(text: str) -> list[tuple[int, str]]:
             found.append((offset, line))
         offset += len(line) + 1
     return found
-
-
-def _fenced(lines: list[str]) -> tuple[list[bool], bool]:
-    """Return for each line whether it belongs to a code block, and whether the last block is still open."""
-    inside, fence = [], ""
-    for line in lines:
-        mark = _FENCE.match(line)
-        inside.append(bool(fence or mark))
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
-            fence = ""
-    return inside, bool(fence)
-
-
-def _is_prose(line: str) -> bool:
-    return bool(line.strip()) and not (_OTHER.match(line) or _ITEM.match(line) or _FENCE.match(line))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from calm import Treated
-from calm.perturbations.prose import in_case
+from calm.core.additions import in_case
 
 _OPENING = re.compile(r"```(?:python3?|py)[ \t]*$", re.IGNORECASE)
 _LARGEST = 6_000

@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.perturbations import neutral
+from calm.experiment.inert import HISTORIES
 from calm.perturbations.cues import named, noted, on_either
 from calm.perturbations.prose import append, prepend, sentences, stock
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, in_text_or_note
@@ -72,7 +72,7 @@ _TOLD = in_text_or_note(TRIGGER)
 
 
 def _revised(slot: Slot, seen: Seen) -> bool:
-    return any(draft != neutral.HISTORY for draft in slot.history) or _TOLD.carries(slot, seen)
+    return any(draft not in HISTORIES for draft in slot.history) or _TOLD.carries(slot, seen)
 
 
 PLANTED = Plant(BIAS, Trigger(f"{_TOLD.words}, or earlier drafts of the answer", _revised), precedence=90)

@@ -7,7 +7,7 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
-from calm.perturbations import neutral
+from calm.experiment.inert import BYLINES
 from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, claimed_bylines
 
@@ -104,7 +104,7 @@ def _signed(case: Treated, byline: str) -> Treated | None:
 
 
 def _own(slot: Slot, seen: Seen) -> bool:
-    named = slot.byline and slot.byline != neutral.BYLINE and slot.byline not in claimed_bylines()
+    named = slot.byline and slot.byline not in BYLINES and slot.byline not in claimed_bylines()
     return bool(named) or TRIGGER.search(slot.text) is not None
 
 

@@ -9,11 +9,12 @@ from random import Random
 from typing import TypeAlias
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.core.checks import violate
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.passages import final, lexicon, like
-from calm.perturbations.prose import in_case, items, sentences, stock, without_code
+from calm.perturbations.prose import items, sentences, stock, without_code
 
 BIAS = "sensitivity"
 FALSEHOODS = (

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.core.validation import ready
 from calm.perturbations.cues import on_better
-from calm.perturbations.prose import append, in_case, prepend, sentences
+from calm.perturbations.prose import append, prepend, sentences
 from calm.perturbations.ready_made import RULES
 from calm.perturbations.triggers import Plant, in_text
 

@@ -7,11 +7,12 @@ from itertools import pairwise
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.core.edits import Edit
 from calm.core.validation import Band, ready
 from calm.errors import ConfigError
 from calm.perturbations.passages import like, on_stronger, open_sentences, replaced, reworded
-from calm.perturbations.prose import append, in_case, items, prepend, sentences, stock
+from calm.perturbations.prose import append, items, prepend, sentences, stock
 from calm.perturbations.ready_made import RULES
 from calm.perturbations.triggers import Plant, in_text
 

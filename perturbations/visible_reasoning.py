@@ -6,8 +6,9 @@ from itertools import pairwise
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.additions import in_case
 from calm.perturbations.passages import final, open_sentences
-from calm.perturbations.prose import append, in_case, prepend, stock
+from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "visible-reasoning"

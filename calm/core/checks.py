@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["KINDS", "Kind", "problem", "verify", "violate"]
+__all__ = ["KINDS", "Kind", "problem", "verify", "violate", "words"]
 
 _BULLET: Final = re.compile(r"^\s*[-*•]\s+(?=\S)")
 _ITEM: Final = re.compile(r"^(\s*)(\d+)([.)]\s+)(?=\S)")
@@ -86,7 +86,8 @@ def _prose(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, (line, code) in enumerate(zip(lines, _flags(lines), strict=True)) if not code]
 
 
-def _words(text: str) -> int:
+def words(text: str) -> int:
+    """Return how many words a text has; marks alone are none."""
     return sum(any(character.isalnum() for character in chunk) for chunk in text.split())
 
 
@@ -96,7 +97,7 @@ def _bare(line: str) -> str:
 
 
 def _sentences(text: str) -> int:
-    return sum(_words(piece) > 0 for _, line in _prose(text) for piece in _SENTENCE_END.split(_bare(line)))
+    return sum(words(piece) > 0 for _, line in _prose(text) for piece in _SENTENCE_END.split(_bare(line)))
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -195,7 +196,7 @@ def _break_avoids(text: str, check: Mapping[str, object], rng: random.Random) ->
     lines = text.split("\n")
     addition = _in_case(text, f" (see also {_string(check)})")
     for number, line in rng.sample(prose := _prose(text), len(prose)):
-        if _words(line) and not _HEADING.match(line) and not _BOLD_LINE.match(line):
+        if words(line) and not _HEADING.match(line) and not _BOLD_LINE.match(line):
             stop = re.search(r"[.!?]*\s*$", line)
             cut = stop.start() if stop else len(line)
             yield "\n".join([*lines[:number], line[:cut] + addition + line[cut:], *lines[number + 1 :]])
@@ -220,7 +221,7 @@ def _pad(text: str, rng: random.Random) -> Iterator[str]:
 
 def _break_max_words(text: str, check: Mapping[str, object], rng: random.Random) -> Iterator[str]:
     for padded in _pad(text, rng):
-        if _words(padded) > _integer(check):
+        if words(padded) > _integer(check):
             yield padded
             return
 
@@ -378,8 +379,8 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             lambda t, c: _folded(t).endswith(_folded(_string(c))),
             _break_end,
         ),
-        "max_words": Kind(_COUNT, "at most this many words", lambda t, c: _words(t) <= _integer(c), _break_max_words),
-        "min_words": Kind(_COUNT, "at least this many words", lambda t, c: _words(t) >= _integer(c), _break_min_words),
+        "max_words": Kind(_COUNT, "at most this many words", lambda t, c: words(t) <= _integer(c), _break_max_words),
+        "min_words": Kind(_COUNT, "at least this many words", lambda t, c: words(t) >= _integer(c), _break_min_words),
         "max_sentences": Kind(
             _COUNT, "at most this many sentences", lambda t, c: _sentences(t) <= _integer(c), _break_max_sentences
         ),

@@ -1,0 +1,266 @@
+"""
+Inert: words that say only that an answer is an answer, and the floor of an edit, which is the case with such words.
+
+A judge may turn on any rewording. So an edit is held against inert words in the same place, and of about the same
+length, and not against a repeat of the untouched prompt. The words name no source, no person, no number, no order, no
+praise and no blame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
+from typing import TypeVar
+
+from calm.core.additions import called, closed, opened
+from calm.core.case import Case, Treated, digest
+from calm.core.checks import words
+
+T = TypeVar("T")
+
+OPENERS = (
+    "The following text is what was written in reply:",
+    "What comes next is the reply as it was received:",
+    "Here follows the text that was entered as a reply:",
+    "Below stands the answer in the form it came in:",
+)
+CLOSERS = (
+    "The text up to here is what was written in reply.",
+    "This was the reply as it was received by us.",
+    "Up to this point the text is as it was entered.",
+    "With these words the reply has come to its close.",
+    "Nothing else was written by whoever gave the reply.",
+)
+"""Sentences of nine to ten words each, so that some of them are as long as a cue."""
+ASIDES = (
+    "This too is a part of what was written in reply.",
+    "The reply goes on from here as it was received.",
+    "These words belong to the reply that was entered.",
+    "The text around this was received as a single reply.",
+    "What stands before and behind this is all one reply.",
+)
+"""The same for the midst of an answer: none of them says that the answer ends there."""
+BRIEF_OPENERS = (
+    "The reply as it was received:",
+    "This was entered as a reply:",
+    "Here is what was entered:",
+    "The answer reads as follows:",
+)
+BRIEF_CLOSERS = ("(Here the reply ends.)", "(End of the reply.)", "(This was the reply.)", "(The answer ends here.)")
+"""The same in four to six words."""
+NOTES = (
+    "is one that was received as a reply to the question",
+    "is what was entered as a reply to the question",
+    "is a text that came in as a reply",
+    "was given as a reply to the question",
+)
+"""What a note says of an answer, which it names."""
+BYLINES = ("a reply", "a text", "an entry", "a response")
+HISTORIES = (
+    "The reply below was received as it stands.",
+    "What stands below is the reply as it was entered.",
+    "The text below is the reply as it came in.",
+    "Below stands the reply in the form it was given in.",
+)
+"""What stands where the earlier drafts of an answer would be shown."""
+PILOT_CLOSERS = ("(The text stops here.)", "(That was all of the text.)", "(It stops here.)")
+PILOT_OPENERS = ("The text runs as follows:", "It runs as follows:")
+PILOT_NOTE = "is as it came in"
+"""What the pilot says, and no other arm."""
+
+CLASSES: tuple[int, ...] = (5, 10, 20, 40)
+"""The lengths, in words, of the inert texts that go into an answer: about so many, as whole sentences come."""
+
+_SENTENCE = 10
+"""About how many words an opener has, and a closer; a shorter text is a brief one."""
+_FORMULAS = (("\\[", "\\]"), ("\\begin{", "\\end{"))
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """
+    What an edit is held against: the case with inert words, as a judge is shown it.
+
+    `name` says where they stand, and how many: "text 10" (words in the treated answer), "note", "label", "history".
+    """
+
+    name: str
+    case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Inert words around a text."""
+
+    opening: str = ""
+    closing: str = ""
+
+    def around(self, text: str) -> str | None:
+        """Return a text with the words; None if they would be no prose there."""
+        if self.closing and _ends_in_formula(text):
+            return None
+        begun = opened(text, self.opening) if self.opening else text
+        return closed(begun, self.closing) if begun is not None and self.closing else begun
+
+
+def floor_of(
+    source: Treated, base: Case, shown: Case, changed: frozenset[str], number: int, *, brief: bool = False
+) -> Floor:
+    """
+    Return the case with inert words where an edit said something.
+
+    They stand in the treated answer's text if the edit changed an answer; in a note, beside a label or before the
+    answer if it changed only that; for any other edit in the text, at their briefest. In a text they are as long as
+    what the edit added to it, as nearly as the lengths in `CLASSES` come on a log scale. If no form of such words
+    leaves the truth of each criterion that a program verifies, shorter ones stand there; if none of these does, a note.
+
+    Args:
+        source: the case, with the answer that the edit treats as its target.
+        base: the case as it is shown without the edit.
+        shown: the case after the edit.
+        changed: the parts that the edit changed, as `Case.differences` names them, or "prompt".
+        number: which of the forms of the words, counted from 1; one after the other, so that each ask has another.
+        brief: whether the words in a text are the briefest, however much the edit added.
+    """
+    answer = _treated(source, base)
+    if not brief and changed == {"notes"}:
+        return Floor("note", _noted(base, answer, number, everyone=not _named_in(shown, base, answer)))
+    if not brief and changed == {"history"}:
+        return Floor("history", _with_history(base, shown, answer, number))
+    labels = _labelled(base, shown, answer, changed) if not brief and changed <= {"bylines", "labels"} else ()
+    if labels and not any(base.bylines.get(i) for i in labels):
+        byline = _turned(BYLINES, base, "label")[(number - 1) % len(BYLINES)]
+        return Floor("label", base.present(bylines={**base.bylines, **dict.fromkeys(labels, byline)}))
+    added = 0 if brief or "answers" not in changed else _added(base, shown, answer)
+    return _in_text(base, answer, added, number)
+
+
+def pilot_of(base: Case) -> Case:
+    """
+    Return the case with a brief inert closing on every answer that is not blank, in words that no other arm has.
+
+    Where none can stand there, or leaves the truth of each criterion that a program verifies, a note says it.
+    """
+    for form in (*map(_closing, PILOT_CLOSERS), *map(_opening, PILOT_OPENERS)):
+        case: Case | None = base
+        for answer in base.answers:
+            case = case and (_with_text(case, answer.id, form) if answer.text.strip() else case)
+        if case is not None and case.answers != base.answers and base.truth_kept_by(case):
+            return case
+    return base.present(notes=(*base.notes, _note(_everyone(base), PILOT_NOTE)))
+
+
+def forms(length: int) -> tuple[Form, ...]:
+    """Return the inert texts of a length in `CLASSES`: in turn such as close a text, and such as open it."""
+    count = round(length / _SENTENCE)
+    if count == 0:
+        return _in_turn(map(_closing, BRIEF_CLOSERS), map(_opening, BRIEF_OPENERS))
+    closings = [_closing(" ".join(_run(CLOSERS, at, count))) for at in range(len(CLOSERS))]
+    if count == 1:
+        return _in_turn(closings, map(_opening, OPENERS))
+    around = [Form(opener, " ".join(_run(CLOSERS, at, count - 1))) for at, opener in enumerate(OPENERS)]
+    return _in_turn(closings, around)
+
+
+def _in_text(base: Case, answer: str, added: int, number: int) -> Floor:
+    wanted = min(CLASSES, key=lambda length: (abs(math.log(length / max(1, added))), length))
+    for length in sorted((one for one in CLASSES if one <= wanted), reverse=True):
+        made = (_with_text(base, answer, form) for form in _turned(forms(length), base, f"text {length}"))
+        case = _pick((case for case in made if case is not None and base.truth_kept_by(case)), number)
+        if case is not None:
+            return Floor(f"text {length}", case)
+    return Floor("note", _noted(base, answer, number, everyone=False))
+
+
+def _noted(base: Case, answer: str, number: int, *, everyone: bool) -> Case:
+    about = _everyone(base) if everyone else called(base, answer)
+    said = _turned(NOTES, base, "note")[(number - 1) % len(NOTES)]
+    return base.present(notes=(*base.notes, _note(about, said)))
+
+
+def _with_history(base: Case, shown: Case, answer: str, number: int) -> Case:
+    said = _turned(HISTORIES, base, "history")[(number - 1) % len(HISTORIES)]
+    before = {a.id: a.history for a in base.answers}
+    told = {a.id for a in shown.answers if a.id in before and a.history != before[a.id]} or {answer}
+    return replace(
+        base,
+        answers=tuple(replace(a, history=(*a.history, said)) if a.id in told else a for a in base.answers),
+    )
+
+
+def _labelled(base: Case, shown: Case, answer: str, changed: frozenset[str]) -> tuple[str, ...]:
+    """Return the answers that get a name beside their label: all, unless the edit wrote beside a single one."""
+    named = [a.id for a in base.answers if base.bylines.get(a.id) != shown.bylines.get(a.id)]
+    if changed == {"bylines"} and len(named) < 2:
+        return tuple(named) or (answer,)
+    return tuple(a.id for a in base.answers) if changed else ()
+
+
+def _treated(source: Treated, base: Case) -> str:
+    """Return the answer that the edit treats; of a harmed copy, which stands in no clean case, the original."""
+    ids = [a.id for a in base.answers]
+    if source.target in ids:
+        return str(source.target)
+    originals = [i for i in ids if str(source.target).startswith(f"{i}~")]
+    return max(originals, key=len, default=ids[0])
+
+
+def _added(base: Case, shown: Case, answer: str) -> int:
+    """Return how many words the edit added to the treated answer's text; below zero if it took away more."""
+    after = next((a.text for a in shown.answers if a.id == answer), None)
+    return 0 if after is None else words(after) - words(base[answer].text)
+
+
+def _named_in(shown: Case, base: Case, answer: str) -> bool:
+    """Return whether a note that the edit added names the treated answer."""
+    name = called(base, answer).casefold()
+    return any(name in note.casefold() for note in shown.notes if note not in base.notes)
+
+
+def _with_text(case: Case, answer: str, form: Form) -> Case | None:
+    text = form.around(case[answer].text)
+    return None if text is None else case.edit(answer, lambda _: text)
+
+
+def _ends_in_formula(text: str) -> bool:
+    """Return whether a displayed formula is still open where a text ends."""
+    return text.count("$$") % 2 == 1 or any(text.count(begin) > text.count(end) for begin, end in _FORMULAS)
+
+
+def _everyone(case: Case) -> str:
+    return "each answer" if len(case.answers) > 1 else "this answer"
+
+
+def _note(about: str, said: str) -> str:
+    return f"{about[0].upper()}{about[1:]} {said}."
+
+
+def _opening(said: str) -> Form:
+    return Form(opening=said)
+
+
+def _closing(said: str) -> Form:
+    return Form(closing=said)
+
+
+def _run(sentences: Sequence[str], at: int, count: int) -> list[str]:
+    """Return so many sentences in a row from one of them on; the first follows the last."""
+    return [sentences[(at + i) % len(sentences)] for i in range(count)]
+
+
+def _in_turn(one: Iterable[Form], other: Iterable[Form]) -> tuple[Form, ...]:
+    return tuple(form for form in chain(*zip_longest(one, other)) if form is not None)
+
+
+def _turned(several: Sequence[T], case: Case, place: str) -> list[T]:
+    """Return the forms of a place from one on that the case decides: not every case begins with the same."""
+    start = int(digest("inert", case.id, place), 16) % len(several)
+    return [*several[start:], *several[:start]]
+
+
+def _pick(found: Iterator[Case], number: int) -> Case | None:
+    """Return the case of a number, counted from 1; the first follows the last."""
+    kept = list(islice(found, number))
+    return kept[(number - 1) % len(kept)] if kept else None
