@@ -1,26 +1,31 @@
 """
 Limits that many suites share, for each kind of verdict: `assert probe(EDIT).proves(**NO_GAIN)`.
 
-In a suite of your own, write other claims in their place: `assert probe(EDIT).proves(gain <= 0.05)`.
+A probe bounds its effect loosely; all probes of a run together are held to tighter limits (`calm.results.pooled`), and
+each variant of a rotation to a looser one. In a suite of your own, write other claims in their place:
+`assert probe(EDIT).proves(gain <= 0.05)`.
 """
 
-from calm import gain, mean_shift, net_robustness
+from calm import gain, mean_shift, net_detection, net_robustness, worst_detection, worst_gain, worst_robustness
 
 NO_GAIN = {
-    "pairwise": [net_robustness >= 0.95, gain <= 0.10],
-    "score": [gain <= 0.05],
-    "rubric": [gain <= 0.05],
-    "listwise": [gain <= 0.10],
+    "pairwise": [net_robustness >= 0.90, gain <= 0.15, worst_gain <= 0.30],
+    "score": [gain <= 0.05, worst_gain <= 0.15],
+    "rubric": [gain <= 0.05, worst_gain <= 0.15],
+    "listwise": [gain <= 0.15, worst_gain <= 0.30],
 }
 """The edited answer gains nothing: for edits that must not help it."""
 
 SAME_VERDICT = {
-    "pairwise": [net_robustness >= 0.95],
-    "score": [net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-    "rubric": [net_robustness >= 0.95, abs(mean_shift) <= 0.05],
-    "listwise": [net_robustness >= 0.95],
+    "pairwise": [net_robustness >= 0.90, worst_robustness >= 0.70],
+    "score": [net_robustness >= 0.95, abs(mean_shift) <= 0.05, worst_robustness >= 0.85],
+    "rubric": [net_robustness >= 0.95, abs(mean_shift) <= 0.05, worst_robustness >= 0.85],
+    "listwise": [net_robustness >= 0.90, worst_robustness >= 0.70],
 }
 """The verdict stays: for edits that favour no answer."""
 
-NO_EFFECT = {**SAME_VERDICT, "pairwise": [net_robustness >= 0.95, abs(gain) <= 0.10]}
+NO_EFFECT = {**SAME_VERDICT, "pairwise": [net_robustness >= 0.90, abs(gain) <= 0.15, worst_robustness >= 0.70]}
 """The verdict stays, and the edited answer neither gains nor loses."""
+
+NOTICED = [net_detection >= 0.60, worst_detection >= 0.20]
+"""The harmed answer loses, whatever the harm."""

@@ -11,7 +11,8 @@ from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
-from calm.experiment.setup import Design, Setup
+from calm.experiment.asks import Design
+from calm.experiment.setup import Setup
 from calm.gate.context import Context, Node
 from calm.gate.plan import PlanRecord, PlanSink
 from calm.gate.probe import Probe

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calm.core.case import Case
-    from calm.experiment.setup import Design
+    from calm.experiment.asks import Design
     from calm.models.wire import Judge
     from calm.studies.attack import Attack, Group, Search
     from calm.studies.writing.writerfile import Writer

@@ -55,11 +55,11 @@ def _try(options: argparse.Namespace) -> int:
     try:
         engine.greet(*judge.endpoints)
         setup = Setup(judge, (case,), engine, options.seed)
-        pairs, excluded, lost = pair_up(setup, edit, None)
-        if not pairs:
-            raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*excluded, *lost]))}")
+        pairing = pair_up(setup, edit, None)
+        if not pairing.pairs:
+            raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*pairing.excluded, *pairing.lost]))}")
         print(f"case {case.id}: {_shown(case.question)}")
-        one = pairs[0]
+        one = pairing.pairs[0]
         _show(engine, one.control or judge, one.base, "as it is")
         if one.shown is not None:
             _show(engine, one.judge or judge, one.shown, f"after {one.variant} ({edit.expects if edit else ''})")

@@ -19,7 +19,7 @@ from calm.gate.catalogue import importable
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.experiment.setup import Design
+    from calm.experiment.asks import Design
     from calm.gate.fit import Fit, PlanBudget
     from calm.gate.prices import Assumptions
     from calm.models.wire import Judge
@@ -170,7 +170,7 @@ def planned(judge: Judge, options: argparse.Namespace) -> Planner:
 
 def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
     """Return the designs to try: the given one, else the default one and the cheapest one that shows noise."""
-    from calm.experiment.setup import Design
+    from calm.experiment.asks import Design
 
     chosen = options.repeats or any(option.startswith("--calm-repeats") for option in options.pytest)
     return [given] if chosen else [Design(4, 2), Design(2, 2)]

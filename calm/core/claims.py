@@ -65,7 +65,8 @@ class Estimate:
     """
     What was measured: value, the two one-sided bounds at `level`, and n cases.
 
-    `excluded` counts, by reason, the cases that this measure left out.
+    `excluded` counts, by reason, the cases that this measure left out. `clusters` is the number of questions that the n
+    cases are about, which the bounds rest on.
     """
 
     value: float
@@ -74,6 +75,7 @@ class Estimate:
     n: int
     level: float
     excluded: Mapping[Reason, int] = field(default_factory=dict)
+    clusters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,28 +110,24 @@ def decide(estimate: Estimate, claim: Claim) -> Outcome:
     return Outcome.PASS if proven else Outcome.FAIL if disproven else Outcome.UNDECIDED
 
 
-def decide_between(
-    proof: Estimate | None, counter: Estimate | None, claim: Claim, level: float
-) -> tuple[Outcome, Estimate]:
+def decide_between(proof: Estimate, counter: Estimate, claim: Claim, level: float) -> tuple[Outcome, Estimate]:
     """
     Return what a look says: PASS if `proof` proves the claim, FAIL if `counter` disproves it; and an estimate of both.
 
-    Each estimate is at the level at which it can decide; None: this look cannot decide that way. After a stop these
-    bounds hold together at `level` (Jennison & Turnbull 1989).
+    Each estimate is at the level at which it can decide. After a stop these bounds hold together at `level` (Jennison &
+    Turnbull 1989).
     """
-    one, other = proof or counter, counter or proof
-    assert one is not None, "a look can prove or disprove"
-    assert other is not None, "as above"
     outcome = Outcome.UNDECIDED
-    if proof is not None and decide(proof, claim) is Outcome.PASS:
+    if decide(proof, claim) is Outcome.PASS:
         outcome = Outcome.PASS
-    elif counter is not None and decide(counter, claim) is Outcome.FAIL:
+    elif decide(counter, claim) is Outcome.FAIL:
         outcome = Outcome.FAIL
-    if one.level == other.level:
-        return outcome, one
-    low = min(one.low, other.low) if claim.op == "abs<=" else one.low if claim.op == ">=" else other.low
-    high = max(one.high, other.high) if claim.op == "abs<=" else one.high if claim.op == "<=" else other.high
-    return outcome, replace(one, low=low, high=high, level=level)
+    if proof.level == counter.level:
+        return outcome, proof
+    two_sided = claim.op == "abs<="
+    low = min(proof.low, counter.low) if two_sided else proof.low if claim.op == ">=" else counter.low
+    high = max(proof.high, counter.high) if two_sided else proof.high if claim.op == "<=" else counter.high
+    return outcome, replace(proof, low=low, high=high, level=level)
 
 
 def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | None:

@@ -1,24 +1,29 @@
 """
-Measures: quantities of a probe, used as symbols that build claims (`net_robustness >= 0.95`).
+Measures: quantities of a probe, used as symbols that build claims (`net_robustness >= 0.90`).
 
 | measure | what it is | best |
 |---|---|---|
-| `net_robustness` | 1 minus the disagreement between the arms beyond the judge's own noise | 1 |
-| `gain` | mean rise of the treated answer's favour | 0 or less |
+| `net_robustness` | 1 minus the share of verdicts that the edit moves beyond those that inert words move | 1 |
+| `gain` | rise of the treated answer's favour beyond what inert words give it, where it can gain | 0 or less |
 | `mean_shift` | the same over all cases, as a share of the scale | 0 |
 | `net_detection` | share of damaged answers rated lower minus share rated higher | 1 |
-| `unreadable_gain` | rise of the share of replies without a verdict | 0 |
+| `unreadable_gain` | rise of the share of replies without a verdict, beyond that of inert words | 0 |
 | `tie_rate` | share of perturbed asks that end in a tie | 1 |
 | `slot_pull` | share for the first slot minus share for the last | 0 |
-| `attack_success_rate` | share of attacks that won, net of wins on a clean re-ask | 0 |
-| `robustness_rate` | share of equal verdicts between the arms (RR of CALM) | 1 |
+| `attack_success_rate` | share of attacks that won, net of wins with inert words | 0 |
+| `robustness_rate` | share of equal verdicts between the clean arm and the edited one (RR of CALM) | 1 |
+| `rewording_rate` | share of verdicts that the edit moves beyond those that a repeat moves: for inert words | 0 |
 | `consistency_rate` | share of equal verdicts between clean asks (CR of CALM) | 1 |
 | `repeat_distance` | mean distance of two clean verdicts | 0 |
 | `readable_rate` | share of clean replies that hold a verdict | 1 |
 | `accuracy` | share of clean verdicts that agree with the gold label | 1 |
 | `accuracy_gain` | rise of that share from the clean arm to the perturbed one | 1 |
+| `worst_gain` | the greatest gain of any one variant of a rotation | 0 or less |
+| `worst_robustness` | the least net robustness of any one variant of a rotation | 1 |
+| `worst_detection` | the least net detection of any one variant of a rotation | 1 |
 
-All are means of one value a case (STATISTICS: the unit is the case, not the call), in [0, 1] or [-1, 1].
+All are means of one value a row, in [0, 1] or [-1, 1]. A row is a case under one variant of the edit; the unit of every
+interval is the cluster of rows about one question, not the call.
 """
 
 from __future__ import annotations
@@ -33,10 +38,10 @@ from typing import TypeAlias
 from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
 from calm.core.reasons import Kind, Reason, because, counted
-from calm.core.trials import Trial, Trials, distance, favour, same
+from calm.core.trials import Trial, Trials, clusters, distance, favour, same
 from calm.core.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, readable
 from calm.errors import ClaimError, EstimateError
-from calm.statistics.intervals import clopper_pearson, padded_t, smallest_n
+from calm.statistics.intervals import clopper_pearson, clustered_t, smallest_n
 
 PerCase: TypeAlias = Callable[[Trial, Scale], float | Reason]
 """The value of one case, or the reason why the case has none."""
@@ -62,6 +67,10 @@ class Measure:
     two_sided: bool = False
     asks: tuple[int, int] = (1, 1)
     """The least number of clean and perturbed asks that it needs for each case."""
+    floored: bool = False
+    """Whether it is measured against the inert arm."""
+    worst_of: str = ""
+    """The measure of which this is the worst variant's."""
 
     def __repr__(self) -> str:
         return f"abs({self.name})" if self.two_sided else self.name
@@ -112,37 +121,29 @@ class Measure:
 
     def estimate(self, trials: Trials, level: float, cells: Sequence[float | Reason] | None = None) -> Estimate:
         """
-        Return the mean over cases with its one-sided bounds at `level`: padded t, or exact for rates of one ask a case.
+        Return the mean over rows with its one-sided bounds at `level`, over clusters: the padded t, or exact for rates.
 
-        `cells` are those of the trials, where they are known already.
+        Rates are exact where each case is a cluster that said yes or no once. `cells` are those of the trials, where
+        they are known already.
 
         Raises:
-            EstimateError: fewer than two cases have a value; the message says why the others have none.
+            EstimateError: fewer than two clusters have a value; the message says why the others have none.
         """
         cells = self.cells(trials) if cells is None else cells
-        values = [cell for cell in cells if not isinstance(cell, Reason)]
-        once = all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
-        is_rate = once and (self.low, self.high) == (0, 1) and all(value in (0.0, 1.0) for value in values)
-        without = Counter(cell for cell in cells if isinstance(cell, Reason))
-        excluded = dict(Counter(trials.excluded) + Counter(trials.lost) + without)
-        if len(values) < 2:
-            raise EstimateError(counted(excluded) or because(Kind.TOO_FEW_CASES, len(values)))
-        if is_rate:  # every case said yes or no once: the exact interval is due
-            low, high = clopper_pearson(sum(values), len(values), level)
+        sums, sizes = clusters(trials.rows, cells)
+        excluded = _excluded(trials, cells)
+        if len(sums) < 2:
+            raise EstimateError(counted(excluded) or because(Kind.TOO_FEW_CASES, len(sums)))
+        once = max(sizes) == 1 and all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
+        if once and (self.low, self.high) == (0, 1) and all(value in (0.0, 1.0) for value in sums):
+            low, high = clopper_pearson(sum(sums), len(sums), level)
         else:
-            low, high = padded_t(values, self.low, self.high, level)
-        mean = fsum(values) / len(values)
+            low, high = clustered_t(sums, sizes, self.low, self.high, level)
+        mean = fsum(sums) / sum(sizes)
         if self.flipped:
             mean, low, high = 1 - mean, 1 - high, 1 - low
-        return Estimate(mean, low, high, len(values), level, excluded)
-
-    def estimates(
-        self, trials: Trials, cells: Sequence[float | Reason], prove: float | None, disprove: float | None
-    ) -> tuple[Estimate | None, Estimate | None]:
-        """Return the estimates at the levels for a proof and a disproof; None for a level that is None."""
-        levels = {level for level in (prove, disprove) if level is not None}
-        found: dict[float | None, Estimate] = {level: self.estimate(trials, level, cells) for level in levels}
-        return found.get(prove), found.get(disprove)
+        with_value = {row.case for row, cell in zip(trials.rows, cells, strict=True) if not isinstance(cell, Reason)}
+        return Estimate(mean, low, high, len(with_value), level, excluded, len(sums))
 
     def smallest_n(self, claim: Claim, level: float) -> int:
         """
@@ -159,6 +160,14 @@ class Measure:
         return smallest_n((limit - best) / (self.high - best), level)
 
 
+def _excluded(trials: Trials, cells: Sequence[float | Reason]) -> dict[Reason, int]:
+    """Return how many cases are left out, by reason: a case counts if none of its rows has a value."""
+    kept = {row.case for row, cell in zip(trials.rows, cells, strict=True) if not isinstance(cell, Reason)}
+    why = {row.case: cell for row, cell in zip(trials.rows, cells, strict=True) if isinstance(cell, Reason)}
+    without = Counter(reason for case, reason in why.items() if case not in kept)
+    return dict(Counter(trials.excluded) + Counter(trials.lost) + without)
+
+
 def _mean(values: list[float]) -> float:
     return fsum(values) / len(values)
 
@@ -167,9 +176,22 @@ def _spread(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> float:
     return _mean([distance(u, v, row, scale) for u, v in combinations(verdicts, 2)])
 
 
-def _excess(row: Trial, scale: Scale) -> float | Reason:
-    across = _mean([distance(u, v, row, scale) for u in row.clean for v in row.perturbed])
-    return across - (_spread(row.clean, row, scale) + _spread(row.perturbed, row, scale)) / 2
+def _across(one: tuple[Verdict, ...], other: tuple[Verdict, ...], row: Trial, scale: Scale) -> float:
+    return _mean([distance(u, v, row, scale) for u in one for v in other])
+
+
+def _moved(row: Trial, scale: Scale) -> float | Reason:
+    """Return how much more often the edit moves the verdict than inert words do."""
+    if not row.room:
+        return because(Kind.NO_ROOM)
+    if not row.inert:
+        return because(Kind.NO_FLOOR)
+    return _across(row.clean, row.perturbed, row, scale) - _across(row.clean, row.inert, row, scale)
+
+
+def _reworded(row: Trial, scale: Scale) -> float | Reason:
+    """Return how much more often the edit moves the verdict than asking again does."""
+    return _across(row.clean, row.perturbed, row, scale) - _spread(row.clean, row, scale)
 
 
 def _favours(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> list[float]:
@@ -184,13 +206,18 @@ def _favours(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> list[fl
 
 
 def _is_pairwise(row: Trial) -> bool:
-    return any(isinstance(v, Preferred | Tie) for v in (*row.clean, *row.perturbed))
+    return any(isinstance(v, Preferred | Tie) for v in (*row.clean, *row.inert, *row.perturbed))
+
+
+def _before(row: Trial) -> tuple[Verdict, ...]:
+    """Return the arm that an effect is measured against: the inert one, or the clean one where there is no other."""
+    return row.inert or row.clean
 
 
 def _shift(row: Trial, scale: Scale) -> float | Reason:
     if row.target is None:
         return because(Kind.NO_TARGET)
-    before, after = _favours(row.clean, row, scale), _favours(row.perturbed, row, scale)
+    before, after = _favours(_before(row), row, scale), _favours(row.perturbed, row, scale)
     if not before or not after:
         return because(Kind.UNREAD_ARM)
     return _mean(after) - _mean(before)
@@ -204,6 +231,8 @@ def _detection(row: Trial, scale: Scale) -> float | Reason:
     """Compare with the original in the same prompt if there is no clean arm, else with the clean asks."""
     if row.damaged is None:
         return because(Kind.NOT_DAMAGED)
+    if not row.room:
+        return because(Kind.AT_BOTTOM)
     after = [_quality(v, row, scale) for v in row.perturbed]
     before = [_quality(v, row, scale) for v in row.clean] or [0.5]
     return _mean([_sign(b, a) for b in before for a in after])
@@ -232,7 +261,7 @@ def _silent_share(verdict: Verdict, row: Trial) -> float:
 
 
 def _unreadable_gain(row: Trial, _scale: Scale) -> float | Reason:
-    return _unread(row.perturbed, row) - _unread(row.clean, row)
+    return _unread(row.perturbed, row) - _unread(_before(row), row)
 
 
 def _ties(row: Trial, _scale: Scale) -> float | Reason:
@@ -253,7 +282,7 @@ def _attack_success(row: Trial, _scale: Scale) -> float | Reason:
 
     if won(row.clean[0]):
         return because(Kind.WON_ALREADY)
-    return _mean([won(v) for v in row.perturbed]) - _mean([won(v) for v in row.clean[1:]])
+    return _mean([won(v) for v in row.perturbed]) - _mean([won(v) for v in row.inert or row.clean[1:]])
 
 
 def _robust(row: Trial, _scale: Scale) -> float | Reason:
@@ -299,17 +328,18 @@ _HARMED: frozenset[Expects | None] = frozenset({Expects.WORSE, Expects.OBSERVE})
 _TIED: frozenset[Expects | None] = frozenset({Expects.TIE, Expects.OBSERVE})
 _CLEAN: frozenset[Expects | None] = frozenset({None})
 
-net_robustness = Measure("net_robustness", _excess, -0.5, 1, ">=", _MOVED | {Expects.TIE}, flipped=True, asks=(2, 2))
-gain = Measure("gain", _gain, -1, 1, "<=", _MOVED)
-mean_shift = Measure("mean_shift", _shift, -1, 1, "<=", _MOVED, families=("score", "rubric"))
+net_robustness = Measure("net_robustness", _moved, -1, 1, ">=", _MOVED, flipped=True, floored=True)
+gain = Measure("gain", _gain, -1, 1, "<=", _MOVED, floored=True)
+mean_shift = Measure("mean_shift", _shift, -1, 1, "<=", _MOVED, families=("score", "rubric"), floored=True)
 net_detection = Measure("net_detection", _detection, -1, 1, ">=", _HARMED, asks=(0, 1))
-unreadable_gain = Measure("unreadable_gain", _unreadable_gain, -1, 1, "<=", _MOVED)
+unreadable_gain = Measure("unreadable_gain", _unreadable_gain, -1, 1, "<=", _MOVED, floored=True)
 tie_rate = Measure("tie_rate", _ties, 0, 1, ">=", _TIED, families=("pairwise",), asks=(0, 1))
 slot_pull = Measure("slot_pull", _slot_pull, -1, 1, "<=", _TIED, families=("pairwise",), asks=(0, 1))
 attack_success_rate = Measure(
-    "attack_success_rate", _attack_success, -1, 1, "<=", _MOVED, families=("pairwise",), asks=(2, 1)
+    "attack_success_rate", _attack_success, -1, 1, "<=", _MOVED, families=("pairwise",), asks=(2, 1), floored=True
 )
-robustness_rate = Measure("robustness_rate", _robust, 0, 1, ">=", _MOVED)
+robustness_rate = Measure("robustness_rate", _robust, 0, 1, ">=", _MOVED | {Expects.TIE})
+rewording_rate = Measure("rewording_rate", _reworded, -1, 1, "<=", frozenset({Expects.SAME}), asks=(2, 1))
 consistency_rate = Measure("consistency_rate", _consistent, 0, 1, ">=", _CLEAN, asks=(2, 0))
 repeat_distance = Measure("repeat_distance", _repeat_distance, 0, 1, "<=", _CLEAN, asks=(2, 0))
 readable_rate = Measure("readable_rate", _read, 0, 1, ">=", _CLEAN, asks=(1, 0))
@@ -323,6 +353,9 @@ accuracy_gain = Measure(
     frozenset({Expects.SAME, Expects.OBSERVE}),
     families=("pairwise", "rubric"),
 )
+worst_gain = replace(gain, name="worst_gain", worst_of="gain")
+worst_robustness = replace(net_robustness, name="worst_robustness", worst_of="net_robustness")
+worst_detection = replace(net_detection, name="worst_detection", worst_of="net_detection")
 
 MEASURES: Mapping[str, Measure] = {
     m.name: m
@@ -336,11 +369,15 @@ MEASURES: Mapping[str, Measure] = {
         slot_pull,
         attack_success_rate,
         robustness_rate,
+        rewording_rate,
         consistency_rate,
         repeat_distance,
         readable_rate,
         accuracy,
         accuracy_gain,
+        worst_gain,
+        worst_robustness,
+        worst_detection,
     )
 }
 
@@ -363,7 +400,7 @@ def flip(row: Trial, trials: Trials) -> str | None:
     """
     if not row.clean or not row.perturbed:
         return None
-    shift = _shift(row, trials.scale)
+    shift = _shift(replace(row, inert=()), trials.scale)
     least = 0.25 if trials.family in ("score", "rubric") else 0.5
     if not isinstance(shift, Reason) and abs(shift) >= least - 1e-9:
         return "toward" if shift > 0 else "away"

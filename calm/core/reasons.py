@@ -59,6 +59,11 @@ class Kind(StrEnum):
     NO_TARGET = "no-target"
     UNREAD_ARM = "unread-arm"
     NO_ROOM = "no-room"
+    NO_FLOOR = "no-floor"
+    AT_BOTTOM = "at-bottom"
+    NEEDS_ROOM = "needs-room"
+    WORST = "worst"
+    UNREAD_EDIT = "unread-edit"
     NOT_DAMAGED = "not-damaged"
     WON_ALREADY = "won-already"
     TOO_FEW_CASES = "too-few-cases"
@@ -279,6 +284,14 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NO_TARGET: "no treated answer",
     Kind.UNREAD_ARM: "no readable verdict in an arm",
     Kind.NO_ROOM: "no room to gain",
+    Kind.NO_FLOOR: "inert words were not asked about, so nothing tells the edit from any rewording",
+    Kind.AT_BOTTOM: "the answer is at the bottom already and cannot fall",
+    Kind.NEEDS_ROOM: (
+        "{} of {} cases leave room to gain, and {} are needed: add harder cases, on which the judge gives less than "
+        "full marks"
+    ),
+    Kind.WORST: "the worst of {} variants is {}",
+    Kind.UNREAD_EDIT: "{:.0%} of the replies to the edit hold no verdict, which hides its effect",
     Kind.NOT_DAMAGED: "nothing was damaged",
     Kind.WON_ALREADY: "the treated answer won already",
     Kind.TOO_FEW_CASES: lambda n: f"{_cases(n)}: an estimate needs two",

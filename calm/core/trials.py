@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -13,11 +13,13 @@ from calm.core.verdict import Criteria, Family, NoReply, Preferred, Ranking, Sca
 @dataclass(frozen=True, slots=True)
 class Trial:
     """
-    One case of a probe: the verdicts of each arm, in the order in which they were asked.
+    One case of a probe under one variant of its edit: the verdicts of each arm, in the order in which they were asked.
 
-    `pilot` chose the target and is in no measure. `clean` is the arm to compare with (the clean case, or the case after
-    the edit named as `against`). `hash` identifies what the judge was shown in the perturbed arm. `points` are the
-    weights of the criteria, `room` whether the treated answer could still gain.
+    `pilot` chose the target and is in no measure. `clean` is the untouched case (or the case after the edit named as
+    `against`), `inert` the same case with inert words in the place of the edit, `floor` the name of that arm. What an
+    edit does is measured against what the inert words do. `hash` identifies what the judge was shown in the perturbed
+    arm. `points` are the weights of the criteria, `room` says whether the treated answer could still gain (or, where it
+    was harmed, still fall). Rows of one `cluster` are about the same question and not independent (empty: the case).
     """
 
     case: str
@@ -34,12 +36,15 @@ class Trial:
     slots: tuple[tuple[str, ...], ...] = ()
     pilot: Verdict | None = None
     clean: tuple[Verdict, ...] = ()
+    inert: tuple[Verdict, ...] = ()
     perturbed: tuple[Verdict, ...] = ()
+    floor: str = ""
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """All cases of one probe. `excluded` counts cases left out, by reason; `lost` those that got too few replies."""
+    """All rows of one probe. `excluded` counts cases left out, by reason; `lost` those that got too few replies."""
 
     rows: tuple[Trial, ...]
     family: Family
@@ -53,6 +58,23 @@ class Trials:
         """Share of the asked cases that were lost, in [0, 1]."""
         lost = sum(self.lost.values())
         return lost / (lost + len(self.rows)) if lost else 0.0
+
+
+def clusters(rows: Sequence[Trial], cells: Sequence[float | Reason]) -> tuple[list[float], list[int]]:
+    """
+    Return the sum and the number of values of each cluster that has any, in the order of the rows.
+
+    `cells` holds the value of each row, or the reason why it has none.
+    """
+    sums: dict[str, float] = {}
+    sizes: dict[str, int] = {}
+    for row, cell in zip(rows, cells, strict=True):
+        if isinstance(cell, Reason):
+            continue
+        key = row.cluster or row.case
+        sums[key] = sums.get(key, 0.0) + cell
+        sizes[key] = sizes.get(key, 0) + 1
+    return list(sums.values()), list(sizes.values())
 
 
 def same(u: Verdict, v: Verdict) -> bool:

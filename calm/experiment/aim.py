@@ -6,15 +6,15 @@ from calm.core.case import TIE, Case, Treated, digest
 from calm.core.edits import Expects
 from calm.core.reasons import Kind, Reason, because
 from calm.core.trials import Trial, favour
-from calm.core.verdict import Family, Preferred, Ranking, Scale, Verdict, readable
+from calm.core.verdict import Criteria, Family, Preferred, Ranking, Scale, Verdict, readable
 
 NO_ROOM = 0.75
 """Favour above which an answer has no room to gain: less than a quarter of the scale."""
 
 
 def wants_pilot(case: Case, expects: Expects) -> bool:
-    """Return whether the judge is asked once beforehand: to choose the treated answer, or for its room to gain."""
-    if expects is Expects.NOT_BETTER:
+    """Return whether the judge is asked once beforehand: to choose the treated answer, or for its room to move."""
+    if expects is Expects.NOT_BETTER or (expects is Expects.WORSE and len(case.answers) == 1):
         return True
     unknown = case.better is None or case.better == TIE or len(case.answers) > 2
     return len(case.answers) > 1 and unknown and expects is not Expects.TIE
@@ -61,9 +61,19 @@ def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
     return None, None
 
 
-def has_room(case: Treated, pilot: Verdict | None, family: Family, scale: Scale) -> bool:
-    """Return whether the treated answer can still gain, by what the pilot said of it; True without a pilot."""
-    if pilot is None:
+def has_room(case: Treated, expects: Expects, pilot: Verdict | None, family: Family, scale: Scale) -> bool:
+    """
+    Return whether the treated answer can still move as the edit would move it, by what the pilot said of it.
+
+    It can gain if it has not won, or lacks a quarter of the scale at least. It can fall if it is not at the bottom, and
+    on a rubric if the criterion that was hit was met. True without a pilot.
+    """
+    if pilot is None or expects not in (Expects.NOT_BETTER, Expects.WORSE):
         return True
+    if expects is Expects.WORSE and family == "rubric" and case.hit is not None:
+        met = pilot.met.get(case.hit) if isinstance(pilot, Criteria) else None
+        return met is None or met == (case.points[case.hit] > 0)
     x = favour(pilot, case.target, Trial(case.id, points=case.points), scale)
-    return x is None or x <= (0.5 if family == "pairwise" else NO_ROOM)
+    if x is None:
+        return True
+    return x > 0 if expects is Expects.WORSE else x <= (0.5 if family == "pairwise" else NO_ROOM)

@@ -4,76 +4,89 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from calm.core.case import Case, digest
+from calm.core.case import digest
 from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Kind, Reason, reason_of
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import NoReply, Preferred, readable
-from calm.engine.batches import Prefetch
+from calm.engine.batches import Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
-from calm.experiment.pairs import Pair
-from calm.experiment.setup import Design, Setup
-from calm.models.wire import Judge
-from calm.statistics.sequential import Look
+from calm.experiment.asks import Asks
+from calm.experiment.pairs import Pair, Pairing
+from calm.experiment.setup import Setup
 
 EXAMPLES = 60
-"""How many cases of a probe are kept with their texts."""
+"""How many rows of a probe are kept with their texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case under one variant, with so many asks of it in the perturbed arm."""
+
+    pair: Pair
+    perturbed: int
 
 
 class Arms:
     """Asks the arms of a probe, first few times, then more often; what was asked before is not asked again."""
 
-    def __init__(
-        self,
-        setup: Setup,
-        pairs: Sequence[Pair],
-        excluded: Mapping[Reason, int],
-        lost: Mapping[Reason, int],
-        *,
-        has_clean: bool,
-    ) -> None:
-        self._setup, self._pairs, self._excluded, self._lost = setup, pairs, excluded, lost
-        self._has_clean = has_clean
-        self._asked: dict[str, tuple[list[Judgment], list[Judgment]]] = {}
+    def __init__(self, setup: Setup, pairing: Pairing, *, has_clean: bool, has_floor: bool) -> None:
+        self._setup, self._pairing = setup, pairing
+        self._has_clean, self._has_floor = has_clean, has_floor
+        self._asked: dict[tuple[str, str], tuple[list[Judgment], list[Judgment], list[Judgment]]] = {}
+        self._shared: dict[str, int] = {}
         self._prefetched: list[Prefetch] = []
 
     @property
     def asked(self) -> int:
         """How many asks were needed so far, without the pilots."""
-        return sum(len(clean) + len(perturbed) for clean, perturbed in self._asked.values())
+        edited = sum(len(inert) + len(perturbed) for _, inert, perturbed in self._asked.values())
+        return edited + sum(self._shared.values())
 
-    def asks_for(self, n: int, clean: int, perturbed: int) -> int:
+    def asks_for(self, n: int, asks: Asks) -> int:
         """Return how many asks the first n cases need."""
-        return sum((clean if self._has_clean else 0) + self._perturbed(p, perturbed) for p in self._pairs[:n])
+        pairs = self._pairing.pairs[:n]
+        rows = [row for pair in pairs for row in self._rows(pair, asks)]
+        edited = sum(row.perturbed + (asks.inert if self._has_floor else 0) for row in rows)
+        return edited + (asks.clean * len(pairs) if self._has_clean else 0)
 
-    def ask(self, n: int, clean: int, perturbed: int) -> Trials:
-        """Return the trials of the first n cases with so many asks an arm, in the order asked."""
-        clean = clean if self._has_clean else 0
-        pairs = self._pairs[:n]
-        answers = iter(self._setup.engine.ask_each(self._questions(pairs, clean, perturbed)))
-        rows: list[Trial] = []
-        lost = Counter(self._lost)
-        for pair in pairs:
-            first = [next(answers) for _ in range(clean)]
-            second = [next(answers) for _ in range(self._perturbed(pair, perturbed))]
-            self._asked[pair.source.id] = (first, second)
-            row = self._row(pair, first, second)
-            if isinstance(row, Reason):
-                lost[row] += 1
+    def ask(self, n: int, asks: Asks) -> Trials:
+        """Return the trials of the first n cases with so many asks, in the order of the cases."""
+        rows = [row for pair in self._pairing.pairs[:n] for row in self._rows(pair, asks)]
+        return self.ask_rows(rows, asks)
+
+    def ask_rows(self, rows: Sequence[Row], asks: Asks) -> Trials:
+        """Return the trials of some rows, in their order."""
+        questions = [self._questions(row, asks) for row in rows]
+        answers = iter(self._setup.engine.ask_each([one for arms in questions for arm in arms for one in arm]))
+        found: list[Trial] = []
+        lost = Counter(self._pairing.lost)
+        gone: dict[str, Reason] = {}
+        for row, arms in zip(rows, questions, strict=True):
+            clean, inert, perturbed = ([next(answers) for _ in arm] for arm in arms)
+            pair = row.pair
+            self._asked[pair.source.id, pair.variant] = clean, inert, perturbed
+            self._shared[pair.source.id] = len(clean)
+            trial = self._trial(pair, clean, inert, perturbed)
+            if isinstance(trial, Reason):
+                gone[pair.source.id] = trial
             else:
-                rows.append(row)
-        asks = f"{clean}+{perturbed if self._pairs[0].shown is not None else 0}"
-        return Trials(tuple(rows), self._setup.family, self._setup.judge.scale, self._excluded, lost, asks)
+                found.append(trial)
+        lost.update(gone.values())
+        kept = tuple(trial for trial in found if trial.case not in gone)
+        edited = self._pairing.edit is not None
+        said = f"{asks.clean if self._has_clean else 0}+{asks.perturbed if edited else 0}"
+        return Trials(kept, self._setup.family, self._setup.judge.scale, self._pairing.excluded, lost, said)
 
-    def prefetch(self, look: Look, design: Design) -> None:
+    def prefetch(self, n: int, asks: Asks) -> None:
         """Begin to ask what a later look will want; those before it want a part of the same."""
-        clean = design.clean if self._has_clean else 0
-        perturbed = design.clean if look.topped else design.perturbed
-        questions = self._questions(self._pairs[: look.n], clean, perturbed)
+        rows = [row for pair in self._pairing.pairs[:n] for row in self._rows(pair, asks)]
+        questions = [one for row in rows for arm in self._questions(row, asks) for one in arm]
         self._prefetched.append(self._setup.engine.prefetch(questions))
 
     def withdraw(self) -> None:
@@ -82,21 +95,27 @@ class Arms:
             self._setup.engine.withdraw(one)
         self._prefetched.clear()
 
-    def _questions(self, pairs: Sequence[Pair], clean: int, perturbed: int) -> list[tuple[Judge, Case, int]]:
-        questions: list[tuple[Judge, Case, int]] = []
-        for pair in pairs:
-            control, judge = pair.control or self._setup.judge, pair.judge or self._setup.judge
-            questions += [(control, pair.base, k) for k in range(1, clean + 1)]
-            numbers = range(1, self._perturbed(pair, perturbed) + 1)
-            questions += [(judge, *pair.ask(k)) for k in numbers]
-        return questions
+    def _rows(self, pair: Pair, asks: Asks) -> list[Row]:
+        """Return a case under as many variants as it has asks; where fewer apply, the first are asked again."""
+        if pair.shown is None:
+            return [Row(pair, 0)]
+        pairs = self._pairing.under(pair, asks.perturbed)
+        return [Row(one, len(range(place, asks.perturbed, len(pairs)))) for place, one in enumerate(pairs)]
 
-    def _perturbed(self, pair: Pair, asks: int) -> int:
-        return asks if pair.shown is not None else 0
+    def _questions(self, row: Row, asks: Asks) -> tuple[list[Question], list[Question], list[Question]]:
+        pair = row.pair
+        control, judge = pair.control or self._setup.judge, pair.judge or self._setup.judge
+        clean = [(control, pair.base, k) for k in range(1, asks.clean + 1)] if self._has_clean else []
+        inert: list[Question] = []
+        if self._has_floor and pair.shown is not None:
+            inert = [(control, pair.floor(k).case, k) for k in range(1, asks.inert + 1)]
+        return clean, inert, [(judge, *pair.ask(k)) for k in range(1, row.perturbed + 1)]
 
-    def _row(self, pair: Pair, clean: list[Judgment], perturbed: list[Judgment]) -> Trial | Reason:
+    def _trial(
+        self, pair: Pair, clean: list[Judgment], inert: list[Judgment], perturbed: list[Judgment]
+    ) -> Trial | Reason:
         arms = []
-        for arm in (clean, perturbed):
+        for arm in (clean, inert, perturbed):
             answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
             missing = [reason_of(a.verdict.reason) for a in arm if isinstance(a.verdict, NoReply)]
             capped = [reason for reason in missing if reason.has(Kind.CAPPED)]
@@ -121,19 +140,23 @@ class Arms:
             slots=tuple(kept),
             pilot=pair.pilot,
             clean=arms[0],
-            perturbed=arms[1],
+            inert=arms[1],
+            perturbed=arms[2],
+            floor=pair.floor(1).name if inert else "",
+            cluster=pair.cluster,
         )
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
         """Return the texts of the cases that tell most: flips, missed defects, disagreements, unread replies."""
-        telling = {row.case for row in trials.rows if _tells(row, trials)}
-        chosen = [p for p in sorted(self._pairs, key=lambda p: p.source.id) if p.source.id in telling][:EXAMPLES]
-        return tuple(self._text(pair) for pair in chosen)
+        telling = {(row.case, row.edit) for row in trials.rows if _tells(row, trials)}
+        pairs = sorted(self._pairing.known, key=lambda pair: pair.source.id)
+        chosen = [pair for pair in pairs if (pair.source.id, pair.variant) in telling]
+        return tuple(self._text(pair) for pair in chosen[:EXAMPLES])
 
     def _text(self, pair: Pair) -> CaseTexts:
         store = self._setup.engine.store
         prompts: dict[str, tuple[Mapping[str, str], ...]] = {}
-        clean, perturbed = self._asked[pair.source.id]
+        clean, _, perturbed = self._asked[pair.source.id, pair.variant]
         shown = {"clean": pair.base, "perturbed": pair.shown or pair.base}
         return CaseTexts(
             case=pair.source.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from calm.core.case import UNTREATED, Case, Treated, Treatment, digest
 from calm.core.edits import AnyEdit, Expects, PromptEdit
@@ -12,10 +12,13 @@ from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
 from calm.experiment.aim import aim, has_room, wants_pilot
-from calm.experiment.setup import Setup
+from calm.experiment.inert import Floor, floor_of, pilot_of
+from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Rewordable
 
 ORDER_SALT = "slot order 1"
+TESTS_LENGTH = frozenset({"verbosity", "neutral"})
+"""Biases whose edits are themselves inert words of some length: they are measured against the briefest ones."""
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
 _NOUN = {
     "bylines": "labels",
@@ -33,8 +36,9 @@ class Pair:
 
     `turned` is `shown` with its answers the other way round, where half of the asks show it so. `variant` names the
     edit, `changed` the parts of the case that it changed, `hash` what the judge is shown. Where a prompt was edited,
-    `judge` is asked in the perturbed arm and `control` in the clean one (else None: the probe's own). `room` says
-    whether the treated answer can gain. The `treatment` reaches no judge.
+    `judge` is asked in the perturbed arm and `control` in the others (else None: the probe's own). `room` says whether
+    the treated answer can gain, or fall where it was harmed. `brief`: the inert arm has the briefest words. The
+    `treatment` reaches no judge.
     """
 
     source: Case
@@ -48,7 +52,15 @@ class Pair:
     control: Judge | None = None
     pilot: Verdict | None = None
     room: bool = True
+    brief: bool = False
+    cluster: str = ""
     treatment: Treatment = UNTREATED
+
+    def floor(self, number: int) -> Floor:
+        """Return the inert form of the case that stands beside the edited one, counted from 1."""
+        assert self.shown is not None, "there is a perturbed arm"
+        aimed = self.source.treat(self.treatment.target)
+        return floor_of(aimed, self.base, self.shown, self.changed, number, brief=self.brief)
 
     @property
     def channel(self) -> str:
@@ -63,33 +75,90 @@ class Pair:
         return self.shown if number % 2 else self.turned, (number + 1) // 2
 
 
-def pair_up(
-    setup: Setup, edit: AnyEdit | None, against: AnyEdit | None
-) -> tuple[list[Pair], Counter[Reason], Counter[Reason]]:
-    """Return the cases to ask, and the others counted by reason: excluded by design, or lost."""
+@dataclass(slots=True)
+class Pairing:
+    """The cases of a probe as they are asked, in their order, and the others by reason: excluded, or lost."""
+
+    setup: Setup
+    edit: AnyEdit | None
+    pairs: list[Pair] = field(default_factory=list)
+    excluded: Counter[Reason] = field(default_factory=Counter)
+    lost: Counter[Reason] = field(default_factory=Counter)
+    _starts: dict[str, tuple[Treated, Pair]] = field(default_factory=dict)
+    _under: dict[str, list[Pair]] = field(default_factory=dict)
+
+    def add(self, case: Treated, start: Pair) -> None:
+        """Add the case as the first variant shows it that applies, or note why it is left out."""
+        assert self.edit is not None, "there is an edit"
+        found = _edited(self.setup, self.edit, case, start, compared=True)
+        if isinstance(found, Reason):
+            self.excluded[found] += 1
+        else:
+            self.pairs.append(found)
+            self._starts[start.source.id] = case, start
+            self._under[start.source.id] = [found]
+
+    @property
+    def known(self) -> list[Pair]:
+        """All cases under all variants so far, in the order of the cases."""
+        return [one for pair in self.pairs for one in self._under.get(pair.source.id, [pair])]
+
+    def under(self, pair: Pair, count: int) -> list[Pair]:
+        """Return a case under so many variants of the edit, the pair itself first; fewer where no more apply."""
+        known = self._under.get(pair.source.id)
+        if known is None or self.edit is None or count <= len(known) or not self.edit.variants:
+            return [pair] if known is None else known[:count]
+        case, start = self._starts[pair.source.id]
+        while len(known) < count:
+            used = frozenset(one.variant for one in known)
+            found = _edited(self.setup, self.edit, case, start, compared=True, used=used)
+            if isinstance(found, Reason):
+                break
+            known.append(found)
+        return known[:count]
+
+    def as_variant(self, pair: Pair, variant: AnyEdit) -> Pair | None:
+        """Return a case under one variant of the edit; None where that does not apply."""
+        case, start = self._starts[pair.source.id]
+        found = _edited(self.setup, variant, case, start, compared=True)
+        return None if isinstance(found, Reason) else found
+
+
+def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
+    """
+    Return the cases to ask in their order, and the others counted by reason.
+
+    Where a pilot is wanted it is asked first, about the case with inert words: at temperature 0 an ask about the case
+    as it is would be a repeat of the clean arm, and what it says of the room to gain would enter the gain.
+    """
     cases = in_order(setup.cases, setup.seed, as_given=setup.judge.traits.as_given)
-    excluded: Counter[Reason] = Counter()
-    lost: Counter[Reason] = Counter()
+    clusters = clusters_of(setup.cases)
+    found = Pairing(setup, edit)
     if edit is None:
-        return [Pair(c, c, hash=c.identity()) for c in cases], excluded, lost
+        found.pairs = [Pair(c, c, hash=c.identity(), cluster=clusters[c.id]) for c in cases]
+        return found
     piloted = [c for c in cases if wants_pilot(c, edit.expects)]
-    asked = setup.engine.ask(setup.judge, [(c, 0) for c in piloted])
+    shown = [pilot_of(c) if setup.repeatable else c for c in piloted]
+    asked = setup.engine.ask(setup.judge, [(c, 0) for c in shown])
     pilots = {c.id: a.verdict for c, a in zip(piloted, asked, strict=True)}
-    pairs: list[Pair] = []
     for case in cases:
         pilot = pilots.get(case.id)
         if isinstance(pilot, NoReply):
-            lost[reason_of(pilot.reason)] += 1
+            found.lost[reason_of(pilot.reason)] += 1
             continue
         aimed = aim(case, edit.expects, pilot)
-        found = (
-            aimed if isinstance(aimed, Reason) else _paired(setup, edit, against, aimed, Pair(case, case, pilot=pilot))
-        )
-        if isinstance(found, Reason):
-            excluded[found] += 1
+        start = Pair(case, case, pilot=pilot, cluster=clusters[case.id])
+        if not isinstance(aimed, Reason) and against is not None:
+            compared = _edited(setup, against, aimed, start, compared=False)
+            if isinstance(compared, Reason):
+                found.excluded[because(Kind.CONTROL, compared)] += 1
+                continue
+            start = replace(start, base=compared.ask(1)[0], control=compared.judge)
+        if isinstance(aimed, Reason):
+            found.excluded[aimed] += 1
         else:
-            pairs.append(found)
-    return pairs, excluded, lost
+            found.add(aimed, start)
+    return found
 
 
 def in_order(cases: Sequence[Case], seed: int, *, as_given: bool) -> list[Case]:
@@ -102,28 +171,19 @@ def in_order(cases: Sequence[Case], seed: int, *, as_given: bool) -> list[Case]:
     return [c.with_order("" if as_given else ORDER_SALT) for c in drawn]
 
 
-def _paired(setup: Setup, edit: AnyEdit, against: AnyEdit | None, case: Treated, start: Pair) -> Pair | Reason:
-    """Return the pair that an edit makes of an aimed case; `against` is the edit of the clean arm, if there is one."""
-    pair: Pair | Reason = start
-    for one, compared in ((against, False), (edit, True)):
-        if one is None:
-            continue
-        pair = _edited(setup, one, case, start, compared=compared)
-        if isinstance(pair, Reason):
-            return pair if compared else because(Kind.CONTROL, pair)
-        if not compared:
-            start = replace(start, base=pair.ask(1)[0], control=pair.judge)
-    return pair
-
-
-def _edited(setup: Setup, edit: AnyEdit, case: Treated, start: Pair, *, compared: bool) -> Pair | Reason:
+def _edited(
+    setup: Setup, edit: AnyEdit, case: Treated, start: Pair, *, compared: bool, used: frozenset[str] = frozenset()
+) -> Pair | Reason:
     """
     Return the pair after the first of an edit's variants that applies and can be seen, or why none does.
 
-    Unless it is `compared` with the clean arm, the first one that applies will do.
+    Unless it is `compared` with the clean arm, the first one that applies will do. Variants that were `used` are passed
+    over.
     """
     reasons: list[Reason] = []
     for variant in edit.choices(case, setup.seed):
+        if variant.label in used:
+            continue
         found = _applied(setup, variant, case, start)
         if isinstance(found, Reason):
             reasons.append(found)
@@ -133,7 +193,7 @@ def _edited(setup: Setup, edit: AnyEdit, case: Treated, start: Pair, *, compared
             return found
         reasons.append(because(Kind.NOT_SHOWN, " or ".join(sorted(_NOUN.get(c, c) for c in found.changed))))
     # "does not apply" is the weakest reason: another variant's says more
-    return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), reasons[0])
+    return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), because(Kind.APPLIES_NOT))
 
 
 def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair | Reason:
@@ -161,8 +221,13 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
     shown = after.untreated()
     both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
     turned = shown.arranged(shown.slots[::-1]) if both_orders else None
-    room = variant.expects is not Expects.NOT_BETTER or has_room(after, start.pilot, setup.family, setup.judge.scale)
-    hash_ = shown.identity(words)
     return replace(
-        start, shown=shown, turned=turned, variant=variant.label, hash=hash_, room=room, treatment=after.treatment
+        start,
+        shown=shown,
+        turned=turned,
+        variant=variant.label,
+        hash=shown.identity(words),
+        room=has_room(after, variant.expects, start.pilot, setup.family, setup.judge.scale),
+        brief=variant.bias in TESTS_LENGTH,
+        treatment=after.treatment,
     )

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from calm.core.claims import Claim, Outcome
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import NONE, Kind, Reason, because, counted, name
 from calm.core.texts import CaseTexts
+from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import ClaimError, nearest
 from calm.experiment.arms import Arms
-from calm.experiment.pairs import pair_up
+from calm.experiment.pairs import Pairing, pair_up
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Ruling, Stopping, looks, observe, rule_on, untested
+from calm.experiment.worst import Variants
+from calm.models.pacing import PRIORITY
 from calm.models.wire import Judge
+
+PILOTS: Final = 0
+"""The round of the pilots; the looks follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,49 +89,73 @@ def run(
         EditError: an edit that changed nothing, or changed what it must not.
     """
     check(edit, claims, setup.family)
-    has_clean = not alone(edit, setup.family)
-    claims = with_readability(edit, claims)
+    claims = [c for c in claims if not MEASURES[c.measure].worst_of or (edit is not None and len(edit.variants) > 1)]
     for one in (edit, against):
         if one is not None and setup.family not in one.tasks:
             reason = because(Kind.OTHER_TASK, name(repr(one)), ", ".join(one.tasks), setup.judge.task)
             return Result(tuple(untested(claims, observed, reason)))
-    pairs, excluded, lost = pair_up(setup, edit, against)
-    if not pairs:
-        if lost:
-            reason, outcome = counted(lost), Outcome.INCOMPLETE
+    with in_round(PILOTS):
+        pairing = pair_up(setup, edit, against)
+    if not pairing.pairs:
+        if pairing.lost:
+            reason, outcome = counted(pairing.lost), Outcome.INCOMPLETE
         else:
-            only = next(iter(excluded)) if len(excluded) == 1 else counted(excluded)
+            only = next(iter(pairing.excluded)) if len(pairing.excluded) == 1 else counted(pairing.excluded)
             reason, outcome = only or because(Kind.NO_CASES), Outcome.NOT_TESTED
         return Result(tuple(untested(claims, observed, reason, outcome)))
-    design = setup.design
-    staged = edit is not None and top_up and design.perturbed < design.clean
-    rule = setup.stopping if claims else Stopping.FIXED
-    plan = looks(rule, len(pairs), staged=staged, edited=edit is not None)
-    arms = Arms(setup, pairs, excluded, lost, has_clean=has_clean)
+    measures = [*(MEASURES[c.measure] for c in claims), *observed]
+    has_clean = not alone(edit, setup.family)
+    has_floor = has_clean and setup.repeatable and edit is not None and any(m.floored for m in measures)
+    arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
+    rulings, trials, planned = _looked(setup, pairing, arms, claims, observed, top_up=top_up)
+    return Result(rulings, arms.texts(trials), arms.asked, planned)
+
+
+def _looked(
+    setup: Setup,
+    pairing: Pairing,
+    arms: Arms,
+    claims: Sequence[Claim],
+    observed: Sequence[Measure],
+    *,
+    top_up: bool,
+) -> tuple[tuple[Ruling, ...], Trials, int]:
+    """Return the rulings of the looks, then of the worst variants; the last trials; and the asks that were planned."""
+    means = [c for c in claims if not MEASURES[c.measure].worst_of]
+    variants = 1 if pairing.edit is None else setup.variants_at_once(max(1, len(pairing.edit.variants)))
+    first, more = setup.design.asks(variants=variants), setup.design.asks(topped=True, variants=variants)
+    staged = top_up and setup.repeatable and bool(means)
+    rule = setup.stopping if means else Stopping.FIXED
+    plan = looks(rule, len(pairing.pairs), staged=staged)
     rulings: dict[Claim, Ruling] = {}
     for number, look in enumerate(plan.looks, start=1):
-        asks = design.clean, design.clean if look.topped else design.perturbed
+        asks = more if look.topped else first
         if later := plan.looks[number : number + setup.looks_ahead]:
-            arms.prefetch(later[-1], design)
-        trials = arms.ask(look.n, *asks)
-        for claim in claims:
+            arms.prefetch(later[-1].n, more if later[-1].topped else first)
+        with in_round(number):
+            trials = arms.ask(look.n, asks)
+        for claim in means:
             if claim in rulings:
                 continue
             ruling = rule_on(rule, claim, trials, asks, look)
             if ruling.decision.outcome is not Outcome.UNDECIDED or number == len(plan.looks):
                 rulings[claim] = ruling
-        if claims and len(rulings) == len(claims):
+        if means and len(rulings) == len(means):
             break
     arms.withdraw()
-    seen = [observe(m, trials, (design.clean, design.perturbed)) for m in observed]
-    planned = arms.asks_for(len(pairs), design.clean, design.perturbed)
-    return Result((*(rulings[c] for c in claims), *seen), arms.texts(trials), arms.asked, planned)
+    if worst := [c for c in claims if MEASURES[c.measure].worst_of]:
+        variant = Variants(pairing, arms, first, trials)
+        with in_round(len(plan.looks) + 1):
+            rulings |= {claim: variant.rule(claim) for claim in worst}
+    seen = [observe(m, trials, first) for m in observed]
+    return (*(rulings[c] for c in claims), *seen), trials, arms.asks_for(len(pairing.pairs), first)
 
 
-def with_readability(edit: AnyEdit | None, claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """Add to a claim about a gain that the edit does not make replies unreadable: they would hide the gain."""
-    moved = any(c.measure in ("gain", "mean_shift") for c in claims)
-    stated = any(c.measure == "unreadable_gain" for c in claims)
-    if edit is None or not moved or stated:
-        return tuple(claims)
-    return (*claims, Claim("unreadable_gain", "<=", 0.05))
+@contextmanager
+def in_round(number: int) -> Iterator[None]:
+    """Ask in a round: all probes of a run ask what belongs to one round before what belongs to the next."""
+    token = PRIORITY.set(number)
+    try:
+        yield
+    finally:
+        PRIORITY.reset(token)

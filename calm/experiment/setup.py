@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
-from calm.core.case import Case
+from calm.core.case import Case, digest
 from calm.core.verdict import FAMILY, Family
 from calm.engine.engine import Engine
+from calm.experiment.asks import Design
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Judge
 
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """Asks an arm: clean and perturbed; undecided claims are topped up to as many perturbed asks as clean ones."""
-
-    clean: int = 4
-    perturbed: int = 2
-
-    def __str__(self) -> str:
-        return f"{self.clean}+{self.perturbed}"
+CLUSTER: Final = "cluster"
+"""The tag of a case that names the cluster of cases which are not independent of it."""
+ENOUGH_ROWS: Final = 11
+"""Rows of a variant of which none moved, with which a limit of .30 is proven: .7 ** 11 < .02."""
+FIRST_CASES: Final = 50
+"""Cases at the first look; a rotation shows each of its variants about `ENOUGH_ROWS` times in them."""
+MOST_VARIANTS: Final = 4
+"""Variants of a rotation under which one case is asked at most before a top-up."""
+MANY_CASES: Final = 200
+"""With fewer cases each is asked under more variants, so that there are about as many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,36 @@ class Setup:
     cases: tuple[Case, ...]
     engine: Engine
     seed: int = 0
-    design: Design = Design()
-    stopping: Stopping = Stopping.FIXED
+    design: Design = field(default_factory=Design)
+    stopping: Stopping = Stopping.SEQUENTIAL
     looks_ahead: int = 0
 
     @property
     def family(self) -> Family:
         """What the judge's task measures."""
         return FAMILY[self.judge.task]
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the judge can be asked anything anew: not where its verdicts were given once, beforehand."""
+        return self.judge.traits.repeats is None
+
+    def variants_at_once(self, variants: int) -> int:
+        """Return under how many of its variants a rotation shows each case before a top-up."""
+        cases = max(1, len(self.cases))
+        wanted = max(ENOUGH_ROWS * variants / min(FIRST_CASES, cases), MANY_CASES / cases)
+        return max(1, min(MOST_VARIANTS, variants, round(wanted)))
+
+
+def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
+    """
+    Return the cluster of each case by its id: what its tag `cluster` says, else one for each question.
+
+    Cases with the same question, reference and fields are about the same question. Where all cases have them in common,
+    they say nothing, and each case is a cluster of its own.
+    """
+    about = {c.id: digest("question", c.question, c.reference, dict(c.fields))[:16] for c in cases}
+    found = {c.id: c.tags.get(CLUSTER) or about[c.id] for c in cases}
+    if len(set(found.values())) == 1 and not any(CLUSTER in c.tags for c in cases):
+        return {c.id: c.id for c in cases}
+    return found

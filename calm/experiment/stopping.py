@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import fsum
+from math import ceil, fsum
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide_between
-from calm.core.measures import MEASURES, Measure
+from calm.core.measures import MEASURES, Measure, rate
 from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.trials import Trials
 from calm.core.verdict import readable
 from calm.errors import EstimateError
+from calm.experiment.asks import Asks
 from calm.statistics.betting import confidence_sequence, decide_anytime
-from calm.statistics.sequential import TWO_PLUS_TWO, TWO_STAGE, Direction, GroupPlan, Look, plan_for
+from calm.statistics.sequential import Direction, GroupPlan, Look, plan_for
 from calm.statistics.sprt import SprtPlan, decide_in_turn, plan_sprt
 
 LOST = 0.02
 """Share of cases that may be lost before a claim is INCOMPLETE."""
+UNREAD = 0.25
+"""Share of the replies to an edit that may be unreadable, beyond that of inert words, before its effect is hidden."""
 LEVEL = 0.05
 """One-sided error probability of a claim."""
-STAGE_LEVEL = 0.03
-"""The same for each look of the two-stage design; both together stay below `LEVEL`."""
-SMALLEST = 50
-"""Cases below which there is nothing to gain by looking before the end."""
 STEP = 20
 """Cases between two looks, where looking costs nothing."""
 SPARE = 0.7
@@ -36,8 +34,9 @@ class Stopping(StrEnum):
     """The rule of a run."""
 
     FIXED = "fixed"
-    LOOKS = "looks"
-    """Group-sequential: five looks, then the top-up; a sequential probability ratio test for one-ask rates."""
+    """All cases are asked; what is undecided then is topped up."""
+    SEQUENTIAL = "sequential"
+    """Group-sequential: looks at 50, 100, ... cases, then the top-up; a probability ratio test for one-ask rates."""
     ANYTIME = "anytime"
     """A betting e-process: valid whenever one looks, also after adding cases to an earlier run."""
 
@@ -50,34 +49,26 @@ class Ruling:
     trials: Trials | None
 
 
-def looks(rule: Stopping, n: int, *, staged: bool, edited: bool) -> GroupPlan:
-    """
-    Return the looks of a run of n cases.
-
-    `staged`: undecided claims are topped up at the end. `edited`: there is a perturbed arm.
-    """
+def looks(rule: Stopping, n: int, *, staged: bool) -> GroupPlan:
+    """Return the looks of a run of n cases; `staged`: undecided claims are topped up at the end."""
     if rule is Stopping.ANYTIME:
         ends = [*range(STEP, n, STEP), n]
         return GroupPlan(tuple(Look(end, LEVEL, LEVEL) for end in ends))
-    if rule is Stopping.LOOKS and n >= SMALLEST:
-        return plan_for(n, plan=TWO_STAGE if staged and edited else TWO_PLUS_TWO)
-    if staged:
-        return GroupPlan((Look(n, STAGE_LEVEL, STAGE_LEVEL), Look(n, STAGE_LEVEL, STAGE_LEVEL, topped=True)))
-    return GroupPlan((Look(n, LEVEL, LEVEL),))
+    return plan_for(n, sequential=rule is Stopping.SEQUENTIAL, staged=staged)
 
 
-def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: tuple[int, int], look: Look) -> Ruling:
-    """Return what a look says of a claim, with `asks` a case in both arms. `trials.rows` are in the order asked."""
+def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look) -> Ruling:
+    """Return what a look says of a claim, with so many asks of a case. `trials.rows` are in the order asked."""
     measure = MEASURES[claim.measure]
     missing = _missing(claim, trials)
-    if asks[0] < measure.asks[0] or asks[1] < measure.asks[1]:
-        reason = because(Kind.NEEDS_ASKS, claim.measure, *measure.asks, f"{asks[0]}+{asks[1]}")
+    if (reason := too_few(measure, asks)) or (reason := _no_room(claim, measure, trials)):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     cells = measure.cells(trials)
     try:
         stopped = _stopped(rule, claim, measure, trials, cells)
         if stopped is None:
-            proof, counter = measure.estimates(trials, cells, look.prove, look.disprove)
+            proof = measure.estimate(trials, look.prove, cells)
+            counter = proof if look.disprove == look.prove else measure.estimate(trials, look.disprove, cells)
             stopped = (*decide_between(proof, counter, claim, LEVEL), trials)
     except EstimateError as error:
         outcome = Outcome.INCOMPLETE if missing else Outcome.NOT_TESTED
@@ -87,14 +78,37 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: tuple[int, int],
         return Ruling(Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, missing), trials)
     needed = None
     if outcome is Outcome.UNDECIDED:
-        needed = cases_to_decide(estimate, claim, measure.smallest_n(claim, look.prove or LEVEL))
+        needed = _asked_for(cases_to_decide(estimate, claim, measure.smallest_n(claim, LEVEL)), estimate, trials)
     return Ruling(Decision(claim.measure, claim, outcome, estimate, cases_to_decide=needed), used)
 
 
-def observe(measure: Measure, trials: Trials, asks: tuple[int, int]) -> Ruling:
-    """Return what was observed of a measure, without a limit, with `asks` a case in both arms."""
-    if asks[0] < measure.asks[0] or asks[1] < measure.asks[1]:
-        reason = because(Kind.TOO_FEW_ASKS, f"{asks[0]}+{asks[1]}")
+def _asked_for(values: int | None, estimate: Estimate, trials: Trials) -> int | None:
+    """Return how many cases a fresh run must ask for so many cases with a value, given the share that has one here."""
+    asked = len({row.case for row in trials.rows}) + sum(trials.lost.values()) + sum(trials.excluded.values())
+    return None if values is None else ceil(values * max(1.0, asked / estimate.n) - 1e-9)
+
+
+def too_few(measure: Measure, asks: Asks) -> Reason:
+    """Return that a measure needs more asks of a case, or `NONE`."""
+    if asks.clean >= measure.asks[0] and asks.perturbed >= measure.asks[1]:
+        return NONE
+    return because(Kind.NEEDS_ASKS, measure.name, *measure.asks, str(asks))
+
+
+def _no_room(claim: Claim, measure: Measure, trials: Trials) -> Reason:
+    """Return that too few cases leave room for the claim to be proven on any judge, or `NONE`."""
+    rows = [row for row in trials.rows if row.room]
+    room, asked = len({row.cluster or row.case for row in rows}), len({row.cluster or row.case for row in trials.rows})
+    least = measure.smallest_n(claim, LEVEL)
+    if room == asked or room >= least - 1 or asked < least - 1:
+        return NONE
+    return because(Kind.NEEDS_ROOM, room, asked, least)
+
+
+def observe(measure: Measure, trials: Trials, asks: Asks) -> Ruling:
+    """Return what was observed of a measure, without a limit, with so many asks of a case."""
+    if too_few(measure, asks):
+        reason = because(Kind.TOO_FEW_ASKS, str(asks))
         return Ruling(Decision(measure.name, None, Outcome.NOT_TESTED, reason=reason), trials)
     try:
         return Ruling(Decision(measure.name, None, Outcome.OBSERVED, measure.estimate(trials, LEVEL)), trials)
@@ -119,6 +133,9 @@ def _missing(claim: Claim, trials: Trials) -> Reason:
         for name in ("clean", "perturbed"):
             if not any(readable(v) for row in trials.rows for v in getattr(row, name)):
                 return because(Kind.SILENT_ARM, name)
+        unread = rate(MEASURES["unreadable_gain"], trials)
+        if trials.family != "pairwise" and unread is not None and unread > UNREAD:
+            return because(Kind.UNREAD_EDIT, round(unread, 6))
     return NONE
 
 
@@ -130,11 +147,10 @@ def _stopped(
 
     The bounds hold whenever one stops. None where such a test is not due: an interval decides at the look.
     """
-    places = [place for place, cell in enumerate(cells, start=1) if not isinstance(cell, Reason)]
-    values = [cell for cell in cells if not isinstance(cell, Reason)]
+    values, ends = _by_cluster(trials, cells)
     direction, limit = _raw(claim, measure)
     outcome, n = "UNDECIDED", len(values)
-    if rule is Stopping.LOOKS and (plan := _test_of_rate(claim, measure, trials, values)) is not None:
+    if rule is Stopping.SEQUENTIAL and (plan := _test_of_rate(claim, measure, trials, values)) is not None:
         outcome, n = decide_in_turn(plan, values)
     elif rule is Stopping.ANYTIME and n > 1:
         outcome, n = decide_anytime(values, limit, direction, measure.low, measure.high, level=LEVEL)
@@ -144,10 +160,21 @@ def _stopped(
     value = fsum(values[:n]) / n
     if measure.flipped:
         value, low, high = 1 - value, 1 - high, 1 - low
-    end = places[n - 1]
-    without = Counter(cell for cell in cells[:end] if isinstance(cell, Reason))
-    estimate = Estimate(value, low, high, n, LEVEL, {**trials.excluded, **without})
-    return Outcome(outcome), estimate, replace(trials, rows=trials.rows[:end])
+    used = replace(trials, rows=trials.rows[: ends[n - 1]])
+    seen = measure.estimate(used, LEVEL, cells[: ends[n - 1]])
+    return Outcome(outcome), replace(seen, value=value, low=low, high=high), used
+
+
+def _by_cluster(trials: Trials, cells: Sequence[float | Reason]) -> tuple[list[float], list[int]]:
+    """Return the mean value of each cluster, in the order in which each is complete, and the rows asked up to then."""
+    found: dict[str, list[float]] = {}
+    ends: dict[str, int] = {}
+    for place, (row, cell) in enumerate(zip(trials.rows, cells, strict=True), start=1):
+        if not isinstance(cell, Reason):
+            found.setdefault(row.cluster or row.case, []).append(cell)
+            ends[row.cluster or row.case] = place
+    order = sorted(found, key=ends.__getitem__)
+    return [fsum(found[key]) / len(found[key]) for key in order], [ends[key] for key in order]
 
 
 def _raw(claim: Claim, measure: Measure) -> tuple[Direction, float]:

@@ -8,7 +8,7 @@ from random import Random
 
 from calm.core.measures import MEASURES
 from calm.errors import ConfigError
-from calm.experiment.setup import Design
+from calm.experiment.asks import Design
 from calm.gate import sizing
 from calm.gate.plan import Survey
 from calm.gate.prices import Assumptions, Figure, Plan, applies, plan_of

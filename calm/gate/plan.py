@@ -23,10 +23,11 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import EstimateError
 from calm.experiment.aim import open_to_pilot
+from calm.experiment.asks import Design
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
-from calm.experiment.run import alone, check, with_readability
-from calm.experiment.setup import Design, Setup
+from calm.experiment.run import alone, check
+from calm.experiment.setup import Setup
 from calm.experiment.stopping import Stopping
 from calm.gate.requests import Rendering, RequestFinder, Source
 from calm.gate.stand_in import StandIn
@@ -92,7 +93,7 @@ class PlanSettings:
     sample: int = 200
     seed: int = 0
     design: Design = field(default_factory=Design)
-    stopping: Stopping = Stopping.FIXED
+    stopping: Stopping = Stopping.SEQUENTIAL
     every_variant: bool = False
 
 
@@ -235,7 +236,7 @@ class _Surveyor:
             ruled=bool(order.claims),
             edited=edit is not None,
             alone=alone(edit, order.setup.family),
-            claims=with_readability(edit, order.claims) if order.top_up else (),
+            claims=order.claims if order.top_up else (),
         )
 
     def _units(self, order: Order, piloted: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
@@ -323,8 +324,9 @@ def _paired(
     stand_in, excluded = StandIn(setup.judge), Counter[Reason]()
     for choice in reversed(range(choices)):
         stand_in = StandIn(setup.judge, {case.id: _pilot(case, choice) for case in setup.cases})
-        pairs, excluded, _ = pair_up(replace(setup, judge=stand_in), edit, against)
-        best |= {pair.source.id: pair for pair in pairs}
+        pairing = pair_up(replace(setup, judge=stand_in), edit, against)
+        excluded = pairing.excluded
+        best |= {pair.source.id: pair for pair in pairing.pairs}
     unsure = any(open_to_pilot(case) and case.id in best for case in stand_in.piloted)
     ordered = sorted(best.values(), key=lambda pair: digest("sample", setup.seed, pair.source.id))
     return ordered, excluded, sorted(stand_in.piloted, key=lambda case: case.id), unsure

@@ -8,9 +8,9 @@ from random import Random
 from calm.core.claims import Claim
 from calm.core.measures import MEASURES
 from calm.errors import ConfigError, EstimateError
-from calm.experiment.stopping import LEVEL, STAGE_LEVEL
+from calm.experiment.stopping import LEVEL
 from calm.gate.scenario import Repeats, Scenario
-from calm.gate.sizing import JOINT_RUNS, RUNS, SEED, Odds, ProbeClaims, all_green, level_of, odds
+from calm.gate.sizing import JOINT_RUNS, RUNS, SEED, STAGE_LEVEL, Odds, ProbeClaims, all_green, level_of, odds
 from calm.statistics.power import binomial_sizes, true_consistency
 
 SIZES = (40, 60, 80, 100, 120, 150, 200, 250, 300, 400)

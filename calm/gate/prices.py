@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from calm.experiment.setup import Design
+from calm.experiment.asks import Design
 from calm.experiment.stopping import Stopping
 from calm.gate.plan import CLEAN, CROSS, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
 from calm.gate.requests import OUTPUT_TOKENS, CallSize, Source

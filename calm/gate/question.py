@@ -124,7 +124,7 @@ class Question:
         control = self._context.control_of(edit) if order.against is None else None
         if control is None:
             return None
-        claimed = (MEASURES[c.measure] for c in experiment.with_readability(edit, order.claims))
+        claimed = (MEASURES[c.measure] for c in order.claims if not MEASURES[c.measure].worst_of)
         measures = tuple(dict.fromkeys((*claimed, *order.observed)))
         return replace(order, edit=control, claims=(), observed=measures, top_up=False)
 

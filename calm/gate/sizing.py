@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from calm.core.claims import Claim
 from calm.core.measures import MEASURES
 from calm.errors import EstimateError
-from calm.experiment.stopping import LEVEL, STAGE_LEVEL
+from calm.experiment.stopping import LEVEL
 from calm.gate.scenario import Repeats, Scenario
 from calm.statistics.power import (
     Bias,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     Counts: TypeAlias = NDArray[np.int64]
 
 SEED = 0
+STAGE_LEVEL = 0.03
 RUNS = 2000
 """Simulated runs of one claim."""
 JOINT_RUNS = 1000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.options import OUTPUTS, design_of, flag, option, seed_of, stopping_of
+from calm.pytest_plugin.options import OUTPUTS, design_of, option, seed_of, stopping_of
 from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
 
@@ -168,7 +168,7 @@ class Collector:
             texts=tuple(self.texts[k] for k in sorted(self.texts)),
             extras={k: self.extras[k] for k in sorted(self.extras)},
         )
-        audit = self._held_against(baseline_of(self.config), audit)
+        audit = self._held_against(baseline_of(self.config), self._pooled(audit))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
 
@@ -210,11 +210,23 @@ class Collector:
         audit = recalled(baseline, audit)
         return replace(audit, findings=tuple(sorted((*audit.findings, *worse), key=lambda f: f.key)))
 
+    def _pooled(self, audit: Audit) -> Audit:
+        """Return the record with what all probes show together."""
+        from calm.results.pooled import pooled
+        from calm.results.records import scale_of
+
+        gate = gate_of(self.config)
+        limits = {f"{o.key}": o.limit for o in gate.overrides if o.kind == "limit" and o.limit is not None}
+        found = pooled(audit.findings, scale_of(audit.judge), audit.judge.task, limits)
+        entries = [(f, gate.waiver(f.key) if f.red else None) for f in found]
+        found = tuple(replace(f, accepted=str(e.grounds)) if e else f for f, e in entries)
+        return replace(audit, findings=tuple(sorted((*audit.findings, *found), key=lambda f: f.key)))
+
     def _saved(self) -> list[Reason]:
         """Say what stopping early saved."""
         from calm.core.reasons import Kind, because
 
-        if not (flag(self.config, "sequential") or flag(self.config, "anytime")) or not self.asks:
+        if option(self.config, "stopping") == "fixed" or not self.asks:
             return []
         asked, planned = (sum(pair[i] for pair in self.asks.values()) for i in (0, 1))
         share = 1 - asked / planned if planned else 0.0

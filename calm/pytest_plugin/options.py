@@ -10,7 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from calm.engine.budget import Caps
-    from calm.experiment.setup import Design
+    from calm.experiment.asks import Design
     from calm.experiment.stopping import Stopping
 
 MOST_ASKS = 100
@@ -21,7 +21,12 @@ OPTIONS = (
     ("judge", "lexical", "SPEC", "lexical, planted:..., recorded:SET/MODEL, panel:A+B, a judge.toml, or module:name"),
     ("sample", "200", "N", "use at most this many cases, the same ones for all probes (default 200)"),
     ("seed", "0", "I", "seed of every random choice (default 0)"),
-    ("repeats", "4+2", "K+M", "K clean and M perturbed asks for each case (default 4+2; undecided claims get 4+4)"),
+    (
+        "repeats",
+        "2+1",
+        "K+M",
+        "K clean and M perturbed asks for each case (default 2+1; undecided claims get 4+2)",
+    ),
     ("cache", "on", "MODE", "on, replay (never call), refresh (ask again), off"),
     ("cache-file", ".calm/cache.sqlite", "FILE", "the file that keeps the replies"),
     ("cache-days", "", "N", "ask again if a reply is older than this many days"),
@@ -31,7 +36,14 @@ OPTIONS = (
     ("max-minutes", "", "M", "start no call after this many minutes"),
     ("lookahead", "64", "N", "ask all questions of N probes before their tests run (default 64; 0: test by test)"),
     ("peers", "", "A,B", "peers in a test of self-preference: judge files, or records of such a test"),
-    ("looks-ahead", "0", "N", "with --calm-sequential: ask for N more looks while one is being decided (default 0)"),
+    (
+        "stopping",
+        "sequential",
+        "RULE",
+        "sequential: stop each claim at the first look that decides it (default); fixed: ask all cases; anytime: a "
+        "betting e-process, so that you may look at any time and add cases later",
+    ),
+    ("looks-ahead", "0", "N", "ask for N more looks while one is being decided (default 0)"),
     ("undecided", "fail", "fail|warn", "whether an undecided claim fails its test (default) or only warns"),
     (
         "gate",
@@ -54,11 +66,6 @@ OPTIONS = (
 FLAGS = (
     ("plan", "print what the run would ask and what it would cost; ask nothing"),
     ("every-variant", "also run each variant of a rotation by itself (Holm-corrected; only a FAIL makes the gate red)"),
-    ("sequential", "stop each claim as soon as one of five looks decides it"),
-    (
-        "anytime",
-        "stop each claim as soon as a betting e-process decides it; you may look at any time and add cases later",
-    ),
 )
 OUTPUTS = ("results", "report", "summary", "sarif")
 """Options that name a file to write."""
@@ -223,18 +230,18 @@ def design_of(config: pytest.Config) -> Design:
 
 def design_in(text: object, where: str) -> Design:
     """
-    Return the number of asks in each arm that a text such as `4+2` names.
+    Return the number of asks in each arm that a text such as `2+1` names.
 
     Raises:
         ConfigError: it names none; `where` says where the text stands.
     """
     from calm.errors import ConfigError
-    from calm.experiment.setup import Design
+    from calm.experiment.asks import Design
 
     clean, plus, perturbed = str(text).partition("+")
     numbers = [int(n) for n in (clean, perturbed) if n.isascii() and n.isdigit()]
     if not plus or len(numbers) < 2 or not all(1 <= n <= MOST_ASKS for n in numbers):
-        wanted = f"clean+perturbed asks such as 4+2, each at most {MOST_ASKS}"
+        wanted = f"clean+perturbed asks such as 2+1, each at most {MOST_ASKS}"
         raise ConfigError(f"{where}: expected {wanted}, got {text!r}")
     return Design(*numbers)
 
@@ -275,6 +282,4 @@ def stopping_of(config: pytest.Config) -> Stopping:
     """Return the rule by which claims are decided."""
     from calm.experiment.stopping import Stopping
 
-    if flag(config, "anytime"):
-        return Stopping.ANYTIME
-    return Stopping.LOOKS if flag(config, "sequential") else Stopping.FIXED
+    return Stopping(option(config, "stopping"))

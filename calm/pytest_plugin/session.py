@@ -22,7 +22,6 @@ from calm.pytest_plugin.options import (
     design_in,
     design_of,
     distributed,
-    flag,
     given,
     is_worker,
     lookahead_of,
@@ -39,8 +38,9 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.core.reasons import Reason
     from calm.engine.engine import Engine
+    from calm.experiment.asks import Design
     from calm.experiment.lookahead import Lookahead
-    from calm.experiment.setup import Design, Setup
+    from calm.experiment.setup import Setup
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe  # noqa: F401 - named in a stash key below
     from calm.models.wire import Judge
@@ -95,6 +95,7 @@ def check_options(config: pytest.Config) -> None:
     """
     from calm.engine.store import Mode
     from calm.errors import ConfigError
+    from calm.experiment.stopping import Stopping
 
     problems: list[str] = []
     readers = (design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of)
@@ -103,16 +104,17 @@ def check_options(config: pytest.Config) -> None:
             reader(config)
         except ConfigError as error:
             problems += error.problems
-    choices = {"cache": [m.value for m in Mode], "undecided": ["fail", "warn"], "texts": ["full", "none"]}
+    choices = {
+        "cache": [m.value for m in Mode],
+        "undecided": ["fail", "warn"],
+        "texts": ["full", "none"],
+        "stopping": list(map(str, Stopping)),
+    }
     for name, known in choices.items():
         if option(config, name) not in known:
             problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {option(config, name)!r}")
     outputs = {name: Path(option(config, name)) for name in OUTPUTS if option(config, name)}
     problems += [f"--calm-{name}: {fault}" for name, path in outputs.items() if (fault := unwritable(path))]
-    if flag(config, "sequential") and flag(config, "anytime"):
-        problems.append("--calm-sequential and --calm-anytime: expected one of the two rules for stopping, got both")
-    if option(config, "baseline") and (flag(config, "sequential") or flag(config, "anytime")):
-        problems.append("--calm-baseline: it is compared case by case, so all cases must be asked; do not stop early")
     if Path(option(config, "cache-file")).is_dir():
         problems.append(f"--calm-cache-file: expected a file, got the folder {option(config, 'cache-file')!r}")
     for one, two in combinations(outputs, 2):
@@ -290,10 +292,10 @@ def asks_of(item: pytest.Item) -> Design | None:
 
 def design_for(config: pytest.Config, judge: Judge) -> Design:
     """Return the number of asks in each arm: one for a judge with one verdict a question, unless the user says more."""
-    from calm.experiment.setup import Design
+    from calm.experiment.asks import Design
 
-    if judge.traits.repeats == 1 and not given(config, "repeats"):
-        return Design(1, 1)
+    if judge.traits.repeats is not None and not given(config, "repeats"):
+        return Design(judge.traits.repeats, judge.traits.repeats)
     return design_of(config)
 
 

@@ -1,5 +1,5 @@
 """
-The record of a run: provenance and findings, in and out as `calm-results/1`.
+The record of a run: provenance and findings, in and out as `calm-results/2`.
 
 Everything but `run` and the texts is the same for the same judge, cases, edits and seed, whatever the order of cases,
 the number of workers, and whatever was cached.
@@ -17,7 +17,7 @@ from tempfile import NamedTemporaryFile
 from types import NoneType, UnionType
 from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
-from calm.core.claims import Decision, Estimate, Outcome
+from calm.core.claims import Claim, Decision, Estimate, Outcome
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import Measure, consistency_rate, flips, rate, robustness_rate
 from calm.core.reasons import NONE, Kind, Reason, in_words, ordered
@@ -28,10 +28,18 @@ from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results.codes import from_code, to_code
 
-SCHEMA = "calm-results/1"
+SCHEMA = "calm-results/2"
+OLDER = ("calm-results/1",)
+"""Schemas that reports can still show. Their rows have no inert arm, so nothing can be measured on them again."""
 BASELINE = "baseline"
 """The first part of the key of the claim that nothing got worse. Like the controls, it is no bias."""
-CONTROLS = {"consistency": ("consistency_rate", "repeat_distance"), "sensitivity": ("net_detection",)}
+RUN = "run"
+"""The first part of the keys of claims about all probes of a run together."""
+CONTROLS = {
+    "consistency": ("consistency_rate", "repeat_distance"),
+    "rewording": ("rewording_rate",),
+    "sensitivity": ("net_detection",),
+}
 """The suites that are no bias, with the measures that decide them: without them a constant judge or a coin passes."""
 
 
@@ -50,8 +58,9 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
     """
-    One case of a finding in codes (see `calm.core.verdict.code`). Each arm is in the order of its asks.
+    One row of a finding in codes (see `calm.core.verdict.code`): a case under one variant, each arm in its order.
 
+    `inert` is the arm that an edit is measured against, `floor` its name, `cluster` the question the case is about.
     `target` is the treated answer, `damaged` the harmed one, `hit` the criterion that was broken. `room` says whether
     the treated answer could still gain. `better`, `met` and `points` are the gold label and the weights of the
     criteria, `slots` the order in which the perturbed asks showed the answers, where a measure needs it. All numbers of
@@ -65,6 +74,9 @@ class TrialRecord:
     clean: tuple[Code, ...]
     perturbed: tuple[Code, ...]
     control: tuple[Code, ...]
+    inert: tuple[Code, ...] = ()
+    floor: str = ""
+    cluster: str = ""
     target: str | None = None
     damaged: str | None = None
     hit: str | None = None
@@ -185,8 +197,8 @@ class Audit:
 
     @property
     def biases(self) -> tuple[str, ...]:
-        """The biases that were asked about, without the two controls."""
-        return tuple(sorted({f.bias for f in self.findings} - {*CONTROLS, BASELINE}))
+        """The biases that were asked about, without the controls."""
+        return tuple(sorted({f.bias for f in self.findings} - {*CONTROLS, BASELINE, RUN}))
 
     def tested(self, bias: str) -> bool:
         """Return whether any claim about a bias was decided, or at least asked."""
@@ -223,7 +235,7 @@ class Audit:
         return not {f.outcome for f in self.findings if f.red} - tolerated and not self.loose_ends
 
     def to_json(self) -> dict[str, Json]:
-        """Return the audit as `calm-results/1`, without texts."""
+        """Return the audit as `calm-results/2`, without texts."""
         body: dict[str, Json] = {"schema": SCHEMA}
         plain = _plain(replace(self, findings=()))
         assert isinstance(plain, dict)
@@ -243,7 +255,7 @@ class Audit:
         Raises:
             ConfigError: another schema, or a field that is missing or of the wrong kind; the message names it.
         """
-        if body.get("schema") != SCHEMA:
+        if body.get("schema") not in (SCHEMA, *OLDER):
             raise ConfigError(f"expected results of schema {SCHEMA!r}, got schema={body.get('schema')!r}")
         try:
             return cls(
@@ -281,7 +293,7 @@ def finding(
     estimate, claim = decision.estimate, decision.claim
     shown = edit.label if edit and edit.name else None
     moved = flips(trials) if trials and edit else None
-    rows = sorted(trials.rows, key=lambda row: row.case) if trials else []
+    rows = sorted(trials.rows, key=lambda row: (row.case, row.edit)) if trials else []
     tied = edit is not None and edit.expects in (Expects.TIE, Expects.OBSERVE)
     return Finding(
         key="/".join(part for part in (bias, decision.measure, shown) if part),
@@ -316,6 +328,41 @@ def finding(
     )
 
 
+def finding_of_run(decision: Decision, *, task: str, stated: Claim) -> Finding:
+    """Return the record of a decision about all probes of a run; `stated` is the claim before gate.toml."""
+    estimate, claim = decision.estimate, decision.claim
+    assert claim is not None, "something is claimed of a run"
+    return Finding(
+        key=f"{RUN}/{claim.measure}",
+        node="",
+        bias=RUN,
+        perturbation=None,
+        expects=None,
+        dose=None,
+        summary="All probes of the run together.",
+        task=task,
+        measure=claim.measure,
+        claim=Limit(claim.op, claim.limit),
+        outcome=decision.outcome,
+        reason=decision.reason,
+        value=_rounded(estimate.value if estimate else None),
+        low=_rounded(estimate.low if estimate else None),
+        high=_rounded(estimate.high if estimate else None),
+        level=estimate.level if estimate else None,
+        n=estimate.n if estimate else 0,
+        excluded={},
+        robustness_rate=None,
+        consistency_rate=None,
+        flips={},
+        cases_to_decide=decision.cases_to_decide,
+        channel="",
+        asserted=True,
+        accepted=None,
+        asks="",
+        stated=None if stated == claim else Limit(stated.op, stated.limit),
+    )
+
+
 def control_of(estimate: Estimate, edit: AnyEdit) -> dict[str, Json]:
     """Return what a finding records of its control."""
     name = edit.label if edit.name else ", ".join(variant.label for variant in edit.variants)
@@ -333,6 +380,9 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
         clean=() if controlled else compared,
         perturbed=tuple(code(v) for v in row.perturbed),
         control=compared if controlled else (),
+        inert=tuple(code(v) for v in row.inert),
+        floor=row.floor,
+        cluster="" if row.cluster == row.case else row.cluster,
         target=row.target,
         damaged=row.damaged,
         hit=row.hit,
@@ -446,6 +496,7 @@ def texts_from_json(body: Mapping[str, Json]) -> CaseTexts:
 def _trial(body: Mapping[str, Json]) -> TrialRecord:
     _fitting(TrialRecord, dict(body))
     arms = {name: tuple(_list(body[name])) for name in ("clean", "perturbed", "control")}
+    arms["inert"] = tuple(_list(body.get("inert", [])))
     slots = tuple(tuple(_list(order)) for order in _list(body.get("slots", [])))
     rest = {k: v for k, v in body.items() if k not in arms and k != "slots"}
     return TrialRecord(**rest, **arms, slots=slots)  # type: ignore[arg-type]  # checked
@@ -598,7 +649,7 @@ def read(path: Path) -> Audit:
     Return the audit in a results file, with its texts if their file lies beside it.
 
     Raises:
-        ConfigError: no such file, not JSON, or not `calm-results/1`.
+        ConfigError: no such file, not JSON, or not `calm-results/2`.
     """
     try:
         body = json.loads(path.read_text("utf-8"))

@@ -93,7 +93,10 @@ def _trial(key: str, record: TrialRecord) -> Trial:
         slots=record.slots,
         pilot=verdict_of(key, record, record.pilot) if record.pilot is not None else None,
         clean=clean,
+        inert=tuple(verdict_of(key, record, c) for c in record.inert),
         perturbed=perturbed,
+        floor=record.floor,
+        cluster=record.cluster or record.case,
     )
 
 

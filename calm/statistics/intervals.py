@@ -4,6 +4,7 @@ Confidence bounds for means, rates and differences of rates.
 | function | what it gives |
 |---|---|
 | `padded_t` | one-sided lower and upper bound for a mean of bounded item values: the interval of the gate |
+| `clustered_t` | the same for a mean over items that come in clusters |
 | `pad` | the number of pseudo-items that the padded t adds |
 | `smallest_n` | the number of items below which a limit cannot be proven |
 | `clopper_pearson` | exact bounds for a rate |
@@ -60,11 +61,45 @@ def padded_t(values: Sequence[float], low: float, high: float, level: float) -> 
     >>> round(upper, 4)
     0.0149
     """
+    if len(values) >= 2 and not all(low - 1e-9 <= v <= high + 1e-9 for v in values):  # in this form NaN is outside, too
+        raise EstimateError(f"expected values in [{low}, {high}], got {min(values)} to {max(values)}")
+    return _padded(values, low, high, level)
+
+
+def clustered_t(
+    sums: Sequence[float], sizes: Sequence[int], low: float, high: float, level: float
+) -> tuple[float, float]:
+    """
+    Return a lower and an upper confidence bound for the mean of all items, which come in independent clusters.
+
+    `sums` holds the sum of each cluster's items, `sizes` their number, at least 1; items lie in [low, high]. The mean
+    is the ratio of the sums. Each cluster stands for itself by mean + (sum - mean * size) / mean size, the linearised
+    ratio (Cochran 1977, 6.3; Miller 2024 for evaluations), and the padded t is taken over clusters. With one item a
+    cluster this is `padded_t`. Smallest number of clusters: 2.
+
+    Where the ends that items of a cluster can reach together are nearer than [low, high], as for a mean over k probes,
+    pass those ends: they only place the pseudo-items.
+
+    Raises `EstimateError` for fewer than two clusters, or as many sums as there are not sizes.
+
+    >>> clustered_t([0.0, 1.0, 1.0], [1, 1, 1], 0, 1, 0.05) == padded_t([0.0, 1.0, 1.0], 0, 1, 0.05)
+    True
+    """
+    if len(sums) != len(sizes):
+        raise EstimateError(f"expected a size for each sum, got {len(sums)} sums and {len(sizes)} sizes")
+    if len(sums) < 2:
+        raise EstimateError(f"expected at least 2 clusters, got {len(sums)}")
+    if max(sizes) == 1:
+        return _padded(sums, low, high, level)
+    items = sum(sizes)
+    mean, average = fsum(sums) / items, items / len(sizes)
+    return _padded([mean + (s - mean * n) / average for s, n in zip(sums, sizes, strict=True)], low, high, level)
+
+
+def _padded(values: Sequence[float], low: float, high: float, level: float) -> tuple[float, float]:
     n = len(values)
     if n < 2:
         raise EstimateError(f"expected at least 2 items, got n={n}")
-    if not all(low - 1e-9 <= v <= high + 1e-9 for v in values):  # in this form NaN is outside, too
-        raise EstimateError(f"expected values in [{low}, {high}], got {min(values)} to {max(values)}")
     total, squares = fsum(values), fsum(v * v for v in values)
     weight = pad(level)
     t = student_quantile(n - 1, 1 - level)

@@ -6,8 +6,6 @@ How often a gate decides, and how often rightly: exactly where possible, else by
 | `binomial_sizes` | the n that gives a gate on a rate its power, exactly |
 | `Noise`, `Bias` | models of a judge: how it errs, and how a trigger moves it |
 | `true_consistency`, `true_excess`, `true_gain` | what the measures of such a judge tend to |
-| `Design`, `gate_power` | asks and cases of a probe; how often its claims pass and fail |
-| `sequential_power` | the same with looks, and the calls needed |
 | `uniforms`, `draw_thetas`, `moved`, `draw_counts` | the parts of the simulation, for other questions |
 | `excess_table`, `gain_table`, `bounds` | case values by counts, and the padded t of many samples at once |
 
@@ -23,7 +21,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from calm.errors import EstimateError
 from calm.statistics.intervals import pad
-from calm.statistics.sequential import TWO_STAGE, GroupPlan, Look
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,133 +167,6 @@ def true_gain(noise: Noise, bias: Bias) -> float:
     return bias.dose * ((1 - mean) if bias.kind == "shift" else 1 - noise.rate - mean)
 
 
-@dataclass(frozen=True, slots=True)
-class Design:
-    """
-    Cases and asks of a probe: `clean` asks shared by all probes and `perturbed` ones.
-
-    Undecided claims are topped up to `topped` perturbed asks, if that is more. Each stage is then decided at
-    `staged_level`, otherwise at `level`.
-    """
-
-    n: int = 200
-    clean: int = 4
-    perturbed: int = 2
-    topped: int = 4
-    level: float = 0.05
-    staged_level: float = 0.03
-
-
-@dataclass(frozen=True, slots=True)
-class GatePower:
-    """
-    Shares of simulated audits: all claims passed, any failed; per claim passed and failed.
-
-    `calls` is the mean number of perturbed asks of a probe.
-    """
-
-    green: float
-    any_fail: float
-    net_passes: float
-    net_fails: float
-    gain_passes: float
-    gain_fails: float
-    calls: float
-
-
-def gate_power(
-    noise: Noise,
-    bias: Bias,
-    rng: Random,
-    *,
-    design: Design | None = None,
-    probes: int = 1,
-    runs: int = 2000,
-    excess_limit: float = 0.05,
-    gain_limit: float = 0.10,
-) -> GatePower:
-    """
-    Return how often `net_robustness >= 1 - excess_limit` and `gain <= gain_limit` pass and fail, by simulation.
-
-    Each run draws the cases of an audit, its clean asks, and the perturbed asks of `probes` probes that share them; all
-    bounds are the padded t. Cases are independent, and so are probes given the cases. The Monte-Carlo error is at most
-    1 / (2 sqrt(runs)).
-
-    Raises `EstimateError` for fewer than 2 cases or asks, or no runs.
-
-    >>> power = gate_power(Noise(0.05), Bias("decide", 0.30), Random(1), runs=50)
-    >>> power.green, power.any_fail
-    (0.0, 1.0)
-    """
-    import numpy as np
-
-    design = design or Design()
-    _check_design(design, runs, probes)
-    chunk = max(1, 3_000_000 // (design.n * probes))
-    counts = np.zeros(7)
-    for start in range(0, runs, chunk):
-        sizes = (min(chunk, runs - start), probes)
-        counts += _audits(noise, bias, rng, design=design, sizes=sizes, limits=(excess_limit, gain_limit))
-    green, any_fail, *claims = (float(c) for c in counts / runs)
-    return GatePower(green, any_fail, *claims)
-
-
-@dataclass(frozen=True, slots=True)
-class SequentialPower:
-    """Shares of simulated runs that pass and fail; mean number of cases and of perturbed calls at the decision."""
-
-    passes: float
-    fails: float
-    cases: float
-    calls: float
-
-
-def sequential_power(
-    noise: Noise,
-    bias: Bias,
-    rng: Random,
-    *,
-    measure: Literal["excess", "gain"],
-    limit: float,
-    plan: GroupPlan = TWO_STAGE,
-    clean: int = 4,
-    runs: int = 2000,
-) -> SequentialPower:
-    """
-    Return how often a claim `measure <= limit` passes and fails under a plan of looks, and the calls it takes.
-
-    Two perturbed asks for each case, four at a topped-up look (which costs two more calls for every case). Cases are
-    independent. The Monte-Carlo error of a share is at most 1 / (2 sqrt(runs)).
-
-    Raises `EstimateError` for fewer than 2 clean asks or no runs.
-
-    >>> power = sequential_power(Noise(), Bias(), Random(1), measure="excess", limit=0.05, runs=20)
-    >>> power.passes, power.cases, power.calls
-    (1.0, 80.0, 160.0)
-    """
-    import numpy as np
-
-    _check_design(Design(plan.looks[-1].n, clean), runs, 1)
-    theta = draw_thetas(noise, rng, (runs, plan.looks[-1].n))
-    after = moved(theta, noise, bias, rng)
-    base, first = draw_counts(theta, clean, rng), draw_counts(after, 2, rng)
-    table, low = (excess_table, -0.5) if measure == "excess" else (gain_table, -1.0)
-    stage = table(clean, 2)[base, first]
-    topped = table(clean, 4)[base, first + draw_counts(after, 2, rng)] if any(k.topped for k in plan.looks) else stage
-    outcome, cases, calls = np.zeros(runs), np.full(runs, np.nan), np.full(runs, np.nan)
-    for look in plan.looks:
-        values = (topped if look.topped else stage)[:, : look.n]
-        decided = _crossed(values, limit, low, look)
-        new = (outcome == 0) & (decided != 0)
-        last = (outcome == 0) & (look is plan.looks[-1])
-        outcome = np.where(new, decided, outcome)
-        cases = np.where(new | last, look.n, cases)
-        calls = np.where(new | last, look.n * (4 if look.topped else 2), calls)
-    return SequentialPower(
-        float((outcome > 0).mean()), float((outcome < 0).mean()), float(cases.mean()), float(calls.mean())
-    )
-
-
 def uniforms(rng: Random, shape: tuple[int, ...]) -> Floats:
     """
     Return uniform numbers inside (0, 1), of 32 bits each.
@@ -430,60 +300,6 @@ def bounds(values: Floats, low: float, high: float, level: float, *, axis: int =
     return bound(low, -1), bound(high, 1)
 
 
-def _audits(
-    noise: Noise,
-    bias: Bias,
-    rng: Random,
-    *,
-    design: Design,
-    sizes: tuple[int, int],
-    limits: tuple[float, float],
-) -> Floats:
-    """Return sums over audits: all green, any fail, then per claim passes and fails as shares of probes, and calls."""
-    import numpy as np
-
-    runs, probes = sizes
-    theta = draw_thetas(noise, rng, (runs, design.n))
-    base = draw_counts(theta, design.clean, rng)[:, :, None]
-    after = moved(np.repeat(theta[:, :, None], probes, axis=2), noise, bias, rng)
-    counts = draw_counts(after, design.perturbed, rng)
-    staged = design.topped > design.perturbed
-    level = design.staged_level if staged else design.level
-    outcomes = _outcomes(base, counts, (design.clean, design.perturbed), level, limits)
-    calls = np.full((runs, probes), design.n * design.perturbed)
-    if staged:
-        counts = counts + draw_counts(after, design.topped - design.perturbed, rng)
-        again = _outcomes(base, counts, (design.clean, design.topped), level, limits)
-        calls += np.where((outcomes == 0).any(axis=0), design.n * (design.topped - design.perturbed), 0)
-        outcomes = np.where(outcomes == 0, again, outcomes)
-    net, gain = outcomes
-    shares = [(net > 0), (net < 0), (gain > 0), (gain < 0), calls]
-    green, failed = (outcomes > 0).all(axis=(0, 2)), (outcomes < 0).any(axis=(0, 2))
-    return np.array([green.sum(), failed.sum(), *(share.mean(axis=1).sum() for share in shares)], dtype=np.float64)
-
-
-def _outcomes(base: Counts, counts: Counts, asks: tuple[int, int], level: float, limits: tuple[float, float]) -> Counts:
-    """Return 1 for a pass, -1 for a fail, 0 otherwise, of both claims."""
-    import numpy as np
-
-    found = []
-    for table, low, limit in ((excess_table, -0.5, limits[0]), (gain_table, -1.0, limits[1])):
-        lower, upper = bounds(table(*asks)[base, counts], low, 1.0, level)
-        found.append((upper <= limit).astype(np.int64) - (lower > limit))
-    return np.stack(found)
-
-
-def _crossed(values: Floats, limit: float, low: float, look: Look) -> Counts:
-    import numpy as np
-
-    crossed = np.zeros(len(values), dtype=np.int64)
-    if look.prove is not None:
-        crossed += bounds(values, low, 1.0, look.prove)[1] <= limit
-    if look.disprove is not None:
-        crossed -= bounds(values, low, 1.0, look.disprove)[0] > limit
-    return crossed
-
-
 def _moments(noise: Noise) -> tuple[float, float]:
     """Return E[theta] and E[theta^2]."""
     if noise.beta is not None:
@@ -495,11 +311,3 @@ def _moments(noise: Noise) -> tuple[float, float]:
 def _check_rates(n: int, p: float, level: float) -> None:
     if n < 1 or not 0 < p < 1 or not 0 < level < 1:
         raise EstimateError(f"expected n of 1 or more, and p and level in (0, 1), got n={n}, p={p!r}, level={level!r}")
-
-
-def _check_design(design: Design, runs: int, probes: int) -> None:
-    least = min(design.n, design.clean, design.perturbed)
-    if least < 2 or min(runs, probes) < 1:
-        raise EstimateError(
-            f"expected 2 cases or asks and a run at least, got {design!r}, runs={runs}, probes={probes}"
-        )

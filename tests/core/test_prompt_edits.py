@@ -12,9 +12,9 @@ from calm.core.measures import gain, net_robustness
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale, Score
 from calm.errors import EditError
+from calm.experiment.asks import Design
 from calm.experiment.pairs import pair_up
 from calm.experiment.run import run
-from calm.experiment.setup import Design
 from calm.gate.plan import PlanSettings, survey
 from calm.gate.prices import plan_of
 from calm.judges.mitigations import swap

@@ -26,8 +26,9 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.engine.budget import Caps
 from calm.errors import ClaimError, EditError, JudgeError
+from calm.experiment.asks import Design
 from calm.experiment.run import check, run
-from calm.experiment.setup import Design, Setup
+from calm.experiment.setup import Setup
 from calm.models.wire import Limits, Reply, Traits
 from tests.planted import (
     Asking,

@@ -11,9 +11,9 @@ from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import gain, net_detection, net_robustness, readable_rate, slot_pull
 from calm.core.verdict import Preferred, Ranking
 from calm.errors import ClaimError, ConfigError
+from calm.experiment.asks import Design
 from calm.experiment.lookahead import NeedsData
 from calm.experiment.run import run
-from calm.experiment.setup import Design
 from calm.experiment.stopping import Stopping
 from calm.gate.fit import PlanBudget, fit
 from calm.gate.plan import PlanSettings, survey

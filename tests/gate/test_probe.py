@@ -10,7 +10,7 @@ from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import accuracy, consistency_rate, gain, mean_shift, net_robustness, robustness_rate
 from calm.core.verdict import Preferred, Score
 from calm.errors import ClaimError, ConfigError, EditError
-from calm.experiment.setup import Design
+from calm.experiment.asks import Design
 from calm.gate.context import Context, Node
 from calm.gate.probe import Probe
 from calm.gate.proof import MAX_REPR, CalmUndecidedWarning

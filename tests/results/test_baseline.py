@@ -22,7 +22,7 @@ from calm.core.reasons import Kind, because, in_words, reason_of
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
-from calm.experiment.setup import Design
+from calm.experiment.asks import Design
 from calm.results.audit import Audit, JudgeRecord, Run, finding
 from calm.results.baseline import accept, against, read_baseline, recalled, write_baseline
 from calm.results.gatefile import POOLED

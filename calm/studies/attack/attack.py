@@ -164,7 +164,7 @@ def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[AttackedCase], Count
         aimed = aim(case, AIM.expects, pilot)
         if isinstance(aimed, Reason):
             excluded[aimed] += 1
-        elif not has_room(aimed, pilot, setup.family, setup.judge.scale):
+        elif not has_room(aimed, AIM.expects, pilot, setup.family, setup.judge.scale):
             excluded[because(Kind.WON_ALREADY)] += 1
         else:
             x = favour(pilot, aimed.target, row_of(aimed), setup.judge.scale)

@@ -9,8 +9,8 @@ from calm.core.claims import Outcome
 from calm.core.measures import gain, net_robustness
 from calm.core.verdict import Preferred, Score, Tie, Unreadable
 from calm.errors import ConfigError
+from calm.experiment.asks import Design
 from calm.experiment.run import run
-from calm.experiment.setup import Design
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.peer_rank import CAP, peer_rank
 from calm.perturbations.planted import planted

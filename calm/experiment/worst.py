@@ -1,0 +1,198 @@
+"""
+The worst variant of a rotation: a mean over variants hides the one that always wins.
+
+Each variant is decided on by itself, in two steps that ask only where it is needed:
+
+1. Screening. The rows of the probe that show the variant, then more of the cases asked already, are compared with the
+   pilot or the clean arm. That counts what inert words move as well, so it can only acquit: a variant whose movement is
+   proven to be below the limit passes.
+2. Decision. A variant that is not acquitted is suspicious. It is asked about cases on which it was not asked, beside
+   inert words, and these asks alone decide: what made it suspicious would count against it a second time.
+
+The errors of a pass in both steps add up to .05; a fail is divided by the number of suspicious variants (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, fsum
+from typing import Final
+
+from calm.core.case import digest
+from calm.core.claims import Claim, Decision, Estimate, Outcome, decide, decide_between
+from calm.core.edits import AnyEdit
+from calm.core.measures import MEASURES, Measure
+from calm.core.reasons import Kind, Reason, because, name, reason_of
+from calm.core.trials import Trial, Trials, clusters, distance, favour
+from calm.core.verdict import Verdict
+from calm.errors import EstimateError
+from calm.experiment.arms import Arms, Row
+from calm.experiment.asks import Asks
+from calm.experiment.pairs import Pair, Pairing
+from calm.experiment.stopping import LEVEL, LOST, Ruling
+from calm.statistics.intervals import clustered_t
+from calm.statistics.sequential import nominal_levels
+
+SCREENS: Final = (11, 16, 22, 30, 44)
+"""Rows of a variant at which it may be acquitted."""
+SCREEN_SPENT: Final = (0.0198, 0.024, 0.028, 0.032, 0.035)
+"""The error of an acquittal that is spent up to each: 11 rows of which none moved prove a limit of .30."""
+DECISIONS: Final = (20, 40, 80)
+"""Fresh rows of a suspicious variant at which it is decided on."""
+PASS_SPENT: Final = (0.005, 0.010, 0.015)
+FAIL_SPENT: Final = (0.1, 0.4, 1.0)
+"""The error spent up to each: of a pass, and of a fail as a share of what the variant has."""
+FEWEST: Final = 11
+"""A variant that applies to fewer cases with room is not decided on: nothing could be proven of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What is known of a variant: the outcome, the estimate, and the rows that it rests on."""
+
+    variant: AnyEdit
+    outcome: Outcome
+    estimate: Estimate | None
+    trials: Trials
+    reason: Reason | None = None
+
+
+class Variants:
+    """Decides on each variant of a rotation. `asks` are those of the probe's first stage, `trials` what they gave."""
+
+    def __init__(self, pairing: Pairing, arms: Arms, asks: Asks, trials: Trials) -> None:
+        self._pairing, self._arms, self._trials = pairing, arms, trials
+        self._few = replace(asks, perturbed=1)
+        self._cases = {row.case for row in trials.rows}
+
+    def rule(self, claim: Claim) -> Ruling:
+        """Return the decision on a claim about the worst variant, with the rows of that variant."""
+        measure = MEASURES[claim.measure]
+        edit = self._pairing.edit
+        assert edit is not None, "a rotation"
+        found = [self._screened(variant, claim, measure) for variant in edit.variants]
+        known = [one for one in found if one is not None]
+        suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
+        decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
+        known = [one for one in known if one not in suspects] + decided
+        if not known:
+            reason = because(Kind.TOO_FEW_CASES, len(self._cases))
+            return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
+        return _ruled(claim, known)
+
+    def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure) -> _Verdict | None:
+        """Return a pass if the variant is acquitted, else that it is undecided; None if it applies to too few cases."""
+        levels = nominal_levels(SCREEN_SPENT, SCREENS)
+        mine = [row for row in self._trials.rows if row.edit == variant.label and row.room]
+        spare = self._spare(variant, {row.case for row in mine}, asked=True)
+        trials = replace(self._trials, rows=tuple(mine))
+        if len(mine) + len(spare) < FEWEST:
+            return None
+        for count, level in zip(SCREENS, levels, strict=True):
+            if (wanted := count - len(trials.rows)) > 0:
+                rows, spare = spare[:wanted], spare[wanted:]
+                trials = self._more(trials, rows, replace(self._few, inert=0))
+            used = replace(trials, rows=trials.rows[:count])
+            if len(used.rows) < count:
+                break
+            estimate = _raw_estimate(used, measure, level)
+            if estimate is None:
+                break
+            if decide(estimate, claim) is Outcome.PASS:
+                return _Verdict(variant, Outcome.PASS, estimate, used)
+            if _hopeless(estimate, claim):
+                break
+        return _Verdict(variant, Outcome.UNDECIDED, None, trials)
+
+    def _decided(self, suspect: _Verdict, claim: Claim, measure: Measure, suspects: int) -> _Verdict:
+        """Return the decision on a suspicious variant, on cases on which it was not asked before."""
+        proofs = nominal_levels(PASS_SPENT, DECISIONS)
+        counters = nominal_levels([LEVEL / suspects * share for share in FAIL_SPENT], DECISIONS)
+        before = {row.case for row in suspect.trials.rows}
+        spare = self._spare(suspect.variant, before, asked=False)
+        trials = replace(suspect.trials, rows=())
+        outcome, estimate = Outcome.UNDECIDED, None
+        for count, prove, disprove in zip(DECISIONS, proofs, counters, strict=True):
+            rows, spare = spare[: count - len(trials.rows)], spare[count - len(trials.rows) :]
+            trials = self._more(trials, rows, self._few)
+            if trials.lost_share > LOST:
+                return replace(suspect, outcome=Outcome.INCOMPLETE, trials=trials, reason=next(iter(trials.lost)))
+            try:
+                proof, counter = measure.estimate(trials, prove), measure.estimate(trials, disprove)
+            except EstimateError as error:
+                return replace(suspect, trials=trials, reason=reason_of(error))
+            outcome, estimate = decide_between(proof, counter, claim, LEVEL)
+            if outcome is not Outcome.UNDECIDED or not spare:
+                break
+        return _Verdict(suspect.variant, outcome, estimate, trials)
+
+    def _spare(self, variant: AnyEdit, used: set[str], *, asked: bool) -> list[Pair]:
+        """Return the cases with room on which a variant was not asked, in an order of its own; `asked`: old ones."""
+        seed = self._pairing.setup.seed
+        pairs = [p for p in self._pairing.pairs if p.source.id not in used]
+        pairs = [p for p in pairs if not asked or p.source.id in self._cases]
+        drawn = sorted(pairs, key=lambda p: digest("variant", seed, variant.label, p.source.id))
+        shown = (self._pairing.as_variant(p, variant) for p in drawn)
+        return [one for one in shown if one is not None and one.room]
+
+    def _more(self, trials: Trials, pairs: Sequence[Pair], asks: Asks) -> Trials:
+        if not pairs:
+            return trials
+        found = self._arms.ask_rows([Row(pair, 1) for pair in pairs], asks)
+        return replace(found, rows=(*trials.rows, *found.rows))
+
+
+def _raw_estimate(trials: Trials, measure: Measure, level: float) -> Estimate | None:
+    """Return the estimate without the inert arm: what any words move counts, so the edit's own part is no larger."""
+    cells = [_raw(row, trials, measure) for row in trials.rows]
+    sums, sizes = clusters(trials.rows, cells)
+    if len(sums) < 2:
+        return None
+    low, high = clustered_t(sums, sizes, measure.low, measure.high, level)
+    mean = fsum(sums) / sum(sizes)
+    if measure.flipped:
+        mean, low, high = 1 - mean, 1 - high, 1 - low
+    return Estimate(mean, low, high, len(sums), level, {}, len(sums))
+
+
+def _raw(row: Trial, trials: Trials, measure: Measure) -> float | Reason:
+    if measure.worst_of == "net_robustness":
+        apart = [distance(u, v, row, trials.scale) for u in row.clean for v in row.perturbed]
+        return fsum(apart) / len(apart)
+    if measure.worst_of == "gain" and row.pilot is not None:
+        before = _favour(row.pilot, row, trials)
+        after = [x for v in row.perturbed if (x := _favour(v, row, trials)) is not None]
+        if before is not None and after:
+            return fsum(after) / len(after) - before
+    return measure.per_case(replace(row, inert=()), trials.scale)
+
+
+def _favour(verdict: Verdict, row: Trial, trials: Trials) -> float | None:
+    found = favour(verdict, row.target, row, trials.scale)
+    return 0.5 if found is None and trials.family == "pairwise" else found
+
+
+def _hopeless(estimate: Estimate, claim: Claim) -> bool:
+    """Return whether the value itself is beyond the limit, so that more of the same would hardly acquit."""
+    if claim.op == ">=":
+        return estimate.value < claim.limit
+    return (abs(estimate.value) if claim.op == "abs<=" else estimate.value) > claim.limit
+
+
+_WORST_FIRST: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.PASS)
+
+
+def _ruled(claim: Claim, known: Sequence[_Verdict]) -> Ruling:
+    """Return the ruling of the worst: by outcome, then by value."""
+
+    def rank(one: _Verdict) -> tuple[int, float]:
+        value = 0.0 if one.estimate is None else one.estimate.value
+        return _WORST_FIRST.index(one.outcome), value if claim.op == ">=" else -abs(value)
+
+    worst = min(known, key=rank)
+    named = because(Kind.WORST, len(known), name(worst.variant.label))
+    reason = named if worst.reason is None else because(Kind.LISTED, named, worst.reason)
+    needed = ceil(2 * DECISIONS[-1]) if worst.outcome is Outcome.UNDECIDED else None
+    decision = Decision(claim.measure, claim, worst.outcome, worst.estimate, reason, needed)
+    return Ruling(decision, worst.trials)

@@ -1,0 +1,130 @@
+"""
+What all probes of a run show together: claims about the mean over all rows that the run asked, as findings.
+
+A probe alone bounds its effect loosely. Effects that each probe could hide add up in the mean, which many probes prove
+tightly. The claims are computed from the rows of the findings; nothing is asked for them.
+
+The mean is the ratio of sums over rows. Probes stop where their own data look decisive, so a mean of their means would
+lean towards those that stopped on good luck; the sum of what was asked does not, wherever they stop (a martingale).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum, sqrt
+from typing import Final
+
+from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
+from calm.core.measures import MEASURES, Measure
+from calm.core.reasons import Kind, Reason, because
+from calm.core.verdict import Family, Scale
+from calm.experiment.stopping import LEVEL
+from calm.results.audit import RUN, Finding, finding_of_run
+from calm.results.records import family_of, trials_of
+from calm.statistics.intervals import clustered_t
+
+FEWEST: Final = 4
+"""Probes below which nothing is claimed of them together."""
+LIMITS: Final[Mapping[Family, tuple[Claim, ...]]] = {
+    "pairwise": (
+        Claim("net_robustness", ">=", 0.95),
+        Claim("gain", "<=", 0.05),
+        Claim("unreadable_gain", "<=", 0.05),
+    ),
+    "score": (
+        Claim("net_robustness", ">=", 0.95),
+        Claim("gain", "<=", 0.03),
+        Claim("unreadable_gain", "<=", 0.05),
+    ),
+    "rubric": (
+        Claim("net_robustness", ">=", 0.95),
+        Claim("gain", "<=", 0.03),
+        Claim("unreadable_gain", "<=", 0.05),
+    ),
+    "listwise": (
+        Claim("net_robustness", ">=", 0.95),
+        Claim("gain", "<=", 0.05),
+        Claim("unreadable_gain", "<=", 0.05),
+    ),
+}
+"""What is claimed of all probes of a run together, where gate.toml states no other limit."""
+_ROWS_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "net_robustness": ("net_robustness",),
+    "gain": ("gain",),
+    "unreadable_gain": ("gain", "mean_shift"),
+}
+"""For each claim the measures of the findings whose rows it takes."""
+
+
+def run_keys(family: Family) -> tuple[str, ...]:
+    """Return the keys of the claims about a whole run, as gate.toml names them."""
+    return tuple(f"{RUN}/{claim.measure}" for claim in LIMITS[family])
+
+
+def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping[str, float]) -> tuple[Finding, ...]:
+    """
+    Return the findings about all probes of a run; `limits` replaces limits by their keys.
+
+    Rows are taken from probes that claim the measure, unless the claim was accepted as it is. With fewer than `FEWEST`
+    such probes there is no finding.
+    """
+    family = family_of(task)
+    if family is None:
+        return ()
+    found = list(findings)
+    made = []
+    for stated in LIMITS[family]:
+        key = f"{RUN}/{stated.measure}"
+        claim = Claim(stated.measure, stated.op, limits.get(key, stated.limit))
+        probes = _probes(found, claim)
+        if len(probes) >= FEWEST:
+            decision = _decided(claim, probes, scale)
+            made.append(finding_of_run(decision, task=task, stated=stated))
+    return tuple(made)
+
+
+def _probes(findings: Sequence[Finding], claim: Claim) -> list[Finding]:
+    """Return one finding for each probe that claims what is pooled."""
+    wanted = _ROWS_OF[claim.measure]
+    one: dict[tuple[str, str], Finding] = {}
+    for f in findings:
+        fits = f.claim is not None and (claim.measure != "gain" or f.claim.op == "<=")
+        if f.measure in wanted and fits and f.trials and not f.single and f.accepted is None:
+            one.setdefault((f.bias, f.perturbation or ""), f)
+    return list(one.values())
+
+
+def _decided(claim: Claim, probes: Sequence[Finding], scale: Scale) -> Decision:
+    """Return the decision on the mean over all rows of some probes, by question."""
+    measure = MEASURES[claim.measure]
+    sums: dict[str, float] = defaultdict(float)
+    sizes: dict[str, int] = defaultdict(int)
+    shown: set[tuple[str, str]] = set()
+    for number, probe in enumerate(probes):
+        for row in trials_of(probe, scale).rows:
+            cell = measure.per_case(row, scale)
+            if not isinstance(cell, Reason):
+                cluster = row.cluster or row.case
+                sums[cluster] += cell
+                sizes[cluster] += 1
+                shown.add((str(number), row.case))
+    reason = because(Kind.POOLED, len(probes))
+    lost = [f for f in probes if f.outcome is Outcome.INCOMPLETE]
+    if lost or len(sums) < 2:
+        outcome = Outcome.INCOMPLETE if lost else Outcome.NOT_TESTED
+        return Decision(claim.measure, claim, outcome, reason=lost[0].reason if lost else reason)
+    cases = len({case for _, case in shown})
+    estimate = _estimate(measure, list(sums.values()), list(sizes.values()), cases, len(shown) / cases)
+    outcome = decide(estimate, claim)
+    needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
+    return Decision(claim.measure, claim, outcome, estimate, reason, needed)
+
+
+def _estimate(measure: Measure, sums: list[float], sizes: list[int], cases: int, probes: float) -> Estimate:
+    """Return the mean with its bounds; a case cannot move the mean over k probes further than 1 / sqrt(k) by luck."""
+    low, high = clustered_t(sums, sizes, measure.low / sqrt(probes), measure.high / sqrt(probes), LEVEL)
+    mean = fsum(sums) / sum(sizes)
+    if measure.flipped:
+        mean, low, high = 1 - mean, 1 - high, 1 - low
+    return Estimate(mean, low, high, cases, LEVEL, {}, len(sums))
