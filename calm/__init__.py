@@ -35,10 +35,14 @@ if TYPE_CHECKING:
     from calm.core.measures import net_robustness as net_robustness
     from calm.core.measures import readable_rate as readable_rate
     from calm.core.measures import repeat_distance as repeat_distance
+    from calm.core.measures import rewording_rate as rewording_rate
     from calm.core.measures import robustness_rate as robustness_rate
     from calm.core.measures import slot_pull as slot_pull
     from calm.core.measures import tie_rate as tie_rate
     from calm.core.measures import unreadable_gain as unreadable_gain
+    from calm.core.measures import worst_detection as worst_detection
+    from calm.core.measures import worst_gain as worst_gain
+    from calm.core.measures import worst_robustness as worst_robustness
     from calm.core.verdict import Criteria as Criteria
     from calm.core.verdict import Preferred as Preferred
     from calm.core.verdict import Ranking as Ranking
@@ -72,6 +76,10 @@ _HOMES = {
         "mean_shift",
         "net_detection",
         "net_robustness",
+        "rewording_rate",
+        "worst_gain",
+        "worst_robustness",
+        "worst_detection",
         "readable_rate",
         "repeat_distance",
         "robustness_rate",

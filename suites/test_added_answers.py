@@ -11,4 +11,4 @@ ADDED = rotate(add_fillers(1), add_fillers(2), add_stray_answer)
 
 
 def test_an_added_answer_does_not_move_the_others(probe):
-    assert probe(ADDED).proves(listwise=[net_robustness >= 0.95])
+    assert probe(ADDED).proves(listwise=[net_robustness >= 0.90])

@@ -9,12 +9,12 @@ ORDERS = rotate(reverse_order, *map(permute, range(1, 6)), name="orders")
 
 
 def test_the_order_does_not_move_the_verdict(probe):
-    assert probe(swap).proves(net_robustness >= 0.95, abs(gain) <= 0.10, listwise=[net_robustness >= 0.95])
+    assert probe(swap).proves(net_robustness >= 0.90, abs(gain) <= 0.15, listwise=[net_robustness >= 0.90])
 
 
 @pytest.mark.calm_every_variant
 def test_no_order_of_many_moves_the_verdict(probe):
-    assert probe(ORDERS).proves(listwise=[net_robustness >= 0.95])
+    assert probe(ORDERS).proves(listwise=[net_robustness >= 0.90])
 
 
 @pytest.mark.calm_every_variant

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import accuracy, net_detection, rotate
+from calm import accuracy, rotate
 from calm.perturbations.sensitivity import (
     break_criterion,
     change_number,
@@ -32,6 +32,7 @@ from calm.perturbations.sensitivity_degenerate import (
     stuff_keywords,
     truncate,
 )
+from calm.suites.limits import NOTICED
 
 DEFECTS = rotate(change_number, negate, delete_point, break_criterion, name="defect")
 DEGENERATES = rotate(
@@ -61,11 +62,11 @@ ERRORS = rotate(
 
 
 def test_a_planted_defect_is_noticed(probe):
-    assert probe(DEFECTS).proves(net_detection >= 0.60)
+    assert probe(DEFECTS).proves(*NOTICED)
 
 
 def test_a_degenerate_answer_is_noticed(probe):
-    assert probe(DEGENERATES).proves(net_detection >= 0.60)
+    assert probe(DEGENERATES).proves(*NOTICED)
 
 
 def test_the_better_answer_is_found(probe):
@@ -74,15 +75,15 @@ def test_the_better_answer_is_found(probe):
 
 @pytest.mark.calm_every_variant
 def test_an_error_is_noticed(probe):
-    assert probe(ERRORS).proves(net_detection >= 0.60, rubric=[])  # few of them break what a program can verify
+    assert probe(ERRORS).proves(*NOTICED, rubric=[])  # few of them break what a program can verify
 
 
 @pytest.mark.calm_every_variant
 def test_an_answer_to_something_else_is_noticed(probe, cases):
-    assert probe(rotate(off_topic(cases), follow_nested, name="elsewhere")).proves(net_detection >= 0.60)
+    assert probe(rotate(off_topic(cases), follow_nested, name="elsewhere")).proves(*NOTICED)
 
 
 @pytest.mark.calm_every_variant
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_a_degraded_copy_loses(probe, times):
-    assert probe(degrade(times)).proves(net_detection >= 0.60)
+    assert probe(degrade(times)).proves(*NOTICED)

@@ -17,8 +17,8 @@ def test_a_learned_tone_does_not_win(probe):
 
 def test_invented_detail_does_not_win(probe):
     assert probe(add_detail).proves(
-        net_robustness >= 0.95,
-        gain <= 0.10,
+        net_robustness >= 0.90,
+        gain <= 0.15,
         score=[gain <= 0.05],
-        listwise=[gain <= 0.10],
+        listwise=[gain <= 0.15],
     )

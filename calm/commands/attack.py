@@ -176,14 +176,14 @@ def _plan(
 ) -> str:
     """Return the calls of an attack: if no text wins, and if each search takes the most asks."""
     from calm.cases import sample
-    from calm.experiment.setup import Design as Asks
+    from calm.experiment.asks import Design
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.plan_text import dollars
     from calm.gate.prices import FIRST_CALL, Figure, plan_of
     from calm.studies.attack import steps
 
-    found = survey_clean(judge, cases, PlanSettings(options.sample, options.seed, Asks(1, 0)))
-    plan = plan_of(found, len(found.cases), Asks(1, 0))
+    found = survey_clean(judge, cases, PlanSettings(options.sample, options.seed, Design(1, 0)))
+    plan = plan_of(found, len(found.cases), Design(1, 0))
     once = Figure()  # one ask of every case
     for row in plan.lines:
         once = once.plus(row.most if row.name != FIRST_CALL else Figure())

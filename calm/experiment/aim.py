@@ -61,6 +61,11 @@ def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
     return None, None
 
 
+def aims_by_pilot(case: Case, expects: Expects) -> bool:
+    """Return whether the pilot has to choose the treated answer; else it only says what room there is."""
+    return wants_pilot(case, expects) and open_to_pilot(case)
+
+
 def has_room(case: Treated, expects: Expects, pilot: Verdict | None, family: Family, scale: Scale) -> bool:
     """
     Return whether the treated answer can still move as the edit would move it, by what the pilot said of it.

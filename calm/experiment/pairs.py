@@ -11,13 +11,13 @@ from calm.core.edits import AnyEdit, Expects, PromptEdit
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
-from calm.experiment.aim import aim, has_room, wants_pilot
+from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import Floor, floor_of, pilot_of
 from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Rewordable
 
 ORDER_SALT = "slot order 1"
-TESTS_LENGTH = frozenset({"verbosity", "neutral"})
+TESTS_LENGTH = frozenset({"verbosity", "neutral", "rewording"})
 """Biases whose edits are themselves inert words of some length: they are measured against the briefest ones."""
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
 _NOUN = {
@@ -77,7 +77,11 @@ class Pair:
 
 @dataclass(slots=True)
 class Pairing:
-    """The cases of a probe as they are asked, in their order, and the others by reason: excluded, or lost."""
+    """
+    The cases of a probe as they are asked, in their order, and the others by reason: excluded, or lost.
+
+    A pilot is asked when its case is: `pilot` asks those of the first cases, and says what room these have.
+    """
 
     setup: Setup
     edit: AnyEdit | None
@@ -97,6 +101,44 @@ class Pairing:
             self.pairs.append(found)
             self._starts[start.source.id] = case, start
             self._under[start.source.id] = [found]
+
+    def pilot(self, n: int) -> None:
+        """Ask the pilots of the first n cases; where one is lost, its case leaves and the next takes its place."""
+        while missing := [pair for pair in self.pairs[:n] if self._wants(pair)]:
+            self.pilot_each(missing)
+
+    def pilot_each(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Ask the pilots of some cases, and return those with a reply, with the room that they have."""
+        missing = [pair.source for pair in pairs if self._wants(pair)]
+        verdicts = dict(zip([c.id for c in missing], _pilots(self.setup, missing), strict=True))
+        for case_id, verdict in verdicts.items():
+            if isinstance(verdict, NoReply):
+                self.lost[reason_of(verdict.reason)] += 1
+                self.pairs = [pair for pair in self.pairs if pair.source.id != case_id]
+                continue
+            case, start = self._starts[case_id]
+            self._starts[case_id] = case, replace(start, pilot=verdict)
+            self._under[case_id] = [self._with_room(one, verdict) for one in self._under[case_id]]
+        here = {pair.source.id: place for place, pair in enumerate(self.pairs)}
+        for case_id in verdicts.keys() & here.keys():
+            self.pairs[here[case_id]] = self._under[case_id][0]
+        kept = [pair for pair in pairs if pair.source.id in here]
+        return [self._with_room(pair, self._starts[pair.source.id][1].pilot) for pair in kept]
+
+    def _wants(self, pair: Pair) -> bool:
+        known = self._starts.get(pair.source.id)
+        return (
+            self.edit is not None
+            and known is not None
+            and known[1].pilot is None
+            and wants_pilot(pair.source, self.edit.expects)
+        )
+
+    def _with_room(self, pair: Pair, pilot: Verdict | None) -> Pair:
+        assert self.edit is not None, "there is an edit"
+        treated = replace(pair.source.treat(None), treatment=pair.treatment)
+        room = has_room(treated, self.edit.expects, pilot, self.setup.family, self.setup.judge.scale)
+        return replace(pair, pilot=pilot, room=room)
 
     @property
     def known(self) -> list[Pair]:
@@ -125,40 +167,44 @@ class Pairing:
 
 
 def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
-    """
-    Return the cases to ask in their order, and the others counted by reason.
-
-    Where a pilot is wanted it is asked first, about the case with inert words: at temperature 0 an ask about the case
-    as it is would be a repeat of the clean arm, and what it says of the room to gain would enter the gain.
-    """
+    """Return the cases to ask in their order, and the others counted by reason; pilots that aim are asked at once."""
     cases = in_order(setup.cases, setup.seed, as_given=setup.judge.traits.as_given)
     clusters = clusters_of(setup.cases)
     found = Pairing(setup, edit)
     if edit is None:
         found.pairs = [Pair(c, c, hash=c.identity(), cluster=clusters[c.id]) for c in cases]
         return found
-    piloted = [c for c in cases if wants_pilot(c, edit.expects)]
-    shown = [pilot_of(c) if setup.repeatable else c for c in piloted]
-    asked = setup.engine.ask(setup.judge, [(c, 0) for c in shown])
-    pilots = {c.id: a.verdict for c, a in zip(piloted, asked, strict=True)}
+    piloted = [c for c in cases if aims_by_pilot(c, edit.expects)]
+    pilots = dict(zip([c.id for c in piloted], _pilots(setup, piloted), strict=True))
     for case in cases:
         pilot = pilots.get(case.id)
         if isinstance(pilot, NoReply):
             found.lost[reason_of(pilot.reason)] += 1
             continue
         aimed = aim(case, edit.expects, pilot)
+        if isinstance(aimed, Reason):
+            found.excluded[aimed] += 1
+            continue
         start = Pair(case, case, pilot=pilot, cluster=clusters[case.id])
-        if not isinstance(aimed, Reason) and against is not None:
+        if against is not None:
             compared = _edited(setup, against, aimed, start, compared=False)
             if isinstance(compared, Reason):
                 found.excluded[because(Kind.CONTROL, compared)] += 1
                 continue
             start = replace(start, base=compared.ask(1)[0], control=compared.judge)
-        if isinstance(aimed, Reason):
-            found.excluded[aimed] += 1
-        else:
-            found.add(aimed, start)
+        found.add(aimed, start)
     return found
+
+
+def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
+    """
+    Ask about cases with inert words, and return the verdicts.
+
+    At temperature 0 an ask about the case as it is would be a repeat of the clean arm, and what it says of the room to
+    gain would enter the gain. A judge whose verdicts were given beforehand knows the case as it is alone.
+    """
+    shown = [pilot_of(c) if setup.repeatable else c for c in cases]
+    return [asked.verdict for asked in setup.engine.ask(setup.judge, [(c, 0) for c in shown])]
 
 
 def in_order(cases: Sequence[Case], seed: int, *, as_given: bool) -> list[Case]:

@@ -133,6 +133,7 @@ def _looked(
         if later := plan.looks[number : number + setup.looks_ahead]:
             arms.prefetch(later[-1].n, more if later[-1].topped else first)
         with in_round(number):
+            pairing.pilot(look.n)
             trials = arms.ask(look.n, asks)
         for claim in means:
             if claim in rulings:

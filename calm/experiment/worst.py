@@ -36,7 +36,7 @@ from calm.statistics.sequential import nominal_levels
 
 SCREENS: Final = (11, 16, 22, 30, 44)
 """Rows of a variant at which it may be acquitted."""
-SCREEN_SPENT: Final = (0.0198, 0.024, 0.028, 0.032, 0.035)
+SCREEN_SPENT: Final = (0.0205, 0.025, 0.029, 0.0325, 0.035)
 """The error of an acquittal that is spent up to each: 11 rows of which none moved prove a limit of .30."""
 DECISIONS: Final = (20, 40, 80)
 """Fresh rows of a suspicious variant at which it is decided on."""
@@ -75,7 +75,7 @@ class Variants:
         known = [one for one in found if one is not None]
         suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
         decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
-        known = [one for one in known if one not in suspects] + decided
+        known = [one for one in known if one not in suspects] + [one for one in decided if one is not None]
         if not known:
             reason = because(Kind.TOO_FEW_CASES, len(self._cases))
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
@@ -90,9 +90,7 @@ class Variants:
         if len(mine) + len(spare) < FEWEST:
             return None
         for count, level in zip(SCREENS, levels, strict=True):
-            if (wanted := count - len(trials.rows)) > 0:
-                rows, spare = spare[:wanted], spare[wanted:]
-                trials = self._more(trials, rows, replace(self._few, inert=0))
+            trials = self._more(trials, spare, count - len(trials.rows), replace(self._few, inert=0))
             used = replace(trials, rows=trials.rows[:count])
             if len(used.rows) < count:
                 break
@@ -105,8 +103,12 @@ class Variants:
                 break
         return _Verdict(variant, Outcome.UNDECIDED, None, trials)
 
-    def _decided(self, suspect: _Verdict, claim: Claim, measure: Measure, suspects: int) -> _Verdict:
-        """Return the decision on a suspicious variant, on cases on which it was not asked before."""
+    def _decided(self, suspect: _Verdict, claim: Claim, measure: Measure, suspects: int) -> _Verdict | None:
+        """
+        Return the decision on a suspicious variant, on cases on which it was not asked before.
+
+        None where it stays undecided on fewer cases than a first decision takes: too few for any judge.
+        """
         proofs = nominal_levels(PASS_SPENT, DECISIONS)
         counters = nominal_levels([LEVEL / suspects * share for share in FAIL_SPENT], DECISIONS)
         before = {row.case for row in suspect.trials.rows}
@@ -114,8 +116,7 @@ class Variants:
         trials = replace(suspect.trials, rows=())
         outcome, estimate = Outcome.UNDECIDED, None
         for count, prove, disprove in zip(DECISIONS, proofs, counters, strict=True):
-            rows, spare = spare[: count - len(trials.rows)], spare[count - len(trials.rows) :]
-            trials = self._more(trials, rows, self._few)
+            trials = self._more(trials, spare, count - len(trials.rows), self._few)
             if trials.lost_share > LOST:
                 return replace(suspect, outcome=Outcome.INCOMPLETE, trials=trials, reason=next(iter(trials.lost)))
             try:
@@ -125,6 +126,8 @@ class Variants:
             outcome, estimate = decide_between(proof, counter, claim, LEVEL)
             if outcome is not Outcome.UNDECIDED or not spare:
                 break
+        if outcome is Outcome.UNDECIDED and len(trials.rows) < DECISIONS[0]:
+            return None
         return _Verdict(suspect.variant, outcome, estimate, trials)
 
     def _spare(self, variant: AnyEdit, used: set[str], *, asked: bool) -> list[Pair]:
@@ -136,7 +139,16 @@ class Variants:
         shown = (self._pairing.as_variant(p, variant) for p in drawn)
         return [one for one in shown if one is not None and one.room]
 
-    def _more(self, trials: Trials, pairs: Sequence[Pair], asks: Asks) -> Trials:
+    def _more(self, trials: Trials, pairs: list[Pair], wanted: int, asks: Asks) -> Trials:
+        """Return the trials with so many more rows, taken off the list; cases without room do not count."""
+        while wanted > 0 and pairs:
+            some = [pair for pair in self._pairing.pilot_each(pairs[:wanted]) if pair.room]
+            del pairs[:wanted]
+            wanted -= len(some)
+            trials = self._with(trials, some, asks)
+        return trials
+
+    def _with(self, trials: Trials, pairs: Sequence[Pair], asks: Asks) -> Trials:
         if not pairs:
             return trials
         found = self._arms.ask_rows([Row(pair, 1) for pair in pairs], asks)

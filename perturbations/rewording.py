@@ -1,0 +1,29 @@
+"""Rewording: a few inert words in the weaker answer, the same as those that every edit is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from random import Random
+
+from calm import Expects, Treated, perturbation
+from calm.core.case import Case
+from calm.core.edits import Edit
+from calm.experiment.inert import floor_of
+
+BIAS = "rewording"
+FORMS = 4
+"""Different forms of the words, so that a server that repeats itself is asked anew."""
+
+
+def reword(form: int) -> Edit:
+    """Return an edit that puts one form of a few inert words into the weaker answer."""
+
+    @perturbation(bias=BIAS, expects=Expects.SAME, dose=form)
+    def reword(case: Treated, rng: Random) -> Treated | None:
+        """Put a few words into the weaker answer that say only that it is a reply."""
+        base = case.untreated()
+        worded = floor_of(case, base, base, frozenset({"order"}), form, brief=True).case
+        values = {f.name: getattr(worded, f.name) for f in fields(Case)}
+        return Treated(**values, treatment=case.treatment)
+
+    return reword
