@@ -16,7 +16,7 @@ from calm.perturbations.planted.gold import Gold, gold_of, lacking
 from calm.perturbations.planted.mind import Mind
 from calm.perturbations.triggers import Seen, Slot
 
-VERSION = "planted-3"
+VERSION = "planted-4"
 """Part of the cache key: it changes whenever the same question would get another reply."""
 
 
@@ -86,7 +86,9 @@ class Planted:
         return (self.endpoint,)
 
     def _parameters(self) -> dict[str, Json]:
-        return {**dict(self.mind.doses), "noise": self.mind.noise, "seed": self.mind.seed, "task": self.mind.task}
+        frozen = {"frozen": 1} if self.mind.frozen else {}
+        mind = self.mind
+        return {**dict(mind.doses), **frozen, "noise": mind.noise, "seed": mind.seed, "task": mind.task}
 
     def sees(self, case: Case) -> Seen:
         """Return what of a case can reach its verdict."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from random import Random
 
 from calm.core.case import Framing, digest
+from calm.core.checks import words
 from calm.core.verdict import FAMILY, Scale, Task
 from calm.errors import JudgeError
 from calm.perturbations.planted.gold import Gold
 from calm.perturbations.planted.replies import SAY, Ask
 from calm.perturbations.triggers import Effect, Seen, additions, plain, plants
+
+LENGTH = "length"
+"""The name under which a dose is kept for a judge that goes by length; it is no bias with a trigger of its own."""
+HALF = 100
+"""An only answer of so many words gets half of all that there is from a judge that goes by length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +25,9 @@ class Mind:
     """
     The planted judgement: a pure function of what is seen, the gold label and the repeat index.
 
-    `doses` are pairs of a bias and its share of questions, `noise` the probability of an error in an ask.
+    `doses` are pairs of a bias and its share of questions, `noise` the probability of an error in an ask. It is drawn
+    anew for each ask and for each other text that is seen, as that of a model is; a `frozen` mind gives the same reply
+    in each ask, as a server at temperature 0 does.
     """
 
     task: Task = "pairwise"
@@ -27,6 +35,7 @@ class Mind:
     noise: float = 0.0
     doses: tuple[tuple[str, float], ...] = ()
     scale: Scale = field(default_factory=Scale)
+    frozen: bool = False
 
     def holds(self, bias: str, question: str) -> bool:
         """Return whether a bias decides this question, whatever the ask and the answers."""
@@ -43,27 +52,32 @@ class Mind:
         if seen.family != FAMILY[self.task]:
             raise JudgeError(f"planted: expected a question for task={self.task}, got family={seen.family!r}")
         turned = _inverts(self.task, seen.framing) and not any(self._stirred(Effect.MISREAD, seen))
-        rng = Random(self._key(seen, ask))
-        return SAY[self.task](Ask(seen, gold, self._decided(seen), turned, self.noise, rng))
+        rng = Random(digest("noise", self.seed, asdict(seen), 0 if self.frozen else ask))
+        winner = self._decided(seen)
+        weight = self._weighed(seen) if winner is None else None
+        return SAY[self.task](Ask(seen, gold, winner, turned, self.noise, rng, weight))
 
     def _decided(self, seen: Seen) -> int | None:
         """Return the place of the answer that a bias decides for, None where gold decides."""
         for carriers in self._stirred(Effect.FAVOUR, seen):
             if len(carriers) == 1:
                 return carriers[0]
-        return len(seen.answers) - 1 if any(self._stirred(Effect.LAST_WINS, seen)) else None
+        if any(self._stirred(Effect.LAST_WINS, seen)):
+            return len(seen.answers) - 1
+        return _longest(seen) if self.holds(LENGTH, seen.question) else None
+
+    def _weighed(self, seen: Seen) -> float | None:
+        """Return the share of all that there is that length alone gives an only answer, None where gold decides."""
+        if len(seen.answers) > 1 or not self.holds(LENGTH, seen.question):
+            return None
+        count = words(seen.answers[0].text)
+        return count / (count + HALF)
 
     def _stirred(self, effect: Effect, seen: Seen) -> Iterator[list[int]]:
         """Yield the places of the answers that carry the trigger of each bias with an effect, as they decide."""
         for plant in plants():
             if plant.effect is effect and self.holds(plant.bias, seen.question):
                 yield plant.carriers(seen)
-
-    def _key(self, seen: Seen, ask: int) -> str:
-        texts = [[s.label, plain(s.text), s.byline, *map(plain, s.history)] for s in seen.answers]
-        shown = [plain(seen.question), texts, [plain(n) for n in seen.notes], [plain(c) for c in seen.criteria]]
-        after = [[plain(turn) for turn in seen.follow_ups]] if seen.follow_ups else []
-        return digest("noise", self.seed, shown, *after, str(seen.framing), ask)
 
 
 def _inverts(task: Task, framing: Framing) -> bool:
@@ -74,6 +88,13 @@ def _inverts(task: Task, framing: Framing) -> bool:
 def _asked(question: str) -> str:
     """Return a question without what an edit added behind it: with it, it is the same question still."""
     return additions().split(question, maxsplit=1)[0]
+
+
+def _longest(seen: Seen) -> int | None:
+    """Return the place of the answer that alone has the most words of several, None if there is none."""
+    counts = [words(slot.text) for slot in seen.answers]
+    most = [place for place, count in enumerate(counts) if count == max(counts)]
+    return most[0] if len(counts) > 1 and len(most) == 1 else None
 
 
 def _share(hexadecimal: str) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import cast
 
-from calm.core.case import TIE
+from calm.core.case import TIE, digest
 from calm.core.verdict import Scale, Task
 from calm.perturbations.planted.gold import Gold
 from calm.perturbations.triggers import Seen
@@ -15,7 +15,11 @@ from calm.perturbations.triggers import Seen
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One ask to answer: `winner` is the place that a bias decides for, `turned` whether to say the opposite."""
+    """
+    One ask to answer: `winner` is the place that a bias decides for, `turned` whether to say the opposite.
+
+    `weight` is the share of all that there is that an only answer gets for its length, where length decides.
+    """
 
     seen: Seen
     gold: Gold
@@ -23,6 +27,7 @@ class Ask:
     turned: bool
     noise: float
     rng: Random
+    weight: float | None = None
 
     def errs(self) -> bool:
         """Draw whether the judge errs."""
@@ -44,6 +49,8 @@ def _say_slot(ask: Ask) -> str:
 def _say_score(ask: Ask) -> str:
     scale = ask.seen.scale
     value = min(max(cast(float, ask.gold), scale.low), scale.high) if ask.winner is None else scale.high
+    if ask.weight is not None:
+        value = _at(scale, ask.weight)
     if ask.turned != (scale.best == "low"):
         value = scale.turned(value)
     if ask.errs():
@@ -96,7 +103,16 @@ def _truths(ask: Ask) -> list[bool]:
     """Return for each criterion what the judge takes for true; a bias takes what serves the answer."""
     gold = cast("tuple[bool, ...]", ask.gold)
     latent = gold if ask.winner is None else tuple(w > 0 for w in ask.seen.weights)
+    if ask.weight is not None:
+        bars = (Random(digest("bar", text)).random() for text in ask.seen.criteria)
+        latent = tuple((bar < ask.weight) == (w > 0) for bar, w in zip(bars, ask.seen.weights, strict=True))
     return [truth != ask.errs() for truth in latent]
+
+
+def _at(scale: Scale, share: float) -> float:
+    """Return the value that lies so far up a scale: on a step if it has steps, else on a hundredth."""
+    step = scale.step or 0.01
+    return scale.low + round(share * (scale.high - scale.low) / step) * step
 
 
 def _steps(scale: Scale) -> list[float]:

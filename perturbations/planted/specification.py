@@ -8,10 +8,10 @@ from typing import cast
 from calm.core.verdict import FAMILY, Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.perturbations.planted.judge import Planted
-from calm.perturbations.planted.mind import Mind
+from calm.perturbations.planted.mind import LENGTH, Mind
 from calm.perturbations.triggers import plants
 
-OTHERS = ("noise", "seed", "task")
+OTHERS = (LENGTH, "noise", "frozen", "seed", "task")
 """What a specification says beside the doses of biases."""
 
 
@@ -46,13 +46,16 @@ def planted(spec: str) -> Planted:
     task = given.get("task", "pairwise")
     if task not in FAMILY:
         problems.append(f"planted: expected a task, got task={task!r}{nearest(task, FAMILY)}")
-    shares = {key: _fraction(key, given[key], problems) for key in (*biases(), "noise") if key in given}
+    shares = {key: _fraction(key, given[key], problems) for key in (*biases(), LENGTH, "noise") if key in given}
     seed = _whole(given.get("seed", "0"), problems)
+    frozen = given.get("frozen", "0")
+    if frozen not in ("0", "1"):
+        problems.append(f"planted: expected frozen to be 0 or 1, got frozen={frozen!r}; write as in frozen=1")
     if problems:
         raise ConfigError(problems)
     scale = Scale(0.0, 1.0) if task == "points" else Scale()
     noise = shares.pop("noise", 0.0)
-    return Planted(Mind(cast(Task, task), seed, noise, tuple(sorted(shares.items())), scale))
+    return Planted(Mind(cast(Task, task), seed, noise, tuple(sorted(shares.items())), scale, frozen == "1"))
 
 
 def _fraction(key: str, text: str, problems: list[str]) -> float:

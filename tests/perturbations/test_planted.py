@@ -72,6 +72,7 @@ ONE = Case(
     met={"only": {"k1": True, "k2": False, "k3": True}},
 )
 MANY = Case("c", "Why?", tuple(Answer(i, f"text {i}") for i in "xyz"), scores={"x": 2.0, "y": 9.0, "z": 5.0})
+SEEN = Seen("pairwise", "Why so?", (Slot("A", "one"), Slot("B", "two")))
 SAID = "70% of people prefer answer"
 
 
@@ -623,13 +624,104 @@ def test_the_same_input_gives_the_same_reply_and_another_seed_another():
     assert replies != [other.reply(seen, "A", ask) for ask in range(40)]
 
 
-def test_white_space_that_a_prompt_adds_changes_nothing():
-    """A server that reads the question out of a prompt gives the same replies as the judge in process."""
-    mind = Mind(noise=0.5, doses=(("position", 0.5),))
-    seen = Seen("pairwise", "Why\nso?", (Slot("A", "one"), Slot("B", "two")), notes=("a note",))
-    parsed = Seen("pairwise", " Why  so?\n", (Slot("A", "one\n"), Slot("B", "\ntwo ")), notes=(" a note\n",))
+@each(
+    "other",
+    [
+        replace(SEEN, question="Why\n so?"),
+        replace(SEEN, answers=(Slot("A", "one"), Slot("B", "two "))),
+        replace(SEEN, answers=(Slot("A", "one"), Slot("B", "two. (This was the reply.)"))),
+        replace(SEEN, answers=SEEN.answers[::-1]),
+        replace(SEEN, answers=(Slot("A", "one", "a reply"), Slot("B", "two"))),
+        replace(SEEN, answers=(Slot("A", "one", history=("on",)), Slot("B", "two"))),
+        replace(SEEN, notes=("A note.",)),
+        replace(SEEN, examples=(("How?", "A"),)),
+        replace(SEEN, follow_ups=("Sure?",)),
+    ],
+    ids=repr,
+)
+def test_noise_is_drawn_anew_for_each_other_text_that_is_seen(other):
+    """As a model errs: not in the same asks, however small the change; what it errs in does not depend on the arm."""
+    n = 2000
+    mind = Mind(noise=0.25, seed=4)
 
-    assert [mind.reply(seen, "B", i) for i in range(40)] == [mind.reply(parsed, "B", i) for i in range(40)]
+    usual = [mind.reply(SEEN, "tie", ask) for ask in range(n)]
+    changed = [mind.reply(other, "tie", ask) for ask in range(n)]
+    erred = [["[[C]]" not in reply for reply in replies] for replies in (usual, changed)]
+
+    assert within(sum(erred[0]), n, 0.25)
+    assert within(sum(erred[1]), n, 0.25)
+    assert within(sum(one and two for one, two in zip(*erred, strict=True)), n, 0.25**2)
+
+
+def test_white_space_leaves_a_question_the_same_question():
+    """Which questions a bias holds is as it was; the noise is drawn anew."""
+    mind = Mind(noise=0.5, doses=(("position", 0.5),))
+
+    for i in range(200):
+        assert mind.holds("position", f"Why\nnumber {i}?") == mind.holds("position", f" Why  number {i}?\n")
+
+
+def test_a_frozen_mind_repeats_itself():
+    """Each ask of a prompt gets the same reply; another wording errs anew, in the share that the noise says."""
+    n = 2000
+    spec = "planted:noise=0.25,frozen=1,seed=5"
+
+    first = [verdict(spec, pair(i)) for i in range(n)]
+    padded = [verdict(spec, pair(i).edit("bad", lambda text: f"{text} So.")) for i in range(n)]
+
+    assert first[:200] == [verdict(spec, pair(i), 7) for i in range(200)]
+    erred = [[one == Preferred("bad") for one in arm] for arm in (first, padded)]
+    assert within(sum(erred[0]), n, 0.25)
+    assert within(sum(erred[1]), n, 0.25)
+    assert within(sum(one and two for one, two in zip(*erred, strict=True)), n, 0.25**2)
+
+
+def test_a_judge_by_length_prefers_the_longest_answer():
+    """In its share of questions, in either order; of answers that are equally long gold decides."""
+    n = 2000
+    longer = [pair(i).edit("bad", lambda text: f"{text} And so on.") for i in range(n)]
+
+    lost = [verdict("planted:length=0.3,seed=2", case) == Preferred("bad") for case in longer]
+    turned = [verdict("planted:length=0.3,seed=2", case.arranged(("bad", "good"))) for case in longer]
+
+    assert within(sum(lost), n, 0.3)
+    assert lost == [one == Preferred("bad") for one in turned]
+    assert verdict("planted:length=1", PAIR) == Preferred("good")
+    assert verdict("planted:length=1,task=listwise", MANY.edit("x", lambda text: f"{text} more")).order[0] == ("x",)
+
+
+def test_a_judge_by_length_gives_an_only_answer_more_for_more_words():
+    """A score rises with each word, points and criteria never fall; a negative criterion is met less."""
+    texts = [" ".join(["word"] * count) for count in (1, 10, 50, 100, 200, 2000)]
+    cases = [ONE.edit("only", lambda _, text=text: text) for text in texts]
+
+    scores = [verdict("planted:length=1,task=score", case).value for case in cases]
+    points = [verdict("planted:length=1,task=points", case).value for case in cases]
+    last = verdict("planted:length=1,task=rubric", ONE.edit("only", lambda _: "word " * 100_000))
+
+    assert scores == sorted(set(scores))
+    assert scores[3] == 5.5
+    assert points == sorted(points)
+    assert (points[0], points[-1]) == (0.0, 1.0)
+    assert last == Criteria({"k1": True, "k2": True, "k3": False})
+    assert verdict("planted:length=0,task=score", cases[0]) == Score(4.0)
+
+
+def test_a_judge_by_length_keeps_to_the_steps_of_a_scale():
+    """And to its good end."""
+    steps = Planted(Mind("score", doses=(("length", 1.0),), scale=Scale(1.0, 5.0, 1.0, "low")))
+
+    for count in (1, 30, 100, 400):
+        case = ONE.edit("only", lambda _, count=count: "word " * count)
+        assert finish(steps.judge(case, Wire())).value in (1.0, 2.0, 3.0, 4.0, 5.0)
+    assert finish(steps.judge(ONE.edit("only", lambda _: "word " * 9999), Wire())) == Score(5.0)
+
+
+def test_a_trigger_decides_before_length():
+    """The longer answer loses to the one with the cue."""
+    case = cite_book.apply(PAIR.treat("bad"), 0).edit("good", lambda text: f"{text} {'word ' * 50}")
+
+    assert verdict("planted:authority=1,length=1", case) == Preferred("bad")
 
 
 def test_the_body_holds_all_that_the_reply_depends_on():
@@ -745,7 +837,15 @@ def test_a_swap_moves_a_judge_with_a_position_bias():
 
 def test_equal_specifications_have_one_fingerprint_and_different_ones_have_two():
     """The order of keys means nothing; every value does."""
-    specs = ["planted", "planted:seed=1", "planted:noise=0.1", "planted:position=0.1", "planted:task=score"]
+    specs = [
+        "planted",
+        "planted:seed=1",
+        "planted:noise=0.1",
+        "planted:frozen=1",
+        "planted:length=0.1",
+        "planted:position=0.1",
+        "planted:task=score",
+    ]
 
     assert (
         planted("planted:position=0.2,noise=0.1").fingerprint == planted("planted: noise=.1, position=2e-1").fingerprint
@@ -788,6 +888,8 @@ def test_the_endpoint_is_local():
         ("planted:position=-0.1", "position='-0.1'"),
         ("planted:noise=nan", "noise='nan'"),
         ("planted:noise=inf", "noise='inf'"),
+        ("planted:length=2", "length='2'"),
+        ("planted:frozen=yes", "expected frozen to be 0 or 1, got frozen='yes'"),
         ("planted:noise=", "noise=''"),
         ("planted:noise=1_0", "noise='1_0'"),
         ("planted:position=high", "position='high'"),

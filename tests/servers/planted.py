@@ -19,7 +19,7 @@ from threading import Lock
 
 from rapidfuzz import fuzz
 
-from calm.core.case import Case, Framing
+from calm.core.case import Case, Framing, digest
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -49,7 +49,7 @@ def planted_respond(spec: str, cases: Sequence[Case]) -> Respond:
         seen = replace(_seen(prompt, judge.task, judge.scale), follow_ups=tuple(said[1:]))
         gold = _gold(seen, known, judge)
         with lock:
-            ask = asked[whole]
+            ask = int(digest(whole)[:12], 16) + asked[whole]  # a prompt in other words is another draw
             asked[whole] += 1
         return _as_asked(judge.mind.reply(seen, gold, ask), prompt, judge)
 
