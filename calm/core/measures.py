@@ -186,7 +186,13 @@ def _moved(row: Trial, scale: Scale) -> float | Reason:
         return because(Kind.NO_ROOM)
     if not row.inert:
         return because(Kind.NO_FLOOR)
-    return _across(row.clean, row.perturbed, row, scale) - _across(row.clean, row.inert, row, scale)
+    return _raw_movement(row, scale)
+
+
+def _raw_movement(row: Trial, scale: Scale) -> float | Reason:
+    """Return the same, or what any words move where inert words were not asked about."""
+    floor = _across(row.clean, row.inert, row, scale) if row.inert else 0.0
+    return _across(row.clean, row.perturbed, row, scale) - floor
 
 
 def _reworded(row: Trial, scale: Scale) -> float | Reason:
@@ -354,7 +360,7 @@ accuracy_gain = Measure(
     families=("pairwise", "rubric"),
 )
 worst_gain = replace(gain, name="worst_gain", worst_of="gain")
-worst_robustness = replace(net_robustness, name="worst_robustness", worst_of="net_robustness")
+worst_robustness = replace(net_robustness, name="worst_robustness", per_case=_raw_movement, worst_of="net_robustness")
 worst_detection = replace(net_detection, name="worst_detection", worst_of="net_detection")
 
 MEASURES: Mapping[str, Measure] = {

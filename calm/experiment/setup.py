@@ -15,10 +15,6 @@ from calm.models.wire import Judge
 
 CLUSTER: Final = "cluster"
 """The tag of a case that names the cluster of cases which are not independent of it."""
-ENOUGH_ROWS: Final = 11
-"""Rows of a variant of which none moved, with which a limit of .30 is proven: .7 ** 11 < .02."""
-FIRST_CASES: Final = 50
-"""Cases at the first look; a rotation shows each of its variants about `ENOUGH_ROWS` times in them."""
 MOST_VARIANTS: Final = 4
 """Variants of a rotation under which one case is asked at most before a top-up."""
 MANY_CASES: Final = 200
@@ -54,9 +50,7 @@ class Setup:
 
     def variants_at_once(self, variants: int) -> int:
         """Return under how many of its variants a rotation shows each case before a top-up."""
-        cases = max(1, len(self.cases))
-        wanted = max(ENOUGH_ROWS * variants / min(FIRST_CASES, cases), MANY_CASES / cases)
-        return max(1, min(MOST_VARIANTS, variants, round(wanted)))
+        return max(1, min(MOST_VARIANTS, variants, round(MANY_CASES / max(1, len(self.cases)))))
 
 
 def clusters_of(cases: Sequence[Case]) -> dict[str, str]:

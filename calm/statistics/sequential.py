@@ -16,19 +16,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import ceil, erfc, exp, isfinite, pi, sqrt
-from typing import Literal
+from math import erfc, exp, isfinite, pi, sqrt
+from typing import Final, Literal
 
 from calm.errors import EstimateError
 
 Direction = Literal["<=", ">=", "abs<="]
 
-TOPPED_UP = 2.0
+TOPPED_UP: Final = 2.0
 """How many times the items a topped-up look weighs as much as: each item has twice the asks."""
-FEW = 100
+FIRST: Final = 45
+"""Items at the first look: with none moved they prove a limit of .10 at its level."""
+FEW: Final = 100
 """Items below which there is nothing to gain by looking before the end."""
-MANY = 400
-"""Items from which on the first look is at an eighth of them, not at a quarter."""
+SPENT: Final = 0.05
+"""The error of a pass, and of a fail, over all looks."""
+_TOPPED: Final = 0.03
+"""The error of either that is spent before the top-up, where there is one look before it."""
+_FIRST_PASS: Final = 0.0115
+"""The error of a pass that is spent at the first of several looks: .9 ** 45 is less."""
+_BEFORE_TOP_UP: Final = (0.034, 0.015)
+"""The errors of a pass and of a fail that are spent before the top-up, where several looks come before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,61 +61,50 @@ class GroupPlan:
     looks: tuple[Look, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Spending:
-    """The looks as shares of all items, and the errors of a pass and of a fail that are spent up to each."""
-
-    shares: tuple[float, ...]
-    prove: tuple[float, ...]
-    disprove: tuple[float, ...]
-
-
-_ONCE = _Spending((1.0,), (0.05,), (0.05,))
-_TOPPED = _Spending((1.0, TOPPED_UP), (0.03, 0.05), (0.03, 0.05))
-_LOOKS = _Spending((0.25, 0.5, 0.75, 1.0), (0.009, 0.022, 0.034, 0.05), (0.003, 0.010, 0.020, 0.05))
-_LOOKS_TOPPED = _Spending(
-    (0.25, 0.5, 0.75, 1.0, TOPPED_UP), (0.009, 0.022, 0.030, 0.034, 0.05), (0.003, 0.006, 0.010, 0.015, 0.05)
-)
-_EARLY = _Spending((0.125, 0.25, 0.5, 1.0), _LOOKS.prove, _LOOKS.disprove)
-_EARLY_TOPPED = _Spending((0.125, 0.25, 0.5, 1.0, TOPPED_UP), _LOOKS_TOPPED.prove, _LOOKS_TOPPED.disprove)
-"""
-Each spends .05 in all. A pass at the first look gets what 47 of 50 items without any movement need for a limit of .10.
-Early fails save little, as a biased judge is run seldom, so most of their error is kept for the last look. Found by
-simulation; `python -m benchmarks.calibration` shows what follows.
-"""
-
-
 def plan_for(n: int, *, sequential: bool, staged: bool) -> GroupPlan:
     """
     Return the looks for n items.
 
-    `sequential`: at 25, 50, 75 and 100 % of the items (from `MANY` on earlier, below `FEW` only at the end), else at
-    the end alone. `staged`: what is undecided at the end is looked at again after more asks of each item. A pass and a
-    fail each err with probability at most .05 over all looks. A look at which n is too small to prove anything does no
+    `sequential`: at `FIRST`, 100, 200, 400, ... items and at the end (below `FEW` only at the end), else at the end
+    alone. `staged`: what is undecided at the end is looked at again after more asks of each item. A pass and a fail
+    each err with probability at most .05 over all looks. Early fails save little, as a biased judge is run seldom, so
+    most of their error is kept for the last look. A look at which too few items have a value to prove anything does no
     harm: its share of the error is lost.
 
     >>> [(look.n, look.topped) for look in plan_for(200, sequential=True, staged=True).looks]
-    [(50, False), (100, False), (150, False), (200, False), (200, True)]
+    [(45, False), (100, False), (150, False), (200, False), (200, True)]
     >>> [round(look.prove, 3) for look in plan_for(60, sequential=True, staged=True).looks]
-    [0.03, 0.033]
+    [0.03, 0.031]
     """
-    if not sequential or n < FEW:
-        spending = _TOPPED if staged else _ONCE
-    elif n < MANY:
-        spending = _LOOKS_TOPPED if staged else _LOOKS
-    else:
-        spending = _EARLY_TOPPED if staged else _EARLY
-    looks = [
-        Look(min(n, ceil(n * share - 1e-9)), prove, disprove, topped=share > 1)
-        for share, prove, disprove in zip(spending.shares, *_levels(spending), strict=True)
-    ]
-    return GroupPlan(tuple(looks))
+    ends = _ends(n) if sequential and n >= FEW else (n,)
+    shares = tuple(round(end / n, 2) for end in ends)  # levels for 199 items are those for 200
+    levels = zip(*_levels(shares, staged), strict=True)
+    tops = (*((end, False) for end in ends), *([(n, True)] if staged else []))
+    return GroupPlan(
+        tuple(Look(end, prove, fail, topped=topped) for (end, topped), (prove, fail) in zip(tops, levels, strict=True))
+    )
+
+
+def _ends(n: int) -> tuple[int, ...]:
+    """Return the numbers of items at which several looks are taken."""
+    marks = [100 * 2**k for k in range(n.bit_length()) if 100 * 2**k <= 0.8 * n]
+    between = [3 * n // 4] if 2 * FEW - 20 <= n < 4 * FEW else []
+    return (FIRST, *sorted({*marks[: 1 if between else None], *between}), n)
 
 
 @cache
-def _levels(spending: _Spending) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the levels of a pass and of a fail at each look."""
-    return nominal_levels(spending.prove, spending.shares), nominal_levels(spending.disprove, spending.shares)
+def _levels(shares: tuple[float, ...], staged: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the levels of a pass and of a fail at looks at these shares of all items, and after the top-up."""
+    most, least = _BEFORE_TOP_UP if staged else (SPENT, SPENT)
+    if len(shares) == 1:
+        proven, disproven = ([_TOPPED], [_TOPPED]) if staged else ([SPENT], [SPENT])
+    else:
+        first = shares[0]
+        proven = [_FIRST_PASS + (most - _FIRST_PASS) * sqrt((share - first) / (1 - first)) for share in shares]
+        disproven = [least * share ** (1 if staged else 2) for share in shares]
+    more, end = ([TOPPED_UP], [SPENT]) if staged else ([], [])
+    information = [*shares, *more]
+    return nominal_levels([*proven, *end], information), nominal_levels([*disproven, *end], information)
 
 
 def nominal_levels(spent: Sequence[float], information: Sequence[float]) -> tuple[float, ...]:
