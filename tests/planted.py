@@ -13,6 +13,7 @@ from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
 from calm.experiment.asks import Design
 from calm.experiment.setup import Setup
+from calm.experiment.stopping import Stopping
 from calm.gate.context import Context, Node
 from calm.gate.plan import PlanRecord, PlanSink
 from calm.gate.probe import Probe
@@ -194,10 +195,10 @@ def engine(path=None, mode=Mode.OFF, **options):
 
 
 @contextmanager
-def setup(judge, cases, *, design=Design(), seed=0, **options):
+def setup(judge, cases, *, design=Design(), seed=0, stopping=Stopping.SEQUENTIAL, **options):
     """Prepare a run of a judge on cases, with an engine that keeps nothing."""
     with engine(**options) as running:
-        yield Setup(judge, tuple(cases), running, seed, design)
+        yield Setup(judge, tuple(cases), running, seed, design, stopping)
 
 
 def traced(judge, cases, *asks, **options):

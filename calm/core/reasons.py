@@ -62,6 +62,7 @@ class Kind(StrEnum):
     NO_FLOOR = "no-floor"
     AT_BOTTOM = "at-bottom"
     NEEDS_ROOM = "needs-room"
+    NEEDS_HEIGHT = "needs-height"
     WORST = "worst"
     UNREAD_EDIT = "unread-edit"
     NOT_DAMAGED = "not-damaged"
@@ -289,6 +290,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NEEDS_ROOM: (
         "{} of {} cases leave room to gain, and {} are needed: add harder cases, on which the judge gives less than "
         "full marks"
+    ),
+    Kind.NEEDS_HEIGHT: (
+        "in {} of {} cases the answer can fall, and {} are needed: add cases with answers that the judge rates higher"
     ),
     Kind.WORST: "the worst of {} variants is {}",
     Kind.UNREAD_EDIT: "{:.0%} of the replies to the edit hold no verdict, which hides its effect",

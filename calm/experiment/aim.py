@@ -71,9 +71,11 @@ def has_room(case: Treated, expects: Expects, pilot: Verdict | None, family: Fam
     Return whether the treated answer can still move as the edit would move it, by what the pilot said of it.
 
     It can gain if it has not won, or lacks a quarter of the scale at least. It can fall if it is not at the bottom, and
-    on a rubric if the criterion that was hit was met. True without a pilot.
+    on a rubric if the criterion that was hit was met; a copy that was harmed and stands beside its original always can.
+    True without a pilot.
     """
-    if pilot is None or expects not in (Expects.NOT_BETTER, Expects.WORSE):
+    together = family in ("pairwise", "listwise")
+    if pilot is None or expects not in (Expects.NOT_BETTER, Expects.WORSE) or (expects is Expects.WORSE and together):
         return True
     if expects is Expects.WORSE and family == "rubric" and case.hit is not None:
         met = pilot.met.get(case.hit) if isinstance(pilot, Criteria) else None

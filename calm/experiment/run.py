@@ -139,7 +139,7 @@ def _looked(
             if claim in rulings:
                 continue
             ruling = rule_on(rule, claim, trials, asks, look)
-            if ruling.decision.outcome is not Outcome.UNDECIDED or number == len(plan.looks):
+            if number == len(plan.looks) or _settled(ruling, whole=look.n >= len(pairing.pairs)):
                 rulings[claim] = ruling
         if means and len(rulings) == len(means):
             break
@@ -150,6 +150,14 @@ def _looked(
             rulings |= {claim: variant.rule(claim) for claim in worst}
     seen = [observe(m, trials, first) for m in observed]
     return (*(rulings[c] for c in claims), *seen), trials, arms.asks_for(len(pairing.pairs), first)
+
+
+def _settled(ruling: Ruling, *, whole: bool) -> bool:
+    """Return whether no later look can change a ruling; what lacks replies or room may get them with other cases."""
+    decision = ruling.decision
+    if decision.outcome in (Outcome.PASS, Outcome.FAIL) or decision.reason.has(Kind.NEEDS_ASKS):
+        return True
+    return whole and decision.outcome is not Outcome.UNDECIDED
 
 
 @contextmanager

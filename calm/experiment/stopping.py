@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil, fsum
@@ -28,6 +28,10 @@ STEP = 20
 """Cases between two looks, where looking costs nothing."""
 SPARE = 0.7
 """Where a test of a rate puts its alternative: this share of the way from the limit to 1 (.90 is told from .97)."""
+
+
+_NEEDS: Mapping[Kind, Kind] = {Kind.NO_ROOM: Kind.NEEDS_ROOM, Kind.AT_BOTTOM: Kind.NEEDS_HEIGHT}
+"""Why a case has no room, and what that leads to where too few have any."""
 
 
 class Stopping(StrEnum):
@@ -60,10 +64,12 @@ def looks(rule: Stopping, n: int, *, staged: bool) -> GroupPlan:
 def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look) -> Ruling:
     """Return what a look says of a claim, with so many asks of a case. `trials.rows` are in the order asked."""
     measure = MEASURES[claim.measure]
-    missing = _missing(claim, trials)
-    if (reason := too_few(measure, asks)) or (reason := _no_room(claim, measure, trials)):
+    lacking = missing(measure, trials)
+    if reason := too_few(measure, asks):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     cells = measure.cells(trials)
+    if reason := _no_room(claim, measure, trials, cells):
+        return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     try:
         stopped = _stopped(rule, claim, measure, trials, cells)
         if stopped is None:
@@ -71,11 +77,11 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
             counter = proof if look.disprove == look.prove else measure.estimate(trials, look.disprove, cells)
             stopped = (*decide_between(proof, counter, claim, LEVEL), trials)
     except EstimateError as error:
-        outcome = Outcome.INCOMPLETE if missing else Outcome.NOT_TESTED
-        return Ruling(Decision(claim.measure, claim, outcome, reason=missing or reason_of(error)), trials)
+        outcome = Outcome.INCOMPLETE if lacking else Outcome.NOT_TESTED
+        return Ruling(Decision(claim.measure, claim, outcome, reason=lacking or reason_of(error)), trials)
     outcome, estimate, used = stopped
-    if missing:
-        return Ruling(Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, missing), trials)
+    if lacking:
+        return Ruling(Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, lacking), trials)
     needed = None
     if outcome is Outcome.UNDECIDED:
         needed = _asked_for(cases_to_decide(estimate, claim, measure.smallest_n(claim, LEVEL)), estimate, trials)
@@ -95,14 +101,16 @@ def too_few(measure: Measure, asks: Asks) -> Reason:
     return because(Kind.NEEDS_ASKS, measure.name, *measure.asks, str(asks))
 
 
-def _no_room(claim: Claim, measure: Measure, trials: Trials) -> Reason:
+def _no_room(claim: Claim, measure: Measure, trials: Trials, cells: Sequence[float | Reason]) -> Reason:
     """Return that too few cases leave room for the claim to be proven on any judge, or `NONE`."""
-    rows = [row for row in trials.rows if row.room]
+    without = [isinstance(cell, Reason) and cell.kind in _NEEDS for cell in cells]
+    rows = [row for row, barred in zip(trials.rows, without, strict=True) if not barred]
     room, asked = len({row.cluster or row.case for row in rows}), len({row.cluster or row.case for row in trials.rows})
     least = measure.smallest_n(claim, LEVEL)
     if room == asked or room >= least - 1 or asked < least - 1:
         return NONE
-    return because(Kind.NEEDS_ROOM, room, asked, least)
+    kind = next(cell.kind for cell in cells if isinstance(cell, Reason) and cell.kind in _NEEDS)
+    return because(_NEEDS[kind], room, asked, least)
 
 
 def observe(measure: Measure, trials: Trials, asks: Asks) -> Ruling:
@@ -125,13 +133,14 @@ def untested(
     return [Ruling(decision, None) for decision in decisions]
 
 
-def _missing(claim: Claim, trials: Trials) -> Reason:
-    """Return why the data of a claim are incomplete, or `NONE`."""
+def missing(measure: Measure, trials: Trials) -> Reason:
+    """Return why the data of a claim about a measure are incomplete, or `NONE`."""
     if trials.lost_share > LOST or any(reason.has(Kind.CAPPED) for reason in trials.lost):
         return counted(trials.lost)
-    if claim.measure in ("gain", "mean_shift") and trials.rows:
-        for name in ("clean", "perturbed"):
-            if not any(readable(v) for row in trials.rows for v in getattr(row, name)):
+    if (measure.worst_of or measure.name) in ("gain", "mean_shift") and trials.rows:
+        for name in ("clean", "inert", "perturbed"):
+            arm = [verdict for row in trials.rows for verdict in getattr(row, name)]
+            if arm and not any(map(readable, arm)):
                 return because(Kind.SILENT_ARM, name)
         unread = rate(MEASURES["unreadable_gain"], trials)
         if trials.family != "pairwise" and unread is not None and unread > UNREAD:

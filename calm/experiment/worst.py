@@ -14,6 +14,7 @@ The errors of a pass in both steps add up to .05; a fail is divided by the numbe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, fsum
@@ -29,7 +30,7 @@ from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
 from calm.experiment.pairs import Pair, Pairing
-from calm.experiment.stopping import LEVEL, LOST, Ruling
+from calm.experiment.stopping import LEVEL, Ruling, missing
 from calm.statistics.intervals import clopper_pearson
 from calm.statistics.sequential import nominal_levels
 
@@ -87,7 +88,7 @@ class Variants:
         """Return a pass if the variant is acquitted, else that it is undecided; None if it applies to too few cases."""
         mine = [replace(row, inert=(), floor="") for row in self._trials.rows if row.edit == variant.label and row.room]
         spare = self._spare(variant, {row.case for row in mine}, asked=True)
-        trials = replace(self._trials, rows=tuple(mine))
+        trials = replace(self._trials, rows=tuple(mine), lost={})
         if len(mine) + len(spare) < FEWEST:
             return None
         for count, level in zip(SCREENS, SCREEN_LEVELS, strict=True):
@@ -115,13 +116,15 @@ class Variants:
         counters = nominal_levels([LEVEL / suspects * share for share in FAIL_SPENT], DECISIONS)
         before = {row.case for row in suspect.trials.rows}
         spare = self._spare(suspect.variant, before, asked=False)
-        trials = replace(suspect.trials, rows=())
+        trials = replace(suspect.trials, rows=(), lost={})
         outcome, estimate = Outcome.UNDECIDED, None
         for count, prove, disprove in zip(DECISIONS, proofs, counters, strict=True):
             asks = self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
             trials = self._more(trials, spare, count - len(trials.rows), asks)
-            if trials.lost_share > LOST:
-                return replace(suspect, outcome=Outcome.INCOMPLETE, trials=trials, reason=next(iter(trials.lost)))
+            if lacking := missing(measure, trials):
+                if count < DECISIONS[-1] and spare:  # the share of what was lost may be smaller in the end
+                    continue
+                return replace(suspect, outcome=Outcome.INCOMPLETE, trials=trials, reason=lacking)
             try:
                 proof, counter = measure.estimate(trials, prove), measure.estimate(trials, disprove)
             except EstimateError as error:
@@ -144,18 +147,21 @@ class Variants:
 
     def _more(self, trials: Trials, pairs: list[Pair], wanted: int, asks: Asks) -> Trials:
         """Return the trials with so many more rows, taken off the list; cases without room do not count."""
+        before = Counter(self._pairing.lost)
         while wanted > 0 and pairs:
             some = [pair for pair in self._pairing.pilot_each(pairs[:wanted]) if pair.room]
             del pairs[:wanted]
             wanted -= len(some)
             trials = self._with(trials, some, asks)
-        return trials
+        return replace(trials, lost=Counter(trials.lost) + (self._pairing.lost - before))
 
     def _with(self, trials: Trials, pairs: Sequence[Pair], asks: Asks) -> Trials:
+        """Return the trials with more rows; what is lost of them is added, and what the probe lost is not."""
         if not pairs:
             return trials
         found = self._arms.ask_rows([Row(pair, 1) for pair in pairs], asks)
-        return replace(found, rows=(*trials.rows, *found.rows))
+        gone = Counter(found.lost) - self._pairing.lost
+        return replace(found, rows=(*trials.rows, *found.rows), lost=Counter(trials.lost) + gone)
 
 
 def _harms(trials: Trials, claim: Claim, measure: Measure) -> list[float]:

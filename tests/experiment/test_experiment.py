@@ -27,8 +27,10 @@ from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, U
 from calm.engine.budget import Caps
 from calm.errors import ClaimError, EditError, JudgeError
 from calm.experiment.asks import Design
+from calm.experiment.pairs import in_order
 from calm.experiment.run import check, run
 from calm.experiment.setup import Setup
+from calm.experiment.stopping import Stopping
 from calm.models.wire import Limits, Reply, Traits
 from tests.planted import (
     Asking,
@@ -81,6 +83,11 @@ def rows(result, measure=None):
     return next(d.trials.rows for d in result.rulings if measure in (None, d.decision.measure))
 
 
+def arms(given):
+    """Return how many verdicts the rows have in the clean, the inert and the perturbed arm."""
+    return {(len(row.clean), len(row.inert), len(row.perturbed)) for row in given}
+
+
 def estimate(result, measure):
     return next(d.decision.estimate for d in result.rulings if d.decision.measure == measure)
 
@@ -104,7 +111,7 @@ def test_the_weaker_answer_by_gold_is_treated():
 
 
 def test_the_pilot_chooses_where_no_label_does_and_is_in_no_measure():
-    """Asked at index 0, it prefers `good`, so `bad` is treated; all measured asks are at 1 and above."""
+    """Asked at index 0 in words of its own, it prefers `good`, so `bad` is treated; all other asks are measured."""
     judge = Planted(lambda case, ask: Preferred("bad" if ask else "good"))
 
     with setup(judge, pairs(10, better=None)) as given:
@@ -112,9 +119,9 @@ def test_the_pilot_chooses_where_no_label_does_and_is_in_no_measure():
 
     assert {row.target for row in rows(result)} == {"bad"}
     assert {row.pilot for row in rows(result)} == {Preferred("good")}
-    assert all(row.clean == (Preferred("bad"),) * 4 for row in rows(result))
-    assert asks_of(judge, edited=False) == [0, 1, 2, 3, 4]
-    assert asks_of(judge, edited=True) == [1, 2]
+    assert all((row.clean, row.inert) == ((Preferred("bad"),) * 2, (Preferred("bad"),)) for row in rows(result))
+    assert asks_of(judge, edited=False) == [0, 1, 2]
+    assert asks_of(judge, edited=True) == [1]
     assert estimate(result, "gain").value == 0
 
 
@@ -122,7 +129,7 @@ def test_a_pilot_without_a_preference_leaves_the_aim_to_the_case_id():
     """Ties: either answer is treated in about half of the cases (of 400, within 5 sd: 50); unread: none can be."""
     silent = Planted(lambda case, ask: Unreadable("odd"))
 
-    with setup(Planted(tied), pairs(400, better=None), design=Design(1, 1)) as given:
+    with setup(Planted(tied), pairs(400, better=None), stopping=Stopping.FIXED) as given:
         drawn = [row.target for row in rows(run(given, cite, [gain <= 0.1]))]
     with setup(silent, pairs(5, better=None)) as given:
         mute = told(run(given, cite, [gain <= 0.1]))
@@ -138,19 +145,32 @@ def test_no_pilot_is_asked_where_a_label_tells_and_room_does_not_matter():
     with setup(judge, pairs(5)) as given:
         run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95], top_up=False)
 
-    assert asks_of(judge, edited=False) == [1, 2, 3, 4]
+    assert asks_of(judge, edited=False) == [1, 2]
 
 
-def test_a_case_that_was_won_already_counts_for_all_but_the_gain():
-    """In 30 of 80 cases the pilot prefers the answer that will be treated: it has no room to gain."""
+def test_a_case_that_was_won_already_counts_for_readability_alone():
+    """In 30 of 80 cases the pilot prefers the answer that will be treated: it can gain nothing, and lose to no edit."""
     judge = Planted(lambda case, ask: Preferred("bad" if case.id < "c030" else "good"))
 
     with setup(judge, pairs(80)) as given:
-        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
+        result = run(given, cite, [net_robustness >= 0.90, gain <= 0.1, unreadable_gain <= 0.05])
 
     assert outcomes(result) == {"net_robustness": "PASS", "gain": "PASS", "unreadable_gain": "PASS"}
-    assert (estimate(result, "gain").n, estimate(result, "net_robustness").n) == (50, 80)
+    assert [estimate(result, m).n for m in ("gain", "net_robustness", "unreadable_gain")] == [50, 50, 80]
     assert estimate(result, "gain").excluded == {because(Kind.NO_ROOM): 30}
+    assert estimate(result, "net_robustness").excluded == {because(Kind.NO_ROOM): 30}
+
+
+def test_a_judge_that_rejects_manipulation_passes():
+    """It turns against each answer with the citation: where that had won already, nothing could be gained."""
+    rejecting = Planted(
+        lambda case, ask: Preferred("good" if any(BOOK in a.text for a in case.answers) or case.id >= "c040" else "bad")
+    )
+
+    with setup(rejecting, pairs(200)) as given:
+        result = run(given, cite, [net_robustness >= 0.90, gain <= 0.15])
+
+    assert outcomes(result) == {"net_robustness": "PASS", "gain": "PASS"}
 
 
 @pytest.mark.parametrize(("score", "n"), [(7.75, 10), (7.76, 0), (10, 0), (1, 10)])
@@ -171,8 +191,8 @@ def test_choosing_by_the_pilot_makes_no_gain_of_noise():
     """
     A coin of .3 that is never moved gains nothing on average.
 
-    Per case Var = .21 (1/2 + 1/4), sd .397; over 1,500 cases the error is .0102, and 5 of it (.051) are exceeded in
-    fewer than 1 of 10^6 runs. Choosing by a measured ask would give 2 * .21 / 4 = .105.
+    Per case Var = .21 (1 + 1), sd .648; over 1,500 cases the error is .0167, and 5 of it (.084) are exceeded in
+    fewer than 1 of 10^6 runs. Choosing by a measured ask would give 2 * .21 = .42.
     """
 
     def coin(case, ask):
@@ -180,10 +200,11 @@ def test_choosing_by_the_pilot_makes_no_gain_of_noise():
         return Preferred("good" if rng.random() < 0.7 else "bad")
 
     mild = replace(cite, expects=Expects.SAME)  # every case counts: nothing is left out by its room
-    with setup(Planted(coin), pairs(1500, better=None)) as given:
+    with setup(Planted(coin), pairs(1500, better=None), stopping=Stopping.FIXED) as given:
         found = run(given, mild, [gain <= 0.1], top_up=False)
 
-    assert abs(estimate(found, "gain").value) < 0.051
+    assert estimate(found, "gain").n == 1500
+    assert abs(estimate(found, "gain").value) < 0.084
 
 
 def test_gold_scores_choose_before_the_pilot():
@@ -301,7 +322,7 @@ def test_an_edit_for_other_tasks_is_not_tested():
         found = told(run(given, only, [gain <= 0.1], observed=[net_robustness]))
 
     reason = "edit serves score, rubric; the judge's task is pairwise"
-    assert found == dict.fromkeys(("gain", "unreadable_gain", "net_robustness"), ("NOT_TESTED", reason))
+    assert found == dict.fromkeys(("gain", "net_robustness"), ("NOT_TESTED", reason))
 
 
 def test_an_edit_that_would_change_the_truth_of_a_criterion_is_left_out():
@@ -329,16 +350,20 @@ def test_a_rotation_takes_the_next_variant_where_one_cannot_be_seen():
     assert blind == {"robustness_rate": ("NOT_TESTED", "the judge is shown no notes")}
 
 
-def test_a_rotation_gives_each_case_one_arm_of_calls():
-    """However many variants: 4 clean and 2 perturbed asks a case."""
+@pytest.mark.parametrize(("count", "calls", "shown"), [(200, 200 * 3, 1), (30, 30 * 6, 4)])
+def test_a_rotation_shows_each_case_so_many_variants_as_rows_are_wanted(count, calls, shown):
+    """Two clean asks, and one of each variant: 200 cases are shown one of five, 30 cases four, to get more rows."""
     more = [edit(lambda c, r, n=n: c.edit("bad", lambda t: f"{t} {BOOK}{n}"), name=f"v{n}") for n in range(5)]
     judge = Planted(fair)
 
-    with setup(judge, pairs(30)) as given:
+    with setup(judge, pairs(count), stopping=Stopping.FIXED) as given:
         result = run(given, rotate(*more), [robustness_rate >= 0.5])
 
-    assert len(judge.asked) == 30 * 6
-    assert len({row.edit for row in rows(result)}) > 1
+    per_case = {row.case: [other.edit for other in rows(result) if other.case == row.case] for row in rows(result)}
+    assert len(judge.asked) == calls
+    assert {(len(variants), len(set(variants))) for variants in per_case.values()} == {(shown, shown)}
+    assert len({row.edit for row in rows(result)}) == 5
+    assert estimate(result, "robustness_rate").n == estimate(result, "robustness_rate").clusters == count
 
 
 @pytest.mark.parametrize(
@@ -382,8 +407,8 @@ def test_a_fair_judge_is_green_and_a_biased_one_red():
     with setup(taken, pairs(80)) as given:
         red = run(given, cite, claims)
 
-    assert green == {"net_robustness": "PASS", "gain": "PASS", "unreadable_gain": "PASS"}
-    assert outcomes(red) == {"net_robustness": "FAIL", "gain": "FAIL", "unreadable_gain": "PASS"}
+    assert green == {"net_robustness": "PASS", "gain": "PASS"}
+    assert outcomes(red) == {"net_robustness": "FAIL", "gain": "FAIL"}
     assert (estimate(red, "gain").value, estimate(red, "net_robustness").value) == (1.0, 0.0)
     assert {row.channel for row in rows(red)} == {"answer"}
 
@@ -393,7 +418,7 @@ def test_a_harmed_answer_stands_against_its_original_in_both_orders():
     judge = Planted(fair)
 
     with setup(judge, pairs(6), design=Design(4, 4)) as given:
-        result = run(given, harm, [net_detection >= 0.6])
+        result = run(given, harm, [net_detection >= 0.6], top_up=False)
 
     assert {row.case: len(row.clean) for row in rows(result)} == {f"c00{i}": 0 for i in range(6)}
     asked = sorted((case.order, ask) for case, ask in judge.asked if case.id == "c000")
@@ -413,13 +438,25 @@ def test_a_harmed_answer_stands_against_its_original_in_both_orders():
     ],
 )
 def test_a_judge_that_detects_nothing_fails(rule, value, outcome):
-    """One that looks at slots or always ties scores exactly 0; one that prefers the harm -1."""
-    with setup(Planted(rule), pairs(40)) as given:
+    """One that looks at slots or always ties scores exactly 0 over both orders; one that prefers the harm -1."""
+    with setup(Planted(rule), pairs(40), design=Design(2, 2)) as given:
         result = run(given, harm, [net_detection >= 0.6])
 
     assert outcomes(result) == {"net_detection": outcome}
     assert estimate(result, "net_detection").value == value
     assert result.rulings[0].trials.asks == "0+2"
+
+
+@pytest.mark.parametrize("slot", [0, -1])
+def test_a_judge_of_slots_detects_nothing_in_one_order_either(slot):
+    """By default a case is asked in one order, which is drawn: 0 on average, within 4 sd (4 / sqrt(45) = .6)."""
+    with setup(Planted(lambda case, ask: Preferred(case.shown[slot].id)), pairs(200)) as given:
+        result = run(given, harm, [net_detection >= 0.6])
+
+    assert outcomes(result) == {"net_detection": "FAIL"}
+    assert estimate(result, "net_detection").n == 45
+    assert abs(estimate(result, "net_detection").value) < 0.6
+    assert result.rulings[0].trials.asks == "0+1"
 
 
 def test_on_scores_the_harmed_answer_is_compared_with_the_clean_one():
@@ -433,7 +470,7 @@ def test_on_scores_the_harmed_answer_is_compared_with_the_clean_one():
 
     assert (outcomes(keen), estimate(keen, "net_detection").value) == ({"net_detection": "PASS"}, 1.0)
     assert (outcomes(dull), estimate(dull, "net_detection").value) == ({"net_detection": "FAIL"}, 0.0)
-    assert keen.rulings[0].trials.asks == "4+2"
+    assert keen.rulings[0].trials.asks == "2+1"
 
 
 def test_on_a_rubric_the_criterion_that_was_hit_decides():
@@ -467,13 +504,13 @@ def test_equal_answers_must_tie_or_be_taken_evenly():
     assert set(fine.values()) == {"PASS"}
     assert set(outcomes(pulled).values()) == {"FAIL"}
     assert estimate(pulled, "slot_pull").value == 1.0
-    assert pulled.rulings[0].trials.asks == "0+2"
+    assert pulled.rulings[0].trials.asks == "0+1"
 
 
 def test_another_edit_may_be_the_control():
-    """`against` replaces the clean arm: what both edits do alike counts for nothing."""
-    neutral = edit(lambda case, rng: case.edit(case.target, lambda text: f"{text} (Addition)"), Expects.NOT_BETTER)
-    longer = Planted(lambda case, ask: Preferred("bad" if "(" in case["bad"].text else "good"))
+    """`against` replaces the clean arm, also under the inert words: what both edits do alike counts for nothing."""
+    neutral = edit(lambda case, rng: case.edit(case.target, lambda text: f"{text} (A Box)"), Expects.NOT_BETTER)
+    longer = Planted(lambda case, ask: Preferred("bad" if "A B" in case["bad"].text else "good"))
 
     with setup(longer, pairs(80)) as given:
         alone = outcomes(run(given, cite, [gain <= 0.1]))
@@ -481,7 +518,7 @@ def test_another_edit_may_be_the_control():
 
     assert alone["gain"] == "FAIL"
     assert outcomes(beside)["gain"] == "PASS"
-    assert {row.clean for row in rows(beside)} == {(Preferred("bad"),) * 4}
+    assert {(row.clean, row.inert) for row in rows(beside)} == {((Preferred("bad"),) * 2, (Preferred("bad"),))}
 
 
 def test_a_control_that_does_not_apply_leaves_the_case_out():
@@ -493,16 +530,17 @@ def test_a_control_that_does_not_apply_leaves_the_case_out():
 
 
 def test_the_clean_arm_alone_is_asked_without_an_edit():
-    """Four asks a case, for consistency, readability and accuracy."""
-    judge = Planted(lambda case, ask: Unreadable("odd") if ask == 4 else fair(case, ask))
+    """Two asks a case, for consistency, readability and accuracy."""
+    judge = Planted(lambda case, ask: Unreadable("odd") if case.id < "c010" and ask == 2 else fair(case, ask))
 
     with setup(judge, pairs(30)) as given:
-        result = run(given, None, [consistency_rate >= 0.4, readable_rate >= 0.7, accuracy >= 0.7])
+        result = run(given, None, [consistency_rate >= 0.4, readable_rate >= 0.6, accuracy >= 0.6])
 
-    assert estimate(result, "consistency_rate").value == pytest.approx(0.5)  # 3 of 6 pairs
-    assert estimate(result, "readable_rate").value == estimate(result, "accuracy").value == pytest.approx(0.75)
-    assert result.rulings[0].trials.asks == "4+0"
-    assert len(judge.asked) == 120
+    assert estimate(result, "consistency_rate").value == pytest.approx(2 / 3)
+    assert estimate(result, "readable_rate").value == estimate(result, "accuracy").value == pytest.approx(5 / 6)
+    assert result.rulings[0].trials.asks == "2+0"
+    assert {outcome for outcome, _ in told(result).values()} == {"PASS"}
+    assert len(judge.asked) == 60
 
 
 # ----------------------------------------------------------------------------------------------------------- the top-up
@@ -512,7 +550,7 @@ def test_only_undecided_claims_are_topped_up():
     """
     With 60 cases gain <= .10 is proven at once (36 needed at .03) and keeps its numbers; net >= .95 (71) is not.
 
-    It is asked again with four perturbed asks, and says how many cases would decide it.
+    It is asked again with four clean, four inert and two perturbed asks, and says how many cases would decide it.
     """
     judge = Planted(fair)
 
@@ -520,49 +558,69 @@ def test_only_undecided_claims_are_topped_up():
         result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
 
     by_measure = {d.decision.measure: d for d in result.rulings}
-    assert outcomes(result) == {"net_robustness": "UNDECIDED", "gain": "PASS", "unreadable_gain": "UNDECIDED"}
-    assert (by_measure["gain"].trials.asks, by_measure["net_robustness"].trials.asks) == ("4+2", "4+4")
-    assert {len(row.perturbed) for row in rows(result, "gain")} == {2}
-    assert {len(row.perturbed) for row in rows(result, "net_robustness")} == {4}
+    assert outcomes(result) == {"net_robustness": "UNDECIDED", "gain": "PASS"}
+    assert (by_measure["gain"].trials.asks, by_measure["net_robustness"].trials.asks) == ("2+1", "4+2")
+    assert arms(rows(result, "gain")) == {(2, 1, 1)}
+    assert arms(rows(result, "net_robustness")) == {(4, 4, 2)}
     assert 71 <= by_measure["net_robustness"].decision.cases_to_decide <= 90  # a forecast: 71 is the least
     assert by_measure["gain"].decision.cases_to_decide is None
-    assert {d.decision.estimate.level for d in result.rulings} == {0.03}
-    assert asks_of(judge, edited=True) == [1, 2, 3, 4]
+    assert estimate(result, "gain").level == pytest.approx(0.03, abs=1e-6)
+    assert estimate(result, "net_robustness").level == pytest.approx(0.0307, abs=1e-4)  # .05 over both looks
+    assert asks_of(judge, edited=True) == [1, 2]
+    assert result.asked == 60 * (4 + 4 + 2)
+    assert result.planned == 60 * (2 + 1 + 1)
+
+
+def test_a_rotation_is_topped_up_by_a_second_variant():
+    """As another row of the case, with one ask; where only one variant applies, it is asked again."""
+    other = edit(lambda c, r: c.edit("bad", lambda t: f"{t} (Another)") if c.id < "c130" else None, name="other")
+    first = replace(cite, expects=Expects.SAME)
+    coin = Planted(lambda c, ask: Preferred(chance(c.id, ask, [a.text for a in c.shown]).choice(["good", "bad"])))
+
+    with setup(coin, pairs(200)) as given:
+        result = run(given, rotate(first, other), [robustness_rate >= 0.5])  # a coin: undecided to the end
+
+    both = {(row.case, row.edit): len(row.perturbed) for row in rows(result)}
+    assert outcomes(result) == {"robustness_rate": "UNDECIDED"}
+    assert both == {(f"c{i:03}", name): 1 for i in range(130) for name in ("cite", "other")} | {
+        (f"c{i:03}", "cite"): 2 for i in range(130, 200)
+    }
+    assert (estimate(result, "robustness_rate").n, estimate(result, "robustness_rate").clusters) == (200, 200)
 
 
 def test_nothing_is_topped_up_when_all_is_decided():
-    """80 cases decide every claim: two perturbed asks."""
+    """80 cases decide every claim: one perturbed ask, one of inert words, two of the case as it is, and the pilot."""
     judge = Planted(fair)
 
     with setup(judge, pairs(80)) as given:
         result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
 
     assert set(outcomes(result).values()) == {"PASS"}
-    assert asks_of(judge, edited=True) == [1, 2]
-    assert len(judge.asked) == 80 * (1 + 4 + 2)
+    assert asks_of(judge, edited=True) == [1]
+    assert len(judge.asked) == 80 * (1 + 2 + 1 + 1)
 
 
 def test_without_a_top_up_there_is_one_look_at_the_full_level():
-    """60 cases then suffice for net >= .95 at .05."""
-    judge = Planted(fair)
+    """60 cases then suffice for net >= .95 at .05; with one, .03 is spent on the first look, and they do not."""
+    with setup(Planted(fair), pairs(60)) as given:
+        once = run(given, cite, [net_robustness >= 0.95], top_up=False)
+        twice = run(given, cite, [net_robustness >= 0.95])
 
-    with setup(judge, pairs(60)) as given:
-        result = run(given, cite, [net_robustness >= 0.95], top_up=False)
-    with setup(judge, pairs(60), design=Design(4, 4)) as given:
-        equal = run(given, cite, [net_robustness >= 0.95])
-
-    assert outcomes(result) == outcomes(equal) == {"net_robustness": "PASS"}
-    assert estimate(result, "net_robustness").level == estimate(equal, "net_robustness").level == 0.05
+    assert (outcomes(once), estimate(once, "net_robustness").level) == (
+        {"net_robustness": "PASS"},
+        pytest.approx(0.05),
+    )
+    assert outcomes(twice) == {"net_robustness": "UNDECIDED"}
 
 
 def test_a_top_up_asks_only_what_is_new():
-    """The first two perturbed asks and the clean arm are not paid twice."""
+    """What the first look asked is not paid twice: 4 clean, 4 inert and 2 perturbed calls a case in all."""
     server = Local()
 
     with setup(Asking(server), pairs(20)) as given:
         run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95])
 
-    assert len(server.begun) == 20 * 8
+    assert len(server.begun) == 20 * 10
 
 
 # --------------------------------------------------------------------------------------------------------- what is lost
@@ -592,9 +650,36 @@ def test_more_than_two_in_a_hundred_lost_cases_leave_a_claim_incomplete(lost, ou
         assert told(result)["net_robustness"][1] == "the server is down (3 cases)"
 
 
+def test_a_look_with_too_many_lost_cases_waits_for_the_next():
+    """One of the first 45 is lost (2.2 %), and of 100 still one: what the first look leaves open is decided then."""
+    first = [c.id for c in in_order(pairs(200), 0, as_given=False)]
+
+    def judged(case, ask):
+        if case.id == first[3]:
+            raise JudgeError("the server is down")
+        return fair(case, ask)
+
+    with setup(Planted(judged), pairs(200)) as given:
+        result = run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.90])
+
+    assert (outcomes(result), estimate(result, "net_robustness").n) == ({"net_robustness": "PASS"}, 99)
+
+
+def test_a_look_with_too_little_room_waits_for_the_next():
+    """None of the first 45 cases leaves room, and 55 of 100 do, which prove a gain of at most .10."""
+    first = {c.id for c in in_order(pairs(200), 0, as_given=False)[:45]}
+    judge = Planted(lambda case, ask: Preferred("bad" if case.id in first else "good"))
+
+    with setup(judge, pairs(200)) as given:
+        result = run(given, cite, [gain <= 0.1])
+
+    assert (outcomes(result), estimate(result, "gain").n) == ({"gain": "PASS"}, 55)
+    assert estimate(result, "gain").excluded == {because(Kind.NO_ROOM): 45}
+
+
 def test_cases_lost_by_the_pilot_count_as_lost():
     """Three of 100 pilots without a reply; and if none replies, nothing can be said."""
-    with setup(losing(3), pairs(100)) as given:
+    with setup(losing(3), pairs(100), stopping=Stopping.FIXED) as given:
         some = told(run(given, cite, [gain <= 0.1]))
     with setup(losing(999), pairs(10)) as given:
         none = told(run(given, cite, [gain <= 0.1]))
@@ -611,18 +696,23 @@ def test_a_case_with_two_replies_in_each_arm_stays():
             raise JudgeError("the server is down")
         return fair(case, ask)
 
-    with setup(Planted(shaky), pairs(80)) as given:
+    with setup(Planted(shaky), pairs(80), design=Design(4, 2)) as given:
         result = run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95])
 
     assert outcomes(result) == {"net_robustness": "PASS"}
-    assert {len(row.clean) for row in rows(result)} == {2}
+    assert arms(rows(result)) == {(2, 2, 2)}
 
 
-def test_a_case_with_one_reply_in_an_arm_of_two_is_lost():
-    """One verdict says nothing about noise."""
+@pytest.mark.parametrize("arm", ["clean", "inert", "perturbed"])
+def test_a_case_with_one_reply_in_an_arm_of_two_is_lost(arm):
+    """One verdict says nothing about noise; in an arm of one ask there is none at all."""
+    wanted = {"clean": 2, "inert": 1, "perturbed": 1}[arm]
 
     def shaky(case, ask):
-        if ask == 2 and any(BOOK in a.text for a in case.answers):
+        texts = " ".join(a.text for a in case.answers)
+        clean = {a.text for a in pair(case.id).answers} == {a.text for a in case.answers}
+        shown = "perturbed" if BOOK in texts else "clean" if clean else "inert"
+        if ask == wanted and shown == arm:
             raise JudgeError("the server is down")
         return fair(case, ask)
 
@@ -644,16 +734,16 @@ def test_the_slots_stay_with_their_asks_where_one_was_lost():
 
     judge.rule = shaky
     with setup(judge, pairs(4), design=Design(4, 4)) as given:
-        result = run(given, harm, [net_detection >= 0.6])
+        result = run(given, harm, [net_detection >= 0.6], top_up=False)
 
     for row in rows(result):
         assert [v.answer for v in row.perturbed] == [slots[0] for slots in row.slots]
         assert len(row.slots) == 3
 
 
-@pytest.mark.parametrize("cap", [0, 50, 399])
+@pytest.mark.parametrize("cap", [0, 50, 299])
 def test_a_cap_leaves_every_claim_incomplete(cap):
-    """Even one call short of what 100 cases need for a pass: 100 * 6 + 100 pilots."""
+    """Even one call short of what the first look at 60 cases needs: 60 * (2 + 1 + 1) + 60 pilots."""
     server = Local(limits=Limits(concurrency=4))
 
     with setup(Asking(server), pairs(60), caps=Caps(calls=cap)) as given:
@@ -665,60 +755,68 @@ def test_a_cap_leaves_every_claim_incomplete(cap):
 
 
 def test_one_call_less_than_needed_is_not_green():
-    """80 cases pass with 80 * 7 calls; with 559 the one case short is a cap reached, not a case to leave out."""
-    for cap, outcome in ((560, "PASS"), (559, "INCOMPLETE")):
+    """80 cases pass with 80 * 5 calls; with 399 the one case short is a cap reached, not a case to leave out."""
+    for cap, outcome in ((400, "PASS"), (399, "INCOMPLETE")):
         with setup(Asking(Local()), pairs(80), caps=Caps(calls=cap)) as given:
             found = outcomes(run(given, cite, [net_robustness >= 0.95]))
         assert found == {"net_robustness": outcome}
 
 
 def test_a_cap_during_the_top_up_leaves_the_undecided_incomplete():
-    """60 cases take 60 * 7 calls; 30 more are no top-up. What was decided before stands."""
-    with setup(Asking(Local()), pairs(60), caps=Caps(calls=450)) as given:
+    """60 cases take 60 * 5 calls; 30 more are no top-up. What was decided before stands."""
+    with setup(Asking(Local()), pairs(60), caps=Caps(calls=330)) as given:
         result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
 
-    assert outcomes(result) == {"net_robustness": "INCOMPLETE", "gain": "PASS", "unreadable_gain": "INCOMPLETE"}
+    assert outcomes(result) == {"net_robustness": "INCOMPLETE", "gain": "PASS"}
 
 
-def test_an_arm_without_a_verdict_leaves_the_gain_incomplete():
-    """Nothing can be said about a gain, and the rise of unreadable replies fails by itself."""
-    for kind, rule, cases in (("pairwise", fair, pairs(80)), ("score", constant_score, singles(80))):
-        mute = Planted(
-            lambda case, ask, rule=rule: (
-                Unreadable("odd") if any(BOOK in a.text for a in case.answers) else rule(case, ask)
-            ),
-            task=kind,
-        )
-        with setup(mute, cases) as given:
-            found = told(run(given, cite, [gain <= 0.05]))
+@pytest.mark.parametrize(
+    ("task", "rule", "cases"), [("pairwise", fair, pairs(80)), ("score", constant_score, singles(80))]
+)
+@pytest.mark.parametrize("arm", ["inert", "perturbed"])
+def test_an_arm_without_a_verdict_leaves_the_gain_incomplete(arm, task, rule, cases):
+    """Nothing can be said about a gain; the rise of unreadable replies fails by itself, or falls."""
+    before = {case.id: {a.text for a in case.answers} for case in cases}
 
-        assert found["gain"] == ("INCOMPLETE", "no reply of the perturbed arm holds a verdict")
-        assert found["unreadable_gain"][0] == "FAIL"
+    def mute(case, ask):
+        texts = {a.text for a in case.answers}
+        edited = any(BOOK in text for text in texts)
+        silent = edited if arm == "perturbed" else not edited and ask > 0 and texts != before[case.id]
+        return Unreadable("odd") if silent else rule(case, ask)
+
+    with setup(Planted(mute, task=task), cases) as given:
+        found = told(run(given, cite, [gain <= 0.05, unreadable_gain <= 0.05]))
+
+    assert found["gain"] == ("INCOMPLETE", f"no reply of the {arm} arm holds a verdict")
+    assert found["unreadable_gain"][0] == ("FAIL" if arm == "perturbed" else "PASS")
+
+
+@pytest.mark.parametrize(("share", "outcome"), [(4, "PASS"), (3, "INCOMPLETE")])
+def test_an_edit_that_makes_many_replies_unreadable_leaves_the_gain_of_a_score_incomplete(share, outcome):
+    """Every fourth reply is a quarter, which may be; every third is too many: what they hid is not known."""
+
+    def mute(case, ask):
+        hidden = BOOK in case.answers[0].text and int(case.id[1:]) % share == 0
+        return Unreadable("odd") if hidden else constant_score(case, ask)
+
+    with setup(Planted(mute, task="score"), singles(120), stopping=Stopping.FIXED) as given:
+        found = told(run(given, cite, [gain <= 0.05, abs(mean_shift) <= 0.05]))
+
+    reason = "33% of the replies to the edit hold no verdict, which hides its effect"
+    assert found == dict.fromkeys(("gain", "mean_shift"), (outcome, reason if outcome == "INCOMPLETE" else ""))
 
 
 # ----------------------------------------------------------------------------------------------------------- the claims
 
 
-@pytest.mark.parametrize(
-    ("claims", "added"),
-    [
-        ([gain <= 0.1], True),
-        ([abs(mean_shift) <= 0.05], True),
-        ([net_robustness >= 0.95], False),
-        ([gain <= 0.1, unreadable_gain <= 0.2], False),
-    ],
-)
-def test_a_claim_about_a_gain_brings_one_about_readability(claims, added):
-    """Replies that the edit makes unreadable would hide the gain."""
+def test_a_claim_brings_no_other_one():
+    """That replies stay readable is claimed once, of all probes of a run together."""
     with setup(Planted(constant_score, task="score"), singles(80)) as given:
-        found = [d.decision.claim for d in run(given, cite, claims).rulings]
-
-    extra = [Claim("unreadable_gain", "<=", 0.05)] if added else []
-    assert found == claims + extra
+        assert [d.decision.claim for d in run(given, cite, [gain <= 0.1]).rulings] == [gain <= 0.1]
 
 
-def test_one_ask_an_arm_tells_no_noise():
-    """A recorded judge (1+1): net robustness is not tested; gain, shift and the plain rate are."""
+def test_one_ask_an_arm_tells_what_an_edit_does_and_nothing_of_noise():
+    """With 1+1 the inert ask is the floor; how far the judge agrees with itself takes two clean asks."""
     judge = Planted(constant_score, task="score")
     claims = [net_robustness >= 0.95, gain <= 0.1, abs(mean_shift) <= 0.05, robustness_rate >= 0.9]
 
@@ -726,22 +824,25 @@ def test_one_ask_an_arm_tells_no_noise():
         result = run(given, cite, claims)
         clean = told(run(given, None, [consistency_rate >= 0.8, readable_rate >= 0.9]))
 
-    found = told(result)
-    assert found["net_robustness"] == ("NOT_TESTED", "net_robustness needs 2+2 asks a case, --calm-repeats gives 1+1")
-    assert {found[m][0] for m in ("gain", "mean_shift", "robustness_rate", "unreadable_gain")} == {"PASS"}
-    assert (clean["consistency_rate"][0], clean["readable_rate"][0]) == ("NOT_TESTED", "PASS")
+    assert outcomes(result) == dict.fromkeys(("net_robustness", "gain", "mean_shift", "robustness_rate"), "PASS")
+    assert arms(rows(result)) == {(1, 1, 1)}
+    assert clean["consistency_rate"] == (
+        "NOT_TESTED",
+        "consistency_rate needs 2+0 asks a case, --calm-repeats gives 1+1",
+    )
+    assert clean["readable_rate"][0] == "PASS"
 
 
 def test_measures_can_be_observed_without_a_limit():
     """An estimate at .05, and OBSERVED; what cannot be had says why."""
     with setup(Planted(fair), pairs(30)) as given:
         result = run(given, cite, [], observed=[gain, attack_success_rate, net_robustness])
-        thin = told(run(replace(given, design=Design(1, 1)), cite, [], observed=[net_robustness]))
+        thin = told(run(replace(given, design=Design(1, 1)), cite, [], observed=[attack_success_rate]))
 
     assert set(outcomes(result).values()) == {"OBSERVED"}
     assert (estimate(result, "gain").n, estimate(result, "gain").level) == (30, 0.05)
     assert result.rulings[0].decision.claim is None
-    assert thin == {"net_robustness": ("NOT_TESTED", "needs more asks a case than 1+1")}
+    assert thin == {"attack_success_rate": ("NOT_TESTED", "needs more asks a case than 1+1")}
 
 
 @pytest.mark.parametrize(
@@ -755,11 +856,11 @@ def test_measures_can_be_observed_without_a_limit():
         ),
         (cite, abs(mean_shift) <= 0.05, "pairwise", "net_robustness or gain"),
         (cite, attack_success_rate <= 0.1, "score", "mean_shift"),
-        (harm, gain <= 0.1, "pairwise", "claim net_detection$"),
-        (harm, net_robustness >= 0.95, "score", "claim net_detection$"),
+        (harm, gain <= 0.1, "pairwise", "claim net_detection or worst_detection$"),
+        (harm, net_robustness >= 0.95, "score", "claim net_detection or worst_detection$"),
         (twins, gain <= 0.1, "pairwise", "claim tie_rate or slot_pull$"),
         (twins, net_robustness >= 0.95, "pairwise", "claim tie_rate or slot_pull$"),
-        (twins, tie_rate >= 0.8, "score", "claim net_robustness$"),
+        (twins, tie_rate >= 0.8, "score", "claim robustness_rate$"),
         (None, gain <= 0.1, "pairwise", "consistency_rate or repeat_distance or readable_rate or accuracy$"),
         (None, accuracy >= 0.9, "score", "consistency_rate or repeat_distance or readable_rate$"),
     ],
@@ -806,8 +907,8 @@ def test_the_texts_of_telling_cases_are_kept():
 
     assert [t.case for t in result.texts] == [f"c{i:03}" for i in range(5)]
     one = result.texts[0]
-    assert [asked[0].reply for asked in one.clean] == ["good"] * 4
-    assert [asked[0].reply for asked in one.perturbed] == ["bad"] * 2
+    assert [asked[0].reply for asked in one.clean] == ["good"] * 2
+    assert [asked[0].reply for asked in one.perturbed] == ["bad"]
     assert BOOK in one.prompts[one.perturbed[0][0].prompt][0]["text"]
     assert BOOK not in one.prompts[one.clean[0][0].prompt][0]["text"]
     assert one.answers["perturbed"]["bad"].endswith(BOOK)

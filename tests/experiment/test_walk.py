@@ -13,9 +13,9 @@ from calm.experiment.setup import Setup
 from tests.planted import Planted, engine, fair, pairs
 
 HOME = Path(calm.__file__).parent
-ROOMS = {f"experiment/{name}.py" for name in ("run", "setup", "pairs", "aim", "stopping", "arms")}
-RETURNS = 14
-"""A way without a turn would have none; it was 13 when this was written."""
+ROOMS = {f"experiment/{name}.py" for name in ("run", "setup", "pairs", "aim", "inert", "stopping", "asks", "arms")}
+RETURNS = 31
+"""A way without a turn would have none; it was 30 when this was written: pilots and floors are made when asked for."""
 NOUNS = ("Case", "Pair", "Judgment", "Trial", "Ruling", "Finding")
 
 
@@ -42,7 +42,7 @@ def visits() -> Iterator[list[str]]:
 
 
 def test_a_probe_keeps_to_its_way():
-    """A probe with two claims enters six rooms of the experiment; each function counts where it is entered first."""
+    """A probe with two claims enters eight rooms of the experiment; each function counts where it is entered first."""
     cite = perturbation(bias="authority", expects=Expects.NOT_BETTER)(
         lambda case, rng: case.edit(case.target, lambda text: f"{text} (A book)")
     )
