@@ -54,7 +54,7 @@ def highlight(
         # nearly all cases have one of a few patterns of verdicts
         plain = all(isinstance(c, str | float | int) for c in (*before, *after))
         word, tells, weight = (_compared if plain else _before_and_after)(before, after, span)
-    arms = [("control" if trial.control else "clean", before), ("perturbed", after)]
+    arms = [("control" if trial.control else "clean", before), ("inert", trial.inert), ("perturbed", after)]
     shown = tuple((name, tuple(map(_code, codes))) for name, codes in arms if codes)
     return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts)
 

@@ -143,7 +143,7 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
         _Table("All claims by bias", ("bias", *(o.value for o in ORDER)), tuple(_by_bias(audit))),
         _Table(
             "Every claim",
-            ("claim", "outcome", "measured", "control", "n", "flips", "RR", "CR"),
+            ("claim", "outcome", "measured", "inert words", "n", "flips", "RR", "CR"),
             tuple(_full(f) for f in found),
             folded=True,
         ),
@@ -166,8 +166,7 @@ def _measured(one: Finding) -> str:
 def _why(one: Finding) -> str:
     needed = f"{one.cases_to_decide} cases needed" if one.outcome is Outcome.UNDECIDED and one.cases_to_decide else ""
     accepted = f"accepted: {one.accepted}" if one.accepted else ""
-    beside = f"control {control(one)}" if control(one) else ""
-    return "; ".join(part for part in (accepted, needed, flip_words(one), beside, str(one.reason)) if part)
+    return "; ".join(part for part in (accepted, needed, flip_words(one), control(one), str(one.reason)) if part)
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
@@ -196,7 +195,15 @@ def _full(one: Finding) -> tuple[str, ...]:
     moved = one.flips
     flips = " / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else ""
     rates = _number(one.robustness_rate), _number(one.consistency_rate)
-    return _named(one), one.outcome.value, _measured(one), control(one), str(one.n), flips, *rates
+    return (
+        _named(one),
+        one.outcome.value,
+        _measured(one),
+        control(one).removeprefix("inert words "),
+        str(one.n),
+        flips,
+        *rates,
+    )
 
 
 def _provenance(audit: Audit) -> Iterable[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The findings that were decided from the same trials: their charts, their control, and their most telling cases."""
+"""The findings that were decided from the same trials: their charts, and their most telling cases."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from shlex import quote
 
-from calm.core.claims import Outcome
 from calm.core.texts import CaseTexts
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.results.audit import BASELINE, CONTROLS, Audit, Finding, JudgeRecord
+from calm.results.audit import Audit, JudgeRecord
 from calm.results.records import scale_of
 from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
 from calm.results.reports.heading import asks_in_words
@@ -28,8 +27,6 @@ ROOMS = (Room(1_500, 1_200), Room(400, 1_200), Room(120, 600), Room(60, 160), Ro
 """How much is shown of each case: the first that fits the budget."""
 WHOLE = 20_000
 """Characters shown of one such prompt; the rest is cut, and the report says how much."""
-NEUTRAL = ("neutral",)
-"""Suites of words that say nothing: the controls of suites whose words stand in the same places."""
 
 EXPECTED: Mapping[str | None, str] = {
     "SAME": "the verdict must not change",
@@ -62,29 +59,13 @@ class Probe:
     cases: tuple[Highlight, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     total: int = 0
+    sources: int = 0
+    """How many cases the rows are about; a case may have a row for each of several variants."""
     speaking: int = 0
     ways: Ways | None = None
     shifts: Histogram | None = None
     curves: tuple[Curve, ...] = ()
-    beside: tuple[Beside, ...] = ()
     variants: tuple[Variant, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """
-    A claim beside the same measure of a control: its own, under neutral words in the same place, or another probe.
-
-    `anchor` is the place of another probe in the page.
-    """
-
-    measure: str
-    measured: str
-    cases: int
-    control: str
-    control_cases: int
-    which: str
-    anchor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +87,6 @@ def probes_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[Probe, ...]:
     names = ["/".join(part for part in key if part) for key in groups]
     texts = {(t.case, t.hash): t for t in audit.texts}
     curves = curves_of(audit.findings)
-    controls = [row for row in rows if row.finding.value is not None and is_control(row.finding)]
     meanings = {(f.bias, f.perturbation or ""): f.summary for f in audit.findings}
     shown: set[tuple[str, str]] = set()
     found = []
@@ -117,7 +97,7 @@ def probes_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[Probe, ...]:
         of_dose = group[0].finding.dose is not None and family in curves and family not in shown
         if of_dose:
             shown.add(family)
-        found.append(replace(probe, curves=curves[family] if of_dose else (), beside=_beside(group, controls)))
+        found.append(replace(probe, curves=curves[family] if of_dose else ()))
     return tuple(found)
 
 
@@ -149,6 +129,7 @@ def _probe(
         cases=tuple(replace(t, anchor=i, again=replay(audit, t)) for t, i in zip(listed, ids, strict=True)),
         counts=tuple(Counter(t.word for t in shown).most_common()),
         total=len(trials),
+        sources=len({case for case, _ in trials}),
         speaking=sum(t.tells for t in cases),
         ways=ways_of(one.flips, len(trials)) if moving else None,
         shifts=histogram_of(trials.values(), one.task, _scale(audit.judge)) if moving else None,
@@ -179,50 +160,6 @@ def _with_meaning(one: Variant, probe: Probe, meanings: Mapping[tuple[str, str],
     lines = (line.partition(": ") for line in probe.summary.splitlines())
     stated = {name: meaning for name, _, meaning in lines if meaning}
     return replace(one, meaning=stated.get(one.name) or meanings.get((probe.bias, one.name), ""))
-
-
-def _beside(group: Sequence[FindingRow], controls: Sequence[FindingRow]) -> tuple[Beside, ...]:
-    """Return each claim with the result of a control in the same place: its own, or another probe of the audit."""
-    return tuple(found for row in group if (found := _own_control(row) or _other_control(row, controls)) is not None)
-
-
-def _own_control(row: FindingRow) -> Beside | None:
-    one = row.finding
-    if not row.control or one.control is None:
-        return None
-    name, cases = one.control.get("perturbation"), one.control.get("n")
-    which, count = name if isinstance(name, str) else "", cases if isinstance(cases, int) else 0
-    return Beside(one.measure, row.measured, one.n, row.control, count, which, "")
-
-
-def _other_control(row: FindingRow, controls: Sequence[FindingRow]) -> Beside | None:
-    one = row.finding
-    if is_control(one) or one.expects in ("WORSE", "TIE", None) or one.bias in (*CONTROLS, BASELINE):
-        return None
-    fitting = [
-        (other.finding.bias == one.bias, _overlap(one.channel, other.finding.channel), -i)
-        for i, other in enumerate(controls)
-        if other.finding.measure == one.measure and _overlap(one.channel, other.finding.channel) > 0
-    ]
-    if not fitting:
-        return None
-    found = controls[-max(fitting)[2]]
-    other = found.finding
-    return Beside(one.measure, row.measured, one.n, found.measured, other.n, other.key, found.anchor)
-
-
-def is_control(one: Finding) -> bool:
-    """Return whether a finding is about words that say nothing, a control for other findings."""
-    name = without_dose(one.perturbation or "")
-    return one.outcome is not Outcome.NOT_TESTED and (
-        one.bias in NEUTRAL or name == "control" or name.startswith(("benign", "neutral"))
-    )
-
-
-def _overlap(one: str, other: str) -> float:
-    """Return the share of places that an edit and a control have in common, of all places of either."""
-    first, second = (set(filter(None, channel.split(", "))) for channel in (one, other))
-    return len(first & second) / len(first | second) if first | second else 0.0
 
 
 def replay(audit: Audit, one: Highlight) -> str:

@@ -11,7 +11,7 @@ from calm.core.reasons import in_words
 from calm.results.audit import Audit, Finding
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.wording import claim, control, untested, value
+from calm.results.wording import claim, control, floor, untested, value
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -40,6 +40,7 @@ class FindingRow:
     claim: str
     measured: str
     control: str
+    floor: str
     sentence: str
     reason: Text
     flips: str
@@ -111,6 +112,7 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         claim=claim_in_words(one),
         measured=measured(one),
         control=_signed(control(one)),
+        floor=floor(one),
         sentence=_sentence(one),
         reason=cut(str(one.reason), REASON),
         flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from hashlib import sha256
 from importlib.resources import files
 from math import isfinite
@@ -21,7 +22,7 @@ from calm.core.reasons import Kind, in_words
 from calm.models.wire import Json
 from calm.results.audit import BASELINE, Audit, Finding, write_whole
 from calm.results.reports.html import visible
-from calm.results.wording import claim, control, headline, line
+from calm.results.wording import claim, headline, line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Mapping[Outcome, str] = {Outcome.FAIL: "error", Outcome.INCOMPLETE: "error", Outcome.UNDECIDED: "warning"}
@@ -147,10 +148,11 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
 
 
 def _control(one: Finding) -> Json:
-    """Return the result under neutral words in the same place; None if that was not asked."""
-    if not control(one) or one.control is None:
+    """Return what inert words in the same place did; None if they were not asked about."""
+    if one.control is None:
         return None
-    return {name: _text(value) if isinstance(value, str) else value for name, value in one.control.items()}
+    floor, moved, gain, n = astuple(one.control)
+    return {"floor": _text(floor), "moved": moved, "gain": gain, "n": n}
 
 
 def _invocation(audit: Audit) -> dict[str, Json]:

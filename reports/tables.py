@@ -30,6 +30,7 @@ COLUMNS = {
     "task": "string",
     "expects": "string",
     "case": "string",
+    "cluster": "string",
     "edit": "string",
     "hash": "string",
     "target": "string",
@@ -91,13 +92,20 @@ def _probe(one: Finding) -> tuple[str | None, ...]:
 
 def _rows(shared: dict[str, Cell], trial: TrialRecord) -> Iterator[dict[str, Cell]]:
     pilot = () if trial.pilot is None else (trial.pilot,)
-    arms = (("pilot", pilot), ("clean", trial.clean), ("perturbed", trial.perturbed), ("control", trial.control))
+    arms = (
+        ("pilot", pilot),
+        ("clean", trial.clean),
+        ("inert", trial.inert),
+        ("perturbed", trial.perturbed),
+        ("control", trial.control),
+    )
     for arm, codes in arms:
         for number, code in enumerate(codes, 0 if arm == "pilot" else 1):
             slots = trial.slots[number - 1] if arm == "perturbed" and len(trial.slots) >= number else None
             yield {
                 **shared,
                 "case": trial.case,
+                "cluster": trial.cluster or trial.case,
                 "edit": trial.edit,
                 "hash": trial.hash,
                 "target": trial.target,

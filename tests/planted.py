@@ -18,7 +18,6 @@ from calm.gate.context import Context, Node
 from calm.gate.plan import PlanRecord, PlanSink
 from calm.gate.probe import Probe
 from calm.models.wire import Limits, Message, Remarks, Reply, Request, Traits, Usage
-from calm.perturbations.controls import control_beside
 
 SCALE, NO_HURRY, READY = Scale(), Limits(), Reply("ready", model="m-1")
 PLAIN, NOTHING = Traits(), Remarks()
@@ -207,7 +206,7 @@ def traced(judge, cases, *asks, **options):
     with setup(judge, cases) as ready:
         for ask in asks:
             node = Node("test_consistency.py::test_x", "consistency")
-            ask(Probe(Context(ready, node, sink=PlanSink(record), control_of=control_beside, **options)))
+            ask(Probe(Context(ready, node, sink=PlanSink(record), **options)))
     return record.entries
 
 

@@ -100,6 +100,8 @@ class Kind(StrEnum):
     CHANGES = "changes"
     NO_ROBUSTNESS = "no-robustness"
     SAME_VERDICTS = "same-verdicts"
+    SAME_LENGTH = "same-length"
+    SAME_PLACE = "same-place"
     POOLED = "pooled"
     POOLED_UNDECIDED = "pooled-undecided"
     OTHER_EDITS = "other-edits"
@@ -336,6 +338,11 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.CHANGES: "since the baseline {}",
     Kind.NO_ROBUSTNESS: "no net_robustness was measured in both runs",
     Kind.SAME_VERDICTS: "the same judge gave the same verdicts as in the baseline, ask by ask",
+    Kind.SAME_LENGTH: lambda gained: (
+        f"without the cue, words of the same length {'cost' if gained < 0 else 'give'} the answer {abs(gained):.2f}: "
+        "this is length, see verbosity"
+    ),
+    Kind.SAME_PLACE: "without the cue, inert words in the same place do {:.2f}: this is rewording, see rewording",
     Kind.POOLED: lambda count: f"pooled over {count} probe{'s' * (count != 1)}",
     Kind.POOLED_UNDECIDED: lambda count: (
         f"pooled over {count} probe{'s' * (count != 1)}: the fewer they are, the wider the interval; "

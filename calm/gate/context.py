@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from calm.core.case import Case
-from calm.core.edits import AnyEdit, Edit
 from calm.core.texts import CaseTexts
 from calm.errors import ConfigError
 from calm.experiment.lookahead import Lookahead, Order
@@ -34,7 +33,7 @@ class Sink(Protocol):
     """Takes what a test would ask while the test is traced."""
 
     def take(self, orders: Sequence[Order]) -> None:
-        """Take a question's own order, and after it those of its variants and of its control."""
+        """Take a question's own order, and after it those of its variants."""
 
     def take_cross(self, order: Order, wanted: Callable[[], CrossInputs]) -> None:
         """Take a question about authors and judges, and what tells what the cross is made of."""
@@ -60,9 +59,8 @@ class Context:
     """
     What the questions of a test share.
 
-    `sink`: given in a trace, in which nothing is decided. `control_of`: returns the neutral control of an edit, which
-    is asked beside it if `every_variant` is set. `say`: shows a message to the user at once. The other fields are what
-    the test found; `seconds` are per finding, `asks_made` and `asks_planned` count asks.
+    `sink`: given in a trace, in which nothing is decided. `say`: shows a message to the user at once. The other fields
+    are what the test found; `seconds` are per finding, `asks_made` and `asks_planned` count asks.
     """
 
     setup: Setup
@@ -73,7 +71,6 @@ class Context:
     say: Callable[[str], None] = lambda _text: None
     lookahead: Lookahead = field(default_factory=lambda: Lookahead(1))
     sink: Sink | None = None
-    control_of: Callable[[AnyEdit], Edit | None] = lambda _edit: None
     wanted_by: Callable[[], CrossInputs] | None = None
     proofs: list[Proof] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)

@@ -20,8 +20,7 @@ from calm.gate.arguments import chosen_claims, chosen_for
 from calm.gate.context import Context
 from calm.gate.overrides import accepted, gated
 from calm.gate.proof import FINE, Estimates, Proof
-from calm.models.wire import Json
-from calm.results.audit import Finding, control_of, finding
+from calm.results.audit import Finding, finding
 from calm.statistics.multiplicity import holm_rejects
 
 TOLERATED = "claimed with .allows: only evidence against it counts"
@@ -29,17 +28,16 @@ TOLERATED = "claimed with .allows: only evidence against it counts"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What a question asks: its own order with the claims as the test states them, its variants', its control's."""
+    """What a question asks: its own order with the claims as the test states them, and its variants'."""
 
     order: Order
     stated: tuple[Claim, ...]
     variants: tuple[Order, ...] = ()
-    control: Order | None = None
 
     @property
     def all(self) -> list[Order]:
         """All orders, the question's own first."""
-        return [self.order, *self.variants, *([] if self.control is None else [self.control])]
+        return [self.order, *self.variants]
 
 
 class Question:
@@ -105,7 +103,7 @@ class Question:
         return Estimates(findings)
 
     def _orders(self, claims: Sequence[Claim], observed: Sequence[Measure] = (), *, top_up: bool) -> Batch:
-        """Return what is to be asked; variants and the control are asked only if the run wants every variant."""
+        """Return what is to be asked; variants are asked by themselves only if the run wants every variant."""
         self.ended = True
         context, edit = self._context, self._edit
         setup, own_cases = context.setup_for(self._cases), self._cases is not None
@@ -117,16 +115,7 @@ class Question:
         if not context.every_variant or edit is None:
             return Batch(order, stated)
         variants = tuple(replace(order, edit=v, observed=(), top_up=False) for v in edit.variants if stated)
-        return Batch(order, stated, variants, self._control(order, edit))
-
-    def _control(self, order: Order, edit: AnyEdit) -> Order | None:
-        """Return the order for the control of an edit, if it has one."""
-        control = self._context.control_of(edit) if order.against is None else None
-        if control is None:
-            return None
-        claimed = (MEASURES[c.measure] for c in order.claims if not MEASURES[c.measure].worst_of)
-        measures = tuple(dict.fromkeys((*claimed, *order.observed)))
-        return replace(order, edit=control, claims=(), observed=measures, top_up=False)
+        return Batch(order, stated, variants)
 
     def _traced(self, batch: Batch) -> Placeholder | None:
         """In a trace: hand over what is to be asked, and return what takes the place of its result."""
@@ -150,18 +139,9 @@ class Question:
         context.asks_made += result.asked
         context.asks_planned += result.planned
         context.texts |= {(t.case, t.hash): t for t in result.texts if (t.case, t.hash) not in context.texts}
-        controls = self._controls(batch.control)
-        found = [(d.decision.measure, accepted(context.gate, self._finding(order, d), stated)) for d in result.rulings]
-        findings = [replace(f, control=controls.get(measure)) for measure, f in found]
+        findings = [accepted(context.gate, self._finding(order, d), stated) for d in result.rulings]
         context.seconds |= {f.key: timing.seconds for f in findings}
         return findings + self._variants(batch.variants)
-
-    def _controls(self, order: Order | None) -> dict[str, dict[str, Json]]:
-        """Ask the control, and return its estimates by measure."""
-        if order is None or order.edit is None:
-            return {}
-        decisions = [d.decision for d in self._context.lookahead.result(order).result.rulings]
-        return {d.measure: control_of(d.estimate, order.edit) for d in decisions if d.estimate is not None}
 
     def _variants(self, orders: Sequence[Order]) -> list[Finding]:
         """Ask each variant of a rotation by itself: FAIL where Holm's procedure finds evidence, else only observed."""

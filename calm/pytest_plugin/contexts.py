@@ -21,7 +21,6 @@ from calm.pytest_plugin.session import (
 
 if TYPE_CHECKING:
     from calm.core.case import Case
-    from calm.core.edits import AnyEdit, Edit
     from calm.gate.context import Context
     from calm.gate.plan import PlanRecord
     from calm.models.wire import Judge
@@ -61,12 +60,5 @@ def _context(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
         undecided=undecided,
         every_variant=flag(config, "every-variant"),
         gate=gate_of(config),
-        control_of=_control_of,
         wanted_by=partial(wanted_of, config, judge, tuple(cases)),
     )
-
-
-def _control_of(edit: AnyEdit) -> Edit | None:
-    from calm.perturbations.controls import control_beside  # loads a module that most runs need not
-
-    return control_beside(edit)

@@ -17,16 +17,17 @@ from tempfile import NamedTemporaryFile
 from types import NoneType, UnionType
 from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
-from calm.core.claims import Claim, Decision, Estimate, Outcome
+from calm.core.claims import Claim, Decision, Outcome
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import Measure, consistency_rate, flips, rate, robustness_rate
-from calm.core.reasons import NONE, Kind, Reason, in_words, ordered
+from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Code, code
+from calm.core.verdict import Code, Family, Scale, code
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results.codes import from_code, to_code
+from calm.results.control import Control, control_of
 
 SCHEMA = "calm-results/2"
 OLDER = ("calm-results/1",)
@@ -121,8 +122,10 @@ class Finding:
     stated: Limit | None = None
     """The limit that the suite states, where gate.toml replaced it in `claim`."""
     baseline: Mapping[str, Json] | None = None
-    control: Mapping[str, Json] | None = None
-    """The same measure under neutral words in the same place: `perturbation`, `value`, `low`, `high`, `n`."""
+    control: Control | None = None
+    """What inert words in the place of the edit did to the same rows."""
+    scale: Mapping[str, float] = field(default_factory=dict)
+    """The ends of the judge's scale, `low` and `high`, where a verdict is a score; else empty."""
     trials: tuple[TrialRecord, ...] = ()
 
     @property
@@ -287,7 +290,6 @@ def finding(
     decision: Decision,
     trials: Trials | None,
     accepted: str | None = None,
-    control: Mapping[str, Json] | None = None,
 ) -> Finding:
     """Return the record of one decision, with its trials in codes."""
     estimate, claim = decision.estimate, decision.claim
@@ -295,6 +297,7 @@ def finding(
     moved = flips(trials) if trials and edit else None
     rows = sorted(trials.rows, key=lambda row: (row.case, row.edit)) if trials else []
     tied = edit is not None and edit.expects in (Expects.TIE, Expects.OBSERVE)
+    control, as_much = control_of(trials)
     return Finding(
         key="/".join(part for part in (bias, decision.measure, shown) if part),
         node=node,
@@ -307,7 +310,7 @@ def finding(
         measure=decision.measure,
         claim=Limit(claim.op, claim.limit) if claim is not None else None,
         outcome=decision.outcome,
-        reason=decision.reason,
+        reason=listed([reason for reason in (decision.reason, as_much) if reason]),
         value=_rounded(estimate.value if estimate else None),
         low=_rounded(estimate.low if estimate else None),
         high=_rounded(estimate.high if estimate else None),
@@ -324,11 +327,12 @@ def finding(
         asks=trials.asks if trials else "",
         against=against.label if against else None,
         control=control,
+        scale=_points(trials.scale, trials.family) if trials else {},
         trials=tuple(_record(row, controlled=against is not None, tied=tied) for row in rows),
     )
 
 
-def finding_of_run(decision: Decision, *, task: str, stated: Claim) -> Finding:
+def finding_of_run(decision: Decision, *, task: str, stated: Claim, scale: Scale, family: Family) -> Finding:
     """Return the record of a decision about all probes of a run; `stated` is the claim before gate.toml."""
     estimate, claim = decision.estimate, decision.claim
     assert claim is not None, "something is claimed of a run"
@@ -360,14 +364,13 @@ def finding_of_run(decision: Decision, *, task: str, stated: Claim) -> Finding:
         accepted=None,
         asks="",
         stated=None if stated == claim else Limit(stated.op, stated.limit),
+        scale=_points(scale, family),
     )
 
 
-def control_of(estimate: Estimate, edit: AnyEdit) -> dict[str, Json]:
-    """Return what a finding records of its control."""
-    name = edit.label if edit.name else ", ".join(variant.label for variant in edit.variants)
-    shown = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-    return {"perturbation": name, **{key: _rounded(value) for key, value in shown.items()}, "n": estimate.n}
+def _points(scale: Scale, family: Family) -> dict[str, float]:
+    """Return the ends of a scale on which a judge gives points."""
+    return {"low": scale.low, "high": scale.high} if family == "score" else {}
 
 
 def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
@@ -420,8 +423,7 @@ def finding_from_json(body: Mapping[str, Json]) -> Finding:
     words = _fitting(_Words, {name: data.pop(name) for name in ("reason", "excluded")})
     reason = from_code(data.pop("reason_code", None), str(words["reason"]))
     excluded = _excluded(data.pop("excluded_codes", []), _mapping(words["excluded"]))
-    if data.get("control") is not None:
-        _control(_mapping(data["control"]))
+    control = _control(data.pop("control", None))
     claim = data.pop("claim")
     records = tuple(_trial(_mapping(t)) for t in _list(data.pop("trials")))
     outcome = Outcome(str(data.pop("outcome")))
@@ -435,6 +437,7 @@ def finding_from_json(body: Mapping[str, Json]) -> Finding:
         outcome=outcome,
         reason=reason,
         excluded=excluded,
+        control=control,
         trials=records,
     )
 
@@ -462,12 +465,11 @@ class _Words:
     excluded: Mapping[str, int]
 
 
-def _control(body: Mapping[str, Json]) -> None:
-    """Refuse a control that does not say what a finding may say of one."""
-    kinds = {"perturbation": str, "value": float, "low": float, "high": float, "n": int}
-    wrong = [name for name, kind in kinds.items() if not _fits(kind)(body.get(name))]
-    if wrong:
-        raise TypeError(f"control: {wrong[0]}={body.get(wrong[0])!r} is of the wrong kind")
+def _control(body: Json) -> Control | None:
+    """Return the control of a finding; that of an older record was asked by itself and measured something else."""
+    if body is None or "perturbation" in _mapping(body):
+        return None
+    return Control(**_fitting(Control, _mapping(body)))  # type: ignore[arg-type]  # checked
 
 
 def _limit(body: Json) -> Limit | None:

@@ -80,7 +80,7 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
         probes = _probes(found, claim)
         if len(probes) >= FEWEST:
             decision = _decided(claim, probes, scale)
-            made.append(finding_of_run(decision, task=task, stated=stated))
+            made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
 
 

@@ -13,6 +13,7 @@ from calm.selfpreference.symbols import TABLE_MEASURES
 CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
 ALWAYS = {"made", "cached"}
 """Counts of calls that are shown even where they are 0."""
+_FLOORS = {"note": "in a note", "label": "beside the label", "history": "before the answer, as an earlier draft"}
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -104,7 +105,7 @@ def _line(finding: Finding) -> str:
     if rates:
         text += f"; {', '.join(rates)}"
     if beside := control(finding):
-        text += f"; control {beside}"
+        text += f"; {beside}"
     return f"{text}; {finding.reason}" if finding.reason else text
 
 
@@ -129,13 +130,28 @@ def highest(finding: Finding) -> float:
 
 
 def control(finding: Finding) -> str:
-    """Return the result under neutral words in the same place, or nothing if that was not asked."""
-    found = finding.control or {}
-    numbers = [x for name in ("value", "low", "high") if isinstance(x := found.get(name), int | float)]
-    if len(numbers) < 3:
+    """Return what inert words in the place of the edit did, or nothing if they were not asked about."""
+    found = finding.control
+    if found is None:
         return ""
-    middle, low, high = numbers
-    return _interval(middle, low, high, highest(finding))
+    given = "" if found.gain is None else f", gained {_clipped(found.gain):z.2f}"
+    return f"inert words moved {_clipped(found.moved):z.2f}{given}"
+
+
+def floor(finding: Finding) -> str:
+    """
+    Return where the inert words stood beside which a finding was measured, and about how many.
+
+    `text 10, text 20` of a record is "in the answer, about 10 or 20 words".
+    """
+    names = finding.control.floor.split(", ") if finding.control is not None else []
+    lengths = sorted(
+        int(size) for place, _, size in (name.partition(" ") for name in names) if size.isdecimal() and len(size) < 5
+    )
+    places = [_FLOORS[name] for name in names if name in _FLOORS]
+    if lengths:
+        places.insert(0, f"in the answer, about {' or '.join(map(str, lengths))} words")
+    return "; ".join(places)
 
 
 def _interval(middle: float, low: float, high: float, top: float) -> str:
@@ -145,8 +161,12 @@ def _interval(middle: float, low: float, high: float, top: float) -> str:
     >>> _interval(-0.001, -0.25, 1.2, 1.0)
     '0.00 [-0.25, 1.00]'
     """
-    low, middle, high = (max(-1.0, min(top, x)) for x in (low, middle, high))
+    low, middle, high = (_clipped(x, top) for x in (low, middle, high))
     return f"{middle:z.2f} [{low:z.2f}, {high:z.2f}]"
+
+
+def _clipped(number: float, top: float = 1.0) -> float:
+    return max(-1.0, min(top, number))
 
 
 def flip_words(finding: Finding) -> str:

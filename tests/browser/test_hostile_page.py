@@ -9,6 +9,7 @@ import pytest
 from calm.core.reasons import reason_of
 from calm.core.texts import CaseTexts, Exchange
 from calm.results.compare import compare
+from calm.results.control import Control
 from calm.results.reports import comparison, html
 from calm.results.reports.html import visible
 from tests.reports.planted_audit import empty, finding, judge, trial
@@ -103,7 +104,7 @@ def hostile(texts):
                 channel=one,
                 excluded={one: 3},
                 baseline={"outcome": one, one: one},
-                control={"perturbation": one, "value": 0.1, "low": 0.0, "high": 0.2, "n": 7},
+                control=Control(one, 0.1, 0.02, 7),
                 trials=tuple(trials),
             )
         )

@@ -9,6 +9,7 @@ from calm.core.claims import Outcome
 from calm.core.texts import Exchange
 from calm.results.audit import Limit
 from calm.results.compare import compare
+from calm.results.control import Control
 from calm.results.reports import comparison, html
 from tests.reports.planted_audit import finding, sample, trial
 from tests.reports.test_html import MITIGATIONS, PREFERENCE
@@ -39,12 +40,11 @@ def audit():
         )
         for dose in (20, 60, 90)
     ]
-    control = finding(key="neutral/gain/text", bias="neutral", perturbation="text", measure="gain", value=0.01, low=0.0)
     scale = {"low": 1.0, "high": 10.0, "step": None, "best": "high"}
     return replace(
         plain,
         judge=replace(plain.judge, scale=scale),
-        findings=(*(taking_turns(f) if f.key == "verbosity/gain/pad" else f for f in plain.findings), *doses, control),
+        findings=(*(taking_turns(f) if f.key == "verbosity/gain/pad" else f for f in plain.findings), *doses),
         texts=(told, *others),
         extras={"self_preference": {**PREFERENCE, "panel": PANEL}, "mitigations": {**MITIGATIONS, **STUDY}},
     )
@@ -61,8 +61,8 @@ STUDY = {
 def taking_turns(one):
     """Return a finding with a control of its own, whose cases got one of two edits."""
     trials = tuple(replace(t, edit="pad" if i % 2 else "stuff") for i, t in enumerate(one.trials))
-    neutral = {"perturbation": "say_nothing", "value": 0.012, "low": -0.013, "high": 0.041, "n": 197}
-    return replace(one, summary="One of:\npad: Pad it.\nstuff: Stuff it.", trials=trials, control=neutral)
+    inert = Control("text 20", 0.284, -0.012, 197)
+    return replace(one, summary="One of:\npad: Pad it.\nstuff: Stuff it.", trials=trials, control=inert)
 
 
 @pytest.fixture(scope="module")
@@ -220,15 +220,14 @@ def test_a_link_opens_the_variants_of_a_rotation(visit, report):
 
 
 def test_a_control_is_read_beside_its_claim(visit, report):
-    """Its value stands in the table and in the probe's own part, and they agree."""
+    """What inert words did stands in the table and in the finding's own part, and they agree."""
     page = visit(report)
 
-    row = page.locator(".findings tbody tr", has_text="control").inner_text()
-    beside = page.get_by_role("region", name="Controls of verbosity pad", exact=True).text_content()
+    row = page.locator(".findings tbody tr", has_text="inert words").inner_text()
+    beside = page.get_by_text("Beside it").locator("..").inner_text()
 
-    assert "control 0.01 [−0.01, 0.04]" in row
-    assert "0.01 [−0.01, 0.04]" in beside
-    assert "say_nothing" in beside
+    assert "inert words moved 0.28, gained −0.01" in row
+    assert "inert words moved 0.28, gained −0.01 (in the answer, about 20 words), on 197 rows." in beside
 
 
 def test_long_texts_fold(visit, report):

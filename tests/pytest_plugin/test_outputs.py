@@ -129,7 +129,7 @@ def test_results_hold_the_schema_and_every_claim(project, workers):
     project.run("--calm-results=results.json", *workers)
 
     body = project.results()
-    assert body["schema"] == "calm-results/1"
+    assert body["schema"] == "calm-results/2"
     assert body["outcome"] == "PASS"
     assert sorted(project.outcomes()) == [
         "flattery/gain/flatter",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from calm.core.claims import Outcome
 from calm.core.reasons import reason_of
 from calm.results.audit import Limit, Run
+from calm.results.control import Control
 from tests.reports.planted_audit import empty, finding, judge, texts, trial
 
 HOSTILE = [
@@ -50,7 +51,7 @@ def hostile_audit(text):
             claim=Limit("<=", 0.1),
             outcome=outcome,
             accepted=text if number % 2 else None,
-            control={"perturbation": text, "value": 0.1, "low": 0.0, "high": 0.2, "n": 7},
+            control=Control(text, 0.1, 0.02, 7),
             baseline={"value": 0.5, "low": 0.4, "high": 0.6, "outcome": text},
         )
         for number, outcome in enumerate((*Outcome, *Outcome))

@@ -16,6 +16,7 @@ from calm.core.texts import CaseTexts, Exchange
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.results.audit import Limit
+from calm.results.control import Control
 from calm.results.reports.charts import histogram_of, radar_of
 from calm.results.reports.diff import compare
 from calm.results.reports.extras import mitigations_of
@@ -385,17 +386,6 @@ def test_findings_that_differ_in_dose_make_one_curve():
     assert told == ["Dose and response: dose 2 0.02, dose 4 0.04, dose 8 0.08"]
 
 
-def test_a_control_stands_beside_the_probe_of_its_place(subtests):
-    """Neutral words in the same place are compared with a probe; those elsewhere are not."""
-    for channel, shown in [("answer", True), ("note", False)]:
-        with subtests.test(channel=channel, shown=shown):
-            control = finding(key="neutral/net_robustness/text", bias="neutral", perturbation="text", channel=channel)
-
-            page = render(empty(findings=(finding(), control)))
-
-            assert ("Beside its control" in page) == shown
-
-
 def test_an_unknown_price_is_not_shown_as_nothing(subtests):
     """A price that is not known, a run without cost and a small cost are three things."""
     for usd, told in [(None, "price unknown"), (0.0, "no cost"), (0.0004, "US$ 0.0004")]:
@@ -584,23 +574,16 @@ def test_extras_of_the_wrong_kind_are_left_out(subtests):
             assert '<section id="self-preference">' not in page
 
 
-NEUTRAL = {"perturbation": "say_nothing", "value": -0.001, "low": -0.013, "high": 0.041, "n": 197}
-
-
-def test_a_control_of_its_own_goes_before_that_of_another_probe():
-    """What neutral words did in the same place stands in the table and beside the probe, and no other control does."""
+def test_what_inert_words_did_stands_beside_a_finding():
+    """In the table, and with its place and its rows in the finding's own part; nowhere if they were not asked about."""
     one, *rest = sample().findings
-    other = finding(
-        key="neutral/gain/text", bias="neutral", perturbation="text", measure="gain", value=0.3, low=0.2, high=0.4
-    )
+    asked = replace(one, control=Control("text 10, text 20", 0.284, -0.012, 197))
 
-    page = Page(render(replace(sample(), findings=(replace(one, control=NEUTRAL), *rest, other)))).text
+    page = Page(render(replace(sample(), findings=(asked, *rest)))).text
 
-    beside = page[page.index("Beside its control") :][:600]
-    assert "control 0.00 [−0.01, 0.04]" in page
-    assert "0.00 [−0.01, 0.04]" in beside
-    assert "say_nothing" in beside
-    assert "0.30 [0.20, 0.40]" not in beside
+    assert "inert words moved 0.28, gained −0.01 (in the answer, about 10 or 20 words), on 197 rows." in page
+    assert page.count("inert words moved") == 2
+    assert "inert words moved" not in Page(render(sample())).text
 
 
 def rotated(summary):

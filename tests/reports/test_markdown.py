@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
 from calm.errors import ConfigError
+from calm.results.control import Control
 from calm.results.reports.markdown import COMMENT, SMALLEST, code, plain, render, write
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample
@@ -171,13 +172,12 @@ def test_it_is_written_whole(tmp_path):
     assert (tmp_path / "out" / "summary.md").read_text("utf-8") == render(sample())
 
 
-def test_a_control_stands_beside_its_claim():
-    """Where neutral words were asked in the same place, both tables say what they did."""
-    neutral = {"perturbation": "say_nothing", "value": -0.001, "low": -0.013, "high": 0.041, "n": 197}
+def test_what_inert_words_did_stands_beside_a_claim():
+    """Both tables say what they moved, and what they gave the treated answer."""
     one, *rest = sample().findings
 
-    shown = render(replace(sample(), findings=(replace(one, control=neutral), *rest)))
+    shown = render(replace(sample(), findings=(replace(one, control=Control("note", 0.284, -0.012, 197)), *rest)))
 
     red, _, every = shown.partition("Every claim")
-    assert "control 0.00 &#91;-0.01, 0.04&#93;" in red
-    assert "| 0.31 [0.26, 0.37] | 0.00 [-0.01, 0.04] | 186 |" in every
+    assert "inert words moved 0.28, gained &#45;0.01" in red or "inert words moved 0.28, gained -0.01" in red
+    assert "| 0.31 [0.26, 0.37] | moved 0.28, gained -0.01 | 186 |" in every

@@ -12,13 +12,14 @@ import pyarrow.parquet
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
 from calm.results.audit import read, write
+from calm.results.control import Control
 from calm.results.reports import html, junit, markdown, sarif, tables
-from calm.results.wording import bill, control, headline, line, value
+from calm.results.wording import bill, control, floor, headline, line, value
 from tests.reports.planted_audit import empty, finding, sample
 
-NEUTRAL = {"perturbation": "say_nothing", "value": -0.001, "low": -0.0134, "high": 0.0449, "n": 197}
+INERT = Control("text 10", 0.2841, -0.0123, 197)
 FIRST, *REST = sample().findings
-AUDIT = replace(sample(), findings=(replace(FIRST, control=NEUTRAL), *REST))
+AUDIT = replace(sample(), findings=(replace(FIRST, control=INERT), *REST))
 DECIDED = [f for f in AUDIT.findings if f.value is not None]
 
 
@@ -103,24 +104,24 @@ def test_tables_hold_the_same_verdicts(tmp_path, subtests):
                 (t.case, arm, number, code)
                 for f in AUDIT.findings
                 for t in f.trials
-                for arm in ("clean", "perturbed", "control")
+                for arm in ("clean", "inert", "perturbed", "control")
                 for number, code in enumerate(getattr(t, arm), 1)
             }
             assert {row[1:] for row in found} == told
 
 
 def test_every_form_shows_the_same_control():
-    """What neutral words did is the same in the terminal, the page, the summary and SARIF, which holds it exactly."""
+    """What inert words did is the same in the terminal, the page, the summary and SARIF, which holds it exactly."""
     one = AUDIT.findings[0]
-    told = "0.00 [-0.01, 0.04]"
+    told = "moved 0.28, gained -0.01"
     result = next(r for r in json.loads(sarif.render(AUDIT))["runs"][0]["results"] if r["properties"]["key"] == one.key)
 
-    assert control(one) == told
-    assert f"control {told}" in line(one)
-    assert f"control {told}" in from_html()
+    assert control(one) == f"inert words {told}"
+    assert f"inert words {told}" in line(one)
+    assert f"inert words {told}" in from_html()
     assert f"| 0.31 [0.26, 0.37] | {told} |" in markdown.render(AUDIT)
-    assert f"control {told}" in result["message"]["text"]
-    assert result["properties"]["control"] == NEUTRAL
+    assert f"inert words {told}" in result["message"]["text"]
+    assert result["properties"]["control"] == {"floor": "text 10", "moved": 0.2841, "gain": -0.0123, "n": 197}
 
 
 def test_junit_holds_them_as_people_read_them():
@@ -136,22 +137,17 @@ def test_no_zero_is_negative():
 
 
 def test_a_ratio_is_not_clipped_to_one():
-    """What is no share may be above 1, in a claim and in its control."""
-    ratio = finding(measure="self_preference_ratio", value=1.6, low=1.4, high=1.9)
-
-    assert value(ratio) == "1.60 [1.40, 1.90]"
-    assert control(replace(ratio, control={**NEUTRAL, "high": 1.2})) == "0.00 [-0.01, 1.20]"
+    """What is no share may be above 1."""
+    assert value(finding(measure="self_preference_ratio", value=1.6, low=1.4, high=1.9)) == "1.60 [1.40, 1.90]"
 
 
-def test_a_control_without_numbers_is_none(subtests):
-    """A record of another hand may hold less; nothing is made up."""
-    for record in [{}, {"value": None, "low": 0.0, "high": 0.1}, {"perturbation": "x"}, None]:
-        with subtests.test(record=record):
-            one = finding(control=record)
+def test_a_control_without_a_treated_answer_has_no_gain():
+    """Where an edit treats no answer, inert words gain nothing; a place that is not known is not named."""
+    one = finding(control=Control("elsewhere", 0.02, None, 7))
 
-            assert control(one) == ""
-            assert "control" not in line(one)
-            assert "Beside its control" not in html.render(empty(findings=(one,)))
+    assert control(one) == "inert words moved 0.02"
+    assert floor(one) == ""
+    assert "inert words moved 0.02, on 7 rows" in html.render(empty(findings=(one,)))
 
 
 def test_a_record_that_counts_little_is_read_all_the_same():

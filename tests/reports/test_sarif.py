@@ -10,6 +10,7 @@ import pytest
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
+from calm.results.control import Control
 from calm.results.reports.sarif import render, to_sarif, write
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, judge, sample
@@ -129,13 +130,11 @@ def test_biases_that_look_alike_have_rules_of_their_own():
 
 
 def test_a_control_stands_beside_its_finding():
-    """What neutral words did in the same place is there as numbers, and in the message."""
-    neutral = {"perturbation": "say_nothing", "value": 0.012, "low": -0.013, "high": 0.041, "n": 197}
+    """What inert words did in the same place is there as numbers, and in the message."""
+    result = checked(failing(control=Control("note", 0.012, None, 197)))["results"][0]
 
-    result = checked(failing(control=neutral))["results"][0]
-
-    assert result["properties"]["control"] == neutral
-    assert "control 0.01 [-0.01, 0.04]" in result["message"]["text"]
+    assert result["properties"]["control"] == {"floor": "note", "moved": 0.012, "gain": None, "n": 197}
+    assert "inert words moved 0.01" in result["message"]["text"]
 
 
 def test_there_is_a_rule_for_each_bias():

@@ -1,4 +1,4 @@
-"""`calm-results/1` has a published JSON Schema: what calm writes keeps to it, and it names every field."""
+"""`calm-results/2` has a published JSON Schema: what calm writes keeps to it, and it names every field."""
 
 import json
 from dataclasses import fields, replace
@@ -12,7 +12,7 @@ from calm.results.redaction import without_texts
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, judge, sample, trial
 
-SCHEMA = json.loads(files("calm").joinpath("results/data/calm-results-1.schema.json").read_text("utf-8"))
+SCHEMA = json.loads(files("calm").joinpath("results/data/calm-results-2.schema.json").read_text("utf-8"))
 CHECK = jsonschema.Draft202012Validator(SCHEMA)
 SHA = "0" * 64
 
@@ -86,7 +86,7 @@ def broken(**changes):
 def test_a_record_with_a_fault_is_not_valid(subtests):
     """A wrong kind, a missing number, or a field that nobody knows is refused."""
     for body in [
-        broken(schema="calm-results/2"),
+        broken(schema="calm-results/1"),
         broken(outcome="GREEN"),
         broken(seed="1"),
         broken(claim={"op": "<", "limit": 0.1}),

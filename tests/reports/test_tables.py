@@ -15,7 +15,7 @@ from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample, trial
 
 MIXED = trial("c1", [7.0, "!unreadable"], [{"c1": True, "c2": None}, [["a"], ["b", "c"]]], control=["tie", "!refused"])
-MIXED = replace(MIXED, pilot="good", slots=(("a", "b"), ("b", "a")))
+MIXED = replace(MIXED, pilot="good", inert=("tie",), cluster="q", slots=(("a", "b"), ("b", "a")))
 
 
 def parsed(text):
@@ -57,11 +57,19 @@ def test_each_kind_of_verdict_has_its_form():
         ("pilot", 0, "preferred", "good", None),
         ("clean", 1, "score", "7.0", 7.0),
         ("clean", 2, "unreadable", "!unreadable", None),
+        ("inert", 1, "tie", "tie", None),
         ("perturbed", 1, "criteria", '{"c1": true, "c2": null}', None),
         ("perturbed", 2, "ranking", '[["a"], ["b", "c"]]', None),
         ("control", 1, "tie", "tie", None),
         ("control", 2, "refused", "!refused", None),
     ]
+
+
+def test_a_row_names_the_question_that_its_case_is_about():
+    """A case that shares it with no other is a question of its own."""
+    two = finding(trials=(MIXED, trial("c2", ["good"], ["bad"])))
+
+    assert {(r["case"], r["cluster"]) for r in rows(empty(findings=(two,)))} == {("c1", "q"), ("c2", "c2")}
 
 
 def test_no_cell_is_a_formula(subtests):

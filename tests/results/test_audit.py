@@ -45,7 +45,22 @@ JUDGE = JudgeRecord(
 TRIALS = (
     TrialRecord("c1", "book", "ab", "good", ("good", "tie"), ("!unreadable", "bad"), ()),
     TrialRecord("c2", "url", "cd", None, (7.0, 6.5), (3.0, 3.0), (2.0,)),
-    TrialRecord("c3", "", "", None, ({"a": True, "b": None},), ([["a", "b"], ["c"]],), (), "a", "b", "c", room=False),
+    TrialRecord(
+        "c3",
+        "",
+        "",
+        None,
+        ({"a": True, "b": None},),
+        ([["a", "b"], ["c"]],),
+        (),
+        inert=("!refused",),
+        floor="text 10",
+        cluster="q",
+        target="a",
+        damaged="b",
+        hit="c",
+        room=False,
+    ),
 )
 ONE = Finding(
     key="authority/gain",
@@ -139,7 +154,7 @@ def test_the_json_begins_with_schema_and_names_the_outcome():
 
     told = ["schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "run"]
     assert list(body) == told
-    assert (body["schema"], body["outcome"]) == ("calm-results/1", "PASS")
+    assert (body["schema"], body["outcome"]) == ("calm-results/2", "PASS")
 
 
 def test_an_audit_survives_its_files(tmp_path):
@@ -224,7 +239,7 @@ def test_damaged_results_are_refused(tmp_path, subtests):
         ("[]", "got list"),
         ("\x00", "results.json"),
         ("[" * 100_000, "results.json"),
-        ('{"schema": "calm-results/2"}', "calm-results/2"),
+        ('{"schema": "calm-results/3"}', "calm-results/3"),
         ("{}", "schema=None"),
         (damaged(lambda b: b.pop("seed")), "seed"),
         (damaged(lambda b: b.update(seed="x")), "x"),

@@ -5,7 +5,8 @@ from dataclasses import replace
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
 from calm.results.audit import Limit
-from calm.results.wording import claim, flip_words, headline, limit, line, untested, value
+from calm.results.control import Control
+from calm.results.wording import claim, flip_words, floor, headline, limit, line, untested, value
 from tests.results.test_audit import AUDIT, BARE, ONE
 
 FAILED = replace(
@@ -122,8 +123,18 @@ def test_flips_in_words():
 
 
 def test_a_control_stands_beside_the_finding_in_one_line():
-    """What the same measure came to under neutral words, clipped as a value is; nothing where it was not asked."""
-    beside = {"perturbation": "neutral_closing@1", "value": 0.012, "low": -0.02, "high": 1.03, "n": 200}
+    """What inert words did in the place of the edit; nothing where they were not asked about."""
+    assert "; inert words moved 0.28, gained -0.01" in line(replace(ONE, control=Control("text 10", 0.284, -0.012, 97)))
+    assert "inert" not in line(ONE)
 
-    assert "; control 0.01 [-0.02, 1.00]" in line(replace(ONE, control=beside))
-    assert "control" not in line(ONE)
+
+def test_where_inert_words_stood_is_told_in_words(subtests):
+    """Lengths together, each other place by its name, and nothing for a name that no version writes."""
+    for names, told in [
+        ("text 10", "in the answer, about 10 words"),
+        ("note, text 20, text 5", "in the answer, about 5 or 20 words; in a note"),
+        ("history, label", "before the answer, as an earlier draft; beside the label"),
+        ("text ٣٣, text \u00b2, elsewhere", "in the answer, about 33 words"),
+    ]:
+        with subtests.test(names):
+            assert floor(replace(ONE, control=Control(names, 0.0, None, 1))) == told

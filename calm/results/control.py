@@ -1,0 +1,78 @@
+"""
+The control of a finding: what inert words did to the same cases, in the place of the edit and of about its length.
+
+An edit is measured beyond its inert words. Where these move the verdict themselves, the measured effect says nothing of
+that, so it stands beside the finding: a judge that sees only length shows it here, and fails in one suite alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from calm.core.claims import Estimate
+from calm.core.measures import MEASURES, gain, rewording_rate
+from calm.core.reasons import NONE, Kind, Reason, because
+from calm.core.trials import Trials
+from calm.core.verdict import Family
+from calm.errors import EstimateError
+from calm.experiment.stopping import LEVEL
+
+MUCH: Final[Mapping[Family, float]] = {"pairwise": 0.10, "listwise": 0.10, "score": 0.05, "rubric": 0.05}
+"""Movement by inert words from which a finding says so: shares of verdicts, or of the scale."""
+IN_TEXT: Final = "text"
+"""How the name of a floor begins whose words stand in an answer, where they make it longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """
+    What inert words did: `moved` is the share of verdicts that they move beyond those that a repeat moves.
+
+    `gain` is the favour that they add to the treated answer, None where there is none; `floor` names where they stood,
+    and how many; `n` counts the rows.
+    """
+
+    floor: str
+    moved: float
+    gain: float | None
+    n: int
+
+
+def control_of(trials: Trials | None) -> tuple[Control | None, Reason]:
+    """Return what inert words did to the rows of a probe, None without such asks; and why that matters, or `NONE`."""
+    rows = () if trials is None else tuple(row for row in trials.rows if row.inert and row.room and len(row.clean) > 1)
+    if trials is None or not rows:
+        return None, NONE
+    asked = replace(trials, rows=tuple(replace(row, perturbed=row.inert, inert=()) for row in rows))
+    moved, gained = (_estimate(measure.name, asked) for measure in (rewording_rate, gain))
+    if moved is None:
+        return None, NONE
+    floor = ", ".join(sorted({row.floor for row in rows}))
+    control = Control(floor, _rounded(moved.value), None if gained is None else _rounded(gained.value), len(rows))
+    return control, _reason(floor, moved, gained, MUCH[trials.family])
+
+
+def _estimate(name: str, trials: Trials) -> Estimate | None:
+    try:
+        return MEASURES[name].estimate(trials, LEVEL)
+    except EstimateError:
+        return None
+
+
+def _reason(floor: str, moved: Estimate, gained: Estimate | None, much: float) -> Reason:
+    """Return that inert words do much: as length where they turn an answer's favour, else as any rewording."""
+    if gained is not None and (_beyond(gained.value, gained.low, much) or _beyond(-gained.value, -gained.high, much)):
+        kind = Kind.SAME_LENGTH if floor.startswith(IN_TEXT) else Kind.SAME_PLACE
+        return because(kind, round(gained.value, 2))
+    return because(Kind.SAME_PLACE, round(moved.value, 2)) if _beyond(moved.value, moved.low, much) else NONE
+
+
+def _beyond(value: float, low: float, much: float) -> bool:
+    """Return whether a value is large, and its lower bound half as large: a noisy judge is not accused by chance."""
+    return value > much and low > much / 2
+
+
+def _rounded(value: float) -> float:
+    return round(value, 6) + 0.0  # + 0.0 turns -0.0 into 0.0
