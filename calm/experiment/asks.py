@@ -22,8 +22,8 @@ class Design:
     """
     Asks an arm: clean and perturbed. The inert arm is asked as often as the perturbed one.
 
-    A claim that is undecided on all cases is decided on twice as many clean and perturbed asks, and as many inert asks
-    as clean ones: they are shared by all probes.
+    A claim that is undecided on all cases is decided on more asks: first twice as many inert and perturbed ones, then
+    twice as many clean ones and as many inert ones as these, which all probes share.
     """
 
     clean: int = 2
@@ -32,9 +32,10 @@ class Design:
     def __str__(self) -> str:
         return f"{self.clean}+{self.perturbed}"
 
-    def asks(self, *, topped: bool = False, variants: int = 1) -> Asks:
-        """Return the asks of a case before and after the top-up, where each is shown so many variants at first."""
+    def asks(self, top_ups: int = 0, *, variants: int = 1) -> Asks:
+        """Return the asks of a case after 0 to 2 top-ups, where each case is shown so many variants at first."""
         perturbed = max(self.perturbed, variants)
-        if topped:
-            return Asks(2 * self.clean, 2 * self.clean, 2 * perturbed)
-        return Asks(self.clean, self.perturbed, perturbed)
+        if top_ups == 0:
+            return Asks(self.clean, self.perturbed, perturbed)
+        clean = self.clean * top_ups
+        return Asks(clean, max(clean, 2 * self.perturbed), 2 * perturbed)

@@ -123,15 +123,18 @@ def _looked(
     """Return the rulings of the looks, then of the worst variants; the last trials; and the asks that were planned."""
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
     variants = 1 if pairing.edit is None else setup.variants_at_once(max(1, len(pairing.edit.variants)))
-    first, more = setup.design.asks(variants=variants), setup.design.asks(topped=True, variants=variants)
-    staged = top_up and setup.repeatable and bool(means)
+    top_ups = (2 if pairing.edit is not None else 1) if top_up and setup.repeatable and means else 0
+    stages = [setup.design.asks(number, variants=variants) for number in (0, 1, 2)]
+    if pairing.edit is None:  # more asks of the clean arm are all that there is
+        stages[1] = stages[2]
+    first = stages[0]
     rule = setup.stopping if means else Stopping.FIXED
-    plan = looks(rule, len(pairing.pairs), staged=staged)
+    plan = looks(rule, len(pairing.pairs), top_ups=top_ups)
     rulings: dict[Claim, Ruling] = {}
     for number, look in enumerate(plan.looks, start=1):
-        asks = more if look.topped else first
+        asks = stages[look.topped]
         if later := plan.looks[number : number + setup.looks_ahead]:
-            arms.prefetch(later[-1].n, more if later[-1].topped else first)
+            arms.prefetch(later[-1].n, stages[later[-1].topped])
         with in_round(number):
             pairing.pilot(look.n)
             trials = arms.ask(look.n, asks)

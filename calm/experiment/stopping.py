@@ -53,12 +53,12 @@ class Ruling:
     trials: Trials | None
 
 
-def looks(rule: Stopping, n: int, *, staged: bool) -> GroupPlan:
-    """Return the looks of a run of n cases; `staged`: undecided claims are topped up at the end."""
+def looks(rule: Stopping, n: int, *, top_ups: int) -> GroupPlan:
+    """Return the looks of a run of n cases; undecided claims are topped up so many times at the end, 0 to 2."""
     if rule is Stopping.ANYTIME:
         ends = [*range(STEP, n, STEP), n]
         return GroupPlan(tuple(Look(end, LEVEL, LEVEL) for end in ends))
-    return plan_for(n, sequential=rule is Stopping.SEQUENTIAL, staged=staged)
+    return plan_for(n, sequential=rule is Stopping.SEQUENTIAL, top_ups=top_ups)
 
 
 def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look) -> Ruling:

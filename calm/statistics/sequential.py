@@ -23,20 +23,25 @@ from calm.errors import EstimateError
 
 Direction = Literal["<=", ">=", "abs<="]
 
-TOPPED_UP: Final = 2.0
-"""How many times the items a topped-up look weighs as much as: each item has twice the asks."""
+TOPPED_UP: Final = (1.9, 2.4)
+"""
+How many times as much a look weighs after each top-up: the first doubles the asks of an item in the arms compared, the
+second those of the shared arms again.
+"""
 FIRST: Final = 45
 """Items at the first look: with none moved they prove a limit of .10 at its level."""
 FEW: Final = 100
 """Items below which there is nothing to gain by looking before the end."""
 SPENT: Final = 0.05
 """The error of a pass, and of a fail, over all looks."""
-_TOPPED: Final = 0.03
-"""The error of either that is spent before the top-up, where there is one look before it."""
 _FIRST_PASS: Final = 0.0115
 """The error of a pass that is spent at the first of several looks: .9 ** 45 is less."""
-_BEFORE_TOP_UP: Final = (0.034, 0.015)
-"""The errors of a pass and of a fail that are spent before the top-up, where several looks come before it."""
+_BEFORE_TOP_UPS: Final = (0.033, 0.012)
+"""The errors of a pass and of a fail that are spent before the first top-up, where several looks come before it."""
+_ONE_LOOK: Final = 0.03
+"""The error of either that is spent before the first top-up, where one look comes before it."""
+_BETWEEN: Final = (0.040, 0.020)
+"""The errors of a pass and of a fail that are spent up to the first of two top-ups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +49,14 @@ class Look:
     """
     A look at the first `n` items.
 
-    `prove` and `disprove` are the one-sided levels of a pass and of a fail. A `topped` look uses the items' values
-    after more asks.
+    `prove` and `disprove` are the one-sided levels of a pass and of a fail. A look after `topped` top-ups uses the
+    items' values after more asks.
     """
 
     n: int
     prove: float
     disprove: float
-    topped: bool = False
+    topped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +66,25 @@ class GroupPlan:
     looks: tuple[Look, ...]
 
 
-def plan_for(n: int, *, sequential: bool, staged: bool) -> GroupPlan:
+def plan_for(n: int, *, sequential: bool, top_ups: int) -> GroupPlan:
     """
     Return the looks for n items.
 
     `sequential`: at `FIRST`, 100, 200, 400, ... items and at the end (below `FEW` only at the end), else at the end
-    alone. `staged`: what is undecided at the end is looked at again after more asks of each item. A pass and a fail
+    alone. What is undecided at the end is looked at again after each of so many `top_ups`, 0 to 2. A pass and a fail
     each err with probability at most .05 over all looks. Early fails save little, as a biased judge is run seldom, so
     most of their error is kept for the last look. A look at which too few items have a value to prove anything does no
     harm: its share of the error is lost.
 
-    >>> [(look.n, look.topped) for look in plan_for(200, sequential=True, staged=True).looks]
-    [(45, False), (100, False), (150, False), (200, False), (200, True)]
-    >>> [round(look.prove, 3) for look in plan_for(60, sequential=True, staged=True).looks]
-    [0.03, 0.031]
+    >>> [(look.n, look.topped) for look in plan_for(200, sequential=True, top_ups=2).looks]
+    [(45, 0), (100, 0), (150, 0), (200, 0), (200, 1), (200, 2)]
+    >>> [round(look.prove, 3) for look in plan_for(60, sequential=True, top_ups=2).looks]
+    [0.03, 0.022, 0.021]
     """
     ends = _ends(n) if sequential and n >= FEW else (n,)
     shares = tuple(round(end / n, 2) for end in ends)  # levels for 199 items are those for 200
-    levels = zip(*_levels(shares, staged), strict=True)
-    tops = (*((end, False) for end in ends), *([(n, True)] if staged else []))
+    levels = zip(*_levels(shares, top_ups), strict=True)
+    tops = (*((end, 0) for end in ends), *((n, number) for number in range(1, top_ups + 1)))
     return GroupPlan(
         tuple(Look(end, prove, fail, topped=topped) for (end, topped), (prove, fail) in zip(tops, levels, strict=True))
     )
@@ -93,18 +98,23 @@ def _ends(n: int) -> tuple[int, ...]:
 
 
 @cache
-def _levels(shares: tuple[float, ...], staged: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the levels of a pass and of a fail at looks at these shares of all items, and after the top-up."""
-    most, least = _BEFORE_TOP_UP if staged else (SPENT, SPENT)
-    if len(shares) == 1:
-        proven, disproven = ([_TOPPED], [_TOPPED]) if staged else ([SPENT], [SPENT])
-    else:
-        first = shares[0]
-        proven = [_FIRST_PASS + (most - _FIRST_PASS) * sqrt((share - first) / (1 - first)) for share in shares]
-        disproven = [least * share ** (1 if staged else 2) for share in shares]
-    more, end = ([TOPPED_UP], [SPENT]) if staged else ([], [])
-    information = [*shares, *more]
-    return nominal_levels([*proven, *end], information), nominal_levels([*disproven, *end], information)
+def _levels(shares: tuple[float, ...], top_ups: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the levels of a pass and of a fail at looks at these shares of all items, and after each top-up."""
+    between, end = (list(_BETWEEN) if top_ups > 1 else []), ([SPENT] if top_ups else [])
+    information = [*shares, *TOPPED_UP[:top_ups]]
+    found = []
+    for side, before in enumerate(_BEFORE_TOP_UPS):
+        most = before if top_ups else SPENT
+        if len(shares) == 1:
+            spent = [_ONE_LOOK if top_ups else SPENT]
+        elif side == 0:
+            first, rest = shares[0], most - _FIRST_PASS
+            spent = [_FIRST_PASS + rest * sqrt((share - first) / (1 - first)) for share in shares]
+        else:
+            spent = [most * share ** (1 if top_ups else 2) for share in shares]
+        middle = [max(between[side], 0.04 if len(shares) == 1 else 0.0)] if between else []
+        found.append(nominal_levels([*spent, *middle, *end], information))
+    return found[0], found[1]
 
 
 def nominal_levels(spent: Sequence[float], information: Sequence[float]) -> tuple[float, ...]:
