@@ -24,7 +24,7 @@ from calm.core.case import digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, decide_between
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Measure
-from calm.core.reasons import Kind, Reason, because, name, reason_of
+from calm.core.reasons import Kind, Reason, because, name
 from calm.core.trials import Trials
 from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
@@ -127,8 +127,8 @@ class Variants:
                 return replace(suspect, outcome=Outcome.INCOMPLETE, trials=trials, reason=lacking)
             try:
                 proof, counter = measure.estimate(trials, prove), measure.estimate(trials, disprove)
-            except EstimateError as error:
-                return replace(suspect, trials=trials, reason=reason_of(error))
+            except EstimateError:
+                break
             outcome, estimate = decide_between(proof, counter, claim, LEVEL)
             if outcome is not Outcome.UNDECIDED or not spare:
                 break

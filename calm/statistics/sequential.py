@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import erfc, exp, isfinite, pi, sqrt
+from math import ceil, erfc, exp, isfinite, pi, sqrt
 from typing import Final, Literal
 
 from calm.errors import EstimateError
@@ -32,15 +32,17 @@ FIRST: Final = 45
 """Items at the first look: with none moved they prove a limit of .10 at its level."""
 FEW: Final = 100
 """Items below which there is nothing to gain by looking before the end."""
+MANY: Final = 400
+"""Items from which on looks at fifths of them would come too late."""
 SPENT: Final = 0.05
 """The error of a pass, and of a fail, over all looks."""
 _FIRST_PASS: Final = 0.0115
 """The error of a pass that is spent at the first of several looks: .9 ** 45 is less."""
-_BEFORE_TOP_UPS: Final = (0.033, 0.012)
+_BEFORE_TOP_UPS: Final = (0.037, 0.012)
 """The errors of a pass and of a fail that are spent before the first top-up, where several looks come before it."""
 _ONE_LOOK: Final = 0.03
 """The error of either that is spent before the first top-up, where one look comes before it."""
-_BETWEEN: Final = (0.040, 0.020)
+_BETWEEN: Final = (0.043, 0.020)
 """The errors of a pass and of a fail that are spent up to the first of two top-ups."""
 
 
@@ -70,16 +72,16 @@ def plan_for(n: int, *, sequential: bool, top_ups: int) -> GroupPlan:
     """
     Return the looks for n items.
 
-    `sequential`: at `FIRST`, 100, 200, 400, ... items and at the end (below `FEW` only at the end), else at the end
-    alone. What is undecided at the end is looked at again after each of so many `top_ups`, 0 to 2. A pass and a fail
-    each err with probability at most .05 over all looks. Early fails save little, as a biased judge is run seldom, so
-    most of their error is kept for the last look. A look at which too few items have a value to prove anything does no
-    harm: its share of the error is lost.
+    `sequential`: at `FIRST` items, at each fifth from the second on (from `MANY` items at 100, 200, 400, ...) and at
+    the end (below `FEW` only at the end), else at the end alone. What is undecided at the end is looked at again after
+    each of so many `top_ups`, 0 to 2. A pass and a fail each err with probability at most .05 over all looks. Early
+    fails save little, as a biased judge is run seldom, so most of their error is kept for the last look. A look at
+    which too few items have a value to prove anything does no harm: its share of the error is lost.
 
     >>> [(look.n, look.topped) for look in plan_for(200, sequential=True, top_ups=2).looks]
-    [(45, 0), (100, 0), (150, 0), (200, 0), (200, 1), (200, 2)]
+    [(45, 0), (80, 0), (120, 0), (160, 0), (200, 0), (200, 1), (200, 2)]
     >>> [round(look.prove, 3) for look in plan_for(60, sequential=True, top_ups=2).looks]
-    [0.03, 0.022, 0.021]
+    [0.03, 0.022, 0.02]
     """
     ends = _ends(n) if sequential and n >= FEW else (n,)
     shares = tuple(round(end / n, 2) for end in ends)  # levels for 199 items are those for 200
@@ -91,10 +93,12 @@ def plan_for(n: int, *, sequential: bool, top_ups: int) -> GroupPlan:
 
 
 def _ends(n: int) -> tuple[int, ...]:
-    """Return the numbers of items at which several looks are taken."""
-    marks = [100 * 2**k for k in range(n.bit_length()) if 100 * 2**k <= 0.8 * n]
-    between = [3 * n // 4] if 2 * FEW - 20 <= n < 4 * FEW else []
-    return (FIRST, *sorted({*marks[: 1 if between else None], *between}), n)
+    """Return the numbers of items at which several looks are taken: at fifths of few items, else each time twice."""
+    if n < MANY:
+        marks = [ceil(n * share - 1e-9) for share in (0.4, 0.6, 0.8)]
+    else:
+        marks = [100 * 2**k for k in range(n.bit_length()) if 100 * 2**k <= 0.8 * n]
+    return (FIRST, *(mark for mark in marks if mark > 1.3 * FIRST), n)
 
 
 @cache
