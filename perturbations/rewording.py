@@ -1,4 +1,4 @@
-"""Rewording: a few inert words in the weaker answer, the same as those that every edit is measured against."""
+"""Rewording: a few inert words in each answer, the same as those that edits without words are measured against."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from calm import Expects, Treated, perturbation
 from calm.core.case import Case
 from calm.core.edits import Edit
 from calm.experiment.inert import floor_of
+from calm.perturbations import neutral
 
 BIAS = "rewording"
+TRIGGER = neutral.TRIGGER
+ON_EACH = frozenset({"reword"})
 FORMS = 4
 """Different forms of the words, so that a server that repeats itself is asked anew."""
 
 
 def reword(form: int) -> Edit:
-    """Return an edit that puts one form of a few inert words into the weaker answer."""
+    """Return an edit that puts one form of a few inert words into each answer."""
 
-    @perturbation(bias=BIAS, expects=Expects.SAME, dose=form)
+    @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test", dose=form)
     def reword(case: Treated, rng: Random) -> Treated | None:
-        """Put a few words into the weaker answer that say only that it is a reply."""
+        """Put a few words into each answer that say only that it is a reply."""
         base = case.untreated()
         worded = floor_of(case, base, base, frozenset({"order"}), form, brief=True).case
         values = {f.name: getattr(worded, f.name) for f in fields(Case)}

@@ -30,8 +30,8 @@ CLOSERS = (
     "The text up to here is what was written in reply.",
     "This was the reply as it was received by us.",
     "Up to this point the text is as it was entered.",
-    "With these words the reply has come to its close.",
-    "Nothing else was written by whoever gave the reply.",
+    "With these words the answer has come to its close.",
+    "Nothing else was written by whoever gave the answer.",
 )
 """Sentences of nine to ten words each, so that some of them are as long as a cue."""
 ASIDES = (
@@ -70,7 +70,7 @@ PILOT_OPENERS = ("The text runs as follows:", "It runs as follows:")
 PILOT_NOTE = "is as it came in"
 """What the pilot says, and no other arm."""
 
-CLASSES: tuple[int, ...] = (5, 10, 20, 40)
+CLASSES: tuple[int, ...] = (5, 15)
 """The lengths, in words, of the inert texts that go into an answer: about so many, as whole sentences come."""
 
 _SENTENCE = 10
@@ -83,7 +83,8 @@ class Floor:
     """
     What an edit is held against: the case with inert words, as a judge is shown it.
 
-    `name` says where they stand, and how many: "text 10" (words in the treated answer), "note", "label", "history".
+    `name` says where they stand, and how many: "text 10" (words in the treated answer), "each text 5" (in that of every
+    answer), "note", "label", "history".
     """
 
     name: str
@@ -106,15 +107,23 @@ class Form:
 
 
 def floor_of(
-    source: Treated, base: Case, shown: Case, changed: frozenset[str], number: int, *, brief: bool = False
+    source: Treated,
+    base: Case,
+    shown: Case,
+    changed: frozenset[str],
+    number: int,
+    *,
+    brief: bool = False,
+    classes: Sequence[int] = CLASSES,
 ) -> Floor:
     """
     Return the case with inert words where an edit said something.
 
-    They stand in the treated answer's text if the edit changed an answer; in a note, beside a label or before the
-    answer if it changed only that; for any other edit in the text, at their briefest. In a text they are as long as
-    what the edit added to it, as nearly as the lengths in `CLASSES` come on a log scale. If no form of such words
-    leaves the truth of each criterion that a program verifies, shorter ones stand there; if none of these does, a note.
+    They stand in the treated answer's text if the edit added words to it; in a note, beside a label or before
+    the answer if it changed only that. In a text they are as long as what the edit added to it, as nearly as the
+    lengths in `classes` come on a log scale. For any other edit they stand in the text of every answer, at their
+    briefest, so that no answer is the longer one for them. If no form of such words leaves the truth of each criterion
+    that a program verifies, shorter ones stand there; if none of these does, a note.
 
     Args:
         source: the case, with the answer that the edit treats as its target.
@@ -122,7 +131,8 @@ def floor_of(
         shown: the case after the edit.
         changed: the parts that the edit changed, as `Case.differences` names them, or "prompt".
         number: which of the forms of the words, counted from 1; one after the other, so that each ask has another.
-        brief: whether the words in a text are the briefest, however much the edit added.
+        brief: whether length is what the edit is about: the words are those for an edit that adds none.
+        classes: the lengths in words that the text can have.
     """
     answer = _treated(source, base)
     if not brief and changed == {"notes"}:
@@ -134,7 +144,9 @@ def floor_of(
         byline = _turned(BYLINES, base, "label")[(number - 1) % len(BYLINES)]
         return Floor("label", base.present(bylines={**base.bylines, **dict.fromkeys(labels, byline)}))
     added = 0 if brief or "answers" not in changed else _added(base, shown, answer)
-    return _in_text(base, answer, added, number)
+    if added < min(classes) / 2:
+        return _in_each(base, number, min(classes))
+    return _in_text(base, answer, added, number, classes)
 
 
 def pilot_of(base: Case) -> Case:
@@ -143,30 +155,44 @@ def pilot_of(base: Case) -> Case:
 
     Where none can stand there, or leaves the truth of each criterion that a program verifies, a note says it.
     """
-    for form in (*map(_closing, PILOT_CLOSERS), *map(_opening, PILOT_OPENERS)):
+    said = (*map(_closing, PILOT_CLOSERS), *map(_opening, PILOT_OPENERS))
+    case = _pick(_on_each(base, said), 1)
+    return base.present(notes=(*base.notes, _note(_everyone(base), PILOT_NOTE))) if case is None else case
+
+
+def forms(length: int) -> tuple[Form, ...]:
+    """Return the inert texts of about so many words: in turn such as close a text, and such as open it."""
+    count, brief = length // _SENTENCE, length % _SENTENCE > 0
+    whole = [_run(CLOSERS, at, count) for at in range(len(CLOSERS))]
+    if brief:
+        closings = [" ".join([*run, said]) for run, said in zip(whole, BRIEF_CLOSERS, strict=False)]
+        around = [Form(opener, " ".join(run)) for run, opener in zip(whole, BRIEF_OPENERS, strict=False)]
+    else:
+        closings = [" ".join(run) for run in whole]
+        around = [Form(opener, " ".join(run[1:])) for run, opener in zip(whole, OPENERS, strict=False)]
+    return tuple(form for form in chain(*zip_longest(map(_closing, closings), around)) if form is not None)
+
+
+def _in_each(base: Case, number: int, length: int) -> Floor:
+    case = _pick(_on_each(base, _turned(forms(length), base, "each")), number)
+    if case is not None:
+        return Floor(f"each text {length}", case)
+    return Floor("note", _noted(base, base.answers[0].id, number, everyone=True))
+
+
+def _on_each(base: Case, said: Iterable[Form]) -> Iterator[Case]:
+    """Yield the case with each form on every answer that is not blank, where it can stand and leaves what is true."""
+    for form in said:
         case: Case | None = base
         for answer in base.answers:
             case = case and (_with_text(case, answer.id, form) if answer.text.strip() else case)
         if case is not None and case.answers != base.answers and base.truth_kept_by(case):
-            return case
-    return base.present(notes=(*base.notes, _note(_everyone(base), PILOT_NOTE)))
+            yield case
 
 
-def forms(length: int) -> tuple[Form, ...]:
-    """Return the inert texts of a length in `CLASSES`: in turn such as close a text, and such as open it."""
-    count = round(length / _SENTENCE)
-    if count == 0:
-        return _in_turn(map(_closing, BRIEF_CLOSERS), map(_opening, BRIEF_OPENERS))
-    closings = [_closing(" ".join(_run(CLOSERS, at, count))) for at in range(len(CLOSERS))]
-    if count == 1:
-        return _in_turn(closings, map(_opening, OPENERS))
-    around = [Form(opener, " ".join(_run(CLOSERS, at, count - 1))) for at, opener in enumerate(OPENERS)]
-    return _in_turn(closings, around)
-
-
-def _in_text(base: Case, answer: str, added: int, number: int) -> Floor:
-    wanted = min(CLASSES, key=lambda length: (abs(math.log(length / max(1, added))), length))
-    for length in sorted((one for one in CLASSES if one <= wanted), reverse=True):
+def _in_text(base: Case, answer: str, added: int, number: int, classes: Sequence[int]) -> Floor:
+    wanted = min(classes, key=lambda length: (abs(math.log(length / max(1, added))), length))
+    for length in sorted((one for one in classes if one <= wanted), reverse=True):
         made = (_with_text(base, answer, form) for form in _turned(forms(length), base, f"text {length}"))
         case = _pick((case for case in made if case is not None and base.truth_kept_by(case)), number)
         if case is not None:
@@ -248,10 +274,6 @@ def _closing(said: str) -> Form:
 def _run(sentences: Sequence[str], at: int, count: int) -> list[str]:
     """Return so many sentences in a row from one of them on; the first follows the last."""
     return [sentences[(at + i) % len(sentences)] for i in range(count)]
-
-
-def _in_turn(one: Iterable[Form], other: Iterable[Form]) -> tuple[Form, ...]:
-    return tuple(form for form in chain(*zip_longest(one, other)) if form is not None)
 
 
 def _turned(several: Sequence[T], case: Case, place: str) -> list[T]:

@@ -53,7 +53,7 @@ def floors(case, shown, changed, count=8, **given):
     return [floor_of(case.treat("a"), case, shown, changed, number, **given) for number in range(1, count + 1)]
 
 
-@each("added, length", [(1, 5), (4, 5), (6, 5), (8, 10), (12, 10), (18, 20), (27, 20), (35, 40), (900, 40)])
+@each("added, length", [(3, 5), (5, 5), (8, 5), (9, 15), (14, 15), (30, 15), (900, 15)])
 def test_words_in_an_answer_are_about_as_long_as_those_of_the_edit(added, length):
     """The nearest length on a log scale, of whole sentences, around the treated answer and no other."""
     case = case_of()
@@ -66,7 +66,17 @@ def test_words_in_an_answer_are_about_as_long_as_those_of_the_edit(added, length
         assert floor.case["b"] == case["b"]
 
 
-@each("length", CLASSES)
+@each("added, length", [(3, 5), (8, 10), (14, 10), (15, 20), (27, 20), (29, 40), (900, 40)])
+def test_the_nearest_of_other_lengths_is_taken(added, length):
+    """On a log scale, as a judge that sees length alone would have it."""
+    case = case_of()
+
+    for floor in floors(case, longer(case, added), ANSWERS, classes=(5, 10, 20, 40)):
+        assert floor.name == f"text {length}"
+        assert abs(words(floor.case["a"].text) - words(case["a"].text) - length) <= 0.25 * length
+
+
+@each("length", [5, 10, 15, 20, 25, 30, 40])
 def test_the_texts_of_a_length_are_about_that_long(length):
     """On average within a tenth of it, and each of whole sentences of the stock."""
     found = forms(length)
@@ -120,23 +130,40 @@ def test_cases_do_not_all_begin_with_the_same_form():
     assert len(set(many)) > 4
 
 
-def test_what_adds_no_words_has_the_briefest_text():
-    """An edit that cuts, one that changes no answer's text, and one that is said to be about length."""
+def test_what_adds_hardly_a_word_has_the_briefest_text_on_every_answer():
+    """An edit that cuts or hardly adds a word, one that changes no text, one about length: no answer gets longer."""
     case = case_of()
     cut = case.edit("a", lambda _: "It rains.")
+    hardly = longer(case, 2)
     question = replace(case, question="Why is it so?")
+    about = [(longer(case, 900), ANSWERS), (case.present(notes=("Hm.",)), NOTE)]
+    edits = [(cut, ANSWERS), (hardly, ANSWERS), (question, frozenset({"question"})), (case, frozenset({"prompt"}))]
 
-    for shown, changed in ((cut, ANSWERS), (question, frozenset({"question"})), (case, frozenset({"prompt"}))):
-        assert floors(case, shown, changed)[0].name == "text 5"
-    assert floors(case, longer(case, 900), ANSWERS, brief=True)[0].name == "text 5"
-    assert floors(case, case.present(notes=("Hm.",)), NOTE, brief=True)[0].name == "text 5"
+    found = [floors(case, *one) for one in edits] + [floors(case, *one, brief=True) for one in about]
+
+    for floor in (floor for many in found for floor in many):
+        assert floor.name == "each text 5"
+        grown = [words(a.text) - words(b.text) for a, b in zip(floor.case.answers, case.answers, strict=True)]
+        assert grown[0] == grown[1] in (4, 5, 6)
+        assert replace(floor.case, answers=case.answers) == case
+
+
+def test_a_note_about_each_answer_says_it_where_no_word_can_be_added_to_every_one():
+    """As there is no answer that the edit treats in its text."""
+    case = case_of("", answers=(Answer("a", ""), Answer("b", " ")))
+
+    found = floors(case, case.present(order=("b", "a")), frozenset({"order"}), 4)
+
+    assert {floor.name for floor in found} == {"note"}
+    assert len({floor.case.notes for floor in found}) == 4
+    assert all(floor.case.notes[0].startswith("Each answer ") for floor in found)
 
 
 def test_what_changes_an_answer_and_more_has_words_in_the_text():
     """The text is what was changed most."""
     case = case_of()
 
-    assert floors(case, longer(case, 10).present(notes=("Hm.",)), LONG)[0].name == "text 10"
+    assert floors(case, longer(case, 12).present(notes=("Hm.",)), LONG)[0].name == "text 15"
 
 
 def test_a_note_stands_beside_those_of_the_case_and_names_whom_the_edit_named():
@@ -190,7 +217,7 @@ def test_a_name_that_is_there_already_is_not_overwritten():
 
     floor = floors(case, case.present(bylines={"a": "Bo", "b": "Ann"}), LABEL)[0]
 
-    assert floor.name == "text 5"
+    assert floor.name == "each text 5"
     assert floor.case.bylines == case.bylines
 
 
@@ -211,11 +238,11 @@ def test_the_original_of_a_harmed_copy_is_the_treated_one():
     case = case_of()
     harmed = case.treat("b").damage("b", lambda _: "It snows.")
 
-    floor = floor_of(harmed, case, harmed.untreated(), ANSWERS, 1)
+    texts = floor_of(harmed, case, harmed.untreated(), ANSWERS, 1)
+    note = floor_of(harmed, case, case.present(notes=("Answer B is poor.",)), NOTE, 1)
 
-    assert floor.name == "text 5"
-    assert floor.case["a"] == case["a"]
-    assert floor.case["b"] != case["b"]
+    assert texts.name == "each text 5"
+    assert note.case.notes[0].startswith("Answer B ")
 
 
 @each(

@@ -1,0 +1,229 @@
+"""
+What a judge that only sees length would gain in each suite of the default gate, measured against inert words.
+
+    python -m benchmarks.inert                                      # print the table (about five minutes)
+    python -m benchmarks.inert --write docs/reference/inert.md      # put it between its markers
+
+The judge is `planted:length=1`: of two answers the longer one wins, and a longer answer alone gets more. A suite that
+asks about anything but length should measure nothing of it: what the edit moves, less what inert words move, should be
+near zero. The more lengths of inert words there are, the nearer. The suites are traced, not run: each case is put to
+the judge under up to four variants of the edit, and under four forms of the inert words beside each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import sqrt
+from pathlib import Path
+from pkgutil import iter_modules
+from statistics import mean, median, stdev
+
+import calm
+from calm import suites
+from calm.cases import bundled
+from calm.core.case import Case
+from calm.core.checks import words
+from calm.core.edits import Edit, Expects
+from calm.core.trials import Trial, favour
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.experiment.inert import floor_of
+from calm.experiment.lookahead import Order
+from calm.experiment.pairs import Pair, pair_up
+from calm.experiment.setup import Setup
+from calm.gate.context import Context, Node
+from calm.gate.plan import PlanRecord, PlanSink
+from calm.gate.probe import Probe
+from calm.perturbations.planted import planted
+
+LENGTHS: Mapping[int, tuple[int, ...]] = {
+    1: (10,),
+    2: (5, 15),
+    3: (5, 10, 20),
+    4: (5, 10, 15, 25),
+    5: (5, 10, 15, 20, 30),
+}
+"""Lengths in words of the inert texts, by how many there are."""
+TASKS = ("pairwise", "score", "rubric")
+VARIANTS, FORMS = 4, 4
+ENOUGH = 20
+"""Cases that a variant needs to be named as the worst of its suite."""
+GOAL = 0.05
+"""The gain that a suite may measure in a judge that only sees length."""
+ABOUT_LENGTH = frozenset({"verbosity"})
+"""Suites that are to measure it."""
+EXTRA = "calm_every_variant"
+OPEN, CLOSE = "<!-- generated: inert -->", "<!-- end: inert -->"
+
+
+@dataclass(slots=True)
+class Found:
+    """What one suite measured: the words that its edits added, and for each case the gains by the number of lengths."""
+
+    added: list[int] = field(default_factory=list)
+    clean: list[float] = field(default_factory=list)
+    gains: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    variants: dict[int, dict[str, list[float]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+
+    def worst(self, count: int) -> tuple[str, float]:
+        """Return the variant with the largest gain either way, among those with enough cases, and its gain."""
+        found = {name: mean(gains) for name, gains in self.variants[count].items() if len(gains) >= ENOUGH}
+        return max(found.items(), key=lambda one: abs(one[1]), default=("-", 0.0))
+
+
+@contextmanager
+def setup_of(task: str) -> Iterator[Setup]:
+    """Prepare a run of the judge by length on the bundled cases."""
+    judge = planted(f"planted:length=1,task={task}")
+    engine = Engine(Store(None, Mode.OFF))
+    try:
+        yield Setup(judge, tuple(bundled(judge.task)), engine)
+    finally:
+        engine.close()
+
+
+def orders(setup: Setup) -> Iterator[tuple[str, Order]]:
+    """Yield what the tests of the default gate would ask, with the name of their suite."""
+    for info in iter_modules(suites.__path__):
+        if not info.name.startswith("test_"):
+            continue
+        module = importlib.import_module(f"calm.suites.{info.name}")
+        for name, test in inspect.getmembers(module, inspect.isfunction):
+            if not name.startswith("test_") or EXTRA in (*_marks(module), *_marks(test)):
+                continue
+            suite = info.name.removeprefix("test_").replace("_", "-")
+            record = PlanRecord()
+            probe = Probe(Context(setup, Node(f"{info.name}.py::{name}", suite), sink=PlanSink(record)))
+            given = {"probe": probe, "judge": setup.judge, "cases": setup.cases}
+            test(**{wanted: given[wanted] for wanted in inspect.signature(test).parameters})
+            for entry in record.entries:
+                yield suite, entry.order
+
+
+def _marks(marked: object) -> list[str]:
+    """Return the names of the marks of a module or of a test."""
+    marks = getattr(marked, "pytestmark", ())
+    return [mark.name for mark in (marks if isinstance(marks, list | tuple) else [marks])]
+
+
+def measured(setup: Setup, order: Order, found: Found) -> None:
+    """Add what one question of a suite measures."""
+    pairing = pair_up(setup, order.edit, order.against)
+    pairing.pilot(len(pairing.pairs))
+    for first in list(pairing.pairs):
+        pairs = [pair for pair in pairing.under(first, VARIANTS) if pair.room]
+        if not pairs:
+            continue
+        found.added += [_added(pair) for pair in pairs]
+        edited = [_favour(setup, pair, pair.ask(1)[0]) for pair in pairs]
+        clean = [_favour(setup, pair, pair.base) for pair in pairs]
+        found.clean.append(mean(edited) - mean(clean))
+        for count, lengths in LENGTHS.items():
+            floors = [mean(_favour(setup, pair, case) for case in _floors(pair, lengths)) for pair in pairs]
+            found.gains[count].append(mean(edited) - mean(floors))
+            for pair, one, other in zip(pairs, edited, floors, strict=True):
+                found.variants[count][pair.variant].append(one - other)
+
+
+def _floors(pair: Pair, lengths: Sequence[int]) -> Iterator[Case]:
+    assert pair.shown is not None, "there is an edit"
+    source = pair.source.treat(pair.treatment.target)
+    for number in range(1, FORMS + 1):
+        yield floor_of(source, pair.base, pair.shown, pair.changed, number, brief=pair.brief, classes=lengths).case
+
+
+def _favour(setup: Setup, pair: Pair, case: Case) -> float:
+    """Return how far the judge favours the treated answer in a case."""
+    (asked,) = setup.engine.ask(setup.judge, [(case, 1)])
+    row = Trial(pair.source.id, points=pair.source.points)
+    x = favour(asked.verdict, pair.treatment.target, row, setup.judge.scale)
+    assert x is not None, "a planted judge can be read"
+    return x
+
+
+def _added(pair: Pair) -> int:
+    assert pair.shown is not None, "there is an edit"
+    texts = {a.id: a.text for a in pair.base.answers}
+    target = pair.treatment.target
+    return words(pair.shown[target].text) - words(texts.get(str(target), ""))
+
+
+def measure(task: str) -> dict[str, Found]:
+    """Return what each suite of the default gate measures whose edits may not help, or may change nothing."""
+    found: dict[str, Found] = defaultdict(Found)
+    with setup_of(task) as setup:
+        for suite, order in orders(setup):
+            served = isinstance(order.edit, Edit) and setup.family in order.edit.tasks
+            if served and order.edit and order.edit.expects in (Expects.SAME, Expects.NOT_BETTER):
+                measured(setup, order, found[suite])
+    return {suite: one for suite, one in found.items() if one.clean}
+
+
+def table(task: str, found: Mapping[str, Found]) -> str:
+    """Return the table of one kind of verdict."""
+    counts = list(LENGTHS)
+    heads = " | ".join(str(count) for count in counts)
+    lines = [
+        f"| {task}: suite | cases | words added | against the clean prompt | {heads} |",
+        f"|---|---|---|---|{'---|' * len(counts)}",
+    ]
+    for suite, one in sorted(found.items()):
+        gains = " | ".join(_shown(one.gains[count], bold=suite not in ABOUT_LENGTH) for count in counts)
+        spread = f"{median(one.added):.0f} ({min(one.added)} to {max(one.added)})"
+        lines.append(f"| {suite} | {len(one.clean)} | {spread} | {_shown(one.clean)} | {gains} |")
+    return "\n".join(lines)
+
+
+def _shown(gains: Sequence[float], *, bold: bool = False) -> str:
+    """Return a mean with its standard error, bold where it is beyond the goal."""
+    value = f"{mean(gains):+.3f} ± {stdev(gains) / sqrt(len(gains)):.3f}"
+    return f"**{value}**" if bold and abs(mean(gains)) > GOAL else value
+
+
+def fewest(by_task: Mapping[str, Mapping[str, Found]]) -> int | None:
+    """Return the fewest lengths with which no suite but that of length measures a gain; None if none of them does."""
+    fine = (
+        count
+        for count in LENGTHS
+        if all(
+            abs(mean(one.gains[count])) <= GOAL
+            for found in by_task.values()
+            for suite, one in found.items()
+            if suite not in ABOUT_LENGTH
+        )
+    )
+    return next(fine, None)
+
+
+def main() -> int:
+    """Measure, print or write, and return 0 if the goal is met with some number of lengths."""
+    parser = argparse.ArgumentParser(description="What a judge by length gains against inert words.")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="a page with the markers of this table")
+    options = parser.parse_args()
+    by_task = {task: measure(task) for task in TASKS}
+    count = fewest(by_task)
+    lengths = "; ".join(f"{number}: {', '.join(map(str, of))}" for number, of in LENGTHS.items())
+    text = "\n\n".join(
+        [
+            f"Made by `python -m benchmarks.inert`: calm {calm.__version__}. Lengths in words, by how many there are: "
+            f"{lengths}.\nThe fewest with which no suite but verbosity measures more than {GOAL:.2f}: {count}.",
+            *(table(task, found) for task, found in by_task.items()),
+        ]
+    )
+    if options.write is None:
+        print(text)
+    else:
+        page = options.write.read_text("utf-8")
+        before, _, rest = page.partition(OPEN)
+        options.write.write_text(f"{before}{OPEN}\n{text}\n{CLOSE}{rest.partition(CLOSE)[2]}", "utf-8")
+    return 0 if count is not None else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
