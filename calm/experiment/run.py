@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.core.claims import Claim, Outcome
@@ -123,10 +123,10 @@ def _looked(
     """Return the rulings of the looks, then of the worst variants; the last trials; and the asks that were planned."""
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
     variants = 1 if pairing.edit is None else setup.variants_at_once(max(1, len(pairing.edit.variants)))
-    top_ups = (2 if pairing.edit is not None else 1) if top_up and setup.repeatable and means else 0
+    top_ups = 2 if top_up and setup.repeatable and means else 0
     stages = [setup.design.asks(number, variants=variants) for number in (0, 1, 2)]
     if pairing.edit is None:  # more asks of the clean arm are all that there is
-        stages[1] = stages[2]
+        stages = [replace(stages[0], clean=setup.design.clean * times) for times in (1, 2, 3)]
     first = stages[0]
     rule = setup.stopping if means else Stopping.FIXED
     plan = looks(rule, len(pairing.pairs), top_ups=top_ups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -64,4 +65,5 @@ def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
     found = {c.id: c.tags.get(CLUSTER) or about[c.id] for c in cases}
     if len(set(found.values())) == 1 and not any(CLUSTER in c.tags for c in cases):
         return {c.id: c.id for c in cases}
-    return found
+    size = Counter(found.values())
+    return {case: key if size[key] > 1 else case for case, key in found.items()}

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import ceil, fsum
 from typing import Final
 
@@ -25,7 +26,7 @@ from calm.core.claims import Claim, Decision, Estimate, Outcome, decide_between
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Kind, Reason, because, name
-from calm.core.trials import Trials
+from calm.core.trials import Trial, Trials
 from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
@@ -68,13 +69,14 @@ class Variants:
         self._pairing, self._arms, self._trials = pairing, arms, trials
         self._few = replace(asks, perturbed=1)
         self._cases = {row.case for row in trials.rows}
+        self._several = len({row.edit for row in trials.rows}) > 1
 
     def rule(self, claim: Claim) -> Ruling:
         """Return the decision on a claim about the worst variant, with the rows of that variant."""
         measure = MEASURES[claim.measure]
         edit = self._pairing.edit
         assert edit is not None, "a rotation"
-        found = [self._screened(variant, claim, measure) for variant in edit.variants]
+        found = [self._screened(variant, claim, measure) for variant in edit.variants] if self._several else []
         known = [one for one in found if one is not None]
         suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
         decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
@@ -86,9 +88,9 @@ class Variants:
 
     def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure) -> _Verdict | None:
         """Return a pass if the variant is acquitted, else that it is undecided; None if it applies to too few cases."""
-        mine = [replace(row, inert=(), floor="") for row in self._trials.rows if row.edit == variant.label and row.room]
-        spare = self._spare(variant, {row.case for row in mine}, asked=True)
-        trials = replace(self._trials, rows=tuple(mine), lost={})
+        mine = {row.cluster: replace(row, inert=(), floor="") for row in reversed(self._rows_of(variant))}
+        spare = self._spare(variant, set(mine), asked=True)
+        trials = replace(self._trials, rows=tuple(reversed(mine.values())), lost={})
         if len(mine) + len(spare) < FEWEST:
             return None
         for count, level in zip(SCREENS, SCREEN_LEVELS, strict=True):
@@ -104,19 +106,20 @@ class Variants:
                 return _Verdict(variant, Outcome.PASS, _acquitted(used, claim, measure, high), used)
             if fsum(harms) > limit * count:
                 break
-        return _Verdict(variant, Outcome.UNDECIDED, None, trials)
+        return _Verdict(variant, Outcome.UNDECIDED, None, replace(trials, rows=trials.rows[: SCREENS[-1]]))
 
     def _decided(self, suspect: _Verdict, claim: Claim, measure: Measure, suspects: int) -> _Verdict | None:
         """
-        Return the decision on a suspicious variant, on cases on which it was not asked before.
+        Return the decision on a suspicious variant, on questions that the screening did not look at.
 
-        None where it stays undecided on fewer cases than a first decision takes: too few for any judge.
+        Rows of the probe come first, as they were asked already. None where it stays undecided on fewer cases than a
+        first decision takes: too few for any judge.
         """
-        proofs = nominal_levels(PASS_SPENT, DECISIONS)
-        counters = nominal_levels([LEVEL / suspects * share for share in FAIL_SPENT], DECISIONS)
-        before = {row.case for row in suspect.trials.rows}
-        spare = self._spare(suspect.variant, before, asked=False)
-        trials = replace(suspect.trials, rows=(), lost={})
+        proofs, counters = _levels(suspects)
+        looked_at = {row.cluster for row in suspect.trials.rows}
+        fresh = tuple(row for row in self._rows_of(suspect.variant) if row.cluster not in looked_at)
+        spare = self._spare(suspect.variant, looked_at | {row.cluster for row in fresh}, asked=False)
+        trials = replace(suspect.trials, rows=fresh, lost={})
         outcome, estimate = Outcome.UNDECIDED, None
         for count, prove, disprove in zip(DECISIONS, proofs, counters, strict=True):
             asks = self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
@@ -136,12 +139,22 @@ class Variants:
             return None
         return _Verdict(suspect.variant, outcome, estimate, trials)
 
+    def _rows_of(self, variant: AnyEdit) -> list[Trial]:
+        """Return the rows of the probe that show a variant, of cases with room."""
+        return [row for row in self._trials.rows if row.edit == variant.label and row.room]
+
     def _spare(self, variant: AnyEdit, used: set[str], *, asked: bool) -> list[Pair]:
-        """Return the cases with room on which a variant was not asked, in an order of its own; `asked`: old ones."""
+        """
+        Return cases with room on which a variant was not asked, in an order of its own; `asked`: those of the probe.
+
+        `used` are clusters that are left out. Where only cases of the probe are wanted, each is of another cluster.
+        """
         seed = self._pairing.setup.seed
-        pairs = [p for p in self._pairing.pairs if p.source.id not in used]
+        pairs = [p for p in self._pairing.pairs if p.cluster not in used]
         pairs = [p for p in pairs if not asked or p.source.id in self._cases]
         drawn = sorted(pairs, key=lambda p: digest("variant", seed, variant.label, p.source.id))
+        if asked:
+            drawn = list({p.cluster: p for p in reversed(drawn)}.values())[::-1]
         shown = (self._pairing.as_variant(p, variant) for p in drawn)
         return [one for one in shown if one is not None and one.room]
 
@@ -162,6 +175,13 @@ class Variants:
         found = self._arms.ask_rows([Row(pair, 1) for pair in pairs], asks)
         gone = Counter(found.lost) - self._pairing.lost
         return replace(found, rows=(*trials.rows, *found.rows), lost=Counter(trials.lost) + gone)
+
+
+@cache
+def _levels(suspects: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the levels of a pass and of a fail at each decision, with so many suspicious variants."""
+    failed = [LEVEL / suspects * share for share in FAIL_SPENT]
+    return nominal_levels(PASS_SPENT, DECISIONS), nominal_levels(failed, DECISIONS)
 
 
 def _harms(trials: Trials, claim: Claim, measure: Measure) -> list[float]:
