@@ -291,9 +291,11 @@ def asks_of(item: pytest.Item) -> Design | None:
 
 
 def design_for(config: pytest.Config, judge: Judge) -> Design:
-    """Return the number of asks in each arm: one for a judge with one verdict a question, unless the user says more."""
+    """Return the asks in each arm: one where a repeat would say nothing new, unless the user says more."""
     from calm.experiment.asks import Design
 
+    if judge.traits.weighs and not given(config, "repeats"):
+        return Design(1, 1)
     if judge.traits.repeats is not None and not given(config, "repeats"):
         return Design(judge.traits.repeats, judge.traits.repeats)
     return design_of(config)
