@@ -183,7 +183,7 @@ def engine_of(config: pytest.Config) -> Engine:
         store = Store(path, mode, run=given.get("calm_run", ""), oldest=given.get("calm_oldest", oldest))
         shared = store if given or distributed(config) else None
         budget = Budget(caps_of(config), shared, given.get("calm_started"))
-        session.engine = Engine(store, budget=budget, served=given.get("calm_served"))
+        session.engine = Engine(store, budget=budget, served=given.get("calm_served"), seed=seed_of(config))
         if given:
             session.engine.ledger.keys = Keys()
     return session.engine
