@@ -91,6 +91,11 @@ def _content_key(handle: _Handle, case: Case) -> bytes:
     return bytes.fromhex(digest(handle.name, case.content()))[:KEY_BYTES]
 
 
+def _round(ask: int) -> int:
+    """Return the round of a question: that of the context; but ask 0 is a pilot, which other questions wait for."""
+    return PRIORITY.get() if ask else FIRST - 1
+
+
 class Batches:
     """
     Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`.
@@ -110,7 +115,8 @@ class Batches:
         """Return the verdict on each question, in their order."""
         batch = _Batch[Judgment].of(len(questions))
         await self._enqueue(questions, batch)
-        if questions and PRIORITY.get() >= FIRST and (guest := GUEST.get()) is not None:
+        guest = GUEST.get()
+        if guest is not None and any(_round(ask) >= FIRST for *_, ask in questions):
             guest.arrived()
         return await batch.all()
 
@@ -132,7 +138,7 @@ class Batches:
             if place % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             work = partial(self._generate, request, ask, batch, place)
-            self._scheduler.put(self._queue((request.endpoint,)), work)
+            self._scheduler.put(self._queue((request.endpoint,)), work, PRIORITY.get())
         return await batch.all()
 
     def clear(self) -> None:
@@ -154,9 +160,9 @@ class Batches:
             found = self._judgments.get(key)
             if found is None:
                 found = self._judgments[key] = _Job(key, judge, case, ask)
-                found.place = self._scheduler.put(handle.queue, partial(self._ask, found), self._lot(key))
+                found.place = self._scheduler.put(handle.queue, partial(self._ask, found), _round(ask), self._lot(key))
             elif isinstance(found, _Job) and found.place is not None:
-                found.place = self._scheduler.hasten(found.place)
+                found.place = self._scheduler.hasten(found.place, _round(ask))
             if isinstance(to, _Batch):
                 if isinstance(found, Judgment):
                     to.take(place, found)

@@ -63,13 +63,13 @@ class Scheduler:
             queue = self._queues[key] = Queue(width())
         return queue
 
-    def put(self, queue: Queue, work: Work, lot: int = 0) -> Place:
-        """Add work to a queue, in the round of the context (`PRIORITY`)."""
-        return self._placed(Place(queue, PRIORITY.get(), lot, work))
+    def put(self, queue: Queue, work: Work, number: int, lot: int = 0) -> Place:
+        """Add work to a queue, in the round of a number."""
+        return self._placed(Place(queue, number, lot, work))
 
-    def hasten(self, place: Place) -> Place:
-        """Move work that has not begun to the round of the context if that is an earlier one; return its place."""
-        number, work = PRIORITY.get(), place.work
+    def hasten(self, place: Place, number: int) -> Place:
+        """Move work that has not begun to another round if that is an earlier one; return its place."""
+        work = place.work
         if work is None or number >= place.round:
             return place
         place.work = None

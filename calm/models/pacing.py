@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from time import monotonic
@@ -22,22 +22,10 @@ MOST_ROW: Final = 40
 PATIENCE: Final = 5
 """So often one call must have failed before its server is given up; a timeout counts twice."""
 
-PILOTS: Final = 0
-"""The round of the questions that an experiment asks before it knows what to measure."""
 FIRST: Final = 1
-"""The round of the first look of an experiment, and of whatever is asked outside one."""
+"""The round of the first look of an experiment, and of whatever is asked outside one; pilots come before it."""
 PRIORITY: ContextVar[int] = ContextVar("calm_priority", default=FIRST)
 """The round that questions belong to. Where they wait for their turn, those with the lower number go first."""
-
-
-@contextmanager
-def in_round(number: int) -> Iterator[None]:
-    """Let what is asked in this block belong to a round: `PILOTS`, `FIRST`, or the number of a later look."""
-    token = PRIORITY.set(number)
-    try:
-        yield
-    finally:
-        PRIORITY.reset(token)
 
 
 class Pace:

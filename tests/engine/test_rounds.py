@@ -3,12 +3,12 @@
 import _thread
 import threading
 from contextlib import suppress
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
 from calm.engine.gathering import GUEST
-from calm.models.pacing import PILOTS, in_round
+from calm.experiment.run import in_round
 from calm.models.wire import Limits, Traits
 from tests.planted import Asking, Local, Planted, engine, fair, pairs
 
@@ -49,6 +49,13 @@ def test_the_judge_that_came_first_changes_no_lot(fingerprint):
     assert found[0] == found[1]
 
 
+def wait_for(sign):
+    """Wait until a sign is there, for half a minute at most."""
+    until = monotonic() + 30
+    while not sign() and monotonic() < until:
+        sleep(0.001)
+
+
 def held(running, *, until):
     """Hold what is measured until a guest in a thread of its own is let go on; return that thread."""
 
@@ -84,8 +91,7 @@ def test_earlier_rounds_go_first():
         threads = []
         for number in (3, 1, 2):
             threads.append(asking(running, judge, [(case, number) for case in pairs(30)], number))
-            while running.pending < 30 * len(threads):
-                sleep(0.001)
+            wait_for(lambda: running.pending >= 30 * len(threads))
         until.set()
         for thread in (guest, *threads):
             thread.join()
@@ -96,24 +102,23 @@ def test_earlier_rounds_go_first():
 def test_who_wants_a_question_in_an_earlier_round_has_it_asked_there():
     """What was prefetched for a later look is asked with the look that wants it, once."""
     judge, until = Planted(fair, traits=ONE_BY_ONE), threading.Event()
-    cases = pairs(40)
+    cases = pairs(45)
     with engine() as running:
         guest = held(running, until=until)
         with in_round(2):
-            running.prefetch([(judge, case, 1) for case in cases])
-        while running.pending < 40:
-            sleep(0.001)
+            running.prefetch([(judge, case, 1) for case in cases[:40]])
+        wait_for(lambda: running.pending >= 40)
         thread = asking(running, judge, [(case, 1) for case in cases[30:]], 1)
-        while len(judge.asked) < 10 and thread.is_alive():
-            until.set()
-            sleep(0.001)
+        wait_for(lambda: running.pending >= 45)
+        until.set()
         thread.join()
         guest.join()
         running.ask(judge, [(case, 1) for case in cases])
+        wait_for(lambda: running.pending == 0)
         assert running.pending == 0
 
-    assert {case.id for case, _ in judge.asked[:10]} == {case.id for case in cases[30:]}
-    assert len(judge.asked) == 40
+    assert {case.id for case, _ in judge.asked[:15]} == {case.id for case in cases[30:]}
+    assert len(judge.asked) == 45
 
 
 def test_those_who_gather_begin_together():
@@ -123,9 +128,8 @@ def test_those_who_gather_begin_together():
         with running.gathering() as gathering:
             guests = [gathering.guest() for _ in range(3)]
             first = asking(running, judge, [(case, 1) for case in cases], 1, guests[0])
-            asking(running, judge, [(case, 0) for case in cases], PILOTS, guests[1]).join()
-            while running.pending < 20:
-                sleep(0.001)
+            asking(running, judge, [(case, 0) for case in cases], 1, guests[1]).join()
+            wait_for(lambda: running.pending >= 20)
             assert [ask for _, ask in judge.asked] == [0] * 20
         guests[2].arrived()
         guests[2].arrived()  # it counts once

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections import Counter
 from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import fmean
@@ -10,23 +11,32 @@ import pytest
 
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import net_robustness
+from calm.experiment.asks import Design
 from calm.experiment.lookahead import Lookahead, Order
-from calm.experiment.setup import Design, Setup
+from calm.experiment.setup import Setup
+from calm.experiment.stopping import Stopping
 from calm.models.wire import Traits
-from tests.planted import Planted, engine, fair, pairs
+from tests.planted import Planted, engine, fair, pair, pairs
 
 PROBES, CASES = 12, 60
 
 
 def polite(number):
-    """Return an edit that adds a word to the question."""
+    """Return an edit that adds a word: to the question, or, every other one, to an answer that a pilot must look at."""
 
-    def add(case, rng):
+    def ask_politely(case, rng):
         """Add a word to the question."""
         return replace(case, question=f"{case.question} Please ({number}).")
 
-    add.__name__ = f"polite_{number}"
-    return perturbation(bias="load", expects=Expects.SAME, source="own")(add)
+    def answer_politely(case, rng):
+        """Add a word to the treated answer."""
+        return case.edit(case.target, lambda text: f"{text} Please ({number}).")
+
+    piloted = number % 2
+    made = answer_politely if piloted else ask_politely
+    made.__name__ = f"polite_{number}"
+    expects = Expects.NOT_BETTER if piloted else Expects.SAME
+    return perturbation(bias="load", expects=expects, source="own")(made)
 
 
 EDITS = [polite(number) for number in range(PROBES)]
@@ -47,7 +57,7 @@ def run(probes, seed=0):
     """Ask all probes, so many at a time; return the questions in the order asked, and the rulings."""
     judge = Slow(fair, traits=Traits(concurrency=4))
     with engine(seed=seed) as running:
-        setup = Setup(judge, pairs(CASES), running, seed, Design(2, 1))
+        setup = Setup(judge, pairs(CASES), running, seed, Design(2, 1), Stopping.FIXED)
         orders = [Order(setup, edit, (net_robustness >= 0.8,), top_up=False) for edit in EDITS]
         ahead = Lookahead(probes)
         for order in orders:
@@ -55,27 +65,40 @@ def run(probes, seed=0):
         ahead.begin()
         rulings = [[r.decision for r in ahead.result(order).result.rulings] for order in orders]
         ahead.stop()
-    return [(case.question, case.id, ask) for case, ask in judge.asked], rulings
+    return [(arm(case, ask), case.id, ask) for case, ask in judge.asked], rulings
 
 
-def mean_place(asked, *, clean):
-    """Return the mean place of the questions of the clean arm, or of those of all edits."""
-    return fmean(place for place, (question, *_) in enumerate(asked, 1) if clean != ("Please" in question))
+def arm(case, ask):
+    """Return the arm that a question belongs to, and of which edit it is."""
+    said = f"{case.question} {[a.text for a in case.answers]}"
+    if ask == 0:
+        return "pilot"
+    if "Please" in said:
+        return f"edit {said.partition('Please (')[2].partition(')')[0]}"
+    return "clean" if case.answers == pair(case.id).answers and case.question == pair(case.id).question else "inert"
 
 
-def test_the_clean_arm_is_spread_over_the_run_like_the_edits():
+def far_off(asked, name):
+    """Return how many standard deviations the mean place of an arm is from that of a random draw of the looks."""
+    looks = [arm for arm, *_ in asked if arm != "pilot"]
+    places = [place for place, arm in enumerate(looks, 1) if arm == name]
+    count, few = len(looks), len(places)
+    return (fmean(places) - (count + 1) / 2) / sqrt((count + 1) * (count - few) / (12 * few))
+
+
+def test_all_arms_are_spread_alike_over_the_run():
     """
-    The mean place of its 120 questions among 840 is that of a random draw.
+    The mean place of the questions of each arm, shared or not, is that of a random draw, after all pilots.
 
-    By chance it would lie more than 4.4 standard deviations off for one seed in 90,000.
+    By chance one of 14 would lie more than 5 standard deviations off for one seed in 120,000.
     """
     asked, _ = run(PROBES)
-    count, few = len(asked), sum("Please" not in question for question, *_ in asked)
+    arms = Counter(arm for arm, *_ in asked)
 
-    assert (count, few) == (PROBES * CASES + 2 * CASES, 2 * CASES)
-    deviation = sqrt((count + 1) * (count - few) / (12 * few))
-    assert abs(mean_place(asked, clean=True) - (count + 1) / 2) < 4.4 * deviation
-    assert mean_place(run(1)[0], clean=True) < (count + 1) / 2 - 10 * deviation  # probe by probe it comes first
+    assert set(arms) == {"pilot", "clean", "inert", *(f"edit {number}" for number in range(PROBES))}
+    assert {arm for arm, *_ in asked[: arms["pilot"]]} == {"pilot"}
+    assert {name: far_off(asked, name) for name in arms if name != "pilot" and abs(far_off(asked, name)) > 5} == {}
+    assert far_off(run(1)[0], "clean") < -10  # probe by probe it comes first
 
 
 def test_the_order_of_the_calls_is_drawn_from_the_seed():
