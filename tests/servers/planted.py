@@ -101,7 +101,7 @@ def _known(judge, cases):
     try:
         setup = Setup(judge, tuple(cases), engine)
         for edit in (None, DEFECTS, DEGENERATES, fallacy):
-            pairs, _, _ = pair_up(setup, edit, None)
+            pairs = pair_up(setup, edit, None).pairs
             for pair in pairs:
                 known.setdefault(_plain(pair.source.question), []).append(pair.shown or pair.base)
     finally:
