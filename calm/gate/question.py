@@ -21,7 +21,7 @@ from calm.gate.context import Context
 from calm.gate.overrides import accepted, gated
 from calm.gate.proof import FINE, Estimates, Proof
 from calm.results.audit import Finding, finding
-from calm.statistics.multiplicity import holm_rejects
+from calm.statistics.multiplicity import bh_rejects
 
 TOLERATED = "claimed with .allows: only evidence against it counts"
 
@@ -144,7 +144,7 @@ class Question:
         return findings + self._variants(batch.variants)
 
     def _variants(self, orders: Sequence[Order]) -> list[Finding]:
-        """Ask each variant of a rotation by itself: FAIL where Holm's procedure finds evidence, else only observed."""
+        """Ask each variant of a rotation by itself: FAIL by Benjamini and Hochberg's procedure, else only observed."""
         asked: list[tuple[Order, Ruling, float]] = []
         for order in orders:
             timing = self._context.lookahead.result(order)
@@ -153,7 +153,7 @@ class Question:
             i for i, (_, d, _) in enumerate(asked) if d.decision.claim is not None and d.decision.estimate is not None
         ]
         tests = [partial(_fails, asked[i][1]) for i in claimed]
-        failing = {claimed[i] for i in holm_rejects(tests, LEVEL)} if tests else set()
+        failing = {claimed[i] for i in bh_rejects(tests, LEVEL)} if tests else set()
         findings = []
         for position, (order, decided, seconds) in enumerate(asked):
             decision = _of_variant(decided.decision, fails=position in failing)

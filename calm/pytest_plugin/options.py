@@ -65,7 +65,7 @@ OPTIONS = (
 )
 FLAGS = (
     ("plan", "print what the run would ask and what it would cost; ask nothing"),
-    ("every-variant", "also run each variant of a rotation by itself (Holm-corrected; only a FAIL makes the gate red)"),
+    ("every-variant", "also run each variant of a rotation by itself (only a FAIL by Benjamini-Hochberg is red)"),
 )
 OUTPUTS = ("results", "report", "summary", "sarif")
 """Options that name a file to write."""

@@ -5,7 +5,7 @@ Many claims at once: which are disproven, with the errors of the whole family bo
 |---|---|
 | `holm` | p-values adjusted so that a false rejection anywhere has probability at most alpha |
 | `benjamini_hochberg` | p-values adjusted so that at most a share alpha of the rejections is false, on average |
-| `holm_rejects` | Holm's procedure for evidence that comes as intervals instead of p-values |
+| `holm_rejects`, `bh_rejects` | the same procedures for evidence that comes as intervals instead of p-values |
 
 "All claims must pass" needs none of these: each is proven at the full level (an intersection-union test).
 """
@@ -76,10 +76,7 @@ def holm_rejects(tests: Sequence[Callable[[float], bool]], alpha: float) -> list
     >>> holm_rejects([lambda level, p=p: p <= level for p in p_values], 0.05)
     [0, 3]
     """
-    if not tests:
-        raise EstimateError("expected at least one test, got none")
-    if not 0 < alpha < 1:
-        raise EstimateError(f"expected alpha between 0 and 1, got alpha={alpha!r}")
+    _check_tests(tests, alpha)
     left = set(range(len(tests)))
     while left:
         fallen = {index for index in left if tests[index](alpha / len(left))}
@@ -87,6 +84,35 @@ def holm_rejects(tests: Sequence[Callable[[float], bool]], alpha: float) -> list
             break
         left -= fallen
     return sorted(set(range(len(tests))) - left)
+
+
+def bh_rejects(tests: Sequence[Callable[[float], bool]], alpha: float) -> list[int]:
+    """
+    Return the indexes of the claims that are disproven with false discovery rate alpha, in ascending order.
+
+    Tests as for `holm_rejects`. Benjamini and Hochberg's steps are taken without p-values: the greatest k is sought for
+    which k claims or more are disproven at alpha k / m, and these are. At most a share alpha of them is false, on
+    average, for independent or positively dependent tests (Benjamini & Hochberg 1995). Smallest number of tests: 1.
+
+    Raises `EstimateError` for no tests or alpha outside (0, 1).
+
+    >>> p_values = [0.01, 0.04, 0.03, 0.005]
+    >>> bh_rejects([lambda level, p=p: p <= level for p in p_values], 0.05)
+    [0, 1, 2, 3]
+    """
+    _check_tests(tests, alpha)
+    for count in range(len(tests), 0, -1):
+        fallen = [index for index, test in enumerate(tests) if test(alpha * count / len(tests))]
+        if len(fallen) >= count:
+            return fallen
+    return []
+
+
+def _check_tests(tests: Sequence[object], alpha: float) -> None:
+    if not tests:
+        raise EstimateError("expected at least one test, got none")
+    if not 0 < alpha < 1:
+        raise EstimateError(f"expected alpha between 0 and 1, got alpha={alpha!r}")
 
 
 def _ordered(p_values: Sequence[float]) -> list[int]:
