@@ -56,6 +56,10 @@ def check(edit: AnyEdit | None, claims: Sequence[Claim], family: Family) -> None
         about = f"{edit!r} expects {expects}" if edit else "probe() without an edit asks the clean cases alone"
         instead = f"claim {' or '.join(can)}" if can else "nothing can be claimed"
         raise ClaimError(f"{about}: {claim.measure} says nothing about it on {family} verdicts; {instead}")
+    worst = [c.measure for c in claims if MEASURES[c.measure].worst_of]
+    if edit is not None and worst and len(worst) == len(claims) and len(edit.variants) < 2:
+        mean = MEASURES[worst[0]].worst_of
+        raise ClaimError(f"{edit!r} is no rotation, and {worst[0]} says nothing of it; claim {mean}")
 
 
 def unserved(judge: Judge, suite: str) -> Reason:

@@ -82,7 +82,7 @@ class Variants:
         decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
         known = [one for one in known if one not in suspects] + [one for one in decided if one is not None]
         if not known:
-            reason = because(Kind.TOO_FEW_CASES, len(self._cases))
+            reason = because(Kind.FEW_OF_EACH, FEWEST) if self._several else because(Kind.ONE_VARIANT)
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
         return _ruled(claim, known)
 
@@ -93,6 +93,7 @@ class Variants:
         trials = replace(self._trials, rows=tuple(reversed(mine.values())), lost={})
         if len(mine) + len(spare) < FEWEST:
             return None
+        used = trials
         for count, level in zip(SCREENS, SCREEN_LEVELS, strict=True):
             trials = self._more(trials, spare, count - len(trials.rows), replace(self._few, inert=0))
             used = replace(trials, rows=trials.rows[:count])
@@ -106,14 +107,14 @@ class Variants:
                 return _Verdict(variant, Outcome.PASS, _acquitted(used, claim, measure, high), used)
             if fsum(harms) > limit * count:
                 break
-        return _Verdict(variant, Outcome.UNDECIDED, None, replace(trials, rows=trials.rows[: SCREENS[-1]]))
+        return _Verdict(variant, Outcome.UNDECIDED, None, used)
 
     def _decided(self, suspect: _Verdict, claim: Claim, measure: Measure, suspects: int) -> _Verdict | None:
         """
         Return the decision on a suspicious variant, on questions that the screening did not look at.
 
-        Rows of the probe come first, as they were asked already. None where it stays undecided on fewer cases than a
-        first decision takes: too few for any judge.
+        Rows of the probe come first, as they were asked already. None where it stays undecided, within its limit, on
+        fewer cases than a first decision takes: too few for any judge.
         """
         proofs, counters = _levels(suspects)
         looked_at = {row.cluster for row in suspect.trials.rows}
@@ -135,7 +136,8 @@ class Variants:
             outcome, estimate = decide_between(proof, counter, claim, LEVEL)
             if outcome is not Outcome.UNDECIDED or not spare:
                 break
-        if outcome is Outcome.UNDECIDED and len(trials.rows) < DECISIONS[0]:
+        few = outcome is Outcome.UNDECIDED and len(trials.rows) < DECISIONS[0]
+        if few and (estimate is None or not _beyond(estimate, claim)):
             return None
         return _Verdict(suspect.variant, outcome, estimate, trials)
 
@@ -182,6 +184,13 @@ def _levels(suspects: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the levels of a pass and of a fail at each decision, with so many suspicious variants."""
     failed = [LEVEL / suspects * share for share in FAIL_SPENT]
     return nominal_levels(PASS_SPENT, DECISIONS), nominal_levels(failed, DECISIONS)
+
+
+def _beyond(estimate: Estimate, claim: Claim) -> bool:
+    """Return whether the value itself is beyond the limit."""
+    if claim.op == ">=":
+        return estimate.value < claim.limit
+    return (abs(estimate.value) if claim.op == "abs<=" else estimate.value) > claim.limit
 
 
 def _harms(trials: Trials, claim: Claim, measure: Measure) -> list[float]:

@@ -94,6 +94,8 @@ class Question:
         chosen = chosen_for(family, measures, by_task)
         if not chosen or not all(isinstance(m, Measure) for m in chosen):
             raise ClaimError(f"observe() expects measures such as gain, got {chosen!r}")
+        if (worst := next((m for m in chosen if m.worst_of), None)) is not None:
+            raise ClaimError(f"{worst.name} is decided variant by variant: claim it, or observe {worst.worst_of}")
         experiment.check(self._edit, [Claim(m.name, "<=", 0.0) for m in chosen], family)
         batch = self._orders((), chosen, top_up=False)
         if (placeholder := self._traced(batch)) is not None:
@@ -114,8 +116,9 @@ class Question:
         order = replace(order, claims=tuple(gated(context.gate, _key(order, c.measure), c) for c in stated))
         if not context.every_variant or edit is None:
             return Batch(order, stated)
-        variants = tuple(replace(order, edit=v, observed=(), top_up=False) for v in edit.variants if stated)
-        return Batch(order, stated, variants)
+        means = tuple(c for c in order.claims if not MEASURES[c.measure].worst_of)
+        alone = replace(order, claims=means, observed=(), top_up=False)
+        return Batch(order, stated, tuple(replace(alone, edit=v) for v in edit.variants if means))
 
     def _traced(self, batch: Batch) -> Placeholder | None:
         """In a trace: hand over what is to be asked, and return what takes the place of its result."""

@@ -1,13 +1,13 @@
 """Measures: case values against their definitions, exact expectations, and what may be claimed."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from calm.core import measures
 from calm.core.claims import Claim
 from calm.core.measures import (
     MEASURES,
@@ -24,16 +24,19 @@ from calm.core.measures import (
     rate,
     readable_rate,
     repeat_distance,
+    rewording_rate,
     robustness_rate,
     slot_pull,
     tie_rate,
     unreadable_gain,
+    worst_gain,
+    worst_robustness,
 )
 from calm.core.reasons import Kind, Reason, because, in_words, reason_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ClaimError, EstimateError
-from calm.statistics.intervals import clopper_pearson
+from calm.statistics.intervals import clopper_pearson, padded_t
 
 TEN = Scale(1, 10)
 MUTE = Unreadable("empty reply")
@@ -45,14 +48,16 @@ def read(text):
     return tuple(SAID[c] for c in text)
 
 
-def row(clean="", perturbed="", **changes):
+def row(clean="", perturbed="", inert="", **changes):
     """Return a case of a pairwise probe."""
-    return Trial(**{"case": "c1", "target": "t", "clean": read(clean), "perturbed": read(perturbed)} | changes)
+    arms = {"clean": read(clean), "inert": read(inert), "perturbed": read(perturbed)}
+    return Trial(**{"case": "c1", "target": "t"} | arms | changes)
 
 
-def scores(clean, perturbed, **changes):
+def scores(clean, perturbed, inert=(), **changes):
     """Return a case of a probe on scores."""
-    arms = {"clean": tuple(map(Score, clean)), "perturbed": tuple(map(Score, perturbed))}
+    said = {"clean": clean, "inert": inert, "perturbed": perturbed}
+    arms = {name: tuple(map(Score, values)) for name, values in said.items()}
     return Trial(**{"case": "c1", "target": "t"} | arms | changes)
 
 
@@ -88,93 +93,145 @@ RUBRIC = st.lists(
 ).map(tuple)
 
 
-def excess(clean, perturbed, apart):
-    """Compute the excess as it is defined, by plain loops over ordered pairs of different asks."""
-    across = sum(apart(a, p) for a in clean for p in perturbed) / (len(clean) * len(perturbed))
-    noise = 0.0
-    for arm in (clean, perturbed):
-        k = len(arm)
-        noise += sum(apart(arm[i], arm[j]) for i in range(k) for j in range(k) if i != j) / (k * (k - 1)) / 2
-    return across - noise
+def beyond_floor(clean, inert, perturbed, apart):
+    """Compute what an edit moves beyond inert words as it is defined, by plain loops over pairs of asks."""
+
+    def moved(arm):
+        return sum(apart(c, a) for c in clean for a in arm) / (len(clean) * len(arm))
+
+    return moved(perturbed) - moved(inert)
 
 
 @settings(derandomize=True, deadline=None)
-@given(PAIRWISE, PAIRWISE)
-def test_the_excess_of_a_pair_is_its_definition(clean, perturbed):
-    """Disagreement between the arms less the mean disagreement within them; nothing said is one category."""
+@given(PAIRWISE, PAIRWISE, PAIRWISE)
+def test_what_an_edit_moves_on_a_pair_is_its_definition(clean, inert, perturbed):
+    """Disagreement of the edit with the clean arm less that of inert words; nothing said is one category."""
     category = str.maketrans("!", "?")
-    found = value(net_robustness, row(clean, perturbed))
+    found = value(net_robustness, row(clean, perturbed, inert))
 
-    plain = excess(clean.translate(category), perturbed.translate(category), lambda u, v: u != v)
+    plain = beyond_floor(*(arm.translate(category) for arm in (clean, inert, perturbed)), lambda u, v: u != v)
 
     assert found == pytest.approx(plain)
-    assert -0.5 - 1e-12 <= found <= 1
+    assert -1 <= found <= 1
 
 
 @settings(derandomize=True, deadline=None)
-@given(SCORES, SCORES)
-def test_the_excess_of_a_score_is_its_definition(clean, perturbed):
+@given(SCORES, SCORES, SCORES)
+def test_what_an_edit_moves_on_a_score_is_its_definition(clean, inert, perturbed):
     """The same with abs(u-v)/9."""
-    found = value(net_robustness, scores(clean, perturbed))
+    found = value(net_robustness, scores(clean, perturbed, inert))
 
-    assert found == pytest.approx(excess(clean, perturbed, lambda u, v: abs(u - v) / 9))
-    assert -0.5 - 1e-12 <= found <= 1
+    assert found == pytest.approx(beyond_floor(clean, inert, perturbed, lambda u, v: abs(u - v) / 9))
 
 
 @settings(derandomize=True, deadline=None)
-@given(RUBRIC, RUBRIC)
-def test_the_excess_of_a_rubric_is_its_definition(clean, perturbed):
+@given(RUBRIC, RUBRIC, RUBRIC)
+def test_what_an_edit_moves_on_a_rubric_is_its_definition(clean, inert, perturbed):
     """The same with the share of points judged differently: 1/3 for `a`, 2/3 for `b`."""
 
     def apart(u, v):
         read_u, read_v = ({} if x is MUTE else x.met for x in (u, v))
         return sum(abs(w) / 3 for c, w in WEIGHTS.items() if read_u.get(c) != read_v.get(c))
 
-    found = value(net_robustness, Trial("c1", clean=clean, perturbed=perturbed, points=WEIGHTS))
+    found = value(net_robustness, Trial("c1", clean=clean, inert=inert, perturbed=perturbed, points=WEIGHTS))
 
-    assert found == pytest.approx(excess(clean, perturbed, apart))
+    assert found == pytest.approx(beyond_floor(clean, inert, perturbed, apart))
 
 
-def test_the_excess_of_two_and_two_asks(subtests):
-    """1/2 - (1 + 1)/2, 0, and 1/2 - (0 + 1)/2."""
-    for clean, perturbed, e in [
-        ("tt", "tt", 0.0),
-        ("tt", "oo", 1.0),
-        ("to", "to", -0.5),
-        ("tt", "to", 0.0),
-        ("to", "oo", 0.0),
+def test_what_an_edit_moves_beyond_inert_words(subtests):
+    """What both move counts for nothing; what only the inert words move counts for the judge."""
+    for clean, inert, perturbed, e in [
+        ("tt", "t", "t", 0.0),
+        ("tt", "t", "o", 1.0),
+        ("tt", "o", "o", 0.0),
+        ("tt", "o", "t", -1.0),
+        ("to", "t", "o", 0.0),
+        ("to", "=", "o", -0.5),
+        ("tt", "to", "oo", 0.5),
     ]:
-        with subtests.test(clean=clean, perturbed=perturbed, e=e):
-            assert value(net_robustness, row(clean, perturbed)) == e
+        with subtests.test(clean=clean, inert=inert, perturbed=perturbed, e=e):
+            assert value(net_robustness, row(clean, perturbed, inert)) == e
 
 
-def test_the_expected_excess_of_two_verdicts_is_the_square_of_the_shift(subtests):
-    """E e = (theta - theta')^2, by all 16 outcomes of 2+2 asks; so it is blind to small shifts and to noise."""
+def expected_net(clean_law, inert_law, perturbed_law, asks=(2, 1, 1)):
+    """Return the exact expectation of what an edit moves, by running through all outcomes of all asks."""
+    total = 0.0
+    for said in product(*((clean_law,) * asks[0] + (inert_law,) * asks[1] + (perturbed_law,) * asks[2])):
+        clean, inert, perturbed = said[: asks[0]], said[asks[0] : asks[0] + asks[1]], said[asks[0] + asks[1] :]
+        chance = math.prod(clean_law[v] for v in clean) * math.prod(inert_law[v] for v in inert)
+        total += (
+            chance
+            * math.prod(perturbed_law[v] for v in perturbed)
+            * value(net_robustness, row("".join(clean), "".join(perturbed), "".join(inert)))
+        )
+    return total
+
+
+def test_the_expected_movement_is_linear_in_the_shift(subtests):
+    """With theta of the clean and inert arm and eta of the edit: (theta - eta) (2 theta - 1), whatever the asks."""
     for before, after in [(0.1, 0.1), (0.05, 0.35), (0.0, 1.0), (0.5, 0.9), (1.0, 0.97)]:
-        with subtests.test(before=before, after=after):
-            found = expected(net_robustness, {"t": before, "o": 1 - before}, {"t": after, "o": 1 - after})
+        for asks in [(2, 1, 1), (4, 4, 2)]:
+            with subtests.test(before=before, after=after, asks=asks):
+                law = {"t": before, "o": 1 - before}
 
-            assert found == pytest.approx((before - after) ** 2)
+                found = expected_net(law, law, {"t": after, "o": 1 - after}, asks)
+
+                assert found == pytest.approx((before - after) * (2 * before - 1))
 
 
-def test_the_expected_excess_is_nought_where_the_edit_does_nothing(subtests):
-    """Equal laws in both arms give expectation 0, however noisy and however often unreadable."""
-    for law in [
-        {"t": 0.6, "o": 0.1, "=": 0.2, "?": 0.1},
-        {"t": 0.5, "?": 0.3, "!": 0.2},
-        {"?": 1.0},
-        {"t": 0.5, "o": 0.5},
+def test_the_expected_movement_is_nought_where_the_edit_does_what_inert_words_do(subtests):
+    """However noisy, however often unreadable, and however far inert words move the verdict from the clean one."""
+    laws = [
+        ({"t": 0.6, "o": 0.1, "=": 0.2, "?": 0.1}, {"t": 0.6, "o": 0.1, "=": 0.2, "?": 0.1}),
+        ({"t": 0.5, "?": 0.3, "!": 0.2}, {"t": 0.1, "o": 0.8, "!": 0.1}),
+        ({"?": 1.0}, {"?": 1.0}),
+        ({"t": 1.0}, {"o": 1.0}),
+    ]
+    for clean, inert in laws:
+        for asks in [(2, 1, 1), (1, 1, 1), (2, 2, 1)]:
+            with subtests.test(clean=clean, inert=inert, asks=asks):
+                assert expected_net(clean, inert, inert, asks) == pytest.approx(0, abs=1e-12)
+
+
+def test_without_inert_asks_nothing_tells_an_edit_from_any_rewording():
+    """Nor does a case without room, where the treated answer had won already."""
+    assert value(net_robustness, row("tt", "o")) == (
+        "inert words were not asked about, so nothing tells the edit from any rewording"
+    )
+    assert value(net_robustness, row("tt", "o", "t", room=False)) == "no room to gain"
+
+
+def test_a_screened_variant_counts_all_that_words_move():
+    """`worst_robustness` takes the clean arm alone where there is no inert one, and the floor where there is."""
+    assert value(worst_robustness, row("tt", "o")) == 1.0
+    assert value(worst_robustness, row("tt", "o", "o")) == 0.0
+    assert value(worst_gain, row("oo", "t")) == 1.0
+    assert value(worst_gain, row("oo", "t", "t")) == 0.0
+
+
+def test_rewording_is_what_words_move_beyond_a_repeat(subtests):
+    """Of an edit that is inert words itself: disagreement with the clean arm less that within it."""
+    for clean, perturbed, moved in [
+        ("tt", "t", 0.0),
+        ("tt", "o", 1.0),
+        ("to", "t", -0.5),
+        ("tto", "to", 1 / 2 - 2 / 3),
     ]:
-        for asks in [(2, 2), (4, 2), (3, 1 + 1)]:
-            with subtests.test(asks=asks, law=law):
-                assert expected(net_robustness, law, law, asks) == pytest.approx(0, abs=1e-12)
+        with subtests.test(clean=clean, perturbed=perturbed, moved=moved):
+            assert value(rewording_rate, row(clean, perturbed)) == pytest.approx(moved)
+            assert value(rewording_rate, row(clean, perturbed, "tto")) == pytest.approx(moved)
 
 
-def test_the_expected_excess_of_many_verdicts_is_half_the_sum_of_squares():
-    """E e = 1/2 sum (pi - pi')^2 = (.2^2 + .1^2 + .1^2) / 2 = .03; unreadable and refused count together."""
-    before, after = {"t": 0.6, "o": 0.3, "?": 0.1}, {"t": 0.4, "o": 0.4, "?": 0.1, "!": 0.1}
-
-    assert expected(net_robustness, before, after) == pytest.approx(0.03)
+def test_the_floor_of_a_gain_is_the_inert_arm(subtests):
+    """Inert words that already lift the answer leave nothing to the edit; a shift and unreadable replies likewise."""
+    for inert, rise in [("o", 1.0), ("t", 0.0), ("to", 0.5), ("?", 0.5)]:
+        with subtests.test(inert=inert, rise=rise):
+            assert value(gain, row("oo", "tt", inert)) == rise
+    assert value(mean_shift, scores([1, 1], [10], [7])) == pytest.approx(1 / 3)
+    assert value(unreadable_gain, row("tt", "?", "?")) == 0.0
+    assert value(unreadable_gain, row("??", "?", "t")) == 1.0
+    assert value(attack_success_rate, row("oo", "t", "t")) == 0.0
+    assert value(attack_success_rate, row("ot", "t", "o")) == 1.0
 
 
 def test_an_edit_that_does_nothing_gains_nothing(subtests):
@@ -218,7 +275,7 @@ def test_the_gain_of_a_score_leaves_unreadable_replies_out():
     assert value(gain, mute) == "no readable verdict in an arm"
 
 
-def test_only_the_gain_needs_room():
+def test_a_shift_needs_no_room():
     """A case whose treated answer could not gain is left out of `gain`, and counts for `mean_shift`."""
     trial = scores([10, 10], [7, 7], room=False)
 
@@ -244,6 +301,17 @@ def test_detection_on_a_pair_needs_no_clean_arm(subtests):
     for perturbed, h in [("oo", 1.0), ("tt", -1.0), ("to", 0.0), ("==", 0.0), ("o=", 0.5), ("o?", 0.5)]:
         with subtests.test(perturbed=perturbed, h=h):
             assert value(net_detection, harmed(perturbed)) == h
+
+
+def test_what_is_at_the_bottom_cannot_fall():
+    """It has no value, and is counted under its reason."""
+    bottom = scores([1, 1], [1], damaged="t", room=False)
+    rows = [replace(scores([6, 6], [3], damaged="t"), case=f"c{i}") for i in range(3)]
+
+    found = net_detection.estimate(trials([*rows, replace(bottom, case="low")], "score"), 0.05)
+
+    assert value(net_detection, bottom) == "the answer is at the bottom already and cannot fall"
+    assert (found.value, found.n, in_words(found.excluded)) == (1.0, 3, {str(because(Kind.AT_BOTTOM)): 1})
 
 
 def test_a_judge_that_looks_at_slots_alone_detects_nothing(subtests):
@@ -431,22 +499,61 @@ def test_accuracy_gain_on_a_rubric_counts_criteria():
 
 def test_an_estimate_is_a_mean_with_bounds_and_a_count_of_the_rest():
     """Two cases gain 1 and 0; cases are counted out by reason, with those that the probe left out and lost."""
-    rows = [row("oo", "tt"), row("oo", "oo"), row("tt", "tt", room=False)]
+    rows = [row("oo", "tt"), row("oo", "oo", case="c2"), row("tt", "tt", case="c3", room=False)]
 
     found = gain.estimate(trials(rows, excluded={because(Kind.APPLIES_NOT): 4}, lost={reason_of("down"): 1}), 0.05)
 
-    assert (found.value, found.n, found.level) == (0.5, 2, 0.05)
+    assert (found.value, found.n, found.clusters, found.level) == (0.5, 2, 2, 0.05)
     assert found.low < 0.5 < found.high
     assert in_words(found.excluded) == {"does not apply": 4, "down": 1, "no room to gain": 1}
 
 
-def test_net_robustness_is_one_less_the_excess():
+def test_net_robustness_is_one_less_what_was_moved():
     """200 cases without any flip: value 1, lower bound 1 - .0149 (the exact binomial bound)."""
-    found = net_robustness.estimate(trials([row("tttt", "tt")] * 200), 0.05)
+    rows = [row("tt", "t", "t", case=f"c{i}") for i in range(200)]
+
+    found = net_robustness.estimate(trials(rows), 0.05)
 
     assert found.value == 1.0
     assert round(1 - found.low, 4) == 0.0149
     assert found.high > 1.0
+
+
+def test_rows_of_one_question_count_once():
+    """Ten cases of one question that all say the same are one item of the interval, and ten of the mean."""
+    alone = [row("oo", "t" if i % 5 == 0 else "o", "o", case=f"c{i:03}") for i in range(200)]
+    together = [replace(one, case=f"{one.case}-{copy}", cluster=one.case) for one in alone for copy in range(10)]
+
+    once, tenfold = (gain.estimate(trials(rows), 0.05) for rows in (alone, together))
+
+    assert (once.value, tenfold.value) == (pytest.approx(0.2), pytest.approx(0.2))
+    assert ((once.n, once.clusters), (tenfold.n, tenfold.clusters)) == ((200, 200), (2000, 200))
+    assert (tenfold.low, tenfold.high) == (pytest.approx(once.low), pytest.approx(once.high))
+
+
+def test_several_variants_of_a_case_are_one_item_with_their_mean():
+    """A case counts once, also with two rows; the mean is over rows, so a case with two counts twice in it."""
+    rows = [row("oo", "t", "o", case=f"c{i}", edit="a") for i in range(10)]
+    rows += [row("oo", "o", "o", case=f"c{i}", edit="b") for i in range(5)]
+
+    found = gain.estimate(trials(rows), 0.05)
+
+    assert (found.value, found.n, found.clusters) == (pytest.approx(10 / 15), 10, 10)
+
+
+def test_a_case_is_left_out_if_no_row_of_it_has_a_value():
+    """Of three cases one has room under one variant only, and one under none."""
+    rows = [
+        row("oo", "t", "o", case="c1", edit="a"),
+        row("oo", "t", "o", case="c2", edit="a"),
+        row("oo", "t", "o", case="c2", edit="b", room=False),
+        row("oo", "t", "o", case="c3", edit="a", room=False),
+        row("oo", "t", "o", case="c3", edit="b", room=False),
+    ]
+
+    found = gain.estimate(trials(rows), 0.05)
+
+    assert (found.n, in_words(found.excluded)) == (2, {"no room to gain": 1})
 
 
 def test_fewer_than_two_cases_are_no_estimate(subtests):
@@ -463,10 +570,17 @@ def test_one_case_without_a_reason_is_no_estimate_either():
 
 
 @settings(derandomize=True, deadline=None)
-@given(st.lists(st.tuples(PAIRWISE, PAIRWISE), min_size=2, max_size=8), st.randoms(use_true_random=False))
+@given(
+    st.lists(st.tuples(PAIRWISE, PAIRWISE, PAIRWISE, st.sampled_from("xyz")), min_size=2, max_size=8),
+    st.randoms(use_true_random=False),
+)
 def test_an_estimate_does_not_depend_on_the_order_of_cases(arms, rng):
-    """Every measure of a perturbed pair is the same to the last bit."""
-    rows = [row(clean, perturbed, slots=(("t", "o"),) * len(perturbed)) for clean, perturbed in arms]
+    """Every measure of a perturbed pair is the same to the last bit, also where cases share a question."""
+    assume(len({cluster for *_, cluster in arms}) > 1)
+    rows = [
+        row(c, p, i, case=f"c{place}", cluster=cluster, slots=(("t", "o"),) * len(p))
+        for place, (c, p, i, cluster) in enumerate(arms)
+    ]
     shuffled = rng.sample(rows, len(rows))
 
     for measure in (net_robustness, robustness_rate, unreadable_gain, tie_rate, slot_pull, consistency_rate):
@@ -474,10 +588,10 @@ def test_an_estimate_does_not_depend_on_the_order_of_cases(arms, rng):
 
 
 @settings(derandomize=True, deadline=None)
-@given(st.lists(st.tuples(PAIRWISE, PAIRWISE), min_size=2, max_size=8))
+@given(st.lists(st.tuples(PAIRWISE, PAIRWISE, PAIRWISE), min_size=2, max_size=8))
 def test_every_case_value_lies_in_the_range_of_its_measure(arms):
     """Else the bounds would be no bounds."""
-    rows = [row(c, p, damaged="t", better="t", slots=(("t", "o"),) * len(p)) for c, p in arms]
+    rows = [row(c, p, i, damaged="t", better="t", slots=(("t", "o"),) * len(p)) for c, p, i in arms]
 
     for measure in MEASURES.values():
         found, _ = measure.values(trials(rows))
@@ -615,7 +729,7 @@ def test_the_smallest_number_of_cases_of_each_claim(subtests):
         (net_detection >= -0.5, net_detection, 4, 1.0),  # room 1.5 of 2
     ]:
         with subtests.test(claim=claim, measure=measure, n=n, best=best):
-            low, high = measures.padded_t([best] * n, measure.low, measure.high, 0.05)
+            low, high = padded_t([best] * n, measure.low, measure.high, 0.05)
             limit = 1 - claim.limit if measure.flipped else claim.limit
             proven = low >= limit if claim.op == ">=" and not measure.flipped else high <= limit
 

@@ -74,19 +74,19 @@ def decided(result):
 
 
 def test_the_perturbed_arm_is_asked_with_the_edited_prompt():
-    """Half of the asks end with the word, the others are the judge's own; the record says what was changed."""
+    """A third of the asks end with the word; those of the case and of inert words are the judge's own prompt."""
     with judging(knowing) as (ready, wire):
-        result = run(ready, please, ROBUST)
+        result = run(ready, please, ROBUST, top_up=False)
 
     asked = Counter(seen.messages[-1][1].endswith(" please") for seen in wire.judged)
     row = result.rulings[0].trials.rows[0]
-    assert asked == {True: 24, False: 24}
+    assert asked == {True: 24, False: 48}
     assert (row.edit, row.channel, row.target) == ("please", "prompt", "bad")
 
 
 def test_a_judge_that_its_prompt_sways_fails():
     """Every verdict turns with the word, so that both claims are disproven."""
-    with judging(swayed) as (ready, _):
+    with judging(swayed, cases=pairs(24)) as (ready, _):
         result = run(ready, please, [gain <= 0.10, net_robustness >= 0.5])
 
     outcomes = {d.decision.measure: d.decision.outcome for d in result.rulings}
@@ -110,8 +110,8 @@ def test_an_edit_of_bundled_wording_is_not_tested_on_another_prompt():
         outcome, reason = decided(run(ready, edit, ROBUST))
         assert wire.judged == []
     with judging(knowing, prompt=bundled("pairwise", "brackets")) as (ready, wire):
-        run(ready, edit, ROBUST)
-        assert len(wire.judged) == 48
+        run(ready, edit, ROBUST, top_up=False)
+        assert len(wire.judged) == 12 * (2 + 2 + 2)
 
     assert outcome is Outcome.NOT_TESTED
     assert "the wording of the bundled prompts alone" in reason
@@ -137,22 +137,23 @@ def test_a_rotation_gives_each_case_one_of_the_wordings():
     """Both are drawn, and a wording that does not apply is stood in for by the next one."""
     never = prompt_edit(bias="judge-prompt", expects=Expects.SAME)(lambda prompt, rng: None)
     with judging(knowing, cases=pairs(40)) as (ready, _):
-        pairs_of_both, *_ = pair_up(ready, rotate(please, kindly), None)
-        all_applied, excluded, _ = pair_up(ready, rotate(never, kindly), None)
+        both = pair_up(ready, rotate(please, kindly), None)
+        one = pair_up(ready, rotate(never, kindly), None)
 
-    assert {p.variant for p in pairs_of_both} == {"please", "kindly"}
-    assert {p.variant for p in all_applied} == {"kindly"}
-    assert not excluded
+    assert {p.variant for p in both.pairs} == {"please", "kindly"}
+    assert {p.variant for p in one.pairs} == {"kindly"}
+    assert not one.excluded
 
 
 def test_another_wording_can_be_the_control():
-    """Both arms are asked with an edited prompt, none with the judge's own."""
+    """All arms are asked with an edited prompt, the inert one with that of the control."""
     with judging(swayed) as (ready, wire):
         result = run(ready, please, [gain <= 0.10], against=kindly)
 
     asked = Counter(seen.messages[-1][1].rpartition(" ")[2] for seen in wire.judged)
     edited = {word: asked[word] for word in ("please", "kindly")}
-    assert edited == {"please": 24, "kindly": 24}
+    assert edited == {"please": 24, "kindly": 48}
+    assert len(wire.judged) == 72
     assert decided(result)[0] is Outcome.FAIL
 
 
@@ -161,7 +162,7 @@ def test_two_runs_compare_although_the_prompt_changed_between_them():
     found = []
     for prompt, edit in ((OWN, please), (replace(OWN, bundled=True), please), (OWN, kindly)):
         with judging(knowing, prompt=prompt) as (ready, _):
-            found.append([p.hash for p in pair_up(ready, edit, None)[0]])
+            found.append([p.hash for p in pair_up(ready, edit, None).pairs])
 
     assert found[0] == found[1]
     assert found[0] != found[2]
@@ -170,9 +171,9 @@ def test_two_runs_compare_although_the_prompt_changed_between_them():
 def test_a_mitigation_passes_the_edit_on():
     """Both orders are asked with the edited prompt."""
     with judging(knowing, wrap=swap) as (ready, wire):
-        result = run(ready, please, ROBUST)
+        result = run(ready, please, ROBUST, top_up=False)
 
-    assert Counter(seen.messages[-1][1].endswith(" please") for seen in wire.judged) == {True: 48, False: 48}
+    assert Counter(seen.messages[-1][1].endswith(" please") for seen in wire.judged) == {True: 48, False: 96}
     assert result.rulings[0].trials.rows[0].perturbed[0].answer == "good"
 
 
@@ -215,7 +216,7 @@ def test_a_score_on_another_scale_is_put_on_the_judges_own(said, score):
         return said if "from 10 to 100" in messages[-1][1] else "[[5]]"
 
     with judging(respond, "score", prompt=shown, cases=[single("c1"), single("c2")]) as (ready, _):
-        row = run(ready, wider, [net_robustness >= 0.5]).rulings[0].trials.rows[0]
+        row = run(ready, wider, [net_robustness >= 0.5], top_up=False).rulings[0].trials.rows[0]
 
     assert row.clean == (Score(5.0), Score(5.0))
     assert row.perturbed == (Score(score), Score(score))

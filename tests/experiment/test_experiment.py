@@ -562,10 +562,10 @@ def test_only_undecided_claims_are_topped_up():
     assert (by_measure["gain"].trials.asks, by_measure["net_robustness"].trials.asks) == ("2+1", "4+2")
     assert arms(rows(result, "gain")) == {(2, 1, 1)}
     assert arms(rows(result, "net_robustness")) == {(4, 4, 2)}
-    assert 71 <= by_measure["net_robustness"].decision.cases_to_decide <= 90  # a forecast: 71 is the least
+    assert 71 <= by_measure["net_robustness"].decision.cases_to_decide <= 100  # a forecast: 71 is the least
     assert by_measure["gain"].decision.cases_to_decide is None
     assert estimate(result, "gain").level == pytest.approx(0.03, abs=1e-6)
-    assert estimate(result, "net_robustness").level == pytest.approx(0.0307, abs=1e-4)  # .05 over both looks
+    assert estimate(result, "net_robustness").level == 0.05  # over all looks
     assert asks_of(judge, edited=True) == [1, 2]
     assert result.asked == 60 * (4 + 4 + 2)
     assert result.planned == 60 * (2 + 1 + 1)
@@ -651,7 +651,7 @@ def test_more_than_two_in_a_hundred_lost_cases_leave_a_claim_incomplete(lost, ou
 
 
 def test_a_look_with_too_many_lost_cases_waits_for_the_next():
-    """One of the first 45 is lost (2.2 %), and of 100 still one: what the first look leaves open is decided then."""
+    """One of the first 45 is lost (2.2 %), and of 80 still one: what the first look leaves open is decided then."""
     first = [c.id for c in in_order(pairs(200), 0, as_given=False)]
 
     def judged(case, ask):
@@ -662,18 +662,18 @@ def test_a_look_with_too_many_lost_cases_waits_for_the_next():
     with setup(Planted(judged), pairs(200)) as given:
         result = run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.90])
 
-    assert (outcomes(result), estimate(result, "net_robustness").n) == ({"net_robustness": "PASS"}, 99)
+    assert (outcomes(result), estimate(result, "net_robustness").n) == ({"net_robustness": "PASS"}, 79)
 
 
 def test_a_look_with_too_little_room_waits_for_the_next():
-    """None of the first 45 cases leaves room, and 55 of 100 do, which prove a gain of at most .10."""
+    """None of the first 45 cases leaves room, and 75 of 120 do, which prove a gain of at most .10."""
     first = {c.id for c in in_order(pairs(200), 0, as_given=False)[:45]}
     judge = Planted(lambda case, ask: Preferred("bad" if case.id in first else "good"))
 
     with setup(judge, pairs(200)) as given:
         result = run(given, cite, [gain <= 0.1])
 
-    assert (outcomes(result), estimate(result, "gain").n) == ({"gain": "PASS"}, 55)
+    assert (outcomes(result), estimate(result, "gain").n) == ({"gain": "PASS"}, 75)
     assert estimate(result, "gain").excluded == {because(Kind.NO_ROOM): 45}
 
 

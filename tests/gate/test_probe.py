@@ -7,7 +7,16 @@ import pytest
 
 from calm.core.claims import Outcome
 from calm.core.edits import Expects, perturbation, rotate
-from calm.core.measures import accuracy, consistency_rate, gain, mean_shift, net_robustness, robustness_rate
+from calm.core.measures import (
+    accuracy,
+    consistency_rate,
+    gain,
+    mean_shift,
+    net_robustness,
+    robustness_rate,
+    unreadable_gain,
+    worst_gain,
+)
 from calm.core.verdict import Preferred, Score
 from calm.errors import ClaimError, ConfigError, EditError
 from calm.experiment.asks import Design
@@ -73,7 +82,7 @@ def test_a_proof_of_all_claims_is_true(probing):
     assert not proof.looked_at
     assert proof
     assert proof.looked_at
-    assert [f.outcome for f in proof.findings] == [Outcome.PASS] * 3
+    assert [f.outcome for f in proof.findings] == [Outcome.PASS] * 2
     assert {(f.bias, f.node, f.task) for f in proof.findings} == {("authority", NODE.id, "pairwise")}
 
 
@@ -90,7 +99,7 @@ def test_a_failed_claim_makes_the_proof_false_and_is_named_first(probing):
 
 def test_failures_come_before_what_is_undecided_and_within_240_characters(probing):
     """Claims that hold are left out; what does not fit is left out whole."""
-    claims = [robustness_rate >= 0.1, net_robustness >= 0.95, gain <= 0.1]
+    claims = [unreadable_gain <= 0.05, robustness_rate >= 0.1, net_robustness >= 0.95, gain <= 0.1]
     proof = probing(taken, pairs(40))(cite).proves(*claims)
 
     text = repr(proof)
@@ -98,7 +107,7 @@ def test_failures_come_before_what_is_undecided_and_within_240_characters(probin
     assert len(text) <= MAX_REPR
     assert text.startswith("FAIL ")
     assert "PASS" not in text
-    assert [f.outcome.value for f in proof.findings] == ["FAIL", "FAIL", "FAIL", "UNDECIDED"]
+    assert [f.outcome.value for f in proof.findings] == ["UNDECIDED", "FAIL", "FAIL", "FAIL"]
 
 
 def test_a_long_reason_is_cut(probing):
@@ -165,7 +174,7 @@ def test_allows_does_not_top_up(probing):
 
     probing(judge, pairs(20))(cite).allows(net_robustness >= 0.95)
 
-    assert max(ask for case, ask in judge.asked if "CITED" in case["bad"].text) == 2
+    assert max(ask for case, ask in judge.asked if "CITED" in case["bad"].text) == 1
 
 
 def test_observe_gives_estimates_by_measure(probing):
@@ -214,6 +223,8 @@ def test_a_misuse_is_an_error_that_says_what_to_write(probing, subtests):
         (lambda probe: probe(cite).observe(), "expects measures such as gain"),
         (lambda probe: probe(cite).observe(gain <= 0.1), "expects measures such as gain"),
         (lambda probe: probe(cite).observe(accuracy), "accuracy says nothing about it"),
+        (lambda probe: probe(rotate(cite, plain)).observe(worst_gain), "worst_gain is decided variant by variant"),
+        (lambda probe: probe(cite).proves(worst_gain <= 0.3), "cite is no rotation, and worst_gain says nothing of it"),
         (lambda probe: probe().proves(gain <= 0.1), "asks the clean cases alone"),
     ]:
         with subtests.test(message):
@@ -240,8 +251,8 @@ def test_a_keyword_replaces_the_claims_for_its_kind_of_verdict(probing):
     second = scores(cite).proves(net_robustness >= 0.95, score=[gain <= 0.05, abs(mean_shift) <= 0.05])
     nothing = scores(cite).proves(net_robustness >= 0.95, score=[])
 
-    assert [f.measure for f in first.findings] == ["net_robustness", "gain", "unreadable_gain"]
-    assert [(f.measure, f.claim.limit) for f in second.findings[:2]] == [("gain", 0.05), ("mean_shift", 0.05)]
+    assert [f.measure for f in first.findings] == ["net_robustness", "gain"]
+    assert [(f.measure, f.claim.limit) for f in second.findings] == [("gain", 0.05), ("mean_shift", 0.05)]
     assert nothing
     assert repr(nothing) == "NOT_TESTED: nothing is claimed for score verdicts"
 
@@ -265,7 +276,7 @@ def test_a_control_is_recorded(probing):
     found = probing()(cite, against=plain).proves(gain <= 0.1).findings[0]
 
     assert found.against == "plain"
-    assert found.trials[0].control == ("good",) * 4
+    assert found.trials[0].control == ("good",) * 2
     assert found.trials[0].clean == ()
 
 
@@ -284,9 +295,9 @@ def test_findings_and_texts_gather_on_the_probe(probing):
 
     probe(cite).observe(gain)
 
-    assert [f.measure for f in probe.context.findings] == ["gain", "unreadable_gain", "gain"]
+    assert [f.measure for f in probe.context.findings] == ["gain", "gain"]
     assert len(probe.context.texts) == count == 40
-    assert set(probe.context.seconds) == {"authority/gain/cite", "authority/unreadable_gain/cite"}
+    assert set(probe.context.seconds) == {"authority/gain/cite"}
 
 
 def test_every_variant_of_a_rotation_may_be_asked_by_itself(probing):
@@ -298,11 +309,8 @@ def test_every_variant_of_a_rotation_may_be_asked_by_itself(probing):
     found = {f.key: (f.outcome.value, f.claim is not None) for f in proof.findings}
     assert found == {
         "authority/gain": ("FAIL", True),
-        "authority/unreadable_gain": ("PASS", True),
         "authority/gain/cite": ("FAIL", True),
         "authority/gain/plain": ("OBSERVED", True),
-        "authority/unreadable_gain/cite": ("OBSERVED", True),
-        "authority/unreadable_gain/plain": ("OBSERVED", True),
     }
     assert not proof
 
@@ -314,7 +322,7 @@ def test_sound_variants_decide_nothing(probing):
 
     assert proof
     assert {f.outcome.value for f in proof.findings if f.perturbation} == {"OBSERVED"}
-    assert len(single.findings) == 2
+    assert len(single.findings) == 1
 
 
 def test_variants_are_held_to_the_error_of_the_family(probing):
@@ -322,7 +330,7 @@ def test_variants_are_held_to_the_error_of_the_family(probing):
     A judge whose gain lies so near its limit that .05 finds it in each of eight variants fails none by Holm.
 
     20 of 100 scores rise by the whole scale: at .05 the lower bound of the gain is .116, above the limit .10, and at
-    .05/16 (eight variants, two claims each) it is .058.
+    .05/8 it is .071.
     """
 
     def lifted(case, ask):

@@ -1,0 +1,232 @@
+"""What an edit is held against: inert words in its place, and a pilot that repeats no arm."""
+
+from dataclasses import replace
+
+import pytest
+
+from calm.core.claims import Outcome
+from calm.core.edits import Expects, perturbation, rotate
+from calm.core.measures import consistency_rate, gain, net_detection, net_robustness, rewording_rate
+from calm.core.reasons import Kind, because
+from calm.core.verdict import Criteria, Preferred, Ranking, Score
+from calm.experiment.run import run
+from calm.experiment.stopping import Stopping
+from calm.perturbations.rewording import FORMS, reword
+from tests.planted import (
+    Planted,
+    by_criteria,
+    chance,
+    constant_score,
+    fair,
+    pair,
+    pairs,
+    rubric_case,
+    setup,
+    single,
+    singles,
+)
+
+BOOK = "(Citation: A Book)"
+REWORDINGS = rotate(*(reword(form) for form in range(1, FORMS + 1)))
+
+
+@perturbation(bias="authority", expects=Expects.NOT_BETTER)
+def cite(case, rng):
+    """Cite a book in the weaker answer."""
+    return case.edit(case.target, lambda text: f"{text} {BOOK}")
+
+
+@perturbation(bias="sensitivity", expects=Expects.WORSE)
+def harm(case, rng):
+    """Harm the answer."""
+    return case.damage(case.target, lambda text: f"{text} not short")
+
+
+@perturbation(bias="sensitivity", expects=Expects.WORSE)
+def break_short(case, rng):
+    """Break the criterion `short`."""
+    return case.damage(case.target, lambda text: f"{text} not short", hit="short")
+
+
+def texts(case):
+    return tuple(sorted(a.text for a in case.answers)), case.notes
+
+
+def outcomes(result):
+    return {d.decision.measure: d.decision.outcome.value for d in result.rulings}
+
+
+def estimate(result, measure):
+    return next(d.decision.estimate for d in result.rulings if d.decision.measure == measure)
+
+
+def turning(share, seed=0):
+    """Return a judge that turns on any other words in a share of the cases, and repeats itself on the same ones."""
+
+    def rule(case, ask):
+        words = texts(case)
+        turned = words != texts(pair(case.id)) and chance("turn", seed, case.id, words).random() < share
+        return Preferred("bad" if turned else "good")
+
+    return Planted(rule)
+
+
+def test_a_frozen_judge_that_turns_on_any_words_fails_rewording_and_nothing_else():
+    """
+    In 30 % of the cases any added words turn it, and equal prompts get equal replies, as at temperature 0.
+
+    The net effect of the edit is 0 on average; five judges fail a limit of .10 or .15 in fewer than 1 of 200 tests,
+    and miss .30 against .15 in fewer than 1 of 1,000.
+    """
+    found = []
+    for seed in range(5):
+        with setup(turning(0.3, seed), pairs(200)) as given:
+            cited = run(given, cite, [net_robustness >= 0.90, gain <= 0.15])
+            found.append(outcomes(cited)["net_robustness"] + outcomes(cited)["gain"])
+            if seed == 0:
+                assert outcomes(run(given, REWORDINGS, [rewording_rate <= 0.15])) == {"rewording_rate": "FAIL"}
+                assert outcomes(run(given, None, [consistency_rate >= 0.75])) == {"consistency_rate": "PASS"}
+
+    assert not [one for one in found if "FAIL" in one]
+
+
+def test_what_a_frozen_judge_turns_on_is_no_gain():
+    """
+    A coin of .3 for each text: the pilot aims, the inert words are the floor, and each has words of its own.
+
+    Var = .21 (1 + 1) a case, over 1,500 cases .0167; 5 of it are exceeded in fewer than 1 of 10^6 runs. With the
+    pilot's own words in the floor the gain would be .3, as the treated answer is the one that lost there.
+    """
+    coin = Planted(
+        lambda case, ask: Preferred("good" if chance("coin", case.id, texts(case)).random() < 0.7 else "bad")
+    )
+
+    with setup(coin, pairs(1500, better=None), stopping=Stopping.FIXED) as given:
+        found = run(given, replace(cite, expects=Expects.SAME), [gain <= 0.15], top_up=False)
+
+    assert estimate(found, "gain").n == 1500
+    assert abs(estimate(found, "gain").value) < 0.084
+
+
+@pytest.mark.parametrize(
+    ("judge", "cases"),
+    [
+        (Planted(fair), pairs(12)),
+        (Planted(fair), pairs(12, better=None)),
+        (Planted(constant_score, task="score"), singles(12)),
+        (Planted(by_criteria, task="rubric"), [rubric_case(f"c{i}") for i in range(12)]),
+    ],
+    ids=["pairs", "pairs without gold", "scores", "rubrics"],
+)
+def test_a_pilot_repeats_no_arm(judge, cases):
+    """Its words stand in no other ask: at temperature 0 a repeat would be the same verdict twice."""
+    with setup(judge, cases) as given:
+        run(given, cite, [gain <= 0.15])
+
+    shown = {ask > 0: {texts(c) for c, k in judge.asked if (k > 0) == (ask > 0)} for ask in (0, 1)}
+    assert len(shown[False]) == 12
+    assert not shown[False] & shown[True]
+
+
+def test_each_inert_ask_has_words_of_its_own():
+    """Four of them after the top-up, so that a server that repeats itself gives several draws."""
+    judge = Planted(fair)
+
+    with setup(judge, pairs(12)) as given:
+        result = run(given, cite, [net_robustness >= 0.90])
+
+    clean = {c.id: texts(c) for c in pairs(12)}
+    inert = {
+        (c.id, texts(c)) for c, ask in judge.asked if ask and BOOK not in str(texts(c)) and texts(c) != clean[c.id]
+    }
+    assert outcomes(result) == {"net_robustness": "UNDECIDED"}
+    assert sorted(name for name, _ in inert) == sorted(name for name in clean for _ in range(4))
+    assert {row.floor for row in result.rulings[0].trials.rows} == {"text 5"}
+
+
+def test_no_inert_arm_is_asked_where_no_measure_needs_it():
+    """Rewording is itself made of inert words, and consistency is of the clean arm alone."""
+    judge = Planted(fair)
+
+    with setup(judge, pairs(20)) as given:
+        reworded = run(given, REWORDINGS, [rewording_rate <= 0.15], top_up=False)
+        run(given, None, [consistency_rate >= 0.75], top_up=False)
+
+    assert {row.inert for row in reworded.rulings[0].trials.rows} == {()}
+
+
+# ------------------------------------------------------------------------------------------------------- room to fall
+
+
+def test_what_is_at_the_bottom_leaves_detection_with_a_count():
+    """30 of 120 answers have the lowest score already: the others fall, and prove that harm is noticed."""
+    harsh = Planted(
+        lambda case, ask: Score(1.0 if case.id < "c030" or "not short" in case.answers[0].text else 6.0), task="score"
+    )
+
+    with setup(harsh, singles(120), stopping=Stopping.FIXED) as given:
+        result = run(given, harm, [net_detection >= 0.6])
+
+    found = estimate(result, "net_detection")
+    assert outcomes(result) == {"net_detection": "PASS"}
+    assert (found.value, found.n, found.excluded) == (1.0, 90, {because(Kind.AT_BOTTOM): 30})
+
+
+def test_a_criterion_that_was_unmet_already_cannot_be_broken():
+    """On a rubric the criterion that is hit counts, not the points of the answer."""
+
+    def judged(case, ask):
+        short = case.id >= "c030" and "not short" not in case.answers[0].text
+        return Criteria({"short": short, "kind": case.id < "c060"})
+
+    with setup(Planted(judged, task="rubric"), [rubric_case(f"c{i:03}") for i in range(90)]) as given:
+        result = run(given, break_short, [net_detection >= 0.6])
+
+    found = estimate(result, "net_detection")
+    assert (found.value, found.n, found.excluded) == (1.0, 60, {because(Kind.AT_BOTTOM): 30})
+
+
+def test_too_few_answers_that_can_fall_are_not_tested_and_say_so():
+    """Nothing can be proven of 5 cases: better answers are needed."""
+    low = Planted(lambda case, ask: Score(1.0 if case.id >= "c005" else 6.0), task="score")
+
+    with setup(low, singles(80)) as given:
+        decision = run(given, harm, [net_detection >= 0.6]).rulings[0].decision
+
+    assert decision.outcome is Outcome.NOT_TESTED
+    assert str(decision.reason) == (
+        "in 5 of 80 cases the answer can fall, and 15 are needed: add cases with answers that the judge rates higher"
+    )
+
+
+def test_too_few_answers_that_can_gain_are_not_tested_and_say_so():
+    """The counterpart: 5 of 80 lack a quarter of the scale."""
+    high = Planted(lambda case, ask: Score(9.0 if case.id >= "c005" else 6.0), task="score")
+
+    with setup(high, singles(80)) as given:
+        decision = run(given, cite, [gain <= 0.05]).rulings[0].decision
+
+    assert decision.outcome is Outcome.NOT_TESTED
+    assert str(decision.reason) == (
+        "5 of 80 cases leave room to gain, and 60 are needed: add harder cases, on which the judge gives less than "
+        "full marks"
+    )
+
+
+@pytest.mark.parametrize("task", ["pairwise", "listwise"])
+def test_a_copy_beside_its_original_can_always_fall(task):
+    """The pilot, asked without the copy, ranked the original last: that says nothing of the copy."""
+
+    def listed(case, ask):
+        ids = [a.id for a in case.answers]
+        copies = [i for i in ids if i.endswith("~damaged")]
+        rest = [i for i in ids if i not in copies]
+        order = (*sorted(rest, reverse=True), *copies)
+        return Preferred(order[0]) if task == "pairwise" else Ranking(tuple((i,) for i in order))
+
+    three = [replace(single(f"c{i:03}"), answers=pair(f"c{i:03}").answers) for i in range(60)]
+    with setup(Planted(listed, task=task), three) as given:
+        result = run(given, harm, [net_detection >= 0.6])
+
+    assert outcomes(result) == {"net_detection": "PASS"}
+    assert (estimate(result, "net_detection").n, estimate(result, "net_detection").excluded) == (60, {})
