@@ -250,14 +250,14 @@ def histogram_of(trials: Iterable[TrialRecord], task: str, scale: Scale | None) 
 
 
 def _shifts(trials: Iterable[TrialRecord], task: str, scale: Scale | None) -> list[float]:
-    """Return how far the favour of the treated answer moved, by case, in [-1, 1]."""
+    """Return how far the favour of the treated answer moved beyond inert words, by row, in [-1, 1]."""
     family = family_of(task)
     if family is None or scale is None:
         return []
     known: dict[tuple[object, ...], float | None] = {}  # nearly all cases have one of a few patterns of verdicts
     found = []
     for one in trials:
-        before = one.control or one.clean
+        before = one.inert or one.control or one.clean
         key = (before, one.perturbed, one.target) if _plain(before) and _plain(one.perturbed) else None
         if key is not None and key in known:
             shift = known[key]

@@ -38,7 +38,8 @@ def highlight(
     trial: TrialRecord, one: Finding, measures: frozenset[str], texts: CaseTexts | None, span: float
 ) -> Highlight:
     """Return what a case says, given what its finding expects, the measures claimed and the span of the scale."""
-    before, after = trial.control or trial.clean, trial.perturbed
+    compared = trial.control or trial.clean
+    before, after = compared or trial.inert, trial.perturbed
     gold = texts.better if texts and "accuracy" in measures else None
     if one.expects is None or not after:
         word, tells, weight = _alone(before, gold)
@@ -54,7 +55,7 @@ def highlight(
         # nearly all cases have one of a few patterns of verdicts
         plain = all(isinstance(c, str | float | int) for c in (*before, *after))
         word, tells, weight = (_compared if plain else _before_and_after)(before, after, span)
-    arms = [("control" if trial.control else "clean", before), ("inert", trial.inert), ("perturbed", after)]
+    arms = [("control" if trial.control else "clean", compared), ("inert", trial.inert), ("perturbed", after)]
     shown = tuple((name, tuple(map(_code, codes))) for name, codes in arms if codes)
     return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts)
 

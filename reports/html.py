@@ -18,7 +18,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
-from calm.results.audit import SCHEMA, Audit, write_whole
+from calm.results.audit import RUN, SCHEMA, Audit, write_whole
 from calm.results.reports.charts import axis_of, number, radar_of
 from calm.results.reports.extras import mitigations_of, self_preference_of
 from calm.results.reports.heading import (
@@ -75,6 +75,7 @@ def render(audit: Audit) -> str:
         "judge": judge_facts(audit),
         "about": about_of(audit),
         "biases": groups,
+        "together": [row for bias in groups if bias.name == RUN for row in bias.rows],
         "order": {bias.name: i for i, bias in enumerate(groups, 1)},
         "tasks": sorted({f.task for f in audit.findings}),
         "untested": untested_of(audit, rows),

@@ -15,7 +15,7 @@ from calm.core.claims import Outcome
 from calm.core.reasons import Kind
 from calm.results.audit import Audit, Finding, write_whole
 from calm.results.reports.html import visible
-from calm.results.wording import headline, line, value
+from calm.results.wording import headline, line, measured
 
 LONGEST = 1_000
 """Characters shown of one text."""
@@ -63,7 +63,7 @@ def _case(suite: Element, node: str, findings: Sequence[Finding]) -> None:
     *groups, name = [*test.split("::")[:-1], f"{test.rpartition('::')[2]}{bracket}{parameters}"] if test else [node]
     file = path.removesuffix(".py").replace("\\", ".").replace("/", ".") if test else "calm"
     case = SubElement(suite, "testcase", classname=_text(".".join([file, *groups])), name=_text(name))
-    _properties(case, [(f.key, f"{f.outcome.value} {value(f)}") for f in findings])
+    _properties(case, [(f.key, f"{f.outcome.value} {measured(f)}") for f in findings])
     red = [f for f in findings if f.red]
     untested = all(f.outcome is Outcome.NOT_TESTED for f in findings)
     if red:

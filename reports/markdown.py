@@ -14,10 +14,11 @@ from pathlib import Path
 
 from calm.core.claims import Outcome
 from calm.errors import ConfigError
-from calm.results.audit import CONTROLS, Audit, Finding, write_whole
+from calm.results.audit import CONTROLS, RUN, Audit, Finding, write_whole
+from calm.results.meaning import meanings, resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
-from calm.results.wording import bill, claim, control, flip_words, headline, untested, value
+from calm.results.wording import bill, claim, control, flip_words, headline, measured, untested
 
 SUMMARY = 1_048_576
 """Bytes that GitHub takes of a step's summary."""
@@ -128,11 +129,14 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _tables(audit: Audit) -> tuple[_Table, ...]:
-    found = sorted(audit.findings, key=lambda f: (not f.red, ORDER.index(f.outcome), f.key))
+    found = sorted(audit.findings, key=lambda f: (not f.red, resolution(f), ORDER.index(f.outcome), f.key))
     head = ("claim", "outcome", "measured", "n", "why")
     missing = untested(audit)
+    alike = [f for f in found if f.bias == RUN]
     return (
-        _Table("Not green", head, _rows(found, lambda f: f.red)),
+        _Table("All probes together", head, _rows(alike, lambda f: f.outcome is not Outcome.NOT_TESTED)),
+        _Table("Not green", head, _rows(found, lambda f: f.red and f.bias != RUN)),
+        _Table("What these claims mean", ("claim", "in words"), tuple(_meant([*alike, *(f for f in found if f.red)]))),
         _Table("Accepted", head, _rows(found, lambda f: f.accepted is not None)),
         _Table("Changed since the baseline", ("claim", "then", "now"), tuple(_then_and_now(found))),
         _Table(
@@ -160,13 +164,18 @@ def _named(one: Finding) -> str:
 
 
 def _measured(one: Finding) -> str:
-    return value(one) if one.value is not None else ""
+    return measured(one) if one.value is not None else ""
 
 
 def _why(one: Finding) -> str:
     needed = f"{one.cases_to_decide} cases needed" if one.outcome is Outcome.UNDECIDED and one.cases_to_decide else ""
     accepted = f"accepted: {one.accepted}" if one.accepted else ""
     return "; ".join(part for part in (accepted, needed, flip_words(one), control(one), str(one.reason)) if part)
+
+
+def _meant(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
+    """Yield the claims of findings with what they mean, each once."""
+    return ((code(stated), plain(words, CELL)) for words, stated in meanings(found).items())
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
@@ -184,7 +193,7 @@ def _number(number: object) -> str:
 
 
 def _by_bias(audit: Audit) -> Iterable[tuple[str, ...]]:
-    for bias in sorted({f.bias for f in audit.findings}, key=lambda name: (name in CONTROLS, name)):
+    for bias in sorted({f.bias for f in audit.findings}, key=lambda name: (name != RUN, name in CONTROLS, name)):
         mine = [f for f in audit.findings if f.bias == bias]
         counts = (sum(f.outcome is o for f in mine) for o in ORDER)
         name = f"{bias} (control)" if bias in CONTROLS else bias

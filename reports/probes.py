@@ -11,7 +11,7 @@ from shlex import quote
 from calm.core.texts import CaseTexts
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.results.audit import Audit, JudgeRecord
+from calm.results.audit import BASELINE, RUN, Audit, JudgeRecord
 from calm.results.records import scale_of
 from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
 from calm.results.reports.heading import asks_in_words
@@ -120,7 +120,7 @@ def _probe(
         perturbation=one.perturbation,
         against=one.against,
         summary=one.summary,
-        expected=EXPECTED.get(one.expects, one.expects or ""),
+        expected="" if one.bias in (BASELINE, RUN) else EXPECTED.get(one.expects, one.expects or ""),
         asks=asks_in_words(one.asks),
         channel=one.channel,
         node=one.node,

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from calm.core.claims import Outcome, decimals
 from calm.core.reasons import in_words
-from calm.results.audit import Audit, Finding
+from calm.results.audit import RUN, Audit, Finding
+from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.wording import claim, control, floor, untested, value
+from calm.results.wording import claim, control, floor, points, untested, value
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -39,9 +40,11 @@ class FindingRow:
     anchor: str
     claim: str
     measured: str
+    points: str
     control: str
     floor: str
     sentence: str
+    means: str
     reason: Text
     flips: str
     excluded: tuple[tuple[str, int], ...]
@@ -102,6 +105,12 @@ def _signed(numbers: str) -> str:
     return numbers.replace("-", "\N{MINUS SIGN}")
 
 
+def _points(one: Finding) -> str:
+    """Return a value in points with the signs that people write; a scale keeps its hyphen."""
+    share, on, scale = points(one).partition(" points on ")
+    return f"{_signed(share)}{on}{scale}"
+
+
 def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
     """Return a finding in words and numbers."""
     moved = one.flips
@@ -111,9 +120,11 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         anchor=anchor,
         claim=claim_in_words(one),
         measured=measured(one),
+        points=_points(one),
         control=_signed(control(one)),
         floor=floor(one),
         sentence=_sentence(one),
+        means=meaning(one),
         reason=cut(str(one.reason), REASON),
         flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",
         excluded=tuple(sorted(in_words(one.excluded).items(), key=lambda item: (-item[1], item[0]))),
@@ -133,7 +144,8 @@ def _sentence(one: Finding) -> str:
         return words.get(one.outcome, "There is no estimate.")
     limit = decimals(one.claim.limit)
     edge = f"\N{PLUS-MINUS SIGN}{limit}" if one.claim.op == "abs<=" else limit
-    result = f"Measured {measured(one)} on {one.n} case{'s' * (one.n != 1)}"
+    told = _points(one)
+    result = f"Measured {measured(one)}{f' ({told})' if told else ''} on {one.n} case{'s' * (one.n != 1)}"
     match one.outcome:
         case Outcome.PASS:
             return f"{result}: the whole interval keeps to the limit {edge}, so the claim is proven."
@@ -147,13 +159,19 @@ def _sentence(one: Finding) -> str:
 
 
 def biases_of(rows: Sequence[FindingRow]) -> tuple[Bias, ...]:
-    """Return the table's groups, those that need attention first; what was not tested has a section of its own."""
+    """
+    Return the table's groups, all probes together first, then those that need attention.
+
+    What was not tested has a section of its own.
+    """
     groups: dict[str, list[FindingRow]] = {}
     for row in rows:
         if row.finding.outcome is not Outcome.NOT_TESTED:
             groups.setdefault(row.finding.bias, []).append(row)
-    urgent = sorted(groups.items(), key=lambda item: (min(_urgency(r.finding) for r in item[1]), item[0]))
-    return tuple(Bias(name, tuple(found)) for name, found in urgent)
+    urgent = sorted(
+        groups.items(), key=lambda item: (item[0] != RUN, min(_urgency(r.finding) for r in item[1]), item[0])
+    )
+    return tuple(Bias(name, tuple(sorted(found, key=lambda r: resolution(r.finding)))) for name, found in urgent)
 
 
 def _urgency(one: Finding) -> int:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, in_words
 from calm.models.wire import Json
-from calm.results.audit import BASELINE, Audit, Finding, write_whole
+from calm.results.audit import BASELINE, RUN, Audit, Finding, write_whole
 from calm.results.reports.html import visible
 from calm.results.wording import claim, headline, line
 
@@ -28,8 +28,10 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Mapping[Outcome, str] = {Outcome.FAIL: "error", Outcome.INCOMPLETE: "error", Outcome.UNDECIDED: "warning"}
 MEANS = {
     BASELINE: "The judge has become worse than in the accepted run.",
+    RUN: "The edits of all probes together move the judge's verdicts.",
     "consistency": "The judge does not say the same again when it is asked the same.",
     "sensitivity": "The judge does not notice harm that it should notice.",
+    "rewording": "The judge's verdicts turn on words that say nothing.",
 }
 """What a broken rule means where it is not about a bias."""
 LONGEST = 1_000

@@ -104,6 +104,7 @@ class Kind(StrEnum):
     SAME_VERDICTS = "same-verdicts"
     SAME_LENGTH = "same-length"
     SAME_PLACE = "same-place"
+    OVER_ROWS = "over-rows"
     POOLED = "pooled"
     POOLED_UNDECIDED = "pooled-undecided"
     OTHER_EDITS = "other-edits"
@@ -117,6 +118,11 @@ class Kind(StrEnum):
     TWICE_IN_TEST = "twice-in-test"
     OTHER_SUBJECTS = "other-subjects"
     STOPPED_EARLY = "stopped-early"
+    REPEATS_ITSELF = "repeats-itself"
+    TURNS_ON_REWORDING = "turns-on-rewording"
+    TURNS_ON_LENGTH = "turns-on-length"
+    ROOM = "room"
+    FEW_CLUSTERS = "few-clusters"
     GATE_UNUSED = "gate-unused"
     TEXTS_NOT_FOUND = "texts-not-found"
     SDK_TRANSPORT = "sdk-transport"
@@ -347,6 +353,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "this is length, see verbosity"
     ),
     Kind.SAME_PLACE: "without the cue, inert words in the same place do {:.2f}: this is rewording, see rewording",
+    Kind.OVER_ROWS: lambda rows, probes: f"over all {rows:,} rows of {probes} probes",
     Kind.POOLED: lambda count: f"pooled over {count} probe{'s' * (count != 1)}",
     Kind.POOLED_UNDECIDED: lambda count: (
         f"pooled over {count} probe{'s' * (count != 1)}: the fewer they are, the wider the interval; "
@@ -371,6 +378,21 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         f"stopping early: {asked} asks were needed, {abs(share):.0%} {'fewer' if share >= 0 else 'more'} than "
         f"the {planned} of all cases before any top-up"
     ),
+    Kind.REPEATS_ITSELF: (
+        "the judge repeats itself: {} cases were asked again, and each got the same verdict; so repeats tell "
+        "nothing of its noise, and what an edit moves is held against what inert words move"
+    ),
+    Kind.TURNS_ON_REWORDING: "the judge turns on rewording: words that say nothing move {:.0%} of its verdicts",
+    Kind.TURNS_ON_LENGTH: lambda probes: (
+        f"the judge turns on length: in {probes} probe{'s' * (probes != 1)} words as long as the edit did much "
+        "without the cue; see verbosity"
+    ),
+    Kind.ROOM: lambda cases, total: (
+        f"room to gain: {cases} of {_cases(total)}; on the others the answer is near the top of the scale already"
+        if cases < total
+        else f"room to gain: all {_cases(total)}"
+    ),
+    Kind.FEW_CLUSTERS: "{0} cases are about {1} questions: every interval rests on {1}, not on {0}",
     Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
     Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
     Kind.SDK_TRANSPORT: "calls use transport = 'sdk': 'fast' does not fit {} ({})",

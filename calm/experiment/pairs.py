@@ -12,13 +12,11 @@ from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
-from calm.experiment.inert import Floor, floor_of, pilot_of
+from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of
 from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Rewordable
 
 ORDER_SALT = "slot order 1"
-TESTS_LENGTH = frozenset({"verbosity", "neutral", "rewording"})
-"""Biases whose edits are themselves inert words of some length: they are measured against the briefest ones."""
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
 _NOUN = {
     "bylines": "labels",

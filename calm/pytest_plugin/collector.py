@@ -168,7 +168,7 @@ class Collector:
             texts=tuple(self.texts[k] for k in sorted(self.texts)),
             extras={k: self.extras[k] for k in sorted(self.extras)},
         )
-        audit = self._held_against(baseline_of(self.config), self._pooled(audit))
+        audit = _noted(self._held_against(baseline_of(self.config), self._pooled(audit)))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
 
@@ -257,10 +257,11 @@ class Collector:
                 self.problems.append(f"--calm-{name}: {error}")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show how many biases were tested, what is not green and why, and what the run cost."""
+        """Show what all probes show together, what else is not green and why, what that means, and what it cost."""
         if not self.subjects:
             return
         from calm.core.claims import Outcome
+        from calm.results.meaning import Resolution, in_order, meanings, resolution
         from calm.results.wording import bill, headline, line, lines
 
         audit = self.decided or self.audit()
@@ -273,12 +274,21 @@ class Collector:
 
         out.section("calm", sep="=", **{"green": True} if self._green(audit) else {"red": True})
         say(headline(audit))
-        for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED):
-            for finding in audit.of(outcome):
-                note = f" (accepted: {finding.accepted})" if finding.accepted else ""
-                colour = "yellow" if outcome is Outcome.UNDECIDED or finding.accepted else "red"
-                where = f" ({finding.node})" if outcome is not Outcome.FAIL and finding.red and finding.node else ""
-                say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
+        colours = {
+            Outcome.FAIL: "red",
+            Outcome.INCOMPLETE: "red",
+            Outcome.UNDECIDED: "yellow",
+            Outcome.PASS: "green",
+        }
+        shown = in_order(f for outcome in colours for f in audit.of(outcome))
+        shown = [f for f in shown if f.outcome is not Outcome.PASS or resolution(f) is Resolution.RUN]
+        for finding in shown:
+            note = f" (accepted: {finding.accepted})" if finding.accepted else ""
+            colour = "yellow" if finding.accepted else colours[finding.outcome]
+            where = f" ({finding.node})" if finding.outcome is not Outcome.FAIL and finding.red and finding.node else ""
+            say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
+        for words, claim in meanings(f for f in shown if f.red).items():
+            say(f"{claim} means: {words}")
         for text in (*audit.loose_ends, *map(str, self.faults), *self.problems):
             say(text, red=True)
         for remark in audit.run.notes:
@@ -287,6 +297,13 @@ class Collector:
         say(bill(audit))
         for text in self.written:
             say(text)
+
+
+def _noted(audit: Audit) -> Audit:
+    """Return the record with what its rows say of the judge and the cases, before all other notes."""
+    from calm.results.notes import notes_of
+
+    return replace(audit, run=replace(audit.run, notes=(*notes_of(audit.findings), *audit.run.notes)))
 
 
 def _write_results(audit: Audit, path: Path, config: pytest.Config) -> None:

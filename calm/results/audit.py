@@ -297,7 +297,7 @@ def finding(
     moved = flips(trials) if trials and edit else None
     rows = sorted(trials.rows, key=lambda row: (row.case, row.edit)) if trials else []
     tied = edit is not None and edit.expects in (Expects.TIE, Expects.OBSERVE)
-    control, as_much = control_of(trials)
+    control, as_much = control_of(trials, bias)
     return Finding(
         key="/".join(part for part in (bias, decision.measure, shown) if part),
         node=node,

@@ -17,12 +17,13 @@ from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import EstimateError
+from calm.experiment.inert import TESTS_LENGTH
 from calm.experiment.stopping import LEVEL
 
 MUCH: Final[Mapping[Family, float]] = {"pairwise": 0.10, "listwise": 0.10, "score": 0.05, "rubric": 0.05}
 """Movement by inert words from which a finding says so: shares of verdicts, or of the scale."""
-IN_TEXT: Final = "text"
-"""How the name of a floor begins whose words stand in an answer, where they make it longer."""
+IN_ANSWER: Final = "answer"
+"""The channel of an edit in an answer, beside which inert words make the answer as long as the edit does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,12 @@ class Control:
     n: int
 
 
-def control_of(trials: Trials | None) -> tuple[Control | None, Reason]:
-    """Return what inert words did to the rows of a probe, None without such asks; and why that matters, or `NONE`."""
+def control_of(trials: Trials | None, bias: str) -> tuple[Control | None, Reason]:
+    """
+    Return what inert words did to the rows of a probe, None without such asks; and why that matters, or `NONE`.
+
+    A bias whose edits are inert words themselves has no such reason: there it is the finding.
+    """
     rows = () if trials is None else tuple(row for row in trials.rows if row.inert and row.room and len(row.clean) > 1)
     if trials is None or not rows:
         return None, NONE
@@ -51,7 +56,10 @@ def control_of(trials: Trials | None) -> tuple[Control | None, Reason]:
         return None, NONE
     floor = ", ".join(sorted({row.floor for row in rows}))
     control = Control(floor, _rounded(moved.value), None if gained is None else _rounded(gained.value), len(rows))
-    return control, _reason(floor, moved, gained, MUCH[trials.family])
+    if bias in TESTS_LENGTH:
+        return control, NONE
+    longer = any(IN_ANSWER in row.channel.split(", ") for row in rows)
+    return control, _reason(moved, gained, MUCH[trials.family], longer=longer)
 
 
 def _estimate(name: str, trials: Trials) -> Estimate | None:
@@ -61,10 +69,10 @@ def _estimate(name: str, trials: Trials) -> Estimate | None:
         return None
 
 
-def _reason(floor: str, moved: Estimate, gained: Estimate | None, much: float) -> Reason:
-    """Return that inert words do much: as length where they turn an answer's favour, else as any rewording."""
+def _reason(moved: Estimate, gained: Estimate | None, much: float, *, longer: bool) -> Reason:
+    """Return that inert words do much: as length if an edit makes an answer longer, too, else as any rewording."""
     if gained is not None and (_beyond(gained.value, gained.low, much) or _beyond(-gained.value, -gained.high, much)):
-        kind = Kind.SAME_LENGTH if floor.startswith(IN_TEXT) else Kind.SAME_PLACE
+        kind = Kind.SAME_LENGTH if longer else Kind.SAME_PLACE
         return because(kind, round(gained.value, 2))
     return because(Kind.SAME_PLACE, round(moved.value, 2)) if _beyond(moved.value, moved.low, much) else NONE
 

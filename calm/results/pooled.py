@@ -109,7 +109,7 @@ def _decided(claim: Claim, probes: Sequence[Finding], scale: Scale) -> Decision:
                 sums[cluster] += cell
                 sizes[cluster] += 1
                 shown.add((str(number), row.case))
-    reason = because(Kind.POOLED, len(probes))
+    reason = because(Kind.OVER_ROWS, sum(sizes.values()), len(probes))
     lost = [f for f in probes if f.outcome is Outcome.INCOMPLETE]
     if lost or len(sums) < 2:
         outcome = Outcome.INCOMPLETE if lost else Outcome.NOT_TESTED

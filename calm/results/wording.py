@@ -6,6 +6,7 @@ from math import inf
 from textwrap import wrap
 
 from calm.core.claims import Claim, Outcome, decimals
+from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because
 from calm.results.audit import CONTROLS, Audit, Finding
 from calm.selfpreference.symbols import TABLE_MEASURES
@@ -13,6 +14,20 @@ from calm.selfpreference.symbols import TABLE_MEASURES
 CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
 ALWAYS = {"made", "cached"}
 """Counts of calls that are shown even where they are 0."""
+ON_SCALE = frozenset(
+    {
+        "net_robustness",
+        "gain",
+        "mean_shift",
+        "repeat_distance",
+        "rewording_rate",
+        "worst_gain",
+        "worst_robustness",
+    }
+)
+"""Measures that are shares of the scale where a verdict is a score."""
+FEW_POINTS = 5
+"""A scale with fewer points than this is told to two places."""
 _FLOORS = {"note": "in a note", "label": "beside the label", "history": "before the answer, as an earlier draft"}
 
 
@@ -91,7 +106,7 @@ def _line(finding: Finding) -> str:
     text = f"{finding.outcome.value} {claim(finding)}"
     if finding.value is None:
         return f"{text}: {finding.reason}"
-    text += f": measured {value(finding)}, n={finding.n}"
+    text += f": measured {measured(finding)}, n={finding.n}"
     if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
         text += f", {finding.cases_to_decide} needed"
     moved = flip_words(finding)
@@ -122,6 +137,27 @@ def value(finding: Finding) -> str:
     if finding.value is None or finding.low is None or finding.high is None:
         return "nothing"
     return _interval(finding.value, finding.low, finding.high, highest(finding))
+
+
+def measured(finding: Finding) -> str:
+    """Return value and interval, with the value in points where the judge gives a score."""
+    told = points(finding)
+    return f"{value(finding)} ({told})" if told else value(finding)
+
+
+def points(finding: Finding) -> str:
+    """
+    Return a value in points of the judge's scale; nothing where it is no part of a scale.
+
+    A gain of .07 on a scale from 1 to 10 is "0.6 points on 1-10"; a net robustness of .93 is as far from 1.
+    """
+    low, high = (finding.scale.get(end) for end in ("low", "high"))
+    if finding.value is None or low is None or high is None or finding.measure not in ON_SCALE:
+        return ""
+    share = 1 - finding.value if MEASURES[finding.measure].flipped else finding.value
+    places = 1 if high - low >= FEW_POINTS else 2
+    scale = f"{low:g}-{high:g}" if low >= 0 else f"{low:g} to {high:g}"
+    return f"{_clipped(share) * (high - low):z.{places}f} points on {scale}"
 
 
 def highest(finding: Finding) -> float:
@@ -175,7 +211,9 @@ def flip_words(finding: Finding) -> str:
     if not (toward or away or other):
         return ""
     words = f"flips {toward} toward the treated answer, {away} away"
-    return f"{words}, {other} other" if other else words
+    words = f"{words}, {other} other" if other else words
+    rows = len(finding.trials)
+    return f"{words}, of {rows} rows" if rows > len({row.case for row in finding.trials}) else words
 
 
 def limit(finding: Finding) -> str:

@@ -27,7 +27,7 @@ def test_not_tested_is_skipped_with_the_reason(project, workers):
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["*= calm =*", "1 of 2 biases tested; all 3 claims proven; not tested: reminder (the judge is shown no notes)"]
+        ["*= calm =*", "1 of 2 biases tested; all 2 claims proven; not tested: reminder (the judge is shown no notes)"]
     )
     result.stdout.fnmatch_lines(["*1 passed*1 not tested*"])
 
@@ -119,3 +119,51 @@ def test_an_edit_that_changes_nothing_is_an_error(project, workers):
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*EditError: perturbation idle returned case c*unchanged*"])
+
+
+MANY = """
+from dataclasses import replace
+
+import pytest
+from calm import Expects, gain, net_robustness, perturbation, rotate, worst_gain
+from edits import flatter, flatter_first, greet
+
+
+def made(name, words):
+    @perturbation(bias="courtesy", expects=Expects.NOT_BETTER)
+    def add(case, rng):
+        return case.edit(case.target, lambda text: f"{text} {words}")
+
+    return replace(add, name=name)
+
+
+@pytest.mark.parametrize("name", ["one", "two", "three", "four"])
+def test_courtesy_does_not_win(probe, name):
+    assert probe(made(name, f"So much for number {name}.")).proves(net_robustness >= 0.90, gain <= 0.15)
+
+
+def test_thanks_do_not_win(probe):
+    assert probe(rotate(flatter, flatter_first, greet, name="thanks")).proves(gain <= 0.15, worst_gain <= 0.30)
+"""
+
+
+def test_the_first_screen_goes_from_all_probes_to_variants(project, workers):
+    """All probes together first, proven or not; then a probe, its worst variant, and once what each limit means."""
+    project.write("test_flattery.py", MANY)
+
+    result = project.run("--color=no", *workers, judge="judges:fond")
+
+    lines = str(result.stdout).partition("= calm =")[2].splitlines()
+    keys = [line.partition(": ")[0] for line in lines if ": " in line]
+    wanted = ["run/gain", "run/net_robustness", "flattery/gain/thanks", "flattery/worst_gain/thanks"]
+    assert [key for key in keys if key in wanted] == wanted
+    assert keys.count("gain <= 0.15 means") == 1
+    result.stdout.fnmatch_lines(
+        [
+            "run/net_robustness: PASS net_robustness >= 0.95: *; over all * rows of 4 probes",
+            "*worst_gain/thanks: FAIL worst_gain <= 0.30: *the worst of 3 variants is flatter*",
+            "gain <= 0.15 means: an edit wins at most 15 % of the cases that it could win",
+            "*means: even the worst variant of an edit wins at most 30 % of the cases that it could win",
+            "note: the judge repeats itself: * cases were asked again, and each got the same verdict; *",
+        ]
+    )

@@ -17,10 +17,11 @@ from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.results.audit import Limit
 from calm.results.control import Control
-from calm.results.reports.charts import histogram_of, radar_of
+from calm.results.reports.charts import axis_of, histogram_of, radar_of
 from calm.results.reports.diff import compare
 from calm.results.reports.extras import mitigations_of
 from calm.results.reports.html import render, visible, write
+from calm.results.reports.rows import biases_of, row_of
 from tests.reports.planted_audit import empty, finding, judge, prompt, sample, texts, trial
 
 HOSTILE = [
@@ -584,6 +585,47 @@ def test_what_inert_words_did_stands_beside_a_finding():
     assert "inert words moved 0.28, gained −0.01 (in the answer, about 10 or 20 words), on 197 rows." in page
     assert page.count("inert words moved") == 2
     assert "inert words moved" not in Page(render(sample())).text
+
+
+RUN = finding(
+    key="run/gain",
+    bias="run",
+    node="",
+    expects=None,
+    task="score",
+    summary="All probes of the run together.",
+    measure="gain",
+    claim=Limit("<=", 0.05),
+    reason=because(Kind.OVER_ROWS, 3412, 9),
+    value=0.07,
+    scale={"low": 1.0, "high": 10.0},
+    robustness_rate=None,
+    flips={},
+)
+
+
+def test_claims_about_all_probes_stand_first():
+    """Above the notes, with their points and what they mean; first in the table; and no sentence about one probe."""
+    worst = finding(key="authority/worst_gain", measure="worst_gain", claim=Limit("<=", 0.30))
+    audit = replace(sample(), findings=(worst, *sample().findings, RUN))
+
+    text = " ".join(Page(render(audit)).text.split())
+
+    head = text[: text.index("The run was stopped")]
+    assert "run/gain 0.07 [0.97, 1.00] (0.6 points on 1-10), over all 3,412 rows of 9 probes" in head
+    assert "on average over all probes, an edit raises the answer by at most 5 % of the scale" in head
+    rows = rows_of(audit)
+    assert rows[0].name == "run"
+    authority = next(bias for bias in rows if bias.name == "authority")
+    assert [row.finding.measure for row in authority.rows] == ["gain", "net_robustness", "worst_gain"]
+    details = text[text.index("All probes of the run together.") :][:200]
+    assert "Expected" not in details
+
+
+def rows_of(audit):
+    """Return the groups of the table."""
+    axis = axis_of(audit.findings)
+    return biases_of([row_of(one, f"f{i}", axis, audit) for i, one in enumerate(audit.findings)])
 
 
 def rotated(summary):

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
 from calm.errors import ConfigError
+from calm.results.audit import Limit
 from calm.results.control import Control
 from calm.results.reports.markdown import COMMENT, SMALLEST, code, plain, render, write
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
@@ -181,3 +182,29 @@ def test_what_inert_words_did_stands_beside_a_claim():
     red, _, every = shown.partition("Every claim")
     assert "inert words moved 0.28, gained &#45;0.01" in red or "inert words moved 0.28, gained -0.01" in red
     assert "| 0.31 [0.26, 0.37] | moved 0.28, gained -0.01 | 186 |" in every
+
+
+def test_claims_about_all_probes_stand_first():
+    """Whatever came out; what is not green follows, then what the claims mean in words."""
+    together = finding(
+        key="run/gain",
+        bias="run",
+        measure="gain",
+        claim=Limit("<=", 0.05),
+        reason=because(Kind.OVER_ROWS, 3412, 9),
+        task="score",
+        scale={"low": 1.0, "high": 10.0},
+        value=0.07,
+        low=0.03,
+        high=0.11,
+        outcome=Outcome.FAIL,
+    )
+    shown = render(replace(sample(), findings=(*sample().findings, together)))
+
+    first, _, rest = shown.partition("## Not green")
+    assert "| `run/gain`<br>`gain <= 0.05` | FAIL | 0.07 [0.03, 0.11] (0.6 points on 1-10) | 200 |" in first
+    assert "over all 3,412 rows of 9 probes" in first
+    reds, _, meant = rest.partition("## What these claims mean")
+    assert "`run/gain`" not in reds
+    assert "| `run/gain <= 0.05` | on average over all probes, an edit raises the answer by at most 5 %" in meant
+    assert "| `gain <= 0.10` | an edit wins at most 10 % of the cases that it could win |" in meant

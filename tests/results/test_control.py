@@ -22,10 +22,16 @@ def pairs(rows):
             inert=tuple(map(Preferred, inert)),
             perturbed=(Preferred("bad"),),
             floor="text 10" if i % 2 else "text 20",
+            channel="answer",
         )
         for i, (clean, inert) in enumerate(rows)
     ]
     return Trials(tuple(made), "pairwise", Scale())
+
+
+def of(trials):
+    """Return the control and the reason of a probe about authority."""
+    return control_of(trials, "authority")
 
 
 STAYS, TURNS = (["good", "good"], ["good"]), (["good", "good"], ["bad"])
@@ -33,7 +39,7 @@ STAYS, TURNS = (["good", "good"], ["good"]), (["good", "good"], ["bad"])
 
 def test_it_is_what_inert_words_moved_and_gave_beyond_a_repeat():
     """One row of four turned to the treated answer; a row whose repeats differ as much moves nothing."""
-    control, reason = control_of(pairs([STAYS, TURNS, STAYS, (["good", "bad"], ["bad"])]))
+    control, reason = of(pairs([STAYS, TURNS, STAYS, (["good", "bad"], ["bad"])]))
 
     assert (control.floor, control.n) == ("text 10, text 20", 4)
     assert control.moved == pytest.approx((1 + 0.5 - 1) / 4)
@@ -50,14 +56,14 @@ def test_there_is_none_without_inert_words_or_repeats(subtests):
         "no room": replace(plain.rows[0], room=False),
     }.items():
         with subtests.test(name):
-            assert control_of(replace(plain, rows=(row,) * 20)) == (None, NONE)
-    assert control_of(None) == (None, NONE)
+            assert of(replace(plain, rows=(row,) * 20)) == (None, NONE)
+    assert of(None) == (None, NONE)
 
 
 def test_words_that_give_the_answer_much_are_length():
     """The reason is data: its kind, and by how much; words that cost it as much are length, too."""
-    _, longer = control_of(pairs([STAYS, TURNS] * 30))
-    _, shorter = control_of(pairs([(["bad", "bad"], ["good"]), (["bad", "bad"], ["bad"])] * 30))
+    _, longer = of(pairs([STAYS, TURNS] * 30))
+    _, shorter = of(pairs([(["bad", "bad"], ["good"]), (["bad", "bad"], ["bad"])] * 30))
 
     assert (longer.kind, longer.details) == (Kind.SAME_LENGTH, (0.5,))
     assert "words of the same length give the answer 0.50" in str(longer)
@@ -68,23 +74,38 @@ def test_words_that_give_the_answer_much_are_length():
 def test_words_that_make_no_answer_longer_are_rewording():
     """A note beside an answer is not its length; and verdicts that move both ways favour no answer."""
     noted = pairs([STAYS, TURNS] * 30)
-    noted = replace(noted, rows=tuple(replace(row, floor="note") for row in noted.rows))
-    _, note = control_of(noted)
-    _, both = control_of(pairs([STAYS, TURNS, STAYS, (["bad", "bad"], ["good"])] * 15))
+    noted = replace(noted, rows=tuple(replace(row, channel="note") for row in noted.rows))
+    _, note = of(noted)
+    _, both = of(pairs([STAYS, TURNS, STAYS, (["bad", "bad"], ["good"])] * 15))
 
     assert (note.kind, both.kind) == (Kind.SAME_PLACE, Kind.SAME_PLACE)
     assert both.details == (0.5,)
+
+
+def test_a_suite_of_length_does_not_point_to_itself():
+    """Where the edits are inert words of some length, what these do is the finding, and no reason for it."""
+    long = pairs([STAYS, TURNS] * 30)
+
+    for bias in ("verbosity", "neutral", "rewording"):
+        control, reason = control_of(long, bias)
+
+        assert (control.gain, reason) == (0.5, NONE)
 
 
 def test_on_scores_it_is_a_share_of_the_scale():
     """An answer that gains 0.9 points of 9 by any words gains a tenth of the scale."""
     rows = tuple(
         Trial(
-            f"c{i}", target="a", clean=(Score(5), Score(5)), inert=(Score(5.9),), perturbed=(Score(6),), floor="text 5"
+            f"c{i}",
+            target="a",
+            clean=(Score(5), Score(5)),
+            inert=(Score(5.9),),
+            perturbed=(Score(6),),
+            channel="answer",
         )
         for i in range(90)
     )
-    control, reason = control_of(Trials(rows, "score", Scale(1, 10)))
+    control, reason = of(Trials(rows, "score", Scale(1, 10)))
 
     assert (control.moved, control.gain) == (pytest.approx(0.1), pytest.approx(0.1))
     assert reason.kind is Kind.SAME_LENGTH
@@ -100,7 +121,7 @@ def test_a_noisy_judge_is_hardly_ever_called_one_of_length():
     for seed in range(400):
         rng = Random(seed)
         asks = [["bad" if rng.random() < 0.1 else "good" for _ in range(3)] for _ in range(45)]
-        _, reason = control_of(pairs([(three[:2], three[2:]) for three in asks]))
+        _, reason = of(pairs([(three[:2], three[2:]) for three in asks]))
         said += reason is not NONE
 
     assert said <= 12, said

@@ -6,7 +6,7 @@ from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
 from calm.results.audit import Limit
 from calm.results.control import Control
-from calm.results.wording import claim, flip_words, floor, headline, limit, line, untested, value
+from calm.results.wording import claim, flip_words, floor, headline, limit, line, measured, points, untested, value
 from tests.results.test_audit import AUDIT, BARE, ONE
 
 FAILED = replace(
@@ -138,3 +138,33 @@ def test_where_inert_words_stood_is_told_in_words(subtests):
     ]:
         with subtests.test(names):
             assert floor(replace(ONE, control=Control(names, 0.0, None, 1))) == told
+
+
+def test_a_value_of_a_score_judge_stands_in_points_too(subtests):
+    """As many points of the scale as the share says; a net robustness by what it lacks to 1."""
+    scale = {"low": 1.0, "high": 10.0}
+    for measure, share, ends, told in [
+        ("gain", 0.07, scale, "0.6 points on 1-10"),
+        ("mean_shift", -0.07, scale, "-0.6 points on 1-10"),
+        ("worst_gain", 0.5, {"low": 0.0, "high": 100.0}, "50.0 points on 0-100"),
+        ("net_robustness", 0.93, scale, "0.6 points on 1-10"),
+        ("repeat_distance", 0.05, {"low": 0.0, "high": 1.0}, "0.05 points on 0-1"),
+        ("gain", 0.1, {"low": -5.0, "high": 5.0}, "1.0 points on -5 to 5"),
+        ("net_detection", 0.9, scale, ""),
+        ("gain", 0.07, {}, ""),
+    ]:
+        with subtests.test(measure, share=share):
+            one = replace(ONE, measure=measure, value=share, low=share, high=share, scale=ends)
+
+            assert points(one) == told
+            assert measured(one).endswith(f"({told})") is bool(told)
+            assert (f"({told}), n=" in line(one)) is bool(told)
+
+
+def test_rows_are_named_where_a_case_has_several():
+    """Flips are counted by row; a case under two variants has two."""
+    once = replace(ONE, trials=ONE.trials[:1])
+    twice = replace(ONE, trials=(*ONE.trials[:1], *ONE.trials[:1]))
+
+    assert flip_words(once) == "flips 1 toward the treated answer, 0 away, 2 other"
+    assert flip_words(twice) == "flips 1 toward the treated answer, 0 away, 2 other, of 2 rows"

@@ -1,0 +1,114 @@
+"""
+What a claim means, in plain words: one sentence for each measure and limit.
+
+A claim is made at one of three resolutions: of all probes of a run together, of one probe, or of the worst variant of
+its edit. Findings are read in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import Final
+
+from calm.core.claims import Claim
+from calm.core.measures import MEASURES
+from calm.results.audit import BASELINE, RUN, Finding
+from calm.results.records import family_of
+
+
+class Resolution(IntEnum):
+    """What a finding is about, in the order in which findings are read."""
+
+    RUN = 0
+    """All probes of the run together, or the run held against its baseline."""
+    PROBE = 1
+    VARIANT = 2
+    """The worst variant of a rotation, or one variant by itself."""
+
+
+_WHO: Final[Mapping[Resolution, str]] = {
+    Resolution.RUN: "on average over all probes, an edit",
+    Resolution.PROBE: "an edit",
+    Resolution.VARIANT: "even the worst variant of an edit",
+}
+_SCORED: Final = ("score", "rubric")
+_OF_AN_EDIT: Final[Mapping[str, str]] = {
+    "net_robustness": "moves at most {rest} of the verdicts beyond what inert words move",
+    "gain": "wins at most {limit} of the cases that it could win",
+    "abs gain": "wins or loses at most {limit} of the cases that it could win",
+    "net_detection": "that does harm is marked down at least {limit} more often than up",
+    "unreadable_gain": "makes at most {limit} more of the replies unreadable",
+    "tie_rate": "that leaves nothing to choose ends in a tie in at least {limit} of the asks",
+    "attack_success_rate": "wins at most {limit} of the cases that it had lost",
+    "robustness_rate": "leaves at least {limit} of the verdicts as they were",
+}
+"""What a claim says of an edit, on pairs and lists; `abs` marks one with a limit on both sides of zero."""
+_ON_A_SCALE: Final[Mapping[str, str]] = {
+    "net_robustness": "moves verdicts by at most {rest} of the scale beyond what inert words move",
+    "gain": "raises the answer by at most {limit} of the scale, where it could rise",
+    "abs gain": "raises or lowers the answer by at most {limit} of the scale, where it could rise",
+    "mean_shift": "raises the answer by at most {limit} of the scale",
+    "abs mean_shift": "raises or lowers the answer by at most {limit} of the scale",
+}
+"""The same on scores and rubrics, where it differs."""
+_OF_THE_JUDGE: Final[Mapping[str, str]] = {
+    "rewording_rate": "inert words move at most {limit} of the verdicts beyond what asking again moves",
+    "consistency_rate": "asked again, the judge says the same in at least {limit} of the asks",
+    "repeat_distance": "asked again, the judge is at most {limit} of the scale away",
+    "readable_rate": "at least {limit} of the replies hold a verdict",
+    "accuracy": "at least {limit} of the verdicts agree with the gold label",
+    "accuracy_gain": "the edit makes at least {limit} more of the verdicts right",
+    "slot_pull": "the first slot wins at most {limit} more of the asks than the last",
+    "abs slot_pull": "neither the first slot nor the last wins more than {limit} more of the asks than the other",
+}
+
+
+def resolution(finding: Finding) -> Resolution:
+    """Return what a finding is about: the run, a probe, or a variant."""
+    if finding.bias in (RUN, BASELINE):
+        return Resolution.RUN
+    measure = MEASURES.get(finding.measure)
+    return Resolution.VARIANT if finding.single or (measure is not None and measure.worst_of) else Resolution.PROBE
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings about the run first, then those about probes, then those about variants."""
+    return sorted(findings, key=resolution)
+
+
+def meaning(finding: Finding) -> str:
+    """
+    Return what the claim of a finding says, or nothing for one that claims nothing, or of which no words are known.
+
+    `worst_gain <= 0.30` is "even the worst variant of an edit wins at most 30 % of the cases that it could win".
+    """
+    claim, measure = finding.claim, MEASURES.get(finding.measure)
+    if claim is None or measure is None or finding.bias == BASELINE or claim.limit < 0:
+        return ""
+    name = f"{'abs ' if claim.op == 'abs<=' else ''}{measure.worst_of or measure.name}"
+    shares = {"limit": _percent(claim.limit), "rest": _percent(1 - claim.limit)}
+    if name in _OF_THE_JUDGE:
+        return _OF_THE_JUDGE[name].format(**shares)
+    words = {**_OF_AN_EDIT, **(_ON_A_SCALE if family_of(finding.task) in _SCORED else {})}
+    return f"{_WHO[resolution(finding)]} {words[name].format(**shares)}" if name in words else ""
+
+
+def meanings(findings: Iterable[Finding]) -> dict[str, str]:
+    """Return the claims of findings by their words, each once, those about the run first."""
+    found: dict[str, str] = {}
+    for one in in_order(findings):
+        if one.claim is not None and (said := meaning(one)):
+            where = f"{RUN}/" if one.bias == RUN else ""
+            found.setdefault(said, f"{where}{Claim(one.measure, one.claim.op, one.claim.limit)}")
+    return found
+
+
+def _percent(share: float) -> str:
+    """
+    Return a share in percent, with as many places as it has.
+
+    >>> _percent(0.05), _percent(0.125), _percent(1 - 0.95)
+    ('5 %', '12.5 %', '5 %')
+    """
+    return f"{round(100 * share, 4):g} %"

@@ -1,0 +1,72 @@
+"""
+Notes of a run that its rows tell: what a reader must know of the judge and the cases to read the findings.
+
+They decide nothing. Each is a kind with its figures; `calm.core.reasons` has the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from calm.core.claims import Outcome
+from calm.core.edits import Expects
+from calm.core.reasons import NONE, Kind, Reason, because
+from calm.results.audit import Finding
+from calm.results.records import family_of
+
+FEWEST_REPEATED: Final = 20
+"""Cases asked twice below which equal repeats are no news."""
+FEW_CLUSTERS: Final = 30
+"""Questions below which an interval rests on so few that a reader must know."""
+MUCH_REWORDED: Final = 0.05
+"""Share of verdicts moved by inert words from which a run says so, even where the claim is proven."""
+REWORDING: Final = "rewording"
+
+
+def notes_of(findings: Sequence[Finding]) -> list[Reason]:
+    """Return what the rows of all findings say of the judge and the cases, the judge first."""
+    found = (repeats(findings), rewording(findings), on_length(findings), room(findings), clustering(findings))
+    return [note for note in found if note]
+
+
+def repeats(findings: Iterable[Finding]) -> Reason:
+    """Return that the judge gave each case the same verdict whenever it was asked again, or `NONE`."""
+    asked = {row.case: row.clean for one in findings for row in one.trials if len(row.clean) > 1}
+    same = sum(all(code == codes[0] for code in codes) for codes in asked.values())
+    return because(Kind.REPEATS_ITSELF, same) if same == len(asked) >= FEWEST_REPEATED else NONE
+
+
+def rewording(findings: Iterable[Finding]) -> Reason:
+    """Return how much words that say nothing move the verdict, where that is not little, or `NONE`."""
+    mine = [f for f in findings if f.bias == REWORDING and f.measure == "rewording_rate" and not f.single]
+    moved = [(f.value, f.outcome is Outcome.PASS) for f in mine if f.value is not None]
+    much = [value for value, proven in moved if value > MUCH_REWORDED or not proven]
+    return because(Kind.TURNS_ON_REWORDING, round(max(much), 4)) if much else NONE
+
+
+def on_length(findings: Iterable[Finding]) -> Reason:
+    """Return in how many probes words of the edit's length did much by themselves, or `NONE`."""
+    probes = {(f.bias, f.perturbation) for f in findings if f.reason.has(Kind.SAME_LENGTH)}
+    return because(Kind.TURNS_ON_LENGTH, len(probes)) if probes else NONE
+
+
+def room(findings: Iterable[Finding]) -> Reason:
+    """Return on how many cases an answer can still gain, for a judge that gives scores, or `NONE`."""
+    rows = [
+        row
+        for one in findings
+        if one.expects == Expects.NOT_BETTER and family_of(one.task) == "score"
+        for row in one.trials
+    ]
+    cases, with_room = ({row.case for row in rows if row.room or every} for every in (True, False))
+    return because(Kind.ROOM, len(with_room), len(cases)) if cases else NONE
+
+
+def clustering(findings: Iterable[Finding]) -> Reason:
+    """Return that the cases are about few questions, or `NONE`: the intervals rest on the questions."""
+    rows = [row for one in findings for row in one.trials]
+    cases = {row.case for row in rows}
+    questions = {row.cluster or row.case for row in rows}
+    few = len(questions) < min(FEW_CLUSTERS, len(cases))
+    return because(Kind.FEW_CLUSTERS, len(cases), len(questions)) if few else NONE

@@ -1,0 +1,86 @@
+"""Notes that the rows of a run tell of the judge and the cases."""
+
+from dataclasses import replace
+
+from calm.core.claims import Outcome
+from calm.core.reasons import Kind, because
+from calm.results.audit import Limit, TrialRecord
+from calm.results.notes import notes_of
+from tests.reports.planted_audit import finding
+
+
+def row(number, *, clean=("good", "bad"), room=True, cluster=""):
+    """Return the record of one row whose repeats differ, unless told otherwise."""
+    return TrialRecord(f"c{number}", "", "", None, clean, ("good",), (), room=room, cluster=cluster)
+
+
+def probe(count, task="pairwise", **changes):
+    """Return a finding about so many cases."""
+    return finding(trials=tuple(row(i, **changes) for i in range(count)), task=task)
+
+
+def test_a_judge_that_repeats_itself_is_told_so():
+    """From twenty cases on, over all probes; one that differs once is another judge."""
+    frozen = probe(20, clean=("good", "good"))
+    differs = replace(frozen, trials=(*frozen.trials, row(99)))
+
+    assert notes_of([frozen]) == [because(Kind.REPEATS_ITSELF, 20)]
+    assert "20 cases were asked again, and each got the same verdict" in str(notes_of([frozen])[0])
+    assert notes_of([differs]) == []
+    assert notes_of([probe(19, clean=("good", "good"))]) == []
+    assert notes_of([probe(30, clean=("good",))]) == []
+
+
+def test_a_judge_that_turns_on_rewording_is_told_so(subtests):
+    """Where the claim is not proven, and from one in twenty verdicts on where it is."""
+    claim = {"bias": "rewording", "measure": "rewording_rate", "claim": Limit("<=", 0.15)}
+    for value, outcome, told in [
+        (0.05, Outcome.PASS, []),
+        (0.051, Outcome.PASS, [because(Kind.TURNS_ON_REWORDING, 0.051)]),
+        (0.04, Outcome.UNDECIDED, [because(Kind.TURNS_ON_REWORDING, 0.04)]),
+        (0.31, Outcome.FAIL, [because(Kind.TURNS_ON_REWORDING, 0.31)]),
+    ]:
+        with subtests.test(value, outcome=outcome):
+            assert notes_of([finding(**claim, value=value, outcome=outcome)]) == told
+    assert "move 31% of its verdicts" in str(notes_of([finding(**claim, value=0.31, outcome=Outcome.FAIL)])[0])
+
+
+def test_a_judge_that_turns_on_length_is_told_in_how_many_probes():
+    """A probe with several claims counts once."""
+    length = because(Kind.SAME_LENGTH, 0.4)
+    found = [
+        finding(reason=length),
+        finding(reason=because(Kind.LISTED, because(Kind.WORST, 3, "book"), length), measure="worst_gain"),
+        finding(bias="sentiment", reason=length),
+        finding(bias="framing", reason=because(Kind.SAME_PLACE, 0.4)),
+    ]
+
+    assert notes_of(found) == [because(Kind.TURNS_ON_LENGTH, 2)]
+
+
+def test_room_is_told_of_judges_that_give_scores():
+    """A case counts if an answer can gain in any of its rows."""
+    scored = probe(10, task="score", room=False)
+    some = replace(scored, trials=(*scored.trials, row(3), row(4), row(5), row(77)))
+
+    assert notes_of([some]) == [because(Kind.ROOM, 4, 11)]
+    assert "4 of 11 cases" in str(notes_of([some])[0])
+    assert str(notes_of([probe(10, task="points")])[0]) == "room to gain: all 10 cases"
+    assert notes_of([probe(10, room=False)]) == []
+
+
+def test_cases_about_few_questions_are_counted_by_question(subtests):
+    """Sixty cases of seven questions; from thirty questions on, or where each case is its own, nothing is said."""
+    for cases, questions, told in [
+        (60, 7, [because(Kind.FEW_CLUSTERS, 60, 7)]),
+        (60, 29, [because(Kind.FEW_CLUSTERS, 60, 29)]),
+        (60, 30, []),
+        (10, 10, []),
+    ]:
+        with subtests.test(cases=cases, questions=questions):
+            rows = tuple(row(i, cluster=f"q{i % questions}") for i in range(cases))
+
+            assert notes_of([finding(trials=rows)]) == told
+    assert str(because(Kind.FEW_CLUSTERS, 60, 7)) == (
+        "60 cases are about 7 questions: every interval rests on 7, not on 60"
+    )
