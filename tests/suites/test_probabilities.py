@@ -44,7 +44,7 @@ def test_probabilities_replace_repeats(tmp_path):
     assert gate.status == 0, gate.output
     assert (consistency["value"], consistency["asks"]) == (0.82, "1+0")  # .9 ** 2 + .1 ** 2, from one ask
     assert (net["value"], net["asks"], net["n"]) == (1.0, "1+2", 45)  # the first look: nothing moves
-    assert sorted(net["trials"][0]["chances"]["inert"][0].values()) == [0.1, 0.9]
+    assert sorted(net["trials"][0]["chances"]["inert"][0].values())[-2:] == [0.1, 0.9]
     assert all(body["logprobs"] for body in seen)
 
 
