@@ -162,10 +162,14 @@ class Measure:
 
 def _excluded(trials: Trials, cells: Sequence[float | Reason]) -> dict[Reason, int]:
     """Return how many cases are left out, by reason: a case counts if none of its rows has a value."""
-    kept = {row.case for row, cell in zip(trials.rows, cells, strict=True) if not isinstance(cell, Reason)}
-    why = {row.case: cell for row, cell in zip(trials.rows, cells, strict=True) if isinstance(cell, Reason)}
-    without = Counter(reason for case, reason in why.items() if case not in kept)
-    return dict(Counter(trials.excluded) + Counter(trials.lost) + without)
+    return dict(Counter(trials.excluded) + Counter(trials.lost) + without_value(trials.rows, cells))
+
+
+def without_value(rows: Sequence[Trial], cells: Sequence[float | Reason]) -> Counter[Reason]:
+    """Return how many cases have no row with a value, by the reason of the last one."""
+    kept = {row.case for row, cell in zip(rows, cells, strict=True) if not isinstance(cell, Reason)}
+    why = {row.case: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, Reason)}
+    return Counter(reason for case, reason in why.items() if case not in kept)
 
 
 def _mean(values: list[float]) -> float:

@@ -75,6 +75,8 @@ class Kind(StrEnum):
     PEOPLE_UNDECIDED = "people-undecided"
     JUDGE_UNDECIDED = "judge-undecided"
     NOT_IN_RUN = "not-in-run"
+    NOT_ASKED = "not-asked"
+    OTHER_FLOOR = "other-floor"
     OTHER_EDIT = "other-edit"
     OTHER_TARGET = "other-target"
     NO_PAIR = "no-pair"
@@ -100,7 +102,7 @@ class Kind(StrEnum):
     TOO_FEW_PAIRS = "too-few-pairs"
     ASIDE = "aside"
     CHANGES = "changes"
-    NO_ROBUSTNESS = "no-robustness"
+    NO_POOL = "no-pool"
     SAME_VERDICTS = "same-verdicts"
     SAME_LENGTH = "same-length"
     SAME_PLACE = "same-place"
@@ -315,6 +317,11 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.PEOPLE_UNDECIDED: "people did not decide",
     Kind.JUDGE_UNDECIDED: "the judge did not decide",
     Kind.NOT_IN_RUN: "not in this run",
+    Kind.NOT_ASKED: "not asked: this run stopped before",
+    Kind.OTHER_FLOOR: (
+        "{} was measured against inert words in one run alone, as older versions of calm had none: only its outcome "
+        "compares"
+    ),
     Kind.OTHER_EDIT: "another edit or content",
     Kind.OTHER_TARGET: "another treated answer",
     Kind.NO_PAIR: "no value in both runs",
@@ -346,7 +353,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.TOO_FEW_PAIRS: "fewer than two cases compare with the baseline",
     Kind.ASIDE: lambda reason, count: f"{reason}: {_cases(count)}",
     Kind.CHANGES: "since the baseline {}",
-    Kind.NO_ROBUSTNESS: "no net_robustness was measured in both runs",
+    Kind.NO_POOL: "no measure is claimed by {} probes or more in both runs: each probe is compared by itself",
     Kind.SAME_VERDICTS: "the same judge gave the same verdicts as in the baseline, ask by ask",
     Kind.SAME_LENGTH: lambda gained: (
         f"without the cue, words of the same length {'cost' if gained < 0 else 'give'} the answer {abs(gained):.2f}: "

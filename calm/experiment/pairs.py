@@ -211,8 +211,13 @@ def in_order(cases: Sequence[Case], seed: int, *, as_given: bool) -> list[Case]:
 
     It is the order of `calm.cases.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
-    drawn = sorted(cases, key=lambda case: digest("sample", seed, case.id))
+    drawn = sorted(cases, key=lambda case: place_of(seed, case.id))
     return [c.with_order("" if as_given else ORDER_SALT) for c in drawn]
+
+
+def place_of(seed: int, case_id: str) -> str:
+    """Return by what the cases of a run are ordered."""
+    return digest("sample", seed, case_id)
 
 
 def _edited(

@@ -38,3 +38,11 @@ def accepted(gate: Gate, found: Finding, stated: Mapping[str, Claim]) -> Finding
     if entry is None:
         return found
     return replace(found, accepted=str(entry.grounds))
+
+
+def allowed(gate: Gate, found: Finding) -> Finding:
+    """Return a finding about all probes, or about a baseline, with what gate.toml says of it."""
+    limit, waiver = gate.limit_for(found.key), gate.waiver(found.key) if found.red else None
+    if limit is not None and found.stated is not None:
+        found = replace(found, reason=listed([found.reason, limit.grounds] if found.reason else [limit.grounds]))
+    return replace(found, accepted=str(waiver.grounds)) if waiver is not None else found

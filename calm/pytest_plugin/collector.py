@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from calm.results.audit import Audit, Finding
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
-POOLED = "baseline/worsening"
 MOST_NAMED = 20
 """How many of the tests that did not run are named; the others are only counted."""
 
@@ -46,6 +45,8 @@ class Collector:
         self.collected: dict[str, None] = {}
         self.begun: set[str] = set()
         self.decided: Audit | None = None
+        self.together: set[str] = set()
+        """The keys of claims about all probes of the run, or about a baseline, that this run made."""
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which tests with a probe are to run."""
@@ -119,8 +120,7 @@ class Collector:
         if self.interrupted:
             faults.append(because(Kind.INTERRUPTED))
         if not self.partial:
-            keys = (*self.findings, *(POOLED,) * (self.config.stash[SESSION].baseline is not None))
-            unused = gate_of(self.config).unused(keys)
+            unused = gate_of(self.config).unused((*self.findings, *self.together))
             faults += [because(Kind.GATE_UNUSED, entry) for entry in unused]
         return faults
 
@@ -154,7 +154,7 @@ class Collector:
             tokens=total("tokens", ("input", "output")),
             usd=round(sum(f["usd"] for f in figures), 6) if priced else None,
             per_finding={k: {"seconds": round(v, 3)} for k, v in sorted(self.seconds.items())},
-            notes=tuple(dict.fromkeys([*noted, *several, *self._saved(), *self.faults, *self._left()])),
+            notes=tuple(dict.fromkeys([*noted, *several, *self._saved()])),
         )
         audit = Audit(
             calm=__version__,
@@ -168,7 +168,9 @@ class Collector:
             texts=tuple(self.texts[k] for k in sorted(self.texts)),
             extras={k: self.extras[k] for k in sorted(self.extras)},
         )
-        audit = _noted(self._held_against(baseline_of(self.config), self._pooled(audit)))
+        audit = self._held_against(baseline_of(self.config), self._pooled(audit))
+        notes = tuple(dict.fromkeys([*run.notes, *self.faults, *self._left()]))
+        audit = _noted(replace(audit, run=replace(run, notes=notes)))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
 
@@ -191,13 +193,12 @@ class Collector:
         if baseline is None:
             return audit
         from calm.errors import ConfigError
-        from calm.results.baseline import MARGIN, against, recalled
+        from calm.results.baseline import recalled
+        from calm.results.worsening import against
 
         gate = gate_of(self.config)
-        pooled = gate.limit_for(POOLED)
-        margin = pooled.limit if pooled and pooled.limit is not None else MARGIN
         try:
-            worse = against(baseline, audit, limit=margin)
+            worse = against(baseline, audit, gate.limits)
         except ConfigError as error:
             said = [f"--calm-baseline: {problem}" for problem in error.problems]
             self.problems += [text for text in said if text not in self.problems]
@@ -205,21 +206,23 @@ class Collector:
         if self.partial:  # what was left out by the user's own choice did not vanish
             present = {f.key.split("/")[0] for f in audit.findings}
             worse = tuple(f for f in worse if f.bias in present)
-        entries = [(f, gate.waiver(f.key) if f.red else None) for f in worse]
-        worse = tuple(replace(f, accepted=str(e.grounds)) if e else f for f, e in entries)
-        audit = recalled(baseline, audit)
-        return replace(audit, findings=tuple(sorted((*audit.findings, *worse), key=lambda f: f.key)))
+        return self._with(recalled(baseline, audit), worse)
 
     def _pooled(self, audit: Audit) -> Audit:
         """Return the record with what all probes show together."""
         from calm.results.pooled import pooled
         from calm.results.records import scale_of
 
-        gate = gate_of(self.config)
-        limits = {f"{o.key}": o.limit for o in gate.overrides if o.kind == "limit" and o.limit is not None}
+        limits = gate_of(self.config).limits
         found = pooled(audit.findings, scale_of(audit.judge), audit.judge.task, limits)
-        entries = [(f, gate.waiver(f.key) if f.red else None) for f in found]
-        found = tuple(replace(f, accepted=str(e.grounds)) if e else f for f, e in entries)
+        return self._with(audit, found)
+
+    def _with(self, audit: Audit, found: Sequence[Finding]) -> Audit:
+        """Return the record with findings about all probes or a baseline, and what gate.toml says of them."""
+        from calm.gate.overrides import allowed
+
+        self.together |= {f.key for f in found}
+        found = [allowed(gate_of(self.config), f) for f in found]
         return replace(audit, findings=tuple(sorted((*audit.findings, *found), key=lambda f: f.key)))
 
     def _saved(self) -> list[Reason]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import fsum, inf
+from math import inf
 
 from calm.core.claims import Outcome, decimals
 from calm.core.measures import MEASURES
 from calm.core.trials import same
-from calm.core.verdict import Code, Scale, Verdict, code
+from calm.core.verdict import Code, Verdict, code
 from calm.experiment.stopping import LEVEL
-from calm.results.audit import Audit, Finding, TrialRecord
+from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.gatefile import WORSENING
-from calm.results.records import Change, Paired, changes, pair, scale_of, verdict_of
+from calm.results.pairing import Paired, growth, pair, worse_way
+from calm.results.pooled import probes_of
+from calm.results.records import Change, changes, scale_of, verdict_of
 from calm.selfpreference.symbols import TABLE_MEASURES
-from calm.statistics.intervals import padded_t
 
 LINES = 20
 """How many lines of a kind are shown before the rest is counted."""
@@ -94,12 +95,13 @@ def compare(old: Audit, new: Audit) -> Comparison:
     Raises:
         ConfigError: a record is damaged.
     """
-    scales = scale_of(old.judge), scale_of(new.judge)
+    for audit in (old, new):
+        scale_of(audit.judge)
     # what a run says against a baseline is a comparison itself
     first, second = ({f.key: f for f in audit.findings if f.measure != WORSENING} for audit in (old, new))
     both = sorted(first.keys() & second.keys())
     measured = sum(first[key].value is not None and second[key].value is not None for key in both)
-    moved = [_moved(first[key], second[key], scales, measured) for key in both]
+    moved = [_moved(first[key], second[key], (old, new), measured) for key in both]
     return Comparison(
         moved=tuple(sorted(moved, key=_badness)),
         only_old=tuple(sorted(first.keys() - second.keys())),
@@ -109,31 +111,49 @@ def compare(old: Audit, new: Audit) -> Comparison:
     )
 
 
-def _moved(old: Finding, new: Finding, scales: tuple[Scale, Scale], measured: int) -> Moved:
+def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: int) -> Moved:
     if old.value is None or new.value is None:
         return Moved(old.key, old, new, None, "not measured in both runs")
     if old.measure not in MEASURES or new.measure not in MEASURES:
         return Moved(old.key, old, new, None, "a figure of all cases together: none of them has a value of its own")
-    paired = pair(old, new, scales)
-    left_out = sum(paired.excluded.values())
-    if paired.fault:
-        return Moved(old.key, old, new, None, str(paired.fault), left_out)
-    if len(paired.values) < 2:
+    several = _pairs_of_run(old, audits) if old.bias == RUN else [pair(old, new, audits)]
+    left_out = sum(count for paired in several for count in paired.excluded.values())
+    if fault := next((paired.fault for paired in several if paired.fault), None):
+        return Moved(old.key, old, new, None, str(fault), left_out)
+    was, now = (_worst_variant(finding) for finding in (old, new))
+    if was != now:
+        return Moved(old.key, old, new, None, f"the worst variant is {now} now and was {was}", left_out)
+    found = _difference(several, old, measured)
+    if found is None:
         return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)
-    return Moved(old.key, old, new, _difference(paired, old, measured), "", left_out)
+    return Moved(old.key, old, new, found, "", left_out)
 
 
-def _difference(paired: Paired, finding: Finding, measured: int) -> Difference:
-    sign = -1 if paired.measure.flipped else 1
-    values = [sign * (new - old) for old, new in paired.values.values()]
-    low, high = padded_t(values, -paired.width, paired.width, LEVEL)
-    lowest, highest = padded_t(values, -paired.width, paired.width, LEVEL / measured)
-    value = fsum(values) / len(values)
-    worse = -value if paired.measure.op == ">=" else value
-    if finding.claim is not None and finding.claim.op == "abs<=":
-        ends = [abs(fsum(v[i] for v in paired.values.values()) / len(values)) for i in (0, 1)]
-        worse = ends[1] - ends[0]
-    return Difference(value + 0.0, low, high, len(values), worse + 0.0, sure=lowest > 0 or highest < 0)
+def _pairs_of_run(finding: Finding, audits: tuple[Audit, Audit]) -> list[Paired]:
+    """Return the rows side by side of each probe that is in a claim about the whole run, in both runs."""
+    before, after = ({f.key: f for f in probes_of(audit.findings, finding.measure)} for audit in audits)
+    measure = MEASURES[finding.measure]
+    return [pair(before[key], after[key], audits, measure) for key in sorted(before.keys() & after.keys())]
+
+
+def _worst_variant(finding: Finding) -> str:
+    """Return the name of the worst variant of a finding about it, else nothing."""
+    names = {record.edit for record in finding.trials}
+    return ", ".join(sorted(names)) if MEASURES[finding.measure].worst_of else ""
+
+
+def _difference(several: Sequence[Paired], finding: Finding, measured: int) -> Difference | None:
+    """Return by how much a measure changed; None if fewer than two clusters of cases compare."""
+    sign = -1 if MEASURES[finding.measure].flipped else 1
+    found = growth([(paired, lambda row: sign * (row.new - row.old)) for paired in several])
+    if not found.enough:
+        return None
+    two_sided = finding.claim is not None and finding.claim.op == "abs<="
+    worse = growth([(paired, worse_way(paired, two_sided=two_sided)) for paired in several])
+    low, high = found.bounds(LEVEL)
+    lowest, highest = found.shift(LEVEL / max(1, measured))
+    n = len({row.case for paired in several for row in paired.rows})
+    return Difference(found.mean + 0.0, low, high, n, worse.mean + 0.0, sure=lowest > 0 or highest < 0)
 
 
 def _badness(moved: Moved) -> tuple[object, ...]:
@@ -149,10 +169,10 @@ def _flips(both: Sequence[tuple[Finding, Finding]]) -> tuple[Flip, ...]:
     found: list[Flip] = []
     seen: set[tuple[object, ...]] = set()
     for old, new in both:
-        after = {record.case: record for record in new.trials}
-        for record in sorted(old.trials, key=lambda r: r.case):
-            other = after.get(record.case)
-            if other is None or record.hash != other.hash:
+        after = {(record.case, record.hash): record for record in new.trials}
+        for record in sorted(old.trials, key=lambda r: (r.case, r.edit)):
+            other = after.get((record.case, record.hash))
+            if other is None:
                 continue
             modes = _most_frequent(old.key, record), _most_frequent(new.key, other)
             if not all(modes) or any(same(u, v) for u in modes[0] for v in modes[1]):

@@ -27,7 +27,7 @@ KEYS: Final[Mapping[Table, tuple[str, ...]]] = {
 WORSENING: Final = "worsening"
 """The measure of findings about a baseline: how much worse a case is than it was. No test claims it."""
 POOLED: Final = f"baseline/{WORSENING}"
-"""The key of the one claim about a baseline that has a limit: all probes together."""
+"""How the keys of the claims about a baseline begin that have a limit: one measure of all probes together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,11 @@ class Gate:
     def limit_for(self, key: str) -> Override | None:
         """Return the entry that sets another limit for a claim."""
         return self._first("limit", key)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The other limits by their keys."""
+        return {o.key: o.limit for o in self.overrides if o.kind == "limit" and o.limit is not None}
 
     def waiver(self, key: str) -> Override | None:
         """Return the entry that lets a claim fail."""
@@ -163,6 +168,8 @@ def _key_problem(kind: Table, key: object) -> str:
     known = (*MEASURES, *TABLE_MEASURES, WORSENING)
     if rest[0] not in known:
         return f"key: no measure is called {rest[0]!r}{nearest(rest[0], known)}"
+    if bias == "baseline" and len(rest) > 1 and rest[1] not in MEASURES:
+        return f"key: no measure is called {rest[1]!r}{nearest(rest[1], MEASURES)}"
     if len(rest) > 2 + (rest[0] == WORSENING):
         return f"key: expected bias/measure or bias/measure/perturbation, got {key!r}"
     return ""
@@ -176,9 +183,10 @@ def _limit_problems(key: object, limit: object) -> list[str]:
         return []
     name = key.split("/")[1]
     if name == WORSENING:
-        if key != POOLED:
-            return [f"limit: of the findings about a baseline only {POOLED!r} has a limit; waive the others"]
-        return [] if 0 < limit < 1 else [f"limit: expected a number between 0 and 1 for {POOLED}, got {limit:g}"]
+        if key.rpartition("/")[0] != POOLED:
+            example = f"{POOLED}/net_robustness"
+            return [f"limit: of the findings about a baseline only those like {example!r} have one; waive the others"]
+        return [] if 0 < limit < 1 else [f"limit: expected a number between 0 and 1 for {key}, got {limit:g}"]
     try:
         if name in TABLE_MEASURES:
             _ = TABLE_MEASURES[name] <= limit

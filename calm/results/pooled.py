@@ -49,7 +49,7 @@ LIMITS: Final[Mapping[Family, tuple[Claim, ...]]] = {
     ),
 }
 """What is claimed of all probes of a run together, where gate.toml states no other limit."""
-_ROWS_OF: Final[Mapping[str, tuple[str, ...]]] = {
+ROWS_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "net_robustness": ("net_robustness",),
     "gain": ("gain",),
     "unreadable_gain": ("gain", "mean_shift"),
@@ -77,19 +77,19 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
     for stated in LIMITS[family]:
         key = f"{RUN}/{stated.measure}"
         claim = Claim(stated.measure, stated.op, limits.get(key, stated.limit))
-        probes = _probes(found, claim)
+        probes = probes_of(found, claim.measure)
         if len(probes) >= FEWEST:
             decision = _decided(claim, probes, scale)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
 
 
-def _probes(findings: Sequence[Finding], claim: Claim) -> list[Finding]:
-    """Return one finding for each probe that claims what is pooled."""
-    wanted = _ROWS_OF[claim.measure]
+def probes_of(findings: Sequence[Finding], measure: str) -> list[Finding]:
+    """Return one finding for each probe whose rows are in a claim about the whole run."""
+    wanted = ROWS_OF[measure]
     one: dict[tuple[str, str], Finding] = {}
     for f in findings:
-        fits = f.claim is not None and (claim.measure != "gain" or f.claim.op == "<=")
+        fits = f.claim is not None and (measure != "gain" or f.claim.op == "<=")
         if f.measure in wanted and fits and f.trials and not f.single and f.accepted is None:
             one.setdefault((f.bias, f.perturbation or ""), f)
     return list(one.values())

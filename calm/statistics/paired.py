@@ -5,6 +5,7 @@ Tests on pairs: the same items before and after.
 |---|---|
 | `mcnemar_exact` | equal rates, from the items that changed |
 | `paired_t` | a mean difference of zero by Student's t, with its effect size |
+| `exchangeable_shift` | bounds of a mean difference whose sign is a fair coin if nothing changed |
 
 `alternative` is "greater" (the differences are above zero; more items changed the first way), "less" or "two-sided".
 """
@@ -13,13 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, fsum, lgamma, log, sqrt
+from math import exp, fsum, inf, lgamma, log, sqrt
+from statistics import NormalDist
 from typing import Literal
 
 from calm.errors import EstimateError
 
 Alternative = Literal["greater", "less", "two-sided"]
 
+_SIGNS = 1 / (4 * (1 - NormalDist().cdf(sqrt(2))))
+"""How many times the normal tail a sum of signs may exceed at most."""
 _GRID = 1e-9
 """Differences closer than this are equal: they are means of few verdicts."""
 _MOST_SUMS = 50_000
@@ -118,3 +122,39 @@ def _student_p(t: float, df: int, alternative: Alternative) -> float:
 
 def _hedges(df: int) -> float:
     return exp(lgamma(df / 2) - lgamma((df - 1) / 2)) / sqrt(df / 2) if df > 1 else 0.0
+
+
+def exchangeable_shift(sums: Sequence[float], sizes: Sequence[int], level: float) -> tuple[float, float]:
+    """
+    Return a lower and an upper bound for the mean difference of items that come in clusters.
+
+    `sums` holds the sum of each cluster's differences, `sizes` their number. If nothing changed between two
+    measurements, each cluster's sum is as likely as its negative. Then the sum of all over the root of their squares
+    exceeds x with a probability of at most 1 / (4 P(Z > sqrt 2)) = 3.18 times that of a normal Z (Bentkus &
+    Dzindzalieta 2015, tight for sums of signs), whatever the distribution and however few clusters differ. The bounds
+    are the shifts that this test does not reject: mean +- x s / sqrt(n - x^2). Each alone errs with probability at most
+    `level`, in (0, 0.1]. For clusters of different sizes the mean is a ratio of sums, taken linearly. With no more than
+    x^2 clusters nothing can be shown, and the bounds are infinite. Smallest number of clusters: 2.
+
+    Raises `EstimateError` for fewer than two clusters, as many sums as there are not sizes, or another level.
+
+    >>> low, high = exchangeable_shift([0.5] * 20, [1] * 20, 0.05)  # all alike: as rare as 20 heads in a row
+    >>> low, high
+    (0.5, 0.5)
+    >>> exchangeable_shift([1.0, 1.0, 1.0, 1.0], [1, 1, 1, 1], 0.05)  # 4 heads in a row are not rare
+    (-inf, inf)
+    """
+    if len(sums) != len(sizes):
+        raise EstimateError(f"expected a size for each sum, got {len(sums)} sums and {len(sizes)} sizes")
+    if len(sums) < 2:
+        raise EstimateError(f"expected at least 2 clusters, got {len(sums)}")
+    if not 0 < level <= 0.1:
+        raise EstimateError(f"expected a level between 0 and 0.1, got level={level!r}")
+    n, items = len(sums), sum(sizes)
+    mean, average = fsum(sums) / items, items / n
+    squares = fsum(((s - mean * size) / average) ** 2 for s, size in zip(sums, sizes, strict=True))
+    x = NormalDist().inv_cdf(1 - level / _SIGNS)
+    if n <= x * x:
+        return -inf, inf
+    half = x * sqrt(squares / n / (n - x * x))
+    return mean - half, mean + half

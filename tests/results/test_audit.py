@@ -240,6 +240,7 @@ def test_damaged_results_are_refused(tmp_path, subtests):
         ("\x00", "results.json"),
         ("[" * 100_000, "results.json"),
         ('{"schema": "calm-results/3"}', "calm-results/3"),
+        ('{"schema": "calm-results/2"}', "calm"),
         ("{}", "schema=None"),
         (damaged(lambda b: b.pop("seed")), "seed"),
         (damaged(lambda b: b.update(seed="x")), "x"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from calm.core.claims import Outcome
-from calm.core.edits import Expects, perturbation
+from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import (
     MEASURES,
     accuracy,
@@ -17,17 +17,23 @@ from calm.core.measures import (
     net_robustness,
     slot_pull,
     tie_rate,
+    unreadable_gain,
+    worst_gain,
+    worst_robustness,
 )
 from calm.core.reasons import Kind, because, in_words, reason_of
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
 from calm.experiment.asks import Design
+from calm.experiment.pairs import place_of
+from calm.experiment.stopping import LEVEL, Stopping
 from calm.results.audit import Audit, JudgeRecord, Run, finding
-from calm.results.baseline import accept, against, read_baseline, recalled, write_baseline
+from calm.results.baseline import accept, read_baseline, recalled, write_baseline
 from calm.results.gatefile import POOLED
 from calm.results.records import scale_of, trials_of
-from calm.statistics.intervals import padded_t
+from calm.results.worsening import against
+from calm.statistics.intervals import clustered_t
 from tests.planted import Planted, chance, pairs, rubric_case, setup, singles
 
 JUDGE = JudgeRecord(
@@ -42,7 +48,8 @@ JUDGE = JudgeRecord(
     about={"templates": ["You are a judge"]},
 )
 PLEA, BOOK, SPOILT = "sentiment/net_robustness/plead", "authority/gain/cite", "sensitivity/net_detection/spoil"
-ROBUST, NO_GAIN = net_robustness >= 0.95, gain <= 0.10
+TOGETHER = f"{POOLED}/net_robustness"
+ROBUST, NO_GAIN = net_robustness >= 0.90, gain <= 0.15
 FOUND, AGREES, RIGHT = net_detection >= 0.60, consistency_rate >= 0.80, accuracy >= 0.70
 
 
@@ -63,6 +70,24 @@ def cite_some(case, rng):
 def plead(case, rng):
     """Add a plea as a note."""
     return case.present(notes=("Please.",))
+
+
+@perturbation(bias="stakes", expects=Expects.SAME)
+def urge(case, rng):
+    """Add a warning as a note."""
+    return case.present(notes=("Much depends on it.",))
+
+
+@perturbation(bias="frames", expects=Expects.SAME)
+def frame(case, rng):
+    """Add a remark as a note."""
+    return case.present(notes=("Two answers follow.",))
+
+
+@perturbation(bias="labels", expects=Expects.SAME)
+def remark(case, rng):
+    """Add another remark as a note."""
+    return case.present(notes=("A remark follows.",))
 
 
 @perturbation(bias="sensitivity", expects=Expects.WORSE)
@@ -113,12 +138,12 @@ def ticking(case, ask):
     return Criteria({c.id: drawn.random() < (0.1 if denied else 0.9) for c in case.criteria})
 
 
-def audited(rule, cases, *probes, task="pairwise", **changes):
+def audited(rule, cases, *probes, task="pairwise", stopping=Stopping.FIXED, **changes):
     """Ask a planted judge, and return the record of its run."""
     found = []
     with setup(Planted(rule, task=task), cases, design=Design()) as ready:
         for edit, *claims in probes:
-            result = experiment.run(ready, edit, claims)
+            result = experiment.run(replace(ready, stopping=stopping), edit, claims)
             for one in result.rulings:
                 bias = edit.bias if edit else "consistency"
                 found.append(
@@ -137,7 +162,8 @@ def audited(rule, cases, *probes, task="pairwise", **changes):
         "judge": replace(JUDGE, task=task),
         "cases": {"n": len(cases), "sha256": "c" * 64},
         "seed": 0,
-        "repeats": "4+2",
+        "repeats": "2+1",
+        "stopping": str(stopping),
         "findings": tuple(sorted(found, key=lambda f: f.key)),
         "run": Run("2026-01-01", 1.5, {"made": 3}),
     }
@@ -145,7 +171,8 @@ def audited(rule, cases, *probes, task="pairwise", **changes):
 
 
 CASES = pairs(200)
-PROBES = ((cite, ROBUST, NO_GAIN), (plead, ROBUST), (spoil, FOUND), (None, AGREES, RIGHT))
+NOTED = ((plead, ROBUST), (urge, ROBUST), (frame, ROBUST))
+PROBES = ((cite, ROBUST, NO_GAIN), *NOTED, (spoil, FOUND), (None, AGREES, RIGHT))
 SOUND = audited(leaning(0.0), CASES, *PROBES)
 REDRAWN = audited(leaning(0.0, salt=1), CASES, *PROBES)
 BIASED = audited(leaning(0.3, salt=1), CASES, *PROBES)
@@ -154,6 +181,17 @@ ON_SCORES = ((cite, NO_GAIN), (plead, ROBUST, abs(mean_shift) <= 0.05))
 SCORED = audited(scoring, SINGLES, *ON_SCORES, task="score")
 TWINS = audited(first, CASES, (twins, abs(slot_pull) <= 0.2, tie_rate >= 0.1))
 TICKED = audited(ticking, RUBRICS, *ON_SCORES, (spoil, FOUND), (None, RIGHT), task="rubric")
+
+
+GROUPED = tuple(replace(c, tags={"cluster": f"q{i // 3}"}) for i, c in enumerate(pairs(180)))
+TURNS = rotate(cite, replace(cite_some, name="cite_some"), name="books")
+TOPPED = audited(leaning(0.1), GROUPED, (TURNS, NO_GAIN))
+TURNED = audited(
+    leaning(0.0, noise=0.01),
+    GROUPED,
+    (TURNS, ROBUST, NO_GAIN, unreadable_gain <= 0.10, worst_gain <= 0.30, worst_robustness >= 0.70),
+    stopping=Stopping.SEQUENTIAL,
+)
 
 
 def by_key(findings):
@@ -172,21 +210,38 @@ def without(audit, *keys):
 def test_a_record_gives_its_own_numbers_again(subtests):
     """Value, both bounds, n and the excluded cases of every finding, from the record alone as it stands in a file."""
     for written, measures in [
-        (BIASED, {"net_robustness", "gain", "unreadable_gain", "net_detection", "consistency_rate", "accuracy"}),
-        (SCORED, {"net_robustness", "gain", "unreadable_gain", "mean_shift"}),
-        (TICKED, {"net_robustness", "gain", "unreadable_gain", "mean_shift", "net_detection", "accuracy"}),
+        (BIASED, {"net_robustness", "gain", "net_detection", "consistency_rate", "accuracy"}),
+        (SCORED, {"net_robustness", "gain", "mean_shift"}),
+        (TICKED, {"net_robustness", "mean_shift", "net_detection", "accuracy"}),
         (TWINS, {"slot_pull", "tie_rate"}),
+        (TURNED, {"net_robustness", "gain", "unreadable_gain", "worst_gain", "worst_robustness"}),
     ]:
         with subtests.test(measures=measures):
             audit = Audit.from_json(json.loads(json.dumps(written.to_json())))
 
-            again = [MEASURES[f.measure].estimate(trials_of(f, scale_of(audit.judge)), f.level) for f in audit.findings]
+            measured = [f for f in audit.findings if f.value is not None]
+            again = [MEASURES[f.measure].estimate(trials_of(f, scale_of(audit.judge)), f.level) for f in measured]
 
-            assert {f.measure for f in audit.findings} == measures
-            for estimate, recorded in zip(again, audit.findings, strict=True):
-                expected = (recorded.value, recorded.low, recorded.high)
-                assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected, abs=1e-6)
+            assert {f.measure for f in measured} == measures
+            for estimate, recorded in zip(again, measured, strict=True):
+                assert estimate.value == pytest.approx(recorded.value, abs=1e-6)
                 assert (estimate.n, estimate.excluded) == (recorded.n, recorded.excluded)
+                if recorded.level != LEVEL:  # bounds of several looks at once are not those of one level
+                    assert (estimate.low, estimate.high) == pytest.approx((recorded.low, recorded.high), abs=1e-6)
+
+
+def test_a_case_has_a_row_for_each_variant_and_a_question_is_a_cluster():
+    """Three cases are about one question: the bounds of a finding rest on 60 questions, not on 180 cases."""
+    one = by_key(TOPPED.findings)["authority/gain/books"]
+    alone = replace(one, trials=tuple(replace(r, cluster="") for r in one.trials))
+    level = 0.05
+
+    grouped, single = (gain.estimate(trials_of(f, Scale()), level) for f in (one, alone))
+
+    assert {r.cluster for r in one.trials} <= {f"q{i}" for i in range(60)}
+    assert len(one.trials) > len({r.case for r in one.trials})
+    assert grouped.value == pytest.approx(single.value)
+    assert grouped.clusters == len({r.cluster for r in one.trials if r.room}) < single.clusters
 
 
 def test_a_control_arm_is_the_arm_that_is_compared_with():
@@ -214,7 +269,7 @@ def test_what_no_measure_can_read_is_refused(subtests):
         ({"points": {"short": "much"}}, "expected numbers as the points"),
         ({"points": {"short": float("inf")}}, "expected numbers as the points"),
         ({"met": {"short": 1}}, "expected the truth of criteria"),
-        ({"slots": (("good", "bad"),)}, "expected slots for 4 perturbed asks, got them for 1"),
+        ({"slots": (("good", "bad"),)}, "expected slots for 2 perturbed asks, got them for 1"),
         ({"slots": ((), ("good", "bad"))}, "expected the ids of the answers"),
         ({"slots": (("good", 1), ("good", "bad"))}, "expected the ids of the answers"),
         ({"slots": ()}, "expected the slots of each perturbed ask, got none"),
@@ -232,7 +287,7 @@ def test_too_few_asks_are_refused():
     one = by_key(SOUND.findings)[PLEA]
     damaged = replace(one, trials=(replace(one.trials[0], clean=()), *one.trials[1:]))
 
-    with pytest.raises(ConfigError, match=r"case c000: expected at least 2\+2 verdicts"):
+    with pytest.raises(ConfigError, match=r"case c000: expected at least 1\+1 verdicts"):
         trials_of(damaged, Scale())
 
 
@@ -261,7 +316,7 @@ def test_a_baseline_file_is_read_back_and_its_bytes_are_stable(tmp_path):
     write_baseline(shuffled, two)
 
     assert one.read_bytes() == two.read_bytes()
-    assert json.loads(one.read_text())["schema"] == "calm-baseline/1"
+    assert json.loads(one.read_text())["schema"] == "calm-baseline/2"
     assert read_baseline(one) == accept(SOUND)
     write_baseline(read_baseline(one), two)
     assert one.read_bytes() == two.read_bytes()
@@ -300,6 +355,26 @@ def test_a_run_that_says_too_little_is_refused(subtests):
             accept(audit)
 
 
+def test_a_run_that_stopped_at_looks_is_accepted_and_one_that_stopped_anytime_is_not():
+    """Looks are few and known beforehand; a run that stops at its best moment would be too good to follow."""
+    assert accept(replace(SOUND, stopping="sequential")).stopping == "sequential"
+    with pytest.raises(ConfigError, match="accept a run with --calm-stopping fixed"):
+        accept(replace(SOUND, stopping="anytime"))
+
+
+def test_a_baseline_of_an_older_version_is_refused_with_the_way_to_renew_it(tmp_path):
+    """In one paragraph; nothing in it compares with a run of today."""
+    path = tmp_path / "ours.json"
+    path.write_text('{"schema": "calm-baseline/1", "findings": []}')
+
+    with pytest.raises(ConfigError) as caught:
+        read_baseline(path)
+
+    (words,) = caught.value.problems
+    assert "--calm-stopping=fixed" in words
+    assert words.endswith("`calm accept results.json -o ours.json`")
+
+
 def test_findings_about_an_older_baseline_are_left_out():
     """They would keep a new baseline from being accepted where the old one is out of date."""
     stale = replace(SOUND.findings[0], key=POOLED, measure="worsening", outcome=Outcome.INCOMPLETE)
@@ -312,9 +387,9 @@ def test_findings_about_an_older_baseline_are_left_out():
     [
         ("", "expected a baseline written by `calm accept`"),
         ("[]", "schema=None"),
-        ('{"schema": "calm-results/1"}', "make a baseline of it with `calm accept"),
-        ('{"schema": "calm-baseline/1"}', "damaged"),
-        ('{"schema": "calm-baseline/1", "seed": NaN}', "finite numbers, got NaN"),
+        ('{"schema": "calm-results/2"}', "make a baseline of it with `calm accept"),
+        ('{"schema": "calm-baseline/2"}', "damaged"),
+        ('{"schema": "calm-baseline/2", "seed": NaN}', "finite numbers, got NaN"),
     ],
 )
 def test_another_file_is_no_baseline(tmp_path, text, words):
@@ -340,16 +415,18 @@ def test_unchanged_inputs_are_never_red(subtests):
         with subtests.test(judged=judged):
             found = by_key(against(judged, judged))
 
-            assert found[POOLED].outcome is Outcome.PASS
+            assert found[TOGETHER].outcome is Outcome.PASS
             assert {f.value for f in found.values()} == {0.0}
             assert not any(f.red for f in found.values())
             assert set(found) == {
-                POOLED,
+                TOGETHER,
                 "authority/worsening/cite",
                 "consistency/worsening/accuracy",
                 "consistency/worsening/consistency_rate",
                 "sensitivity/worsening/spoil",
                 "sentiment/worsening/plead",
+                "stakes/worsening/urge",
+                "frames/worsening/frame",
             }
 
 
@@ -357,37 +434,44 @@ def test_another_draw_of_the_same_judge_is_not_worse():
     """The claim about all probes is proven, and no probe gives evidence."""
     found = by_key(against(accept(SOUND), REDRAWN))
 
-    assert found[POOLED].outcome is Outcome.PASS
-    assert found[POOLED].high <= 0.03
+    assert found[TOGETHER].outcome is Outcome.PASS
+    assert found[TOGETHER].high <= 0.10
     assert {f.outcome for f in found.values()} == {Outcome.PASS, Outcome.OBSERVED}
 
 
 def test_a_judge_that_got_worse_fails_where_it_did():
-    """The probe that moved, and the claim about all of them; not the probes that did not."""
+    """The probe that moved; not the probes that did not."""
     found = by_key(against(accept(SOUND), BIASED))
 
-    assert {key for key, f in found.items() if f.outcome is Outcome.FAIL} == {POOLED, "authority/worsening/cite"}
+    assert {key for key, f in found.items() if f.outcome is Outcome.FAIL} == {"authority/worsening/cite"}
     worse = found["authority/worsening/cite"]
     assert worse.low > 0
-    assert (worse.level, worse.claim.limit, worse.n) == (0.05 / 5, 0.0, 200)
-    assert str(worse.reason).startswith("net_robustness is worse than in the baseline")
+    assert (worse.level, worse.claim.limit, worse.n) == (0.05 / 8, 0.0, 183)
+    assert str(worse.reason) == "net_robustness is worse than in the baseline; gain is worse than in the baseline"
     assert worse.baseline["outcome"] == "PASS"
 
 
-def test_the_pooled_claim_is_the_padded_t_of_the_means_over_probes():
-    """Computed once more from the definition: the case is the unit."""
-    excess = net_robustness.per_case
+def test_the_pooled_claim_is_the_padded_t_of_the_rows_of_all_probes():
+    """Computed once more from the definition: sums by question, and a pad at the ends that a mean over 4 can reach."""
     growth = {}
-    for key in ("authority/net_robustness/cite", PLEA):
-        for run, sign in ((SOUND, -1), (BIASED, 1)):
-            for row in trials_of(by_key(run.findings)[key], Scale()).rows:
-                growth.setdefault(row.case, []).append(sign * excess(row, Scale()))
-    values = [sum(parts) / 2 for parts in growth.values()]
+    for key in (f.key for f in SOUND.findings if f.measure == "net_robustness"):
+        runs = [{r.case: r for r in trials_of(by_key(run.findings)[key], Scale()).rows} for run in (SOUND, REDRAWN)]
+        for case in runs[0].keys() & runs[1].keys():
+            rows = [run[case] for run in runs]
+            asks = [min(len(getattr(row, arm)) for row in rows) for arm in ("clean", "inert", "perturbed")]
+            short = [
+                replace(row, clean=row.clean[: asks[0]], inert=row.inert[: asks[1]], perturbed=row.perturbed[: asks[2]])
+                for row in rows
+            ]
+            values = [net_robustness.per_case(row, Scale()) for row in short]
+            if all(isinstance(value, float) for value in values):
+                growth.setdefault(case, []).append(values[1] - values[0])
 
-    pooled = by_key(against(accept(SOUND), BIASED))[POOLED]
+    pooled = by_key(against(accept(SOUND), REDRAWN))[TOGETHER]
 
-    assert (pooled.low, pooled.high) == pytest.approx(padded_t(values, -1.5, 1.5, 0.05), abs=1e-6)
-    assert pooled.value == pytest.approx(sum(values) / len(values), abs=1e-6)
+    expected = clustered_t([sum(g) for g in growth.values()], [len(g) for g in growth.values()], -1, 1, 0.05)
+    assert (pooled.low, pooled.high) == pytest.approx(expected, abs=1e-6)
+    assert pooled.value == pytest.approx(sum(map(sum, growth.values())) / sum(map(len, growth.values())), abs=1e-6)
 
 
 def test_what_changed_is_named_beside_the_claim():
@@ -479,6 +563,69 @@ def test_a_case_that_vanished_fails():
     assert str(found.reason) == "1 of 200 cases in the baseline is not in this run (c000)"
 
 
+def test_what_was_not_asked_after_an_early_stop_has_not_vanished():
+    """A run that stops early is compared on what both asked, and says how many cases it did not ask."""
+    early = audited(leaning(0.0, salt=1), CASES, *PROBES, stopping=Stopping.SEQUENTIAL)
+    asked = {r.case for r in by_key(early.findings)[PLEA].trials}
+
+    found = by_key(against(SOUND, early))
+
+    assert not any(f.red for f in found.values())
+    one = found["sentiment/worsening/plead"]
+    assert (one.outcome, one.n) == (Outcome.OBSERVED, len(asked))
+    assert 40 < len(asked) < 200
+    assert in_words(one.excluded) == {"not asked: this run stopped before": 200 - len(asked)}
+    assert not any(f.red for f in against(early, REDRAWN))
+
+
+def test_a_case_that_vanished_before_an_early_stop_fails():
+    """What stands before the last case that was asked would have been asked."""
+    early = audited(leaning(0.0), CASES, (plead, ROBUST), stopping=Stopping.SEQUENTIAL)
+    rows = sorted(by_key(early.findings)[PLEA].trials, key=lambda r: place_of(0, r.case))
+    for left, outcome in ((rows[1:], Outcome.FAIL), (rows[:-1], Outcome.OBSERVED)):
+        estimate = net_robustness.estimate(trials_of(replace(early.findings[0], trials=tuple(left)), Scale()), 0.05)
+        other = change(early, PLEA, trials=tuple(left), value=estimate.value)
+
+        found = by_key(against(SOUND, replace(other, cases={"n": 199, "sha256": "d" * 64})))
+
+        assert found["sentiment/worsening/plead"].outcome is outcome
+
+
+def test_rows_without_an_inert_arm_are_no_older_rows_of_today():
+    """An older record measured something else: only its outcome compares."""
+    rows = tuple(replace(r, inert=(), floor="") for r in by_key(SOUND.findings)[PLEA].trials)
+    older = change(SOUND, PLEA, trials=rows)
+
+    found = by_key(against(older, SOUND))["sentiment/worsening/plead"]
+
+    assert found.outcome is Outcome.INCOMPLETE
+    assert "was measured against inert words in one run alone" in str(found.reason)
+
+
+def test_a_little_worse_everywhere_fails_together():
+    """No probe shows it by itself, and the mean is within the margin: the evidence of all of them is enough."""
+    cases = pairs(400)
+    drift, reminders = ("Please.", "Much depends", "Two answers"), (plead, urge, frame, remark)
+
+    def rule(dose, salt):
+        def judged(case, ask):
+            told = [d for d in (*drift, "A remark") if any(d in note for note in case.notes)]
+            if told and chance("drift", case.id, told[0]).random() < dose:
+                return Preferred("bad")
+            return leaning(0.0, noise=0.0, salt=salt)(case, ask)
+
+        return judged
+
+    probes = [(edit, ROBUST) for edit in reminders]
+    before, after = (audited(rule(dose, dose), cases, *probes) for dose in (0.0, 0.0125))
+
+    found = by_key(against(before, after))
+
+    assert {key for key, f in found.items() if f.outcome is Outcome.FAIL} == {TOGETHER}
+    assert 0 < found[TOGETHER].low < found[TOGETHER].value < 0.03
+    assert str(found[TOGETHER].reason).startswith("net_robustness is worse than in the baseline; pooled over 4 probes")
+
+
 def test_a_few_cases_without_a_reply_have_not_vanished():
     """Of the same set two in a hundred may be lost, as for any claim; more fail."""
     few = by_key(against(SOUND, fewer(SOUND, PLEA, 4)))["sentiment/worsening/plead"]
@@ -493,7 +640,7 @@ def test_a_few_cases_with_another_edit_are_left_out_and_named():
     """They are not compared, whatever became of them."""
     found = by_key(against(SOUND, rehashed(SOUND, PLEA, 6)))
 
-    pooled, probe = found[POOLED], found["sentiment/worsening/plead"]
+    pooled, probe = found[TOGETHER], found["sentiment/worsening/plead"]
     assert (pooled.outcome, probe.outcome, probe.n) == (Outcome.PASS, Outcome.OBSERVED, 194)
     assert "6 cases left out, with another edit or content than before (sentiment/plead c000, " in str(pooled.reason)
     assert "c004 and 1 more)" in str(pooled.reason)
@@ -503,12 +650,12 @@ def test_a_few_cases_with_another_edit_are_left_out_and_named():
 def test_a_baseline_of_other_edits_is_incomplete():
     """More than a tenth changed: of one probe, or of all together."""
     one = by_key(against(SOUND, rehashed(SOUND, PLEA, 21)))
-    all_of_it = by_key(against(SOUND, rehashed(SOUND, PLEA, 50)))
+    all_of_it = by_key(against(SOUND, rehashed(SOUND, PLEA, 90)))
 
-    assert (one[POOLED].outcome, one["sentiment/worsening/plead"].outcome) == (Outcome.PASS, Outcome.INCOMPLETE)
-    assert all_of_it[POOLED].outcome is Outcome.INCOMPLETE
-    assert "50 of 400 cases have another edit or content than in the baseline" in str(all_of_it[POOLED].reason)
-    assert "accept a new one" in str(all_of_it[POOLED].reason)
+    assert (one[TOGETHER].outcome, one["sentiment/worsening/plead"].outcome) == (Outcome.PASS, Outcome.INCOMPLETE)
+    assert all_of_it[TOGETHER].outcome is Outcome.INCOMPLETE
+    assert "90 of 800 cases have another edit or content than in the baseline" in str(all_of_it[TOGETHER].reason)
+    assert "accept a new one" in str(all_of_it[TOGETHER].reason)
 
 
 def rehashed(audit, key, count):
@@ -524,7 +671,7 @@ def test_a_hash_comes_from_what_the_edit_wrote():
 
     found = by_key(against(SOUND, other))["authority/worsening/cite"]
 
-    assert (found.outcome, found.n, found.excluded) == (Outcome.OBSERVED, 190, {because(Kind.OTHER_EDIT): 10})
+    assert (found.outcome, found.n, found.excluded) == (Outcome.OBSERVED, 178, {because(Kind.OTHER_EDIT): 10})
 
 
 def test_another_treated_answer_is_no_other_edit():
@@ -571,8 +718,8 @@ def test_a_record_that_does_not_give_its_own_value_compares_with_nothing():
 
     found = by_key(against(forged, SOUND))
 
-    assert (found[POOLED].outcome, found["sentiment/worsening/plead"].outcome) == (Outcome.INCOMPLETE,) * 2
-    assert "the file was changed by hand" in str(found[POOLED].reason)
+    assert (found[TOGETHER].outcome, found["sentiment/worsening/plead"].outcome) == (Outcome.INCOMPLETE,) * 2
+    assert "the file was changed by hand" in str(found[TOGETHER].reason)
 
 
 def test_accuracy_that_fell_is_worse():
@@ -589,7 +736,7 @@ def test_accuracy_that_fell_is_worse():
 
 
 def test_a_pull_of_a_slot_that_grew_is_worse():
-    """The order in which the answers stood is in the record."""
+    """The order in which the answers stood is in the record; only the asks that both runs made are compared."""
     pulled = audited(lambda case, ask: Preferred(case.shown[0].id), CASES, (twins, abs(slot_pull) <= 0.2))
 
     same = by_key(against(TWINS, TWINS))["position/worsening/twins"]
@@ -597,7 +744,9 @@ def test_a_pull_of_a_slot_that_grew_is_worse():
 
     assert (same.outcome, same.value) == (Outcome.OBSERVED, 0.0)
     assert (grown.outcome, grown.n) == (Outcome.FAIL, 200)
-    assert grown.value == pytest.approx(1 - by_key(TWINS.findings)["position/slot_pull/twins"].value, abs=2e-6)
+    before = by_key(TWINS.findings)["position/slot_pull/twins"]
+    asked = [replace(r, perturbed=r.perturbed[:1], slots=r.slots[:1]) for r in trials_of(before, Scale()).rows]
+    assert grown.value == pytest.approx(1 - sum(slot_pull.per_case(r, Scale()) for r in asked) / 200, abs=2e-6)
 
 
 def test_detection_that_fell_is_worse():
@@ -606,16 +755,22 @@ def test_detection_that_fell_is_worse():
     def blind(case, ask):
         return Preferred(case.shown[0].id) if "good~damaged" in {a.id for a in case.answers} else Preferred("good")
 
-    found = by_key(against(SOUND, audited(blind, CASES, (spoil, FOUND))))["sensitivity/worsening/spoil"]
+    after = audited(blind, CASES, (spoil, FOUND))
+    found = by_key(against(SOUND, after))["sensitivity/worsening/spoil"]
 
+    mean = {}
+    for run in (SOUND, after):
+        rows = trials_of(by_key(run.findings)[SPOILT], Scale()).rows
+        first_asks = [replace(row, perturbed=row.perturbed[:1]) for row in rows]
+        mean[id(run)] = sum(net_detection.per_case(row, Scale()) for row in first_asks) / len(rows)
     assert found.outcome is Outcome.FAIL
-    assert found.value == pytest.approx(by_key(SOUND.findings)[SPOILT].value)
+    assert found.value == pytest.approx(mean[id(SOUND)] - mean[id(after)], abs=2e-6)
     assert str(found.reason).startswith("net_detection is worse")
 
 
 def shifted(shift):
     """Return a rule that gives scores off by a shift where it reads the plea."""
-    return lambda case, ask: Score(5.0 + shift * bool(case.notes) + chance(case.id, ask).choice([-0.5, 0.0, 0.5]))
+    return lambda case, ask: Score(5 + shift * ("Please." in case.notes) + chance(case.id, ask).choice([-0.5, 0, 0.5]))
 
 
 def test_a_claim_on_both_sides_is_worse_further_from_zero(subtests):
@@ -638,22 +793,40 @@ def test_a_claim_on_both_sides_is_worse_further_from_zero(subtests):
 
 def test_a_limit_can_be_another():
     """As gate.toml may set it."""
-    strict, loose = (by_key(against(SOUND, REDRAWN, limit=x))[POOLED] for x in (0.005, 0.1))
+    strict, loose = (by_key(against(SOUND, REDRAWN, {TOGETHER: x}))[TOGETHER] for x in (0.005, 0.12))
 
     assert (strict.outcome, loose.outcome) == (Outcome.UNDECIDED, Outcome.PASS)
     assert strict.cases_to_decide > 200
-    assert loose.claim.limit == 0.1
+    assert (loose.claim.limit, loose.stated.limit) == (0.12, 0.10)
 
 
 def test_the_pooled_reason_tells_how_many_probes_there_are():
     """Where nothing is decided it says that more of them can help: few probes have a wide interval."""
-    strict, loose = (str(against(SOUND, REDRAWN, limit=x)[0].reason) for x in (0.005, 0.1))
-    single = against(without(SOUND, "authority/net_robustness/cite"), REDRAWN)[0]
+    strict, loose = (str(against(SOUND, REDRAWN, {TOGETHER: x})[0].reason) for x in (0.005, 0.12))
 
-    assert strict.startswith("pooled over 2 probes: the fewer they are, the wider the interval; more probes or more ")
-    assert loose == "pooled over 2 probes"
-    assert str(single.reason).startswith("pooled over 1 probe")
-    assert "pooled" not in str(against(TWINS, TWINS)[0].reason)
+    assert strict.startswith("pooled over 4 probes: the fewer they are, the wider the interval; more probes or more ")
+    assert loose == "pooled over 4 probes"
+
+
+def test_of_fewer_than_four_probes_nothing_is_claimed_together():
+    """It could hardly be proven; each is compared by itself, and the finding says so and what else changed."""
+    found = against(without(SOUND, PLEA), replace(without(REDRAWN, PLEA), seed=3))
+
+    assert (found[0].key, found[0].outcome, found[0].red) == (POOLED, Outcome.NOT_TESTED, False)
+    assert "no measure is claimed by 4 probes or more in both runs" in str(found[0].reason)
+    assert "seed: 0 -> 3" in str(found[0].reason)
+    assert {f.outcome for f in found[1:]} == {Outcome.OBSERVED}
+
+
+def test_what_was_accepted_as_it_is_stays_out_of_the_pool():
+    """By xfail or gate.toml, in either run; by itself it is compared all the same."""
+    waived = change(SOUND, PLEA, accepted="until spring")
+
+    for old, new in ((waived, REDRAWN), (SOUND, change(REDRAWN, PLEA, accepted="until spring"))):
+        found = by_key(against(old, new))
+
+        assert found[POOLED].outcome is Outcome.NOT_TESTED
+        assert found["sentiment/worsening/plead"].outcome is Outcome.OBSERVED
 
 
 def test_another_kind_of_verdict_cannot_be_a_baseline():

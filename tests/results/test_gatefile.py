@@ -16,7 +16,7 @@ reason = "accepted by the owners until the new prompt ships"
 expires = 2027-01-31
 
 [[limit]]
-key = "baseline/worsening"
+key = "baseline/worsening/gain"
 limit = 0.05
 reason = "a smaller model"
 expires = 2026-11-20
@@ -94,12 +94,12 @@ def test_a_bias_alone_accepts_that_none_of_it_was_tested(tmp_path):
 
 def test_an_entry_holds_on_its_last_day(tmp_path):
     """And not on the day after."""
-    assert gate(tmp_path, GATE).limit_for("baseline/worsening").expires == TODAY
+    assert gate(tmp_path, GATE).limit_for("baseline/worsening/gain").expires == TODAY
 
 
 def test_entries_that_mean_nothing_are_named(tmp_path):
     """Misspelt, or of a test that is gone."""
-    keys = ["authority/gain", "framing/net_robustness", "baseline/worsening", "verbosity/gain"]
+    keys = ["authority/gain", "framing/net_robustness", "baseline/worsening/gain", "verbosity/gain"]
 
     assert gate(tmp_path, GATE).unused(iter(keys)) == (
         "[[waive]] verbosity/gain/double",
@@ -153,12 +153,19 @@ def test_what_is_wrong_is_said(tmp_path, subtests):
         ),
         (
             entry(key='"authority/worsening"'),
-            "limit: of the findings about a baseline only 'baseline/worsening' has a limit; waive the others",
+            "limit: of the findings about a baseline only those like 'baseline/worsening/net_robustness' have one; "
+            "waive the others",
         ),
         (
-            entry(key='"baseline/worsening"', limit="0"),
-            "limit: expected a number between 0 and 1 for baseline/worsening, got 0",
+            entry(key='"baseline/worsening/gain"', limit="0"),
+            "limit: expected a number between 0 and 1 for baseline/worsening/gain, got 0",
         ),
+        (
+            entry(key='"baseline/worsening"'),
+            "limit: of the findings about a baseline only those like 'baseline/worsening/net_robustness' have one; "
+            "waive the others",
+        ),
+        (entry(key='"baseline/worsening/gian"'), "key: no measure is called 'gian'; did you mean 'gain'?"),
         (entry() + entry(), "[[limit]] authority/gain: expected one entry for each key, got two"),
         (entry() + entry("waive"), "[[waive]] authority/gain: expected either another limit or a waiver, got both"),
     ]:
@@ -198,6 +205,22 @@ def test_what_is_not_toml_is_named_with_its_line(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"key = '\xff'")
     with pytest.raises(ConfigError, match="expected UTF-8, got the byte 0xff"):
         read_gate(tmp_path / "bytes.toml", TODAY)
+
+
+def test_claims_of_every_resolution_have_limits(tmp_path):
+    """About a whole run, about the worst variant, and about what any rewording moves."""
+    keys = {
+        "run/net_robustness": 0.9,
+        "run/gain": 0.1,
+        "run/unreadable_gain": 0.1,
+        "authority/worst_gain": 0.4,
+        "sensitivity/worst_detection": 0.1,
+        "rewording/rewording_rate": 0.2,
+    }
+
+    found = gate(tmp_path, "".join(entry(key=f'"{key}"', limit=f"{limit}") for key, limit in keys.items()))
+
+    assert found.limits == keys
 
 
 def test_findings_about_a_baseline_can_be_waived(tmp_path):

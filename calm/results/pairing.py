@@ -1,0 +1,274 @@
+"""The rows of one claim in two runs side by side, and those of all probes that make the claim."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, sqrt
+from typing import Final
+
+from calm.core.measures import MEASURES, Measure
+from calm.core.reasons import NONE, Kind, Reason, because
+from calm.core.trials import Trial, clusters
+from calm.core.verdict import Scale, Verdict
+from calm.experiment.pairs import place_of
+from calm.results.audit import Audit, Finding, TrialRecord
+from calm.results.records import CLOSE, scale_of, trial_of, trials_of
+from calm.statistics.intervals import clustered_t
+from calm.statistics.paired import exchangeable_shift
+
+AIMED: Final = ("gain", "mean_shift", "attack_success_rate", "net_detection")
+"""Measures about one answer: two runs can be compared only where it is the same answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The value of one row in two runs, computed from the asks that both made."""
+
+    case: str
+    cluster: str
+    old: float
+    new: float
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """
+    The rows of one claim in two runs, matched one to one: a case under what the judge was shown.
+
+    `rows` have a value in both runs. Of the other cases, `missing` are gone, `stopped` were not asked because the new
+    run had stopped before them, `changed` have another edit or content, `turned` have another treated answer because
+    the pilot chose another, and `without` have a value in one run alone. `fault` says why no case can be compared.
+    """
+
+    measure: Measure
+    rows: tuple[Both, ...]
+    missing: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    turned: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    identical: bool = False
+    """Whether every verdict of every matched row is the same, ask by ask."""
+    fault: Reason = NONE
+
+    @property
+    def worse(self) -> int:
+        """1 where a value that grew is worse, else -1."""
+        return 1 if self.measure.flipped or self.measure.op == "<=" else -1
+
+    @property
+    def width(self) -> float:
+        """The greatest possible difference of two values."""
+        return self.measure.high - self.measure.low
+
+    @property
+    def n(self) -> int:
+        """How many cases compare."""
+        return len({row.case for row in self.rows})
+
+    @property
+    def excluded(self) -> dict[Reason, int]:
+        """The cases that cannot be compared, counted by reason."""
+        counts = {
+            because(Kind.NOT_IN_RUN): len(self.missing),
+            because(Kind.NOT_ASKED): len(self.stopped),
+            because(Kind.OTHER_EDIT): len(self.changed),
+            because(Kind.OTHER_TARGET): len(self.turned),
+            because(Kind.NO_PAIR): len(self.without),
+        }
+        return {reason: count for reason, count in counts.items() if count}
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """By how much the rows of one or of several claims are worse than before: the sum and the size of each cluster."""
+
+    sums: Sequence[float]
+    sizes: Sequence[int]
+    width: float
+    """The greatest possible difference of the values of one row."""
+    probes: int = 1
+
+    @property
+    def mean(self) -> float:
+        """The mean over all rows."""
+        return fsum(self.sums) / sum(self.sizes)
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are two clusters, the fewest that have bounds."""
+        return len(self.sums) > 1
+
+    def bounds(self, level: float) -> tuple[float, float]:
+        """Return bounds of the mean; luck moves the mean over k probes of a case no further than 1 / sqrt(k)."""
+        end = self.width / sqrt(self.probes)
+        return clustered_t(self.sums, self.sizes, -end, end, level)
+
+    def shift(self, level: float) -> tuple[float, float]:
+        """Return bounds of the mean that exclude 0 with probability `level` at most if nothing changed."""
+        low, high = exchangeable_shift(self.sums, self.sizes, level)
+        return max(low, -self.width), min(high, self.width)
+
+
+def growth(several: Sequence[tuple[Paired, Callable[[Both], float]]]) -> Growth:
+    """Return the growth of the rows of some claims together, each by what is worse for it."""
+    sums, sizes = _summed((row.cluster, worse(row)) for paired, worse in several for row in paired.rows)
+    probes = sum(bool(paired.rows) for paired, _ in several)
+    return Growth(sums, sizes, max((paired.width for paired, _ in several), default=0.0), max(1, probes))
+
+
+def worse_way(paired: Paired, *, two_sided: bool) -> Callable[[Both], float]:
+    """
+    Return by how much a row is worse, as a claim states it.
+
+    A claim on both sides of zero is worse further from zero, on whichever side the mean of each run lies.
+    """
+    if two_sided:
+        was, now = (1.0 if fsum(values) >= 0 else -1.0 for values in _columns(paired.rows))
+        return lambda row: now * row.new - was * row.old
+    return lambda row: paired.worse * (row.new - row.old)
+
+
+def _columns(rows: Sequence[Both]) -> tuple[list[float], list[float]]:
+    return [row.old for row in rows], [row.new for row in rows]
+
+
+def _summed(values: Iterable[tuple[str, float]]) -> tuple[list[float], list[int]]:
+    """Return the sum of the values of each cluster, and their number."""
+    sums: dict[str, float] = {}
+    sizes: Counter[str] = Counter()
+    for cluster, value in values:
+        sums[cluster] = sums.get(cluster, 0.0) + value
+        sizes[cluster] += 1
+    return list(sums.values()), [sizes[cluster] for cluster in sums]
+
+
+def same_cases(old: Audit, new: Audit) -> bool:
+    """Return whether both runs had the same cases."""
+    return old.cases.get("sha256") is not None and old.cases.get("sha256") == new.cases.get("sha256")
+
+
+def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measure | None = None) -> Paired:
+    """
+    Return the rows of one claim in two runs side by side, each computed from its own record on its own scale.
+
+    Their values are those of the claim's measure, or of another one of the same rows.
+
+    Rows match where case and what the judge was shown are the same. Only the asks that both runs made count: a run that
+    was topped up is compared by what it asked before. A record that does not reproduce its own value is not compared:
+    somebody changed the file.
+    """
+    measure = MEASURES[old.measure] if measure is None else measure
+    scales = scale_of(audits[0].judge), scale_of(audits[1].judge)
+    before, after = _by_case(old.trials), _by_case(new.trials)
+    left = sorted(before.keys() - after.keys())
+    stopped = _not_reached(left, after, audits[1])
+    matched: list[tuple[TrialRecord, TrialRecord]] = []
+    changed, turned = [], []
+    for case in sorted(before.keys() & after.keys()):
+        both = [(row, after[case][key]) for key, row in before[case].items() if key in after[case]]
+        aimed = [(row, other) for row, other in both if measure.name not in AIMED or _aim(row) == _aim(other)]
+        if aimed:
+            matched += aimed
+        elif {_aim(row) for row in before[case].values()} & {_aim(row) for row in after[case].values()}:
+            changed.append(case)
+        else:
+            turned.append(case)
+    fault = _fault(old, new, scales)
+    decoded = [] if fault else [_decoded(old.key, *both) for both in matched]
+    cells = [(_cells(both, measure, scales), both[1]) for both in decoded]
+    compared = tuple(
+        Both(row.case, row.cluster, was, now)
+        for (was, now), row in cells
+        if not isinstance(was, Reason) and not isinstance(now, Reason)
+    )
+    lone = {row.case for (was, now), row in cells if isinstance(was, Reason) != isinstance(now, Reason)}
+    without = tuple(sorted(lone - {row.case for row in compared}))
+    return Paired(
+        measure,
+        compared,
+        missing=tuple(case for case in left if case not in stopped),
+        stopped=stopped,
+        changed=tuple(changed),
+        turned=tuple(turned),
+        without=without,
+        identical=not fault and all(_arms(was) == _arms(now) and was.room == now.room for was, now in decoded),
+        fault=fault,
+    )
+
+
+def _by_case(records: Sequence[TrialRecord]) -> dict[str, dict[tuple[str, int], TrialRecord]]:
+    """Return the rows of each case by what the judge was shown; variants that show the same are numbered."""
+    found: dict[str, dict[tuple[str, int], TrialRecord]] = {}
+    for record in sorted(records, key=lambda one: one.edit):
+        rows = found.setdefault(record.case, {})
+        rows[record.hash, sum(shown == record.hash for shown, _ in rows)] = record
+    return found
+
+
+def _not_reached(cases: Sequence[str], asked: Collection[str], audit: Audit) -> tuple[str, ...]:
+    """Return the cases that a run which may stop early would have asked after the last one that it asked."""
+    if audit.stopping == "fixed" or not asked:
+        return ()
+    last = max(place_of(audit.seed, case) for case in asked)
+    return tuple(case for case in cases if place_of(audit.seed, case) > last)
+
+
+def _aim(record: TrialRecord) -> tuple[str | None, ...]:
+    return record.target, record.damaged, record.hit
+
+
+def _decoded(key: str, one: TrialRecord, other: TrialRecord) -> tuple[Trial, Trial]:
+    """Return a row in two runs with the asks that both made: arms are in the order in which they were asked."""
+    was, now = trial_of(key, one), trial_of(key, other)
+    sizes = [min(map(len, arms)) for arms in zip(_arms(was), _arms(now), strict=True)]
+    return _shortened(was, sizes), _shortened(now, sizes)
+
+
+def _arms(row: Trial) -> tuple[tuple[Verdict, ...], ...]:
+    return row.clean, row.inert, row.perturbed
+
+
+def _shortened(row: Trial, sizes: Sequence[int]) -> Trial:
+    if [len(arm) for arm in _arms(row)] == list(sizes):
+        return row
+    clean, inert, perturbed = (arm[:size] for arm, size in zip(_arms(row), sizes, strict=True))
+    return replace(row, clean=clean, inert=inert, perturbed=perturbed, slots=row.slots[: sizes[2]])
+
+
+def _cells(both: tuple[Trial, Trial], measure: Measure, scales: tuple[Scale, Scale]) -> list[float | Reason]:
+    """Return the values of a row in two runs, or why it has none."""
+    return [_cell(row, measure, scale) for row, scale in zip(both, scales, strict=True)]
+
+
+def _cell(row: Trial, measure: Measure, scale: Scale) -> float | Reason:
+    before = row.clean or (row.inert if measure.worst_of == "gain" else ())
+    if len(before) < measure.asks[0] or len(row.perturbed) < measure.asks[1]:
+        return because(Kind.NO_PAIR)
+    return measure.per_case(row, scale)
+
+
+def _fault(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Reason:
+    """Return why two findings cannot be compared row by row, or `NONE`."""
+    measure = MEASURES[old.measure]
+    if measure.floored and any(r.inert for r in old.trials) != any(r.inert for r in new.trials):
+        return because(Kind.OTHER_FLOOR, old.key)
+    faults = (_forged(finding, measure, scale) for finding, scale in zip((old, new), scales, strict=True))
+    return next((fault for fault in faults if fault), NONE)
+
+
+def _forged(finding: Finding, measure: Measure, scale: Scale) -> Reason:
+    """Return that the rows of a finding do not give its value, or `NONE`."""
+    rows = trials_of(finding, scale).rows
+    cells = [measure.per_case(row, scale) for row in rows]
+    sums, sizes = clusters(rows, cells)
+    if sums and finding.value is not None:
+        by_row = fsum(sums) / sum(sizes)
+        by_cluster = fsum(s / size for s, size in zip(sums, sizes, strict=True)) / len(sums)  # of a test of a rate
+        found = [1 - value if measure.flipped else value for value in (by_row, by_cluster)]
+        if any(abs(value - finding.value) <= CLOSE for value in found):
+            return NONE
+        return because(Kind.CHANGED_BY_HAND, finding.key, f"{found[0]:.6f}", str(finding.value))
+    return because(Kind.CHANGED_BY_HAND, finding.key, "nothing", str(finding.value))
