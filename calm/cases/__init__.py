@@ -10,7 +10,7 @@ from pathlib import Path
 
 from calm.cases.reading import ANSWERS, read
 from calm.cases.spreading import all_pairs, one_answer_each
-from calm.core.case import Case, digest
+from calm.core.case import Case, digest, place_of
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 
@@ -120,4 +120,4 @@ def sample(cases: Iterable[Case], n: int, seed: int) -> list[Case]:
     """
     if n < 1:
         raise ConfigError(f"expected a sample of at least 1 case, got n={n}; leave it out to take the default")
-    return sorted(cases, key=lambda case: digest("sample", seed, case.id))[:n]
+    return sorted(cases, key=lambda case: place_of(seed, case.id))[:n]

@@ -42,6 +42,11 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def place_of(seed: int, case_id: str) -> str:
+    """Return by what the cases of a run are ordered: they are sampled, asked and looked at in this order."""
+    return digest("sample", seed, case_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One answer. `author` is who wrote it, `history` the earlier drafts and remarks that led to it, oldest first."""

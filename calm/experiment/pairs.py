@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from calm.core.case import UNTREATED, Case, Treated, Treatment, digest
+from calm.core.case import UNTREATED, Case, Treated, Treatment, place_of
 from calm.core.edits import AnyEdit, Expects, PromptEdit
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
@@ -213,11 +213,6 @@ def in_order(cases: Sequence[Case], seed: int, *, as_given: bool) -> list[Case]:
     """
     drawn = sorted(cases, key=lambda case: place_of(seed, case.id))
     return [c.with_order("" if as_given else ORDER_SALT) for c in drawn]
-
-
-def place_of(seed: int, case_id: str) -> str:
-    """Return by what the cases of a run are ordered."""
-    return digest("sample", seed, case_id)
 
 
 def _edited(

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from typing import Final
 
+from calm.core.case import place_of
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trial, clusters
 from calm.core.verdict import Scale, Verdict
-from calm.experiment.pairs import place_of
 from calm.results.audit import Audit, Finding, TrialRecord
 from calm.results.records import CLOSE, scale_of, trial_of, trials_of
 from calm.statistics.intervals import clustered_t

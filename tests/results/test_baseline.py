@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from calm.core.case import place_of
 from calm.core.claims import Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import (
@@ -26,7 +27,6 @@ from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
 from calm.experiment.asks import Design
-from calm.experiment.pairs import place_of
 from calm.experiment.stopping import LEVEL, Stopping
 from calm.results.audit import Audit, JudgeRecord, Run, finding
 from calm.results.baseline import accept, read_baseline, recalled, write_baseline
