@@ -64,7 +64,6 @@ class Kind(StrEnum):
     NEEDS_ROOM = "needs-room"
     NEEDS_HEIGHT = "needs-height"
     WORST = "worst"
-    ONE_VARIANT = "one-variant"
     FEW_OF_EACH = "few-of-each"
     UNREAD_EDIT = "unread-edit"
     NOT_DAMAGED = "not-damaged"
@@ -307,7 +306,6 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "in {} of {} cases the answer can fall, and {} are needed: add cases with answers that the judge rates higher"
     ),
     Kind.WORST: "the worst of {} variants is {}",
-    Kind.ONE_VARIANT: "a single variant applies to these cases, so the mean is its own",
     Kind.FEW_OF_EACH: "no variant applies to {} cases with room, and fewer prove nothing",
     Kind.UNREAD_EDIT: "{:.0%} of the replies to the edit hold no verdict, which hides its effect",
     Kind.NOT_DAMAGED: "nothing was damaged",

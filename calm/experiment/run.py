@@ -22,6 +22,7 @@ from calm.experiment.stopping import Ruling, Stopping, looks, observe, rule_on, 
 from calm.experiment.worst import Variants
 from calm.models.pacing import PRIORITY
 from calm.models.wire import Judge
+from calm.statistics.sequential import Look
 
 PILOTS: Final = 0
 """The round of the pilots; the looks follow."""
@@ -135,28 +136,37 @@ def _looked(
     rule = setup.stopping if means else Stopping.FIXED
     plan = looks(rule, len(pairing.pairs), top_ups=top_ups)
     rulings: dict[Claim, Ruling] = {}
+    left: dict[Claim, Ruling] = {}
     for number, look in enumerate(plan.looks, start=1):
         asks = stages[look.topped]
+        if look.topped and not any(_provable(claim, pairing, plan.looks[number - 1 :]) for claim in left):
+            rulings |= left  # more asks of so few cases could prove nothing
+            break
         if later := plan.looks[number : number + setup.looks_ahead]:
-            arms.prefetch(later[-1].n, stages[later[-1].topped])
+            with in_round(number + len(later)):
+                arms.prefetch(later[-1].n, stages[later[-1].topped])
         with in_round(number):
             pairing.pilot(look.n)
             trials = arms.ask(look.n, asks)
-        for claim in means:
-            if claim in rulings:
-                continue
-            ruling = rule_on(rule, claim, trials, asks, look)
-            if number == len(plan.looks) or _settled(ruling, whole=look.n >= len(pairing.pairs)):
-                rulings[claim] = ruling
-        if means and len(rulings) == len(means):
+        left = {c: rule_on(rule, c, trials, asks, look) for c in means if c not in rulings}
+        ended = number == len(plan.looks)
+        rulings |= {c: one for c, one in left.items() if ended or _settled(one, whole=look.n >= len(pairing.pairs))}
+        left = {c: one for c, one in left.items() if c not in rulings}
+        if means and not left:
             break
     arms.withdraw()
     if worst := [c for c in claims if MEASURES[c.measure].worst_of]:
         variant = Variants(pairing, arms, first, trials)
         with in_round(len(plan.looks) + 1):
-            rulings |= {claim: variant.rule(claim) for claim in worst}
+            rulings |= {claim: ruling for claim in worst if (ruling := variant.rule(claim)) is not None}
     seen = [observe(m, trials, first) for m in observed]
-    return (*(rulings[c] for c in claims), *seen), trials, arms.asks_for(len(pairing.pairs), first)
+    return (*(rulings[c] for c in claims if c in rulings), *seen), trials, arms.asks_for(len(pairing.pairs), first)
+
+
+def _provable(claim: Claim, pairing: Pairing, looks: Sequence[Look]) -> bool:
+    """Return whether a judge that never moves could prove a claim on these questions at one of these looks."""
+    questions = len({pair.cluster for pair in pairing.pairs})
+    return questions >= MEASURES[claim.measure].smallest_n(claim, max(look.prove for look in looks))
 
 
 def _settled(ruling: Ruling, *, whole: bool) -> bool:

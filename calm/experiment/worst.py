@@ -71,18 +71,24 @@ class Variants:
         self._cases = {row.case for row in trials.rows}
         self._several = len({row.edit for row in trials.rows}) > 1
 
-    def rule(self, claim: Claim) -> Ruling:
-        """Return the decision on a claim about the worst variant, with the rows of that variant."""
+    def rule(self, claim: Claim) -> Ruling | None:
+        """
+        Return the decision on a claim about the worst variant, with the rows of that variant.
+
+        None where a single variant applies: then the mean is its own, and is claimed already.
+        """
+        if not self._several:
+            return None
         measure = MEASURES[claim.measure]
         edit = self._pairing.edit
         assert edit is not None, "a rotation"
-        found = [self._screened(variant, claim, measure) for variant in edit.variants] if self._several else []
+        found = [self._screened(variant, claim, measure) for variant in edit.variants]
         known = [one for one in found if one is not None]
         suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
         decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
         known = [one for one in known if one not in suspects] + [one for one in decided if one is not None]
         if not known:
-            reason = because(Kind.FEW_OF_EACH, FEWEST) if self._several else because(Kind.ONE_VARIANT)
+            reason = because(Kind.FEW_OF_EACH, FEWEST)
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
         return _ruled(claim, known)
 

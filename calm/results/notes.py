@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from calm.core.claims import Outcome
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.results.audit import Finding
@@ -40,8 +39,7 @@ def repeats(findings: Iterable[Finding]) -> Reason:
 def rewording(findings: Iterable[Finding]) -> Reason:
     """Return how much words that say nothing move the verdict, where that is not little, or `NONE`."""
     mine = [f for f in findings if f.bias == REWORDING and f.measure == "rewording_rate" and not f.single]
-    moved = [(f.value, f.outcome is Outcome.PASS) for f in mine if f.value is not None]
-    much = [value for value, proven in moved if value > MUCH_REWORDED or not proven]
+    much = [f.value for f in mine if f.value is not None and f.value > MUCH_REWORDED]
     return because(Kind.TURNS_ON_REWORDING, round(max(much), 4)) if much else NONE
 
 

@@ -548,27 +548,40 @@ def test_the_clean_arm_alone_is_asked_without_an_edit():
 
 def test_only_undecided_claims_are_topped_up():
     """
-    With 60 cases gain <= .10 is proven at once (36 needed at .03) and keeps its numbers; net >= .95 (71) is not.
+    With 60 cases gain <= .15 is proven at once and keeps its numbers; net >= .90 is not, as the edit moves 3 of them.
 
-    It is asked again with four clean, four inert and two perturbed asks, and says how many cases would decide it.
+    It is asked again, first with two inert and two perturbed asks, then with four clean and four inert ones.
     """
-    judge = Planted(fair)
+    fooled = {"c000", "c001", "c002"}
+    judge = Planted(lambda c, ask: Preferred("bad" if BOOK in c["bad"].text and c.id in fooled else "good"))
 
     with setup(judge, pairs(60)) as given:
-        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
+        result = run(given, cite, [net_robustness >= 0.90, gain <= 0.15])
 
     by_measure = {d.decision.measure: d for d in result.rulings}
     assert outcomes(result) == {"net_robustness": "UNDECIDED", "gain": "PASS"}
     assert (by_measure["gain"].trials.asks, by_measure["net_robustness"].trials.asks) == ("2+1", "4+2")
     assert arms(rows(result, "gain")) == {(2, 1, 1)}
     assert arms(rows(result, "net_robustness")) == {(4, 4, 2)}
-    assert 71 <= by_measure["net_robustness"].decision.cases_to_decide <= 100  # a forecast: 71 is the least
+    assert by_measure["net_robustness"].decision.cases_to_decide > 60
     assert by_measure["gain"].decision.cases_to_decide is None
     assert estimate(result, "gain").level == pytest.approx(0.03, abs=1e-6)
     assert estimate(result, "net_robustness").level == 0.05  # over all looks
     assert asks_of(judge, edited=True) == [1, 2]
     assert result.asked == 60 * (4 + 4 + 2)
     assert result.planned == 60 * (2 + 1 + 1)
+
+
+def test_too_few_cases_to_prove_a_claim_are_not_topped_up():
+    """Net >= .95 takes 71 cases at .03, whatever is asked of 60; a question that is repeated counts once."""
+    judge = Planted(fair)
+
+    with setup(judge, pairs(60)) as given:
+        result = run(given, cite, [net_robustness >= 0.95])
+
+    assert outcomes(result) == {"net_robustness": "UNDECIDED"}
+    assert result.rulings[0].trials.asks == "2+1"
+    assert result.asked == 60 * (2 + 1 + 1)
 
 
 def test_a_rotation_is_topped_up_by_a_second_variant():
@@ -613,12 +626,22 @@ def test_without_a_top_up_there_is_one_look_at_the_full_level():
     assert outcomes(twice) == {"net_robustness": "UNDECIDED"}
 
 
+def fooled_in(*cases):
+    """Return a server that falls for the book in some cases."""
+
+    def answer(body, number):
+        name = body["text"].split()[2].rstrip("?")
+        return Reply("bad" if BOOK in body["text"] and name in cases else "good", model="m-1")
+
+    return answer
+
+
 def test_a_top_up_asks_only_what_is_new():
     """What the first look asked is not paid twice: 4 clean, 4 inert and 2 perturbed calls a case in all."""
-    server = Local()
+    server = Local(fooled_in("c000"))
 
     with setup(Asking(server), pairs(20)) as given:
-        run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.95])
+        run(given, replace(cite, expects=Expects.SAME), [net_robustness >= 0.80])
 
     assert len(server.begun) == 20 * 10
 
@@ -764,8 +787,8 @@ def test_one_call_less_than_needed_is_not_green():
 
 def test_a_cap_during_the_top_up_leaves_the_undecided_incomplete():
     """60 cases take 60 * 5 calls; 30 more are no top-up. What was decided before stands."""
-    with setup(Asking(Local()), pairs(60), caps=Caps(calls=330)) as given:
-        result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
+    with setup(Asking(Local(fooled_in("c000", "c001", "c002"))), pairs(60), caps=Caps(calls=330)) as given:
+        result = run(given, cite, [net_robustness >= 0.90, gain <= 0.15])
 
     assert outcomes(result) == {"net_robustness": "INCOMPLETE", "gain": "PASS"}
 
@@ -924,7 +947,7 @@ def test_the_texts_of_telling_cases_are_kept():
         (cite, net_robustness >= 0.95, lambda case, ask: Unreadable("odd"), 8),
         (None, accuracy >= 0.9, fair, 0),
         (None, accuracy >= 0.9, lambda case, ask: Preferred("bad"), 8),
-        (None, consistency_rate >= 0.8, lambda case, ask: Preferred("bad" if ask == 3 else "good"), 8),
+        (None, consistency_rate >= 0.8, lambda case, ask: Preferred("bad" if ask == 2 else "good"), 8),
     ],
 )
 def test_missed_defects_wrong_unread_and_wavering_verdicts_tell_something(about, claim, rule, telling):
