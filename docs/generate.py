@@ -39,18 +39,20 @@ from calm.commands import cli  # noqa: E402 - found through the line above
 from calm.core.checks import KINDS  # noqa: E402
 from calm.core.edits import Edit  # noqa: E402
 from calm.core.measures import MEASURES  # noqa: E402
-from calm.core.verdict import FAMILIES  # noqa: E402
+from calm.core.verdict import FAMILIES, Family  # noqa: E402
 from calm.gate.catalogue import entries  # noqa: E402
 from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
 from calm.perturbations.triggers import plants  # noqa: E402
-from calm.results.audit import CONTROLS  # noqa: E402
+from calm.results.audit import CONTROLS, RUN  # noqa: E402
+from calm.results.pooled import LIMITS  # noqa: E402
 from calm.suites import limits  # noqa: E402
 
 BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
 FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n(`{3,})(\w+)\n(.*?)^\2$", re.DOTALL | re.MULTILINE)
 WIDTH = 170
 """Lines of output are cut here, with three dots."""
+EXTRA = "pytest.mark.calm_every_variant"
 ELSEWHERE = {"calm-protocol", "papers", "perturbation-speed", "planted-biases", "self-preference"}
 """Blocks that another command writes."""
 
@@ -95,15 +97,33 @@ def bias_of(module: str) -> str:
 
 
 def claims_of(source: str, kind: str) -> list[str]:
-    """Return the claims of a suite for one kind of verdict, as written; a keyword replaces the positional ones."""
+    """
+    Return the claims of a suite for one kind of verdict, as written; a keyword replaces the positional ones.
+
+    Tests of a suite that run only with `--calm-every-variant` are left out.
+    """
     found: dict[str, None] = {}
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "proves":
-            shared = [k.value.id for k in node.keywords if k.arg is None and isinstance(k.value, ast.Name)]
-            found |= dict.fromkeys(str(claim) for name in shared for claim in getattr(limits, name)[kind])
-            own = {k.arg: k.value.elts for k in node.keywords if isinstance(k.value, ast.List)}
-            found |= dict.fromkeys(ast.get_source_segment(source, claim) or "" for claim in own.get(kind, node.args))
+    for test in ast.parse(source).body:
+        marks = [ast.unparse(mark) for mark in test.decorator_list] if isinstance(test, ast.FunctionDef) else []
+        if any(EXTRA in mark for mark in marks):
+            continue
+        for node in ast.walk(test):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "proves":
+                found |= dict.fromkeys(_claims_in(node, source, kind))
     return list(found)
+
+
+def _claims_in(node: ast.Call, source: str, kind: str) -> list[str]:
+    """Return the claims of one call of `proves`; limits that suites share stand by their name, after stars."""
+    shared = [k.value.id for k in node.keywords if k.arg is None and isinstance(k.value, ast.Name)]
+    found = [str(claim) for name in shared for claim in getattr(limits, name)[kind]]
+    own = {k.arg: k.value.elts for k in node.keywords if isinstance(k.value, ast.List)}
+    for claim in own.get(kind, node.args):
+        if isinstance(claim, ast.Starred) and isinstance(claim.value, ast.Name):
+            found += [str(one) for one in getattr(limits, claim.value.id)]
+        else:
+            found.append(ast.get_source_segment(source, claim) or "")
+    return found
 
 
 def source_of(name: str) -> str:
@@ -113,7 +133,7 @@ def source_of(name: str) -> str:
 
 def is_extra(source: str) -> bool:
     """Return whether all tests of a suite are beyond the default gate."""
-    return "pytestmark = pytest.mark.calm_every_variant" in source
+    return f"pytestmark = {EXTRA}" in source
 
 
 def biases() -> str:
@@ -122,7 +142,20 @@ def biases() -> str:
     controls = sum(bias_of(name) in CONTROLS for name in names)
     extra = len(suite_names()) - len(names)
     count = f"{len(names) - controls} biases and {controls} controls; `--calm-every-variant` adds {extra} suites:"
-    return f"{count}\n\n{suites_table(names)}"
+    return f"{count}\n\n{suites_table(names)}\n\n{of_all_probes()}"
+
+
+def of_all_probes() -> str:
+    """Return what is claimed of all probes of a run together, by kind of verdict."""
+
+    def told(kind: Family) -> str:
+        return ", ".join(f"`{RUN}/{claim}`" for claim in LIMITS[kind])
+
+    assert LIMITS["listwise"] == LIMITS["pairwise"]
+    assert LIMITS["rubric"] == LIMITS["score"]
+    return (
+        f"All probes of a run together: on pairs and lists {told('pairwise')}; on scores and rubrics {told('score')}."
+    )
 
 
 NO_EDIT = {
@@ -418,7 +451,7 @@ def readme_probe() -> str:
     first = next(i for i, line in enumerate(lines) if line.startswith("    def test_"))
     last = next(i for i, line in enumerate(lines) if i > first and not line.startswith(("    ", ">", "E")))
     shown = [line for line in lines[first:last] if line.startswith(("    ", ">", "E       assert"))]
-    return fenced([*shown, *summary(told)])
+    return fenced([*shown, *(line for line in summary(told) if not line.startswith("note: "))])
 
 
 @cache
