@@ -1,0 +1,317 @@
+"""
+The default gate on a simulated judge: `calm.experiment.run`, `calm.results.audit.finding` and `calm.results.pooled`.
+
+The probes and their claims are those that the shipped suites hand over when they are traced, as `calm plan` traces
+them. A law takes the place of the judge, and `SimulatedEngine` that of the engine: it asks the law once for each other
+prompt and ask, and counts that as a call. `tests/power/test_calibration_harness.py` holds it against the real engine.
+"""
+
+from __future__ import annotations
+
+import threading
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from functools import cache
+from random import Random
+from typing import Any, Final, Literal, Protocol, cast
+
+from benchmarks.calibration.chance import mix
+from benchmarks.calibration.remembered import Memory
+from calm.cases import bundled, sample
+from calm.commands.plan import planned
+from calm.core.case import Case
+from calm.core.claims import Claim, Outcome
+from calm.core.verdict import Scale, Verdict
+from calm.engine.batches import Question
+from calm.engine.engine import Engine
+from calm.engine.verdicts import Judgment
+from calm.experiment import run as experiment
+from calm.experiment.asks import Design
+from calm.experiment.lookahead import Order
+from calm.experiment.run import Result
+from calm.experiment.setup import Setup
+from calm.experiment.stopping import Stopping
+from calm.gate.proof import FINE
+from calm.models.pacing import PRIORITY
+from calm.perturbations.planted.judge import Planted
+from calm.perturbations.planted.mind import Mind
+from calm.results.audit import Finding, finding
+from calm.results.pooled import pooled
+
+Task = Literal["pairwise", "score", "rubric"]
+TASKS: Final[tuple[Task, ...]] = ("pairwise", "score", "rubric")
+CASES: Final = 200
+USUAL_CALLS: Final = 3000
+"""About how many calls a run makes: what the time of a judge that changes while it runs is counted in."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prompt:
+    """
+    What a judge is shown, as its law knows it.
+
+    `case` is the place of the case among those of the run. `probe` and `variant` name the edit of the edited arm.
+    `expects` is what the edit expects. `word` is a number that other prompts do not have, `ids` the answers shown.
+    """
+
+    case: int
+    arm: Literal["clean", "inert", "pilot", "edited"]
+    word: int
+    shown: Case
+    probe: str = ""
+    variant: str = ""
+    expects: str = ""
+    damaged: str | None = None
+    hit: str | None = None
+    ids: tuple[str, ...] = ()
+
+
+class Law(Protocol):
+    """A judge whose truth is known: its verdict on a prompt, by a drawn word of 64 bits and the time in the run."""
+
+    def verdict(self, prompt: Prompt, word: int, time: float) -> Verdict:
+        """Return the verdict; `time` is 0 at the first call of a run and 1 at about its last."""
+        ...
+
+
+class SimulatedEngine:
+    """
+    Asks a law: once for each prompt and ask, whoever wants it.
+
+    A `frozen` one says the same in each ask of a prompt, as a server at temperature 0 does.
+    """
+
+    store: None = None
+
+    def __init__(self, prompts: Callable[[Case], Prompt], law: Law, seed: int, *, frozen: bool = False) -> None:
+        self._prompts, self._law, self._frozen = prompts, law, frozen
+        self._seed = mix(mix(seed))
+        self._known: dict[tuple[int, int], Judgment] = {}
+        self.by_arm: Counter[str] = Counter()
+
+    @property
+    def calls(self) -> int:
+        """How many different asks there were."""
+        return len(self._known)
+
+    def ask(self, judge: object, questions: Sequence[tuple[Case, int]]) -> list[Judgment]:
+        """Return the verdicts of one judge."""
+        return self.ask_each([(cast(Any, judge), case, ask) for case, ask in questions])
+
+    def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
+        """Return the verdicts, in the order of the questions."""
+        return [self._one(case, ask) for _, case, ask in questions]
+
+    def prefetch(self, questions: Sequence[Question]) -> None:
+        """Ask nothing ahead: time is not simulated."""
+
+    def withdraw(self, prefetch: None) -> None:
+        """Take nothing back."""
+
+    def _one(self, case: Case, ask: int) -> Judgment:
+        prompt = self._prompts(case)
+        key = prompt.word, ask
+        found = self._known.get(key)
+        if found is None:
+            self.by_arm[prompt.arm] += 1
+            time = min(1.0, len(self._known) / USUAL_CALLS)
+            found = self._known[key] = Judgment(self.verdict(prompt, ask, time))
+        return found
+
+    def verdict(self, prompt: Prompt, ask: int, time: float = 0.0) -> Verdict:
+        """Return what the law says to one ask."""
+        word = mix(prompt.word ^ mix(self._seed + (0 if self._frozen else ask)))
+        return self._law.verdict(prompt, word, time)
+
+
+class InterleavedEngine(SimulatedEngine):
+    """
+    The same for judges that change while they run: probes run at the same time, and calls have an order.
+
+    When every probe waits, those of the lowest round get what they asked for, drawn in one shuffle of all their asks.
+    """
+
+    def __init__(self, prompts: Callable[[Case], Prompt], law: Law, seed: int, *, frozen: bool = False) -> None:
+        super().__init__(prompts, law, seed, frozen=frozen)
+        self._changed = threading.Condition()
+        self._waiting: dict[int, tuple[int, Sequence[Question]]] = {}
+        self._served: set[int] = set()
+        self._running = 0
+        self._random = Random(seed)
+
+    def together(self, jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+        """Run probes at the same time, and return their results."""
+        results: list[Result | None] = [None] * len(jobs)
+        errors: list[BaseException] = []
+
+        def work(place: int, job: Callable[[], Result]) -> None:
+            try:
+                results[place] = job()
+            except BaseException as error:  # noqa: BLE001 - raised again below, in the thread that waits
+                errors.append(error)
+            finally:
+                with self._changed:
+                    self._running -= 1
+                    self._changed.notify_all()
+
+        self._running = len(jobs)
+        threads = [
+            threading.Thread(target=copy_context().run, args=(work, place, job)) for place, job in enumerate(jobs)
+        ]
+        for thread in threads:
+            thread.start()
+        self._serve()
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise errors[0]
+        return [result for result in results if result is not None]
+
+    def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
+        """Wait for the turn of this round, then return the verdicts."""
+        me = threading.get_ident()
+        with self._changed:
+            self._waiting[me] = PRIORITY.get(), questions
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: me in self._served)
+            self._served.discard(me)
+        return super().ask_each(questions)
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: len(self._waiting) >= self._running)
+                if not self._running:
+                    return
+                first = min(number for number, _ in self._waiting.values())
+                turn = [me for me, (number, _) in self._waiting.items() if number == first]
+                asked = {
+                    (self._prompts(case).word, ask): (judge, case, ask)
+                    for me in turn
+                    for judge, case, ask in self._waiting[me][1]
+                }
+                drawn = sorted(asked)
+                self._random.shuffle(drawn)
+                super().ask_each([asked[key] for key in drawn])
+                for me in turn:
+                    del self._waiting[me]
+                    self._served.add(me)
+                self._changed.notify_all()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The findings of one run of the gate, those about the run among them, and its calls, also by arm."""
+
+    findings: tuple[Finding, ...]
+    calls: int
+    by_arm: Mapping[str, int]
+
+    @property
+    def green(self) -> bool:
+        """Whether the run would end with exit code 0."""
+        return all(f.outcome in FINE for f in self.findings)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The keys of the claims that FAIL."""
+        return tuple(f.key for f in self.findings if f.outcome is Outcome.FAIL)
+
+    @property
+    def red(self) -> tuple[str, ...]:
+        """The keys of the claims that are not settled well, with their outcome."""
+        return tuple(f"{f.key} {f.outcome}" for f in self.findings if f.outcome not in FINE)
+
+    def outcome_of(self, key: str) -> Outcome:
+        """Return the outcome of a finding by its key."""
+        return next(f.outcome for f in self.findings if f.key == key)
+
+
+@cache
+def default_orders(task: Task) -> tuple[tuple[str, Order], ...]:
+    """Return what the shipped suites ask by default of a judge, with the name of each probe."""
+    options = Namespace(sample=None, fit=False, cases=[], repeats=None, pytest=[])
+    entries = planned(Planted(Mind(task=task)), options).record.entries
+    orders = [entry.order for entry in entries if entry.wanted is None and not entry.order.idle]
+    return tuple((name_of(order), order) for order in orders)
+
+
+def name_of(order: Order) -> str:
+    """Return the name of a probe: its bias, and its edit where that has a name."""
+    return f"{order.bias}/{order.edit.label}" if order.edit and order.edit.name else order.bias
+
+
+def usual_cases(task: Task, n: int = CASES) -> tuple[Case, ...]:
+    """Return the cases of a default run."""
+    return tuple(sample(bundled(task), n, 0))
+
+
+@dataclass(slots=True, eq=False)
+class Gate:
+    """The default gate about some cases, for any number of judges and seeds."""
+
+    task: Task
+    cases: tuple[Case, ...]
+    scale: Scale = field(default_factory=Scale)
+    stopping: Stopping = Stopping.SEQUENTIAL
+    memory: Memory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memory = Memory(self.cases, self.task, Planted(Mind(task=self.task, scale=self.scale)))
+
+    @property
+    def orders(self) -> dict[str, Order]:
+        """The probes by name."""
+        return dict(default_orders(self.task))
+
+    def run(self, law: Law, seed: int, *, frozen: bool = False, interleaved: bool = False) -> Run:
+        """Run all probes on a judge, then decide what is claimed of the run."""
+        kind = InterleavedEngine if interleaved else SimulatedEngine
+        engine = kind(self.memory.prompt, law, seed, frozen=frozen)
+        with self.memory.remembering():
+            jobs = [self._job(name, order, engine) for name, order in self.orders.items()]
+            results = engine.together(jobs) if isinstance(engine, InterleavedEngine) else [job() for job in jobs]
+            findings: list[Finding] = []
+            for (_, order), result in zip(self.orders.items(), results, strict=True):
+                findings += self._findings(order, result)
+            together = pooled(findings, self.scale, self.task, {})
+        return Run((*findings, *together), engine.calls, engine.by_arm)
+
+    def probe(
+        self, name: str, law: Law, seed: int, claims: Sequence[Claim] | None = None, *, frozen: bool = False
+    ) -> Run:
+        """Run one probe alone, with its own claims or others."""
+        order = self.orders[name]
+        if claims is not None:
+            order = replace(order, claims=tuple(claims))
+        engine = SimulatedEngine(self.memory.prompt, law, seed, frozen=frozen)
+        with self.memory.remembering():
+            findings = self._findings(order, self._job(name, order, engine)())
+        return Run(tuple(findings), engine.calls, engine.by_arm)
+
+    def _job(self, name: str, order: Order, engine: SimulatedEngine) -> Callable[[], Result]:
+        setup = Setup(self.memory.judge, self.cases, cast(Engine, engine), design=Design(), stopping=self.stopping)
+        self.memory.prepare(name, setup, order.edit, order.against)
+        edit, against = order.edit, order.against
+        return lambda: experiment.run(
+            setup, edit, order.claims, observed=order.observed, against=against, top_up=order.top_up
+        )
+
+    def _findings(self, order: Order, result: Result) -> list[Finding]:
+        found = []
+        for ruling in result.rulings:
+            one = finding(
+                bias=order.bias,
+                node=order.bias,
+                task=self.task,
+                edit=order.edit,
+                against=order.against,
+                decision=ruling.decision,
+                trials=ruling.trials,
+            )
+            self.memory.keep(one, ruling.trials)
+            found.append(one)
+        return found

@@ -1,0 +1,5 @@
+"""The page."""
+from benchmarks.calibration.kept import Kept
+def page(kept: Kept) -> str:
+    """Return the page."""
+    return ""

@@ -1,0 +1,291 @@
+"""
+What does not depend on the seed of a judge, made once: edited cases, inert forms, levels, and the values of a row.
+
+Nothing here changes a number. `Memory.remembering` puts functions that remember in the place of the product's own for
+as long as gates run; what is only shown (texts, flips) is left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import patch
+
+from calm.core import measures
+from calm.core.case import Case, digest
+from calm.core.edits import AnyEdit
+from calm.core.measures import MEASURES, Flips, Measure
+from calm.core.reasons import Reason
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Scale, Verdict
+from calm.engine.engine import Engine
+from calm.experiment import arms, pairs, worst
+from calm.experiment import run as experiment
+from calm.experiment.aim import aims_by_pilot
+from calm.experiment.inert import Floor, pilot_of
+from calm.experiment.pairs import Pair, Pairing, pair_up
+from calm.experiment.setup import Setup
+from calm.models.wire import Judge
+from calm.results import audit
+from calm.results import pooled as pooled_module
+from calm.results.audit import Finding
+from calm.statistics import intervals
+from calm.statistics.sequential import nominal_levels
+
+if TYPE_CHECKING:
+    from benchmarks.calibration.harness import Prompt
+
+_levels = lru_cache(maxsize=None)(nominal_levels)
+
+
+_digest = lru_cache(maxsize=None)(digest)
+_clopper_pearson = lru_cache(maxsize=None)(intervals.clopper_pearson)
+
+
+def _nominal_levels(spent: Sequence[float], information: Sequence[float]) -> tuple[float, ...]:
+    return _levels(tuple(spent), tuple(information))
+
+
+class _Nobody:
+    """Stands where an engine would, and is asked nothing."""
+
+    def ask(self, _judge: Judge, questions: Sequence[object]) -> list[object]:
+        """Return no verdicts on no questions."""
+        assert not questions, "gold chooses the targets"
+        return []
+
+
+class Template:
+    """The pairing of a probe before anything is asked; all runs of the probe start from it."""
+
+    def __init__(self, name: str, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> None:
+        asked = replace(setup, engine=cast(Engine, _Nobody()))
+        if edit is not None and any(aims_by_pilot(case, edit.expects) for case in setup.cases):
+            raise ValueError(f"{name}: cases without gold need a pilot to choose the target")
+        self.name, self.edit, self.against = name, edit, against
+        self.pairing = pair_up(asked, edit, against)
+        self.first = {pair.source.id: pair for pair in self.pairing.pairs}
+        self.exhausted: set[str] = set()
+        self.variants: dict[tuple[str, str], Pair | None] = {}
+        self.roomed: dict[tuple[int, int], tuple[Pair, Verdict | None, Pair]] = {}
+
+
+class Remembered(Pairing):
+    """A pairing that takes its cases from a template, and pilots and rooms from the run."""
+
+    template: Template
+    seen: Callable[[Pair, Template], None]
+
+    @classmethod
+    def of(cls, template: Template, setup: Setup, seen: Callable[[Pair, Template], None]) -> Remembered:
+        """Return a pairing of which nothing was asked yet."""
+        known = template.pairing
+        found = cls(
+            setup,
+            known.edit,
+            list(known.pairs),
+            Counter(known.excluded),
+            Counter(),
+            dict(known._starts),
+            {case: under[:1] for case, under in known._under.items()},
+        )
+        found.template, found.seen = template, seen
+        return found
+
+    def under(self, pair: Pair, count: int) -> list[Pair]:
+        """Return a case under so many variants, as the product does, each edited once for all runs."""
+        case = pair.source.id
+        known = self._under.get(case)
+        if known is None or self.edit is None or count <= len(known) or not self.edit.variants:
+            return [pair] if known is None else known[:count]
+        shared = self.template.pairing
+        if case not in self.template.exhausted:
+            before = len(shared._under[case])
+            shared.under(self.template.first[case], count)
+            for one in shared._under[case][before:]:
+                self.seen(one, self.template)
+            if len(shared._under[case]) < count:
+                self.template.exhausted.add(case)
+        pilot = self._starts[case][1].pilot
+        for one in shared._under[case][len(known) : count]:
+            known.append(one if pilot is None else self._with_room(one, pilot))
+        return known[:count]
+
+    def as_variant(self, pair: Pair, variant: AnyEdit) -> Pair | None:
+        """Return a case under one variant, edited once for all runs."""
+        case = pair.source.id
+        key = case, variant.label
+        if key not in self.template.variants:
+            found = self.template.pairing.as_variant(self.template.first[case], variant)
+            self.template.variants[key] = found
+            if found is not None:
+                self.seen(found, self.template)
+        found = self.template.variants[key]
+        pilot = self._starts[case][1].pilot
+        return found if found is None or pilot is None else self._with_room(found, pilot)
+
+    def _with_room(self, pair: Pair, pilot: Verdict | None) -> Pair:
+        key = id(pair), id(pilot)
+        known = self.template.roomed.get(key)
+        if known is None:
+            known = self.template.roomed[key] = pair, pilot, super()._with_room(pair, pilot)
+        return known[2]
+
+
+class Memory:
+    """The cases of a gate as prompts, and what is remembered of them."""
+
+    def __init__(self, cases: Sequence[Case], task: str, judge: Judge) -> None:
+        self.judge = judge
+        self._task = task
+        self._place = {case.id: place for place, case in enumerate(cases)}
+        self._templates: dict[tuple[int, int], Template] = {}
+        self._prompts: dict[int, tuple[Case, Prompt]] = {}
+        self._contents: dict[str, Prompt] = {}
+        self._floors: dict[tuple[object, ...], Floor] = {}
+        self._pilots: dict[int, tuple[Case, Case]] = {}
+        self._shown: dict[int, tuple[Case, tuple[str, ...]]] = {}
+        self._rows: dict[int, tuple[Finding, Trials]] = {}
+
+    def prompt(self, case: Case) -> Prompt:
+        """Return what is known of a case as it is shown."""
+        return self._prompts[id(case)][1]
+
+    def recognised(self, case: Case) -> Prompt:
+        """Return what is known of a case that is shown with the same content."""
+        return self._contents[digest(case.content())]
+
+    def prepare(self, name: str, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> None:
+        """Edit the cases of a probe, unless that was done."""
+        key = id(edit), id(against)
+        if key in self._templates:
+            return
+        template = self._templates[key] = Template(name, setup, edit, against)
+        for pair in template.pairing.pairs:
+            self._note(pair, template)
+
+    def keep(self, one: Finding, trials: Trials | None) -> None:
+        """Keep the trials that a finding records, for the claims about the run."""
+        if trials is not None:
+            self._rows[id(one)] = one, trials
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Let the product's code use what is remembered."""
+        self._rows.clear()
+
+        def floor(pair: Pair, number: int) -> Floor:
+            return self._floor(pair, number)
+
+        with ExitStack() as stack:
+            for where, name, new in (
+                (experiment, "pair_up", self._pair_up),
+                (pairs, "pilot_of", self._pilot_of),
+                (Pair, "floor", floor),
+                (Case, "slots", property(self._slots)),
+                (worst, "nominal_levels", _nominal_levels),
+                (worst, "digest", _digest),
+                (worst, "clopper_pearson", _clopper_pearson),
+                (arms.Arms, "texts", lambda _arms, _trials: ()),
+                (audit, "flips", lambda _trials: Flips()),
+                (audit, "rate", lambda _measure, _trials: None),
+                (pooled_module, "trials_of", lambda one, _scale: self._rows[id(one)][1]),
+            ):
+                stack.enter_context(patch.object(where, name, new))
+            stack.enter_context(patch.dict(cast(Any, MEASURES), _remembering_measures()))
+            yield
+
+    def _pair_up(self, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
+        return Remembered.of(self._templates[id(edit), id(against)], setup, self._note)
+
+    def _pilot_of(self, case: Case) -> Case:
+        known = self._pilots.get(id(case))
+        if known is None:
+            known = self._pilots[id(case)] = case, pilot_of(case)
+            self._register(known[1], "pilot")
+        return known[1]
+
+    def _floor(self, pair: Pair, number: int) -> Floor:
+        key = id(pair.source), id(pair.base), id(pair.shown), pair.brief, number
+        known = self._floors.get(key)
+        if known is None:
+            known = self._floors[key] = _REAL_FLOOR(pair, number)
+            self._register(known.case, "inert")
+        return known
+
+    def _slots(self, case: Case) -> tuple[str, ...]:
+        known = self._shown.get(id(case))
+        if known is None:
+            known = self._shown[id(case)] = case, tuple(answer.id for answer in case.shown)
+        return known[1]
+
+    def _note(self, pair: Pair, template: Template) -> None:
+        """Register what a pair shows."""
+        if template.against is None:
+            self._register(pair.base, "clean")
+        else:
+            self._register(pair.base, "edited", pair, template)
+        for case in (pair.shown, pair.turned):
+            if case is not None:
+                arm = "inert" if template.name.partition("/")[0] == "rewording" else "edited"
+                self._register(case, arm, pair, template)
+
+    def _register(self, case: Case, arm: Any, pair: Pair | None = None, template: Template | None = None) -> None:
+        from benchmarks.calibration.harness import Prompt
+
+        if id(case) in self._prompts:
+            return
+        key = digest(case.content())
+        prompt = self._contents.get(key)
+        if prompt is None:
+            of = {}
+            if pair is not None and template is not None and arm == "edited":
+                assert template.edit is not None, "there is an edited arm"
+                treatment = pair.treatment
+                of = {"probe": template.name, "variant": pair.variant, "expects": template.edit.expects.value}
+                of |= {"damaged": treatment.damaged, "hit": treatment.hit}
+            prompt = Prompt(self._place[case.id], arm, int(key[:16], 16), case, ids=tuple(a.id for a in case.answers), **of)
+            self._contents[key] = prompt
+        self._prompts[id(case)] = case, prompt
+
+
+_REAL_FLOOR = Pair.floor
+
+
+@lru_cache(maxsize=1)
+def _remembering_measures() -> dict[str, Measure]:
+    """Return the measures with values of rows that are looked up by their verdicts, and quantiles that are kept."""
+    intervals.student_quantile = lru_cache(maxsize=None)(intervals.student_quantile)
+    intervals.pad = lru_cache(maxsize=None)(intervals.pad)
+    by_verdicts = {name: one for name, one in measures.MEASURES.items() if name != "slot_pull"}  # that goes by slots
+    return {name: replace(one, per_case=_remembering(one.per_case)) for name, one in by_verdicts.items()}
+
+
+def _remembering(real: Callable[[Trial, Scale], float | Reason]) -> Callable[[Trial, Scale], float | Reason]:
+    """Return a function that looks the value of a row up. Laws give one object for one verdict, which lives on."""
+    known: dict[tuple[object, ...], float | Reason] = {}
+
+    def per_case(row: Trial, scale: Scale) -> float | Reason:
+        key = (
+            row.room,
+            row.target,
+            row.damaged,
+            row.hit,
+            row.better,
+            row.case if row.points else "",
+            scale.low,
+            scale.high,
+            tuple(map(id, row.clean)),
+            tuple(map(id, row.inert)),
+            tuple(map(id, row.perturbed)),
+        )
+        found = known.get(key)
+        if found is None:
+            found = known[key] = real(row, scale)
+        return found
+
+    return per_case

@@ -1,0 +1,91 @@
+"""The harness of the calibration page finds what the product finds, with its engine and without what is remembered."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from benchmarks.calibration.harness import TASKS, Gate, SimulatedEngine, usual_cases
+from benchmarks.calibration.laws import Bias, Manner, sound
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.experiment.setup import Setup
+from calm.judges.wrapper import JudgeWrapper
+from calm.results.audit import finding
+from calm.results.pooled import pooled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lawful(JudgeWrapper):
+    """A judge that says what the simulated engine says of the same prompt and ask."""
+
+    gate: Gate
+    engine: SimulatedEngine
+
+    @property
+    def fingerprint(self):
+        """None: nothing of it is kept."""
+        return None
+
+    @property
+    def endpoints(self):
+        """None: nothing is called."""
+        return ()
+
+    async def judge(self, case, send):
+        """Return the verdict."""
+        return self.engine.verdict(self.gate.memory.recognised(case), send.ask)
+
+
+def told(findings):
+    """Return all of the findings that is decided or recorded."""
+    return {
+        (f.key, f.outcome, f.reason, f.value, f.low, f.high, f.n, f.cases_to_decide, tuple(f.excluded.items()))
+        for f in findings
+    }, [f.trials for f in findings]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_harness_finds_what_the_product_finds(task):
+    """The same findings, rows and calls of the whole default gate, for a noisy judge with a bias of 3 %."""
+    gate = Gate(task, usual_cases(task))
+    law = sound(gate, "beta", 7, Manner(Bias(everywhere=0.03)))
+
+    simulated = gate.run(law, 7)
+    findings, calls = run_for_real(gate, SimulatedEngine(gate.memory.prompt, law, 7))
+
+    assert told(simulated.findings) == told(findings)
+    assert simulated.calls == calls
+
+
+def run_for_real(gate, said):
+    """Return the findings of the product's engine and the calls that it made."""
+    judge = Lawful(gate.memory.judge, gate, said)
+    engine = Engine(Store(None, Mode.OFF))
+    found = []
+    try:
+        for order in gate.orders.values():
+            setup = Setup(judge, gate.cases, engine)
+            result = order_on(order, setup).run()
+            found += [
+                finding(
+                    bias=order.bias,
+                    node=order.bias,
+                    task=gate.task,
+                    edit=order.edit,
+                    against=order.against,
+                    decision=ruling.decision,
+                    trials=ruling.trials,
+                )
+                for ruling in result.rulings
+            ]
+        found += pooled(found, gate.scale, gate.task, {})
+        return found, engine.ledger.calls["made"]
+    finally:
+        engine.close()
+
+
+def order_on(order, setup):
+    """Return the order with another setup."""
+    return type(order)(
+        setup, order.edit, order.claims, order.observed, order.against, order.top_up, order.suite, order.own_cases
+    )
