@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import sqrt
 from typing import Final, Protocol
@@ -60,7 +60,7 @@ def figure(values: Sequence[float]) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole gate: the judge, what its edits do, how its server behaves, and what is counted besides green and FAIL."""
+    """A whole gate: the judge, what its edits do, how its server behaves, and what is counted."""
 
     task: Task = "pairwise"
     judge: str = "noise .05"
@@ -113,9 +113,7 @@ def _gates() -> dict[tuple[object, ...], Gate]:
     return {}
 
 
-def gate_of(
-    task: Task, *, ties: bool = False, cluster: int = 1, scale: Scale | None = None, n: int = CASES
-) -> Gate:
+def gate_of(task: Task, *, ties: bool = False, cluster: int = 1, scale: Scale | None = None, n: int = CASES) -> Gate:
     """Return the gate about the usual cases; `cluster` of them at a time are about one question."""
     scale = Scale() if scale is None else scale
     key = task, ties, cluster, scale.low, scale.high, n

@@ -248,7 +248,9 @@ class Memory:
                 treatment = pair.treatment
                 of = {"probe": template.name, "variant": pair.variant, "expects": template.edit.expects.value}
                 of |= {"damaged": treatment.damaged, "hit": treatment.hit}
-            prompt = Prompt(self._place[case.id], arm, int(key[:16], 16), case, ids=tuple(a.id for a in case.answers), **of)
+            prompt = Prompt(
+                self._place[case.id], arm, int(key[:16], 16), case, ids=tuple(a.id for a in case.answers), **of
+            )
             self._contents[key] = prompt
         self._prompts[id(case)] = case, prompt
 

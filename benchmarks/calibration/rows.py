@@ -89,7 +89,11 @@ def _still() -> Iterator[Row]:
 
 
 def _faint() -> Iterator[Row]:
-    for task, names in (("pairwise", ("noise 0", "noise .05", "beta")), ("score", ("noise .05",)), ("rubric", ("noise .05",))):
+    for task, names in (
+        ("pairwise", ("noise 0", "noise .05", "beta")),
+        ("score", ("noise .05",)),
+        ("rubric", ("noise .05",)),
+    ):
         for name in names:
             before = {"green": ".00 to .05"} if task == "pairwise" else {}
             condition = Whole(task, name, Bias(everywhere=0.02))
@@ -109,7 +113,9 @@ def _variants() -> Iterator[Row]:
     for name in ("noise 0", "noise .05"):
         for dose, least in ((1.0, 0.99), (0.5, 0.90)):
             condition = Planted(name, dose)
-            yield Row("one variant of 20", f"{name}, wins {dose:.0%} of its cases", condition, {"FAIL": least}, {}, before)
+            yield Row(
+                "one variant of 20", f"{name}, wins {dose:.0%} of its cases", condition, {"FAIL": least}, {}, before
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +202,12 @@ def _others() -> Iterator[Row]:
         condition = Whole(judge="noise .05", course=Course(swapped=swapped))
         was = {"green": ".00 to .18", "fail": ".15"}
         yield Row(
-            "other judges", f"a model swapped in the middle, {swapped:.0%} other", condition, {"green": 0.90}, {"fail": 0.02}, was
+            "other judges",
+            f"a model swapped in the middle, {swapped:.0%} other",
+            condition,
+            {"green": 0.90},
+            {"fail": 0.02},
+            was,
         )
     wrong = Whole(judge="noise .05", wrong_gold=0.10)
     yield Row("other judges", "gold wrong in 10 %", wrong, {"green": 0.90}, {"fail": 0.02})
