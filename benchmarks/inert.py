@@ -1,7 +1,7 @@
 """
 What a judge that only sees length would gain in each suite of the default gate, measured against inert words.
 
-    python -m benchmarks.inert                                      # print the table (about five minutes)
+    python -m benchmarks.inert                                      # print the table (about two minutes)
     python -m benchmarks.inert --write docs/reference/inert.md      # put it between its markers
 
 The judge is `planted:length=1`: of two answers the longer one wins, and a longer answer alone gets more. A suite that
@@ -118,33 +118,42 @@ def measured(setup: Setup, order: Order, found: Found) -> None:
     pairing.pilot(len(pairing.pairs))
     for first in list(pairing.pairs):
         pairs = [pair for pair in pairing.under(first, VARIANTS) if pair.room]
-        if not pairs:
-            continue
-        found.added += [_added(pair) for pair in pairs]
-        edited = [_favour(setup, pair, pair.ask(1)[0]) for pair in pairs]
-        clean = [_favour(setup, pair, pair.base) for pair in pairs]
-        found.clean.append(mean(edited) - mean(clean))
-        for count, lengths in LENGTHS.items():
-            floors = [mean(_favour(setup, pair, case) for case in _floors(pair, lengths)) for pair in pairs]
-            found.gains[count].append(mean(edited) - mean(floors))
-            for pair, one, other in zip(pairs, edited, floors, strict=True):
-                found.variants[count][pair.variant].append(one - other)
+        if pairs:
+            _add(setup, pairs, found)
 
 
-def _floors(pair: Pair, lengths: Sequence[int]) -> Iterator[Case]:
+def _add(setup: Setup, pairs: Sequence[Pair], found: Found) -> None:
+    """Add what one case measures, under each of some variants."""
+    found.added += [_added(pair) for pair in pairs]
+    shown = {(n, "clean"): [pair.base] for n, pair in enumerate(pairs)}
+    shown |= {(n, "edited"): [pair.ask(1)[0]] for n, pair in enumerate(pairs)}
+    shown |= {(n, count): _floors(pair, of) for n, pair in enumerate(pairs) for count, of in LENGTHS.items()}
+    favours = iter(_favours(setup, [(pairs[n], case) for (n, _), cases in shown.items() for case in cases]))
+    means = {key: mean(next(favours) for _ in cases) for key, cases in shown.items()}
+    found.clean.append(mean(means[n, "edited"] - means[n, "clean"] for n in range(len(pairs))))
+    for count in LENGTHS:
+        gains = [means[n, "edited"] - means[n, count] for n in range(len(pairs))]
+        found.gains[count].append(mean(gains))
+        for pair, one in zip(pairs, gains, strict=True):
+            found.variants[count][pair.variant].append(one)
+
+
+def _floors(pair: Pair, lengths: Sequence[int]) -> list[Case]:
     assert pair.shown is not None, "there is an edit"
-    source = pair.source.treat(pair.treatment.target)
-    for number in range(1, FORMS + 1):
-        yield floor_of(source, pair.base, pair.shown, pair.changed, number, brief=pair.brief, classes=lengths).case
+    given = pair.source.treat(pair.treatment.target), pair.base, pair.shown, pair.changed
+    return [floor_of(*given, number, brief=pair.brief, classes=lengths).case for number in range(1, FORMS + 1)]
 
 
-def _favour(setup: Setup, pair: Pair, case: Case) -> float:
-    """Return how far the judge favours the treated answer in a case."""
-    (asked,) = setup.engine.ask(setup.judge, [(case, 1)])
-    row = Trial(pair.source.id, points=pair.source.points)
-    x = favour(asked.verdict, pair.treatment.target, row, setup.judge.scale)
-    assert x is not None, "a planted judge can be read"
-    return x
+def _favours(setup: Setup, shown: Sequence[tuple[Pair, Case]]) -> list[float]:
+    """Return how far the judge favours the treated answer of each pair in a case."""
+    asked = setup.engine.ask(setup.judge, [(case, 1) for _, case in shown])
+    found = []
+    for (pair, _), answer in zip(shown, asked, strict=True):
+        row = Trial(pair.source.id, points=pair.source.points)
+        x = favour(answer.verdict, pair.treatment.target, row, setup.judge.scale)
+        assert x is not None, "a planted judge can be read"
+        found.append(x)
+    return found
 
 
 def _added(pair: Pair) -> int:
@@ -165,18 +174,20 @@ def measure(task: str) -> dict[str, Found]:
     return {suite: one for suite, one in found.items() if one.clean}
 
 
-def table(task: str, found: Mapping[str, Found]) -> str:
-    """Return the table of one kind of verdict."""
+def table(task: str, found: Mapping[str, Found], chosen: int) -> str:
+    """Return the table of one kind of verdict, with the worst variant under the chosen number of lengths."""
     counts = list(LENGTHS)
     heads = " | ".join(str(count) for count in counts)
     lines = [
-        f"| {task}: suite | cases | words added | against the clean prompt | {heads} |",
-        f"|---|---|---|---|{'---|' * len(counts)}",
+        f"| {task}: suite | cases | words added | against the clean prompt | {heads} | worst variant, {chosen} |",
+        f"|---|---|---|---|{'---|' * len(counts)}---|",
     ]
     for suite, one in sorted(found.items()):
         gains = " | ".join(_shown(one.gains[count], bold=suite not in ABOUT_LENGTH) for count in counts)
         spread = f"{median(one.added):.0f} ({min(one.added)} to {max(one.added)})"
-        lines.append(f"| {suite} | {len(one.clean)} | {spread} | {_shown(one.clean)} | {gains} |")
+        name, worst = one.worst(chosen)
+        start = f"| {suite} | {len(one.clean)} | {spread} | {_shown(one.clean)} | {gains}"
+        lines.append(f"{start} | `{name}` {worst:+.3f} |" if one.variants[chosen] else f"{start} | |")
     return "\n".join(lines)
 
 
@@ -211,9 +222,9 @@ def main() -> int:
     lengths = "; ".join(f"{number}: {', '.join(map(str, of))}" for number, of in LENGTHS.items())
     text = "\n\n".join(
         [
-            f"Made by `python -m benchmarks.inert`: calm {calm.__version__}. Lengths in words, by how many there are: "
+            f"Made by `python -m benchmarks.inert`: calm {calm.__version__}. Lengths in words, by how many there are:\n"
             f"{lengths}.\nThe fewest with which no suite but verbosity measures more than {GOAL:.2f}: {count}.",
-            *(table(task, found) for task, found in by_task.items()),
+            *(table(task, found, count or max(LENGTHS)) for task, found in by_task.items()),
         ]
     )
     if options.write is None:

@@ -77,6 +77,8 @@ CLASSES: tuple[int, ...] = (5, 15)
 
 _SENTENCE = 10
 """About how many words an opener has, and a closer; a shorter text is a brief one."""
+_LEAST = 2
+"""An edit that adds fewer words to a text adds none: the briefest inert words are nearer to two than to one."""
 _FORMULAS = (("\\[", "\\]"), ("\\begin{", "\\end{"))
 
 
@@ -121,7 +123,7 @@ def floor_of(
     """
     Return the case with inert words where an edit said something.
 
-    They stand in the treated answer's text if the edit added words to it; in a note, beside a label or before
+    They stand in the treated answer's text if the edit added two words or more; in a note, beside a label or before
     the answer if it changed only that. In a text they are as long as what the edit added to it, as nearly as the
     lengths in `classes` come on a log scale. For any other edit they stand in the text of every answer, at their
     briefest, so that no answer is the longer one for them. If no form of such words leaves the truth of each criterion
@@ -146,7 +148,7 @@ def floor_of(
         byline = _turned(BYLINES, base, "label")[(number - 1) % len(BYLINES)]
         return Floor("label", base.present(bylines={**base.bylines, **dict.fromkeys(labels, byline)}))
     added = 0 if brief or "answers" not in changed else _added(base, shown, answer)
-    if added < min(classes) / 2:
+    if added < _LEAST:
         return _in_each(base, number, min(classes))
     return _in_text(base, answer, added, number, classes)
 
