@@ -17,6 +17,7 @@ from calm.engine.batches import Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
 from calm.experiment.asks import Asks
+from calm.experiment.inert import Floor
 from calm.experiment.pairs import Pair, Pairing
 from calm.experiment.setup import Setup
 
@@ -40,6 +41,7 @@ class Arms:
         self._has_clean, self._has_floor = has_clean, has_floor
         self._asked: dict[tuple[str, str], tuple[list[Judgment], list[Judgment], list[Judgment]]] = {}
         self._shared: dict[str, int] = {}
+        self._floors: dict[tuple[str, str, int], Floor] = {}
         self._prefetched: list[Prefetch] = []
 
     @property
@@ -108,8 +110,15 @@ class Arms:
         clean = [(control, pair.base, k) for k in range(1, asks.clean + 1)] if self._has_clean else []
         inert: list[Question] = []
         if self._has_floor and pair.shown is not None:
-            inert = [(control, pair.floor(k).case, k) for k in range(1, asks.inert + 1)]
+            inert = [(control, self._floor(pair, k).case, k) for k in range(1, asks.inert + 1)]
         return clean, inert, [(judge, *pair.ask(k)) for k in range(1, row.perturbed + 1)]
+
+    def _floor(self, pair: Pair, number: int) -> Floor:
+        """Return an inert form of a case, made once."""
+        key = pair.source.id, pair.variant, number
+        if key not in self._floors:
+            self._floors[key] = pair.floor(number)
+        return self._floors[key]
 
     def _trial(
         self, pair: Pair, clean: list[Judgment], inert: list[Judgment], perturbed: list[Judgment]
@@ -142,7 +151,7 @@ class Arms:
             clean=arms[0],
             inert=arms[1],
             perturbed=arms[2],
-            floor=pair.floor(1).name if inert else "",
+            floor=self._floor(pair, 1).name if inert else "",
             cluster=pair.cluster,
         )
 

@@ -14,10 +14,11 @@ The errors of a pass in both steps add up to .05; a fail is divided by the numbe
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from math import ceil, fsum
 from typing import Final
 
@@ -62,6 +63,22 @@ class _Verdict:
     reason: Reason | None = None
 
 
+class _Spare:
+    """Cases that can still be asked, edited only when they are wanted."""
+
+    def __init__(self, pairs: Iterator[Pair]) -> None:
+        self._pairs, self._ready = pairs, deque[Pair]()
+
+    def ready(self, count: int) -> int:
+        """Return how many cases there are, up to so many."""
+        self._ready.extend(islice(self._pairs, max(0, count - len(self._ready))))
+        return min(max(0, count), len(self._ready))
+
+    def take(self, count: int) -> list[Pair]:
+        """Return the next so many cases, fewer where there are no more."""
+        return [self._ready.popleft() for _ in range(self.ready(count))]
+
+
 class Variants:
     """Decides on each variant of a rotation. `asks` are those of the probe's first stage, `trials` what they gave."""
 
@@ -97,7 +114,7 @@ class Variants:
         mine = {row.cluster: replace(row, inert=(), floor="") for row in reversed(self._rows_of(variant))}
         spare = self._spare(variant, set(mine), asked=True)
         trials = replace(self._trials, rows=tuple(reversed(mine.values())), lost={})
-        if len(mine) + len(spare) < FEWEST:
+        if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:
             return None
         used = trials
         for count, level in zip(SCREENS, SCREEN_LEVELS, strict=True):
@@ -132,7 +149,7 @@ class Variants:
             asks = self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
             trials = self._more(trials, spare, count - len(trials.rows), asks)
             if lacking := missing(measure, trials):
-                if count < DECISIONS[-1] and spare:  # the share of what was lost may be smaller in the end
+                if count < DECISIONS[-1] and spare.ready(1):  # the share of what was lost may be smaller in the end
                     continue
                 return replace(suspect, outcome=Outcome.INCOMPLETE, trials=trials, reason=lacking)
             try:
@@ -140,7 +157,7 @@ class Variants:
             except EstimateError:
                 break
             outcome, estimate = decide_between(proof, counter, claim, LEVEL)
-            if outcome is not Outcome.UNDECIDED or not spare:
+            if outcome is not Outcome.UNDECIDED or not spare.ready(1):
                 break
         few = outcome is Outcome.UNDECIDED and len(trials.rows) < DECISIONS[0]
         if few and (estimate is None or not _beyond(estimate, claim)):
@@ -151,7 +168,7 @@ class Variants:
         """Return the rows of the probe that show a variant, of cases with room."""
         return [row for row in self._trials.rows if row.edit == variant.label and row.room]
 
-    def _spare(self, variant: AnyEdit, used: set[str], *, asked: bool) -> list[Pair]:
+    def _spare(self, variant: AnyEdit, used: set[str], *, asked: bool) -> _Spare:
         """
         Return cases with room on which a variant was not asked, in an order of its own; `asked`: those of the probe.
 
@@ -164,14 +181,13 @@ class Variants:
         if asked:
             drawn = list({p.cluster: p for p in reversed(drawn)}.values())[::-1]
         shown = (self._pairing.as_variant(p, variant) for p in drawn)
-        return [one for one in shown if one is not None and one.room]
+        return _Spare(one for one in shown if one is not None and one.room)
 
-    def _more(self, trials: Trials, pairs: list[Pair], wanted: int, asks: Asks) -> Trials:
-        """Return the trials with so many more rows, taken off the list; cases without room do not count."""
+    def _more(self, trials: Trials, spare: _Spare, wanted: int, asks: Asks) -> Trials:
+        """Return the trials with so many more rows, as far as there are cases; those without room do not count."""
         before = Counter(self._pairing.lost)
-        while wanted > 0 and pairs:
-            some = [pair for pair in self._pairing.pilot_each(pairs[:wanted]) if pair.room]
-            del pairs[:wanted]
+        while wanted > 0 and (pairs := spare.take(wanted)):
+            some = [pair for pair in self._pairing.pilot_each(pairs) if pair.room]
             wanted -= len(some)
             trials = self._with(trials, some, asks)
         return replace(trials, lost=Counter(trials.lost) + (self._pairing.lost - before))

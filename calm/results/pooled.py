@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import fsum, sqrt
 from typing import Final
 
@@ -77,7 +78,7 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
     for stated in LIMITS[family]:
         key = f"{RUN}/{stated.measure}"
         claim = Claim(stated.measure, stated.op, limits.get(key, stated.limit))
-        probes = probes_of(found, claim.measure)
+        probes = [_widest(found, probe) for probe in probes_of(found, claim.measure)]
         if len(probes) >= FEWEST:
             decision = _decided(claim, probes, scale)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
@@ -93,6 +94,14 @@ def probes_of(findings: Sequence[Finding], measure: str) -> list[Finding]:
         if f.measure in wanted and fits and f.trials and not f.single and f.accepted is None:
             one.setdefault((f.bias, f.perturbation or ""), f)
     return list(one.values())
+
+
+def _widest(findings: Sequence[Finding], probe: Finding) -> Finding:
+    """Return the finding with the most rows of the same probe: a claim that was decided early has fewer of them."""
+    same = [f for f in findings if (f.bias, f.perturbation, f.node) == (probe.bias, probe.perturbation, probe.node)]
+    means = [f for f in same if f.measure in MEASURES and not MEASURES[f.measure].worst_of and not f.single]
+    widest = max(means, key=lambda f: (len(f.trials), sum(len(t.inert) for t in f.trials), f.measure))
+    return replace(widest, outcome=probe.outcome, reason=probe.reason)
 
 
 def _decided(claim: Claim, probes: Sequence[Finding], scale: Scale) -> Decision:
