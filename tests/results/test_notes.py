@@ -32,12 +32,13 @@ def test_a_judge_that_repeats_itself_is_told_so():
 
 
 def test_a_judge_that_turns_on_rewording_is_told_so(subtests):
-    """Where the claim is not proven, and from one in twenty verdicts on where it is."""
+    """From one in twenty verdicts on, proven or not; two cases of which none moved say nothing of the kind."""
     claim = {"bias": "rewording", "measure": "rewording_rate", "claim": Limit("<=", 0.15)}
     for value, outcome, told in [
         (0.05, Outcome.PASS, []),
         (0.051, Outcome.PASS, [because(Kind.TURNS_ON_REWORDING, 0.051)]),
-        (0.04, Outcome.UNDECIDED, [because(Kind.TURNS_ON_REWORDING, 0.04)]),
+        (0.04, Outcome.UNDECIDED, []),
+        (0.2, Outcome.UNDECIDED, [because(Kind.TURNS_ON_REWORDING, 0.2)]),
         (0.31, Outcome.FAIL, [because(Kind.TURNS_ON_REWORDING, 0.31)]),
     ]:
         with subtests.test(value, outcome=outcome):
