@@ -1,14 +1,14 @@
 """
 Who is accused of self-preference? Published and corrected estimators on simulated judges whose truth is known.
 
-    python -m benchmarks.self_preference                                               # print the tables (a minute)
+    python -m benchmarks.self_preference                                               # print the tables (ten minutes)
     python -m benchmarks.self_preference --write docs/explanation/self-preference.md   # write them between their marks
 
     python -m benchmarks.self_preference --speed                                       # time and memory of an analysis
 
 Three worlds, each with a fair judge that is like its peers, one that is lenient, one that writes the best and one that
-writes the worst answers, and one with a planted preference for its own. Everything is seeded;
-`tests/power/test_self_preference.py` asserts the same figures.
+writes the worst answers, and one with a planted preference for its own. Then `fair_judges`: what the suite's claim says
+of judges of unequal skill. Everything is seeded; `tests/power/test_self_preference.py` asserts the same figures.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
+from benchmarks import fair_judges
 from calm.core.claims import Estimate
-from calm.selfpreference import framing_scores, opportunity, overestimation, recorded, report, rubric
+from calm.selfpreference import credit, framing_scores, opportunity, overestimation, recorded, report, rubric
 from calm.selfpreference.contrasts import Floats, Grid, estimate_ratio
 from calm.statistics.power import uniforms
 
@@ -41,7 +42,10 @@ LEVEL = 0.025
 NAMES = ("judge", "kin", "b1", "b2", "c1", "c2", "d", "e")
 FAMILIES = {"judge": "a", "kin": "a", "b1": "b", "b2": "b", "c1": "c", "c2": "c", "d": "d", "e": "e"}
 JUDGE = "judge"
-BLOCK = re.compile(r"(<!-- generated: self-preference -->\n)(.*?)(<!-- end: self-preference -->)", re.DOTALL)
+BLOCK, LIMITS_BLOCK = (
+    re.compile(rf"(<!-- generated: {name} -->\n)(.*?)(<!-- end: {name} -->)", re.DOTALL)
+    for name in ("self-preference", "self-preference-limits")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +169,9 @@ def rate_excess(kind: Kind, rng: Random) -> Estimate:
 
 
 def credit_excess(kind: Kind, rng: Random) -> Estimate:
-    """Return the double-centred excess of credit, apart for what passes and what fails."""
+    """Return the excess of credit, in which what passes and what fails weigh the same."""
     table = rubric_world(kind, rng)
-    given = overestimation.credit(table, rng, DRAWS)
-    return overestimation.credit_excess(given, table.grid, JUDGE, level=LEVEL)
+    return credit.credit_excess(credit.credit(table), table.grid, JUDGE, level=LEVEL).estimate
 
 
 def true_double_ratio(kind: Kind) -> float:
@@ -203,8 +206,8 @@ def true_rate_excess(kind: Kind) -> float:
 
 
 def true_credit_excess(kind: Kind) -> float:
-    """Return the excess of the rates on the criteria that its own answers fail; what passes is credited alike."""
-    return FAILS_OWN[kind.worth] * true_rate_excess(kind)
+    """Return half of what the planted judge credits its failures beyond a fair one; what passes is credited alike."""
+    return 0.5 * SUBTLE_OWN[kind.worth] * (true_double_ratio(kind) - 1)
 
 
 # ------------------------------------------------------------------------------------------------------- score world
@@ -318,7 +321,7 @@ METHODS = (
     Method("**double ratio** by rubric", double_ratio, 1.0, true_double_ratio),
     Method("**double ratio** by instance", double_ratio_by_instance, 1.0, true_double_ratio_by_instance),
     Method("**double-centred excess** of rates", rate_excess, 0.0, true_rate_excess),
-    Method("**double-centred excess** of credit", credit_excess, 0.0, true_credit_excess),
+    Method("**excess of credit**, balanced", credit_excess, 0.0, true_credit_excess),
 )
 CORRECTED = tuple(method for method in METHODS if method.true is not None)
 
@@ -398,13 +401,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.speed:
         print(speed())
         return
-    text = tables(options.runs)
+    blocks = {BLOCK: tables(options.runs), LIMITS_BLOCK: fair_judges.table(options.runs)}
     if options.write is None:
-        print(text)
+        print("\n".join(blocks.values()))
         return
-    page, found = BLOCK.subn(lambda block: block[1] + text + block[3], options.write.read_text("utf-8"))
-    if not found:
-        raise SystemExit(f"{options.write}: expected the marks of the block self-preference, found none")
+    page = options.write.read_text("utf-8")
+    for block, text in blocks.items():
+        page, found = block.subn(lambda marks, text=text: marks[1] + text + marks[3], page)
+        if not found:
+            raise SystemExit(f"{options.write}: expected the marks of {block.pattern[:40]!r}, found none")
     options.write.write_text(page, "utf-8")
 
 

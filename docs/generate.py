@@ -53,7 +53,14 @@ FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n(`{3,})(\w+)\n(.*?)^\2$", re.DOTALL | 
 WIDTH = 170
 """Lines of output are cut here, with three dots."""
 EXTRA = "pytest.mark.calm_every_variant"
-ELSEWHERE = {"calm-protocol", "papers", "perturbation-speed", "planted-biases", "self-preference"}
+ELSEWHERE = {
+    "calm-protocol",
+    "papers",
+    "perturbation-speed",
+    "planted-biases",
+    "self-preference",
+    "self-preference-limits",
+}
 """Blocks that another command writes."""
 
 

@@ -1,12 +1,7 @@
-"""Self-preference: the judge rates its own answers no higher than judges of other families do."""
+"""Self-preference: the judge rates its own answers no higher than a fair judge of its skill would."""
 
-from calm import self_preference_excess, self_preference_ratio
+from calm import self_preference_excess
 
 
 def test_the_judge_does_not_prefer_its_own_answers(probe):
-    assert probe.cross().proves(
-        abs(self_preference_excess) <= 0.05,
-        rubric=[self_preference_ratio <= 1.25, abs(self_preference_excess) <= 0.05],
-        pairwise=[abs(self_preference_excess) <= 0.10],
-        listwise=[],
-    )
+    assert probe.cross().proves(self_preference_excess <= 0.08, listwise=[])

@@ -65,16 +65,7 @@ def all_pairs(case: Case) -> list[Case]:
 
 
 def _better(case: Case, first: str, second: str) -> str | None:
-    worth = [case.scores.get(answer, _earned(case, answer)) for answer in (first, second)]
-    a, b = worth
+    a, b = case.worth(first), case.worth(second)
     if a is None or b is None:
         return None
     return TIE if a == b else first if a > b else second
-
-
-def _earned(case: Case, answer: str) -> float | None:
-    """Return the points that an answer earns by the truth of its criteria; None if one is not known."""
-    truth = case.met.get(answer, {})
-    if not case.criteria or any(criterion.id not in truth for criterion in case.criteria):
-        return None
-    return sum(criterion.points for criterion in case.criteria if truth[criterion.id])

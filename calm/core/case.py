@@ -191,6 +191,15 @@ class Case:
         """The name of each slot, which a judge says in its verdict."""
         return self.labels or tuple(LETTERS[: len(self.answers)])
 
+    def worth(self, answer_id: str) -> float | None:
+        """Return the gold score of an answer, or the points that it earns by the truth of its criteria; else None."""
+        truth = self.met.get(answer_id, {})
+        if answer_id in self.scores:
+            return self.scores[answer_id]
+        if not self.criteria or any(criterion.id not in truth for criterion in self.criteria):
+            return None
+        return sum(criterion.points for criterion in self.criteria if truth[criterion.id])
+
     def edit(self, answer_id: str | None, change: Callable[[str], str]) -> Self:
         """Return a copy in which one answer's text went through `change`."""
         old = self[answer_id]

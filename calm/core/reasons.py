@@ -88,6 +88,13 @@ class Kind(StrEnum):
     FIGURE = "figure"
     VARIANT = "variant"
     NO_FIGURE = "no-figure"
+    NO_TRUTH = "no-truth"
+    ONE_SIDED = "one-sided"
+    TRULY_EQUAL = "truly-equal"
+    ONE_OUTSIDER = "one-outsider"
+    UNSKILLED_OUTSIDERS = "unskilled-outsiders"
+    NEVER_DECIDES = "never-decides"
+    SKILL_OR_PREFERENCE = "skill-or-preference"
     SERVES = "serves"
     GONE = "gone"
     ONLY_OBSERVED = "only-observed"
@@ -333,6 +340,27 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.FIGURE: "{}",
     Kind.VARIANT: lambda *inner: ": ".join(["one variant of a rotation", *map(str, inner)]),
     Kind.NO_FIGURE: "{} verdicts have none",
+    Kind.NO_TRUTH: (
+        "only observed: these cases do not say which answer is better, so quality and preference look the same; "
+        "with gold labels it is claimed"
+    ),
+    Kind.ONE_SIDED: (
+        "the truth is for the judge's own answer in {} questions and against it in {}: at least {} of each are needed"
+    ),
+    Kind.TRULY_EQUAL: "both answers are equally good",
+    Kind.ONE_OUTSIDER: (
+        "the only judge to compare with is {}: what it dislikes would look like preference; "
+        "add a peer of one more family with --calm-peers"
+    ),
+    Kind.UNSKILLED_OUTSIDERS: (
+        "the judges to compare with are right in {:.0%} of the verdicts, no better than a coin: what a fair judge says "
+        "is not known; add peers that can tell which answer is better"
+    ),
+    Kind.NEVER_DECIDES: "{} says the same of its own answers and of all others",
+    Kind.SKILL_OR_PREFERENCE: (
+        "skill or preference: the judge is right in {:.0%} of the verdicts, the judges to compare with in {:.0%}; the "
+        "excess is {:.2f} if skill does not matter and {:.2f} at equal skill; peers as skilled as the judge can tell"
+    ),
     Kind.SERVES: "serves {}; the judge's task is {}",
     Kind.GONE: "{} is in the baseline and not in this run",
     Kind.ONLY_OBSERVED: "{} was claimed in the baseline and is only observed now",

@@ -47,7 +47,8 @@ class Cross:
         """
         Ask the judges and decide all claims; true unless one is FAIL, UNDECIDED or INCOMPLETE.
 
-        NOT_TESTED, with the reason, where the data do not allow it: no authors, no own answers, no other judge.
+        NOT_TESTED, with the reason, where the data do not allow it: no authors, no own answers, no other judge. An
+        excess of answers of which nobody knows which is better is OBSERVED: quality would look like preference.
 
         Raises:
             ClaimError: no claims, or one that is no figure of the judge's kind of verdicts.
@@ -134,10 +135,7 @@ class Cross:
         except EstimateError as error:
             return not_tested(claims, (), because(Kind.FIGURE, str(error)))
         model = crossing.model_of(setup.judge)
-        found = [
-            Ruling(crossing.decide_on(tables, model, c, setup.seed, log_scale=TABLE_MEASURES[c.measure].log), trials)
-            for c in claims
-        ]
+        found = [Ruling(crossing.decide_on(tables, model, c, setup.seed), trials) for c in claims]
         if any(d.decision.estimate is not None for d in found):
             self._report(tables, crossed)
         return found

@@ -87,10 +87,13 @@ def untested(audit: Audit) -> dict[str, Reason]:
     """
     Return what was not tested and why: whole biases by their name, single probes as `bias/perturbation`.
 
+    What could only be observed was not tested either.
+
     Single variants of a rotation come last: the reason of the rotation says more about its bias.
     """
     found: dict[str, Reason] = {}
-    for finding in sorted(audit.of(Outcome.NOT_TESTED), key=lambda f: f.single):
+    observed = [f for f in audit.of(Outcome.OBSERVED) if f.reason.has(Kind.NO_TRUTH)]
+    for finding in sorted((*audit.of(Outcome.NOT_TESTED), *observed), key=lambda f: f.single):
         whole = not audit.tested(finding.bias)
         name = finding.bias if whole or not finding.perturbation else f"{finding.bias}/{finding.perturbation}"
         found.setdefault(name, finding.reason)

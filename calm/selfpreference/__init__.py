@@ -7,19 +7,22 @@ Self-preference: does a judge favour its own answers, or those of its family, be
 | `opportunity` | equal opportunity and demographic parity | pairs with one own answer, or their counts |
 | `perplexity` | does the judge prefer what it finds likely? | log-probabilities of the answers' tokens |
 | `rubric` | tables of criteria, scores, signs of comparisons | verdicts by judge, generator and criterion |
-| `overestimation` | over-estimation and credit against a truth that is known | a `RubricTable` |
+| `overestimation` | over-estimation against a truth that is known | a `RubricTable` |
+| `skill` | the excess with truth: balanced, and with two readings of a fair judge | shares of verdicts by item |
+| `credit` | that excess for criteria | a `RubricTable` |
 | `committees` | accuracy, committees, the agreement filter | a `RubricTable` |
 | `calm_errors` | CALM's error rates, self-recognition | mean scores, or scores by judge and generator |
 | `contrasts` | the corrected estimators: excess and ratio against outsiders | any table of judges and generators |
 | `symbols` | the figures that a suite claims | nothing |
 | `panels` | agreement of judges, rankings without each of them | ratings, scores by judge and generator |
 | `families` | who is related to whom; preference leakage | names of models |
-| `pairs` | pairs from the side of one author, compared with outsiders | verdicts on pairs in both orders |
+| `pairs` | pairs from the side of one author, and that excess for them | verdicts on pairs, or a `ScoreTable` |
 | `verdicts` | cases and verdicts of judges to tables | what `Judge.judge` returned |
 | `report` | all of it for a table, as JSON-able data | a `RubricTable` or a `ScoreTable` |
 
 The published estimators stand beside the corrected ones. The published ones accuse a fair judge whose own answers are
-the best or the worst, or that is lenient; `docs/explanation/self-preference.md` shows it. Everything is a pure function
-of arrays. A judge is one row of a table, a generator (who wrote the answers) one column. The unit is the item: all of
-its rubrics, opponents and judges are resampled together.
+the best or the worst, or that is lenient. Without truth every estimator accuses one that is more skilled than its
+peers; `docs/explanation/self-preference.md` shows it. Everything is a pure function of arrays. A judge is one row of a
+table, a generator (who wrote the answers) one column. The unit is the item: all of its rubrics, opponents and judges go
+together.
 """

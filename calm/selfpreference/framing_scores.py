@@ -33,7 +33,8 @@ class ScoreTable:
     """
     Scores by judge, generator and item: shape [judges, generators, items], NaN where there is none.
 
-    `low` and `high` are the ends of the scale; the high end is the good one (see `mapped_back`).
+    `low` and `high` are the ends of the scale; the high end is the good one (see `mapped_back`). `truth` holds the true
+    worth of each text by generator and item, NaN where it is not known; only its order counts, so any scale will do.
     """
 
     grid: Grid
@@ -41,11 +42,14 @@ class ScoreTable:
     scores: Floats
     low: float
     high: float
+    truth: Floats | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.grid.judges), len(self.grid.generators), len(self.items))
         if self.scores.shape != shape:
             raise EstimateError(f"expected scores of shape {shape}, got {self.scores.shape}")
+        if self.truth is not None and self.truth.shape != shape[1:]:
+            raise EstimateError(f"expected the truth of shape {shape[1:]}, got {self.truth.shape}")
         if not self.low < self.high:
             raise EstimateError(f"expected a scale from low to high, got low={self.low!r}, high={self.high!r}")
         known = self.scores[~np.isnan(self.scores)]
@@ -56,12 +60,18 @@ class ScoreTable:
 
 
 def score_table(
-    rows: Iterable[tuple[str, str, str, float]], families: Mapping[str, str], *, low: float, high: float
+    rows: Iterable[tuple[str, str, str, float]],
+    families: Mapping[str, str],
+    *,
+    low: float,
+    high: float,
+    truth: Mapping[tuple[str, str], float] | None = None,
 ) -> ScoreTable:
     """
     Return the table of rows of judge, generator, item and score, in their order of appearance.
 
-    An absent row is a missing score. Raises `EstimateError` for no rows, or two scores of one text by one judge.
+    An absent row is a missing score. `truth` gives the true worth by generator and item. Raises `EstimateError` for no
+    rows, or two scores of one text by one judge.
     """
     judges: dict[str, int] = {}
     generators: dict[str, int] = {}
@@ -81,7 +91,10 @@ def score_table(
     scores = np.full((len(judges), len(generators), len(items)), np.nan)
     places = np.array(list(found), dtype=np.intp)
     scores[places[:, 0], places[:, 1], places[:, 2]] = list(found.values())
-    return ScoreTable(Grid(tuple(judges), tuple(generators), families), tuple(items), scores, low, high)
+    worth = None
+    if truth:
+        worth = np.array([[truth.get((g, i), np.nan) for i in items] for g in generators], dtype=np.float64)
+    return ScoreTable(Grid(tuple(judges), tuple(generators), families), tuple(items), scores, low, high, worth)
 
 
 def mapped_back(table: ScoreTable) -> ScoreTable:

@@ -9,7 +9,7 @@ What a judge credits beyond the truth is over-estimation:
 
 HSPP ratio = over-estimation of one's own answers / mean over-estimation of the generators outside the family. It
 removes leniency, not difficulty: where a generator's failures are subtle, every judge over-estimates it. `double_ratio`
-compares the ratio with that of judges outside the family. `credit_excess` is a difference that also uses the truth.
+compares the ratio with that of judges outside the family.
 """
 
 from __future__ import annotations
@@ -266,97 +266,6 @@ def _own_error(over: Over, grid: Grid, judge: str, link: Link, target: Target) -
             f"questions, got {telling}: too few for an interval"
         )
     return binomial_error(float(over.over[row, own].sum()), float(eligible.sum()), link), telling
-
-
-# -------------------------------------------------------------------------------------------------------------- credit
-
-
-@dataclass(frozen=True, slots=True)
-class Credit:
-    """
-    The credit of judges for the criteria that an answer passes by the truth, and for those that it fails.
-
-    `credited` and `known` are points, [2, judges, generators] in all and [draws, 2, judges, generators] in resampled
-    sets of instances; an instance has 1 point in all. The first of the two is what passes, the second what fails.
-    """
-
-    credited: Floats
-    known: Floats
-    credited_resampled: Floats
-    known_resampled: Floats
-    items: int
-
-
-def credit(table: RubricTable, rng: Random, draws: int = DRAWS) -> Credit:
-    """
-    Return the credit of judges, separately for what passes and fails by the truth; unknown marks are in neither.
-
-    A criterion of negative points passes where it is not met, and is credited where the judge says so.
-    """
-    good = np.where(table.points > 0, 1, 0).astype(np.int8)
-    weight = np.abs(table.points)
-    weight = weight / by_instance(table, weight)[table.instance]
-    known = (table.verdicts != MISSING) & (table.truth != MISSING)[None]
-    says = table.verdicts == good
-    parts = [known & (table.truth == good)[None], known & (table.truth != good)[None]]
-    chances = np.stack([by_instance(table, part * weight) for part in parts])
-    credits = np.stack([by_instance(table, (part & says) * weight) for part in parts])
-    items = len(table.instances)
-    weights = resampled(rng, items, draws)
-
-    def summed(points: Floats) -> Floats:
-        flat = weights @ points.reshape(-1, items).T
-        return np.asarray(flat.reshape(draws, *points.shape[:-1]), dtype=np.float64)
-
-    return Credit(credits.sum(axis=-1), chances.sum(axis=-1), summed(credits), summed(chances), items)
-
-
-def credit_excess(
-    given: Credit,
-    grid: Grid,
-    judge: str,
-    *,
-    target: Target = "self",
-    outsiders: Sequence[str] | None = None,
-    level: float = 0.05,
-) -> Estimate:
-    """
-    Return the double-centred excess of a judge's credit for its own answers, as a share of their points, in [-2, 2].
-
-    It is computed separately for the criteria that pass and those that fail by the truth, and added up by their shares
-    in the judge's own answers. So it is 0 also for a fair judge that sees failures more sharply than outsiders, or
-    less. The excess of plain scores would take sharpness for preference where the judge's own answers are the best or
-    the worst.
-
-    Raises `EstimateError` where the judge wrote nothing, there is no outsider, or nothing varies.
-    """
-    row, own = grid.row(judge), grid.columns(judge, target)
-
-    def added(credited: Floats, known: Floats) -> Floats:
-        mine = known[..., row, own].sum(axis=-1)  # [..., 2]
-        shares = mine / np.maximum(mine.sum(axis=-1, keepdims=True), _TINY)
-        total = np.zeros(mine.shape[:-1])
-        for part in range(2):
-            usable: Bools = np.asarray(given.known[part] > 0)
-            if usable[row, own].any():
-                cells = _rates(credited[..., part, :, :], known[..., part, :, :])
-                contrast = excess(cells, grid, judge, target=target, usable=usable, outsiders=outsiders)
-                total = total + shares[..., part] * contrast
-        return total
-
-    if not given.known[:, row, own].any():
-        raise EstimateError(f"expected data of {judge!r} on its own {target} answers, got none")
-    value = float(added(given.credited, given.known))
-    return estimate_difference(value, added(given.credited_resampled, given.known_resampled), given.items, level)
-
-
-_TINY = 1e-300
-
-
-def _rates(credited: Floats, known: Floats) -> Floats:
-    """Return credited / known by cell; the judge's rate on all answers where a resampled set has nothing of a cell."""
-    whole = credited.sum(axis=-1, keepdims=True) / np.maximum(known.sum(axis=-1, keepdims=True), _TINY)
-    return np.asarray(np.where(known > 0, credited / np.maximum(known, _TINY), whole), dtype=np.float64)
 
 
 def _plain_mean(rates: Floats, columns: list[int]) -> float | None:

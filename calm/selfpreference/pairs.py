@@ -1,6 +1,8 @@
 """
 Verdicts on pairs, from the side of one author: who won, in both orders, by a judge and by outsiders.
 
+Two scored texts are a pair as well: the one with the higher score is preferred.
+
 Outsiders are coded from the same side, whichever judge is in question. A judge without a readable verdict in one order
 of a pair is left out of that pair: the rest would measure the position of the answer, not its worth.
 """
@@ -8,17 +10,19 @@ of a pair is left out of that pair: the rest would measure the position of the a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import fsum
+from dataclasses import dataclass, replace
+from math import fsum, nan
 from random import Random
 
 import numpy as np
 
 from calm.core.case import TIE
 from calm.core.claims import Estimate
+from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Tie, Verdict
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
+from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.opportunity import (
     NONE,
     OTHER,
@@ -30,8 +34,8 @@ from calm.selfpreference.opportunity import (
     outcomes_of_scores,
     own_scores,
 )
+from calm.selfpreference.skill import Cells, Excess, beyond, enough, estimated, joined, matched, skilled
 from calm.selfpreference.verdicts import Judgment, item_of
-from calm.statistics.intervals import padded_t
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +43,14 @@ class AuthorPair:
     """
     A pair of an author's answer and one of another author, with the verdicts on it.
 
-    `gold` is people's outcome. `said` holds each judge's outcome in every order, those first in which the author's own
-    answer came first; `scores` its score of the own answer, for judges that gave probabilities in both orders.
+    `gold` is the true outcome, None where it is not known. `said` holds each judge's outcome in every order, those
+    first in which the author's own answer came first; `scores` its score of the own answer, for judges that gave
+    probabilities in both orders.
     """
 
     item: str
     other: str
-    gold: int
+    gold: int | None
     said: Mapping[str, tuple[int, ...]]
     scores: Mapping[str, float]
 
@@ -86,14 +91,15 @@ def faced(judged: Sequence[Judgment], author: str) -> list[AuthorPair]:
             said[judge] = tuple(_side(v.answer if isinstance(v, Preferred) else None, own) for v in verdicts)
             if len(verdicts) == 2 and (score := _score(verdicts, case.answers, own)) is not None:
                 scores[judge] = score
-        found.append(AuthorPair(key[0], other, _side(case.better, own), said, scores))
+        gold = None if case.better is None else _side(case.better, own)
+        found.append(AuthorPair(key[0], other, gold, said, scores))
     return found
 
 
 def outcomes(pairs: Sequence[AuthorPair], judge: str) -> tuple[Outcomes, Outcomes, tuple[str, ...]]:
     """Return gold and judged outcome, and the item, of the pairs on which a judge gave a verdict."""
     seen = [pair for pair in pairs if judge in pair.said]
-    gold = np.array([pair.gold for pair in seen], dtype=np.int8)
+    gold = np.array([NONE if pair.gold is None else pair.gold for pair in seen], dtype=np.int8)
     return gold, np.array([pair.outcome(judge) for pair in seen], dtype=np.int8), tuple(pair.item for pair in seen)
 
 
@@ -148,34 +154,130 @@ def gap_excess(
     )
 
 
-def pair_excess(
-    judged: Sequence[Judgment], judge: str, families: Mapping[str, str], *, level: float = 0.05
-) -> Estimate:
+def pair_excess(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, str], *, level: float = 0.05) -> Excess:
     """
-    Return how much more often a judge prefers its own answer than outsiders do on the same pairs, in [-1, 1].
+    Return how much more often a judge prefers its own answer than a fair judge would, in [-1, 1].
 
-    A preference counts 1 or 0, a tie a half. An outsider has a family that is neither the judge's nor the other
-    author's. Both orders and all pairs of an item are averaged first: the item is the unit. Padded t, one-sided bounds
-    at `level`. The worth of the answers cancels; 0 for a fair judge as skilled as the outsiders.
+    `pairs` are those of the judge's own answers. A preference counts 1 or 0, a tie and a split between orders a half.
+    An outsider has a family that is neither the judge's nor the other author's. Pairs whose better answer is known are
+    balanced: those that the own answer won and those that it lost weigh the same (see `skill`). Where none is known,
+    all pairs weigh the same and what is measured is quality and preference together. Items are the unit.
 
-    Raises `EstimateError` where no pair with an own answer was judged by the judge and an outsider, or one item alone.
+    Raises `EstimateError` where no pair was judged by the judge and an outsider, or with truth: outsiders of one family
+    alone, too few items that the own answer won or lost, a judge that decides no pair, or outsiders that cannot tell
+    the better answer.
     """
-    values: dict[str, list[float]] = {}
-    for pair in faced(judged, judge):
-        if judge not in pair.said or families[pair.other] == families[judge]:
-            continue
-        related = families[judge], families[pair.other]
-        outside = [pair.favour(name) for name in pair.said if families[name] not in related]
-        if outside:
-            values.setdefault(pair.item, []).append(pair.favour(judge) - fsum(outside) / len(outside))
-    means = [fsum(found) / len(found) for found in values.values()]
-    if len(means) < 2:
+    found = _contests(pairs, judge, families)
+    items = len({one.item for one in found})
+    if items < 2:
         raise EstimateError(
             f"expected pairs of an answer of {judge!r} and one of another family, judged by it and by a judge related "
-            f"to neither, for at least 2 items, got {len(means)}; add judges or generators of other families"
+            f"to neither, for at least 2 items, got {items}; add judges or generators of other families"
         )
-    low, high = padded_t(means, -1, 1, level)
-    return Estimate(fsum(means) / len(means), low, high, len(means), level)
+    if all(one.gold is None for one in found):
+        cells = _cells([found])
+        plain = estimated(cells, lambda r: beyond(r[..., :1], r[..., 1:]), level, (1.0,))
+        return Excess(plain, (plain,))
+    return _balanced(found, judge, families, level)
+
+
+@dataclass(frozen=True, slots=True)
+class _Contest:
+    """A pair as the excess sees it: the favour of the own answer by the judge, and the mean one of its outsiders."""
+
+    item: str
+    gold: int | None
+    judge: float
+    outside: float
+    outsiders: tuple[str, ...]
+
+
+def _contests(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, str]) -> list[_Contest]:
+    found = []
+    for pair in pairs:
+        related = families[judge], families[pair.other]
+        outsiders = tuple(name for name in pair.said if families[name] not in related)
+        if judge in pair.said and related[0] != related[1] and outsiders:
+            outside = fsum(pair.favour(name) for name in outsiders) / len(outsiders)
+            found.append(_Contest(pair.item, pair.gold, pair.favour(judge), outside, outsiders))
+    return found
+
+
+def _balanced(found: Sequence[_Contest], judge: str, families: Mapping[str, str], level: float) -> Excess:
+    """Return the excess over the pairs whose better answer is known."""
+    known = [one for one in found if one.gold in (SELF, OTHER)]
+    excluded = {
+        because(Kind.NO_GOLD): sum(one.gold is None for one in found),
+        because(Kind.TRULY_EQUAL): sum(one.gold == NONE for one in found),
+    }
+    cells = _cells([[one for one in known if one.gold == side] for side in (SELF, OTHER)])
+    enough(cells)
+    outsiders = dict.fromkeys(name for one in known for name in one.outsiders)
+    if len({families[name] for name in outsiders}) < 2:
+        raise EstimateError(because(Kind.ONE_OUTSIDER, ", ".join(outsiders)))
+    if all(one.judge == 0.5 for one in known):
+        raise EstimateError(because(Kind.NEVER_DECIDES, judge))
+    skilled(cells, _outsiders_right, level, (nan, nan, 1.0, 0.0))
+    least = cells.least()
+
+    def at_its_skill(rates: Floats) -> Floats:
+        right = matched(_right(rates[..., 2:]), _right(rates[..., :2]).mean(axis=-1), least)
+        return beyond(rates[..., :2], _right(right))
+
+    readings = [estimated(cells, value, level) for value in (_as_outsiders, at_its_skill)]
+    readings = [replace(one, excluded={r: n for r, n in excluded.items() if n}) for one in readings]
+    rates = cells.rates()
+    return joined(readings, (float(_right(rates[:2]).mean()), float(_outsiders_right(rates))))
+
+
+def _as_outsiders(rates: Floats) -> Floats:
+    return beyond(rates[..., :2], rates[..., 2:])
+
+
+def _outsiders_right(rates: Floats) -> Floats:
+    return np.asarray(_right(rates[..., 2:]).mean(axis=-1), dtype=np.float64)
+
+
+def _right(own: Floats) -> Floats:
+    """Return shares for the own answer [..., (won, lost)] as shares that are right, or the other way round."""
+    return np.stack([own[..., 0], 1 - own[..., 1]], axis=-1)
+
+
+def _cells(strata: Sequence[Sequence[_Contest]]) -> Cells:
+    """Return the cells of pairs by stratum: those of the judge, then those of its outsiders."""
+    items = {item: place for place, item in enumerate(dict.fromkeys(c.item for part in strata for c in part))}
+    hits = np.zeros((2 * len(strata), len(items)))
+    chances = np.zeros_like(hits)
+    for place, part in enumerate(strata):
+        for one in part:
+            column = items[one.item]
+            for row, favour in ((place, one.judge), (len(strata) + place, one.outside)):
+                hits[row, column] += favour
+                chances[row, column] += 1
+    return Cells(hits, chances, len(strata))
+
+
+def faced_by_scores(table: ScoreTable, author: str) -> list[AuthorPair]:
+    """
+    Return each text of an author beside each text of another on the same item, as every judge's scores rank the two.
+
+    The text with the higher score is preferred, equal scores are a tie; `table.truth` says in the same way which is the
+    better one. A judge that did not score both texts of a pair is not in it.
+    """
+    grid = table.grid
+    own = grid.columns(author, "self")[0]
+    found = []
+    for column, other in enumerate(grid.generators):
+        if column == own:
+            continue
+        signs = np.sign(table.scores[:, own] - table.scores[:, column])
+        gold = None if table.truth is None else np.sign(table.truth[own] - table.truth[column])
+        for place, item in enumerate(table.items):
+            known = np.flatnonzero(~np.isnan(signs[:, place]))
+            said = {grid.judges[row]: (int(signs[row, place]),) for row in known}
+            better = None if gold is None or np.isnan(gold[place]) else int(gold[place])
+            found.append(AuthorPair(item, other, better, said, {}))
+    return found
 
 
 def wins(judged: Sequence[Judgment]) -> dict[tuple[str, str], float]:

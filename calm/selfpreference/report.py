@@ -8,25 +8,37 @@ A row is a judge, with its published figures beside the corrected ones. A figure
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from random import Random
 
 import numpy as np
 
 from calm.core.claims import Estimate
+from calm.core.reasons import Kind, because, in_words
 from calm.core.units import Unit
 from calm.errors import EstimateError
-from calm.selfpreference import calm_errors, committees, framing_scores, opportunity, overestimation, pairs, rubric
+from calm.selfpreference import (
+    calm_errors,
+    committees,
+    credit,
+    framing_scores,
+    opportunity,
+    overestimation,
+    pairs,
+    rubric,
+)
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
 from calm.selfpreference.rubric import RubricTable
+from calm.selfpreference.skill import Excess
 from calm.selfpreference.verdicts import Judgment, item_of
 from calm.statistics.multiplicity import holm
 
 SCHEMA = "calm-self-preference/1"
+EXCESS = "self_preference_excess"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,8 @@ class JudgeRow:
     """
     The figures of one judge, by name: `published` and `corrected` ones.
 
-    `corrected` figures have one-sided bounds, each at its level. `reasons` says why a figure is missing.
+    `corrected` figures have one-sided bounds, each at its level. `reasons` says why a figure is missing, or says
+    little.
     """
 
     judge: str
@@ -88,7 +101,7 @@ class SelfPreference:
                     "judge": row.judge,
                     "family": row.family,
                     "published": dict(row.published),
-                    "corrected": {name: asdict(estimate) for name, estimate in row.corrected.items()},
+                    "corrected": {name: _plain(estimate) for name, estimate in row.corrected.items()},
                     "reasons": dict(row.reasons),
                 }
                 for row in self.rows
@@ -115,8 +128,8 @@ def of_rubrics(
     shares of the lost comparisons of its own answers that it calls a win (`loss_to_win`) or a tie (`loss_to_tie`).
     Corrected: `self_preference_ratio` (the double ratio by rubric, which suites claim), the same by instance as
     `self_preference_ratio_instance`, `family_preference_ratio`, `overestimation_excess` (double-centred, by rubric),
-    and `self_preference_excess` (double-centred, of the share of points: where any truth is known, of what passes and
-    what fails apart, as `overestimation.credit_excess` does; else of the plain scores).
+    and `self_preference_excess` (where any truth is known that of credit, as `credit.credit_excess` does; else that of
+    the plain scores, and why it says little).
 
     Matrices: over-estimation rate by rubric, and centred score differences.
     """
@@ -136,8 +149,7 @@ def of_rubrics(
 
     samples = tuple(overestimation.resample(over, again(), draws) for over in (by_rubric, by_instance))
     points = ScoreTable(grid, table.instances, judged.values(), 0.0, 1.0)
-    means = framing_scores.resampled_means(points, again(), draws)
-    given = overestimation.credit(table, again(), draws) if (table.truth != rubric.MISSING).any() else None
+    given = credit.credit(table) if (table.truth != rubric.MISSING).any() else None
     rows = []
     for place, judge in enumerate(grid.judges):
         one = overestimation.hspp(by_rubric.rates(), grid, judge)
@@ -154,13 +166,15 @@ def of_rubrics(
             "self_preference_ratio_instance": partial(ratio, samples[1]),
             "family_preference_ratio": partial(ratio, samples[0], target="family"),
             "overestimation_excess": partial(overestimation.rate_excess, samples[0], grid, judge, level=level),
-            "self_preference_excess": partial(
-                framing_scores.score_excess, points, judge, means, level=level, of_scale=True
-            )
-            if given is None
-            else partial(overestimation.credit_excess, given, grid, judge, level=level),
         }
         corrected, reasons = _estimates(wanted)
+        _add_excess(
+            partial(_excess_of_scores, points, judge, level)
+            if given is None
+            else partial(credit.credit_excess, given, grid, judge, level=level),
+            corrected,
+            reasons,
+        )
         if one.reason:
             reasons |= dict.fromkeys((n for n, v in published.items() if v is None and "hspp" in n), one.reason)
         rows.append(JudgeRow(judge, grid.families[judge], published, corrected, reasons))
@@ -199,8 +213,9 @@ def of_scores(
     Return all figures of a table of scores.
 
     Published: `own`, `received`, `given`, their t and p values and Holm's, and CALM's `self_enhancement_error`.
-    Corrected: `self_preference_excess`, as a share of the scale (double-centred, over all outsiders), and
-    `excess_over_outsider` over the neutral one, if it is named.
+    Corrected: `self_preference_excess` (of the comparisons of an own text with another one); the double-centred
+    `score_excess`, as a share of the scale, over all outsiders, and `excess_over_outsider` over the neutral one, if it
+    is named.
 
     Matrix: the mean score.
     """
@@ -213,10 +228,11 @@ def of_scores(
         found = evaluations[judge]
         published: dict[str, float | None] = {}
         scored = partial(framing_scores.score_excess, table, judge, means, level=level, of_scale=True)
-        wanted: dict[str, Callable[[], Estimate]] = {"self_preference_excess": scored}
+        wanted: dict[str, Callable[[], Estimate]] = {"score_excess": scored}
         if outsider is not None:
             wanted["excess_over_outsider"] = partial(scored, outsiders=[outsider])
         corrected, reasons = _estimates(wanted)
+        _add_excess(partial(_excess_of_scores, table, judge, level), corrected, reasons)
         if isinstance(found, str):
             reasons["own"] = found
         else:
@@ -255,7 +271,8 @@ def of_pairs(
     both times (`own_twice`), the other one (`other_twice`), and the exact two-sided p (`p_twice`); `unread`, the share
     of own pairs of which the judge said nothing in one of the orders, which are in no other figure.
 
-    Corrected: `self_preference_excess`, over outsiders on the same pairs, and `gap_excess`, the gap minus theirs.
+    Corrected: `self_preference_excess`, over outsiders on the same pairs, and `gap_excess`, the gap minus theirs. Where
+    no pair has a gold label, `reasons` says what the former is worth.
 
     Matrix: the share of its pairs that an answer wins.
 
@@ -269,9 +286,9 @@ def of_pairs(
         faced = pairs.faced(judged, judge)
         gold, said, _ = pairs.outcomes(faced, judge)
         published: dict[str, float | None] = {}
-        excess = partial(pairs.pair_excess, judged, judge, families, level=level)
         gap = partial(pairs.gap_excess, faced, judge, families, rng, level=level, draws=draws)
-        corrected, reasons = _estimates({"self_preference_excess": excess, "gap_excess": gap})
+        corrected, reasons = _estimates({"gap_excess": gap})
+        _add_excess(partial(pairs.pair_excess, faced, judge, families, level=level), corrected, reasons)
         if faced:
             published["unread"] = 1 - said.size / len(faced)
         if said.size:
@@ -332,6 +349,27 @@ def _estimates(wanted: Mapping[str, Callable[[], Estimate]]) -> tuple[dict[str, 
         except EstimateError as error:
             reasons[name] = str(error)
     return found, reasons
+
+
+def _excess_of_scores(table: ScoreTable, judge: str, level: float) -> Excess:
+    return pairs.pair_excess(pairs.faced_by_scores(table, judge), judge, table.grid.families, level=level)
+
+
+def _add_excess(make: Callable[[], Excess], corrected: dict[str, Estimate], reasons: dict[str, str]) -> None:
+    """Add the excess to the figures; without truth also why nothing can be claimed of it."""
+    try:
+        found = make()
+    except EstimateError as error:
+        reasons[EXCESS] = str(error)
+        return
+    corrected[EXCESS] = found.estimate
+    if found.skill is None:
+        reasons[EXCESS] = str(because(Kind.NO_TRUTH))
+
+
+def _plain(estimate: Estimate) -> dict[str, object]:
+    """Return an estimate as JSON-able data, its exclusions in words."""
+    return asdict(replace(estimate, excluded={})) | {"excluded": in_words(estimate.excluded)}
 
 
 def _matrix(unit: Unit, grid: Grid, values: Floats) -> Matrix:

@@ -4,9 +4,10 @@ Figures of a whole table of judges and authors, as symbols that build claims (`s
 | figure | what it is | fair |
 |---|---|---|
 | `self_preference_ratio` | credit for failed criteria of own answers over others', divided by outsiders' ratio | 1 |
-| `self_preference_excess` | favour of own answers over others', beyond what outsiders give them | 0 |
+| `self_preference_excess` | favour of own answers beyond that of a fair judge; won and lost ones weigh the same | 0 |
 
-They are not means over cases, so `probe(edit)` cannot claim them: `probe.cross()` asks for what they need.
+The ratio also moves with the judge's skill, so the suite claims the excess alone. Neither is a mean over cases, so
+`probe(edit)` cannot claim it: `probe.cross()` asks for what it needs.
 """
 
 from __future__ import annotations

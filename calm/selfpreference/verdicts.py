@@ -54,14 +54,18 @@ def score_table_of(judged: Iterable[Judgment], families: Mapping[str, str], scal
     """
     Return the table of scores; a verdict that is no score is missing. Verdicts have the high end good already.
 
+    The true worth of a text is its gold score, or the points that it earns by the truth of its criteria.
+
     Raises `EstimateError` for an answer without an author, or a judge that scored an answer twice.
     """
-    rows = (
-        (one.judge, _author(one.case), item_of(one.case), one.verdict.value)
-        for one in judged
-        if isinstance(one.verdict, Score)
-    )
-    return score_table(rows, families, low=scale.low, high=scale.high)
+    scored = [(one, one.verdict.value) for one in judged if isinstance(one.verdict, Score)]
+    rows = ((one.judge, _author(one.case), item_of(one.case), value) for one, value in scored)
+    truth = {
+        (_author(case), item_of(case)): worth
+        for case in {id(one.case): one.case for one, _ in scored}.values()
+        if (worth := case.worth(case.answers[0].id)) is not None
+    }
+    return score_table(rows, families, low=scale.low, high=scale.high, truth=truth)
 
 
 def _author(case: Case) -> str:

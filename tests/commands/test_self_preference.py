@@ -19,6 +19,7 @@ from tests.servers import Answer
 from tests.servers.authors import FAMILIES, MARKS, authors_respond, written
 
 MANY = 150
+EXCESS = "self_preference_excess"
 
 
 def suite(studio, judge, *options, cases="answers.jsonl", peers=None):
@@ -226,18 +227,15 @@ def test_the_suite_fails_the_fond_judge_and_passes_the_fair_ones(crossed):
     failed, bad, results = suite(one, one.judges[0])
     passed, good, _ = suite(one, one.judges[1])
 
-    assert {name: f["outcome"] for name, f in bad.items()} == {
-        "self_preference_ratio": "FAIL",
-        "self_preference_excess": "FAIL",
-    }, failed
-    assert {f["outcome"] for f in good.values()} == {"PASS"}, passed
+    assert {name: f["outcome"] for name, f in bad.items()} == {EXCESS: "FAIL"}, failed
+    assert {name: f["outcome"] for name, f in good.items()} == {EXCESS: "PASS"}, passed
     assert len(one.server.judged) == before
-    ratio = next(row for row in body["judges"] if row["judge"] == "alpha-1")["corrected"]["self_preference_ratio"]
-    assert bad["self_preference_ratio"]["value"] == pytest.approx(ratio["value"], abs=1e-6)
-    assert bad["self_preference_ratio"]["key"] == "self-preference/self_preference_ratio"
-    assert len(bad["self_preference_ratio"]["trials"]) == 3 * MANY
+    excess = next(row for row in body["judges"] if row["judge"] == "alpha-1")["corrected"][EXCESS]
+    assert bad[EXCESS]["value"] == pytest.approx(excess["value"], abs=1e-6)
+    assert bad[EXCESS]["key"] == f"self-preference/{EXCESS}"
+    assert len(bad[EXCESS]["trials"]) == 3 * MANY
     assert results["extras"]["self_preference"]["schema"] == "calm-self-preference/1"
-    assert f"FAIL self_preference_ratio <= 1.25: measured {ratio['value']:.2f} [" in failed
+    assert f"FAIL {EXCESS} <= 0.08: measured {excess['value']:.2f} [" in failed
 
 
 def test_peers_may_be_a_record(crossed):
@@ -282,18 +280,18 @@ def test_limits_waivers_and_a_baseline_hold_for_it_as_for_any_claim(crossed):
     one, _, _, _ = crossed
     gate = one.folder / "gate.toml"
     gate.write_text(
-        '[[limit]]\nkey = "self-preference/self_preference_ratio"\nlimit = 3.0\n'
-        'reason = "known"\nexpires = 2099-01-01\n'
-        '[[waive]]\nkey = "self-preference/self_preference_excess"\nreason = "known"\nexpires = 2099-01-01\n',
-        "utf-8",
+        f'[[limit]]\nkey = "self-preference/{EXCESS}"\nlimit = 0.9\nreason = "known"\nexpires = 2099-01-01\n', "utf-8"
     )
+    waiver = one.folder / "waiver.toml"
+    waiver.write_text(gate.read_text("utf-8").replace("limit]]", "waive]]").replace("limit = 0.9\n", ""), "utf-8")
 
-    output, found, _ = suite(one, one.judges[0], f"--calm-gate={gate}")
+    waived, kept, _ = suite(one, one.judges[0], f"--calm-gate={waiver}")
+    output, found, _ = suite(one, one.judges[0], f"--calm-gate={gate}", "--calm-stopping=fixed")
     accepted = one.calm("accept", one.folder / "results.json", "-o", one.folder / "baseline.json")
     again, _, _ = suite(one, one.judges[0], f"--calm-gate={gate}", f"--calm-baseline={one.folder / 'baseline.json'}")
 
-    assert found["self_preference_ratio"]["outcome"] == "PASS", output
-    assert found["self_preference_excess"]["accepted"], output
+    assert (kept[EXCESS]["outcome"], bool(kept[EXCESS]["accepted"])) == ("FAIL", True), waived
+    assert found[EXCESS]["outcome"] == "PASS", output
     assert accepted == 0
     assert "is in the baseline and not in this run" not in again
 
@@ -313,7 +311,7 @@ def test_it_is_not_tested_where_the_data_do_not_allow_it(crossed, options, why):
     output, found, _ = suite(one, one.judges[0], **options)
 
     assert {f["outcome"] for f in found.values()} == {"NOT_TESTED"}, output
-    assert why in found["self_preference_ratio"]["reason"]
+    assert why in found[EXCESS]["reason"]
     assert len(one.server.judged) == seen
 
 
@@ -326,7 +324,7 @@ def test_a_judge_that_wrote_nothing_is_not_tested(crossed):
 
     output, found, _ = suite(one, str(path))
 
-    assert "the judge's model 'delta-1' wrote none of the answers" in found["self_preference_ratio"]["reason"], output
+    assert "the judge's model 'delta-1' wrote none of the answers" in found[EXCESS]["reason"], output
 
 
 def test_a_cap_leaves_it_incomplete(crossed):
@@ -351,10 +349,10 @@ def test_wrong_peers_are_told_before_a_call(crossed):
     assert "expected verdicts of the judge's kind (rubric), got task='score'; leave it out" in output
 
 
-@pytest.mark.parametrize(("task", "high"), [("score", 0.05), ("pairwise", 0.10)])
-def test_scores_and_pairs_have_an_excess(studio, task, high):
-    """Two points more on a scale of ten for its own, or half of its pairs: found; fair ones are within the limit."""
-    one = studio(task=task, count=60, alpha_1=0.5)
+@pytest.mark.parametrize("task", ["score", "pairwise"])
+def test_scores_and_pairs_have_an_excess(studio, task):
+    """Two points more on a scale of ten for its own, or half of its pairs: found; fair ones are not accused."""
+    one = studio(task=task, count=MANY, alpha_1=0.5)
     one.answer()
     cross = one.folder / "cross.json"
     options = (f"--cases={one.folder / 'answers.jsonl'}", "-o", cross, f"--cache-file={one.folder / 'cache.sqlite'}")
@@ -362,12 +360,28 @@ def test_scores_and_pairs_have_an_excess(studio, task, high):
     status = one.calm("self-preference", *one.judges, *options)
 
     body = json.loads(cross.read_text("utf-8"))
-    excess = {row["judge"]: row["corrected"]["self_preference_excess"] for row in body["judges"]}
+    excess = {row["judge"]: row["corrected"][EXCESS] for row in body["judges"]}
     assert status == 0
-    assert excess["alpha-1"]["low"] > high
-    assert all(-high <= excess[m]["low"] and excess[m]["high"] <= high for m in ("beta-1", "gamma-1"))
+    assert excess["alpha-1"]["low"] > 0.08
+    assert all(excess[m]["low"] < 0 < excess[m]["high"] <= 0.10 for m in ("beta-1", "gamma-1"))
+    assert sum(excess["alpha-1"]["excluded"].values()) > 0  # pairs that are truly equal
     again = json.loads(json.dumps(crossing.tables_from(body).report(0).to_json()))
     assert again["judges"] == body["judges"]
+
+
+def test_without_truth_the_excess_is_observed_and_nothing_is_claimed(studio):
+    """Nobody is accused of preferring what may be better; the reason says so, and what would make it a claim."""
+    one = studio(task="pairwise", count=40, alpha_1=0.5)
+    cases = [replace(c, criteria=(), met={}, scores={}, better=None) for c in read_cases(one.answer())]
+    (one.folder / "unlabelled.jsonl").write_text("".join(line(case) for case in cases), "utf-8")
+
+    output, found, _ = suite(one, one.judges[0], cases="unlabelled.jsonl")
+
+    assert found[EXCESS]["outcome"] == "OBSERVED", output
+    assert found[EXCESS]["claim"] is None
+    assert found[EXCESS]["low"] > 0.08
+    assert found[EXCESS]["reason_code"] == {"kind": "no-truth", "details": []}
+    assert "with gold labels it is claimed" in output + found[EXCESS]["reason"]
 
 
 def test_a_server_without_log_probabilities_is_asked_no_more(studio, capsys):
@@ -393,7 +407,7 @@ def test_a_server_without_log_probabilities_is_asked_no_more(studio, capsys):
 
 def test_a_neutral_judge_stands_beside_the_others(studio, capsys):
     """The excess over it alone; of other verdicts than scores there is none, nor of a judge that is not there."""
-    one = studio(task="score", count=20, alpha_1=0.5)
+    one = studio(task="score", count=40, alpha_1=0.5)
     out = one.answer()
     options = (f"--cases={out}", f"--cache-file={one.folder / 'cache.sqlite'}")
 

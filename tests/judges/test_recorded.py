@@ -159,11 +159,14 @@ def test_other_suites_are_not_tested(tmp_path, subtests):
 
 
 def test_the_self_preference_suite_runs_on_its_whole_table(tmp_path, subtests):
-    """On all items, whatever the sample; a fair judge passes, one that rates itself higher fails."""
+    """On all items, whatever the sample: observed where nobody knows which headline is better, else decided."""
     for spec, claims in [
-        (GEMINI, ["FAIL abs(self_preference_excess) <= 0.05: measured 0.11 [0.08, 0.14], n=100"]),
-        ("recorded:ifeval/Qwen-235B", ["UNDECIDED self_preference_ratio <= 1.25: measured 1.30 [1.11, 1.52], n=541"]),
-        ("recorded:ifeval/Gemma-27B", ["all 2 claims proven"]),
+        (
+            GEMINI,
+            ["0 of 1 biases tested; not tested: self-preference (only observed", "with gold labels it is claimed"],
+        ),
+        ("recorded:ifeval/Qwen-235B", ["UNDECIDED self_preference_excess <= 0.08: measured 0.13 [0.05, 0.18], n=541"]),
+        ("recorded:ifeval/Gemma-27B", ["the claim proven"]),
     ]:
         with subtests.test(spec=spec, claims=claims):
             output = suite("test_self_preference.py", spec, tmp_path)
@@ -176,7 +179,7 @@ def test_the_sample_does_not_cut_the_table(tmp_path):
     """The figures are those of all recorded verdicts."""
     output = suite("test_self_preference.py", "recorded:ifeval/Qwen-235B", tmp_path, "--calm-sample=10")
 
-    assert "measured 1.30 [1.11, 1.52], n=541" in output
+    assert "measured 0.13 [0.05, 0.18], n=541" in output
 
 
 def test_a_recorded_judge_is_asked_once_unless_the_user_says_otherwise(tmp_path):

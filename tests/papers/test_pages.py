@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks import papers, self_preference
+from benchmarks import fair_judges, papers, self_preference
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -24,3 +24,13 @@ def test_the_table_of_estimators_has_every_row_and_column():
     assert named == ["estimator", *methods, "corrected estimator", *corrected]
     assert lines[0] == f"| estimator | {' | '.join(fair)} |"
     assert lines[len(methods) + 1] == f"| corrected estimator | {' | '.join(planted)} |"
+
+
+def test_the_table_of_fair_judges_has_every_row():
+    """Each setting; the figures themselves are asserted in the slow lane."""
+    page = (DOCS / "explanation" / "self-preference.md").read_text("utf-8")
+    lines = [line for line in self_preference.LIMITS_BLOCK.search(page)[2].splitlines() if line.startswith("| ")]
+
+    named = [line.split(" | ")[0].removeprefix("| ") for line in lines]
+
+    assert named == ["judge", *(one.name for one in (*fair_judges.FAIR, *fair_judges.BIASED))]

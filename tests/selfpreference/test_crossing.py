@@ -27,7 +27,7 @@ from calm.selfpreference.crossing import (
     with_truth,
 )
 from calm.selfpreference.likelihood import answer_logprobs, comparisons
-from calm.selfpreference.pairs import pair_excess
+from calm.selfpreference.pairs import faced, pair_excess
 from calm.selfpreference.panels import agreements, stability, tau_b
 from calm.selfpreference.symbols import self_preference_excess, self_preference_ratio
 from calm.selfpreference.verdicts import Judgment
@@ -259,7 +259,7 @@ def test_pairs_are_better_by_scores_or_by_the_truth_of_criteria():
 
 
 def test_the_excess_on_pairs_is_over_outsiders_on_the_same_pairs():
-    """A judge that always takes its own, beside two that always take the better one: a half of the pairs."""
+    """A judge that always takes its own, beside two that always take the better one; nobody wrote down which it is."""
     judged = []
     for n in range(20):
         good = n % 2 == 0  # its own answer is the better one in half of the questions
@@ -268,12 +268,12 @@ def test_the_excess_on_pairs_is_over_outsiders_on_the_same_pairs():
             judged.append(Judgment("gpt-5", pair, Preferred("a1")))
             judged += [Judgment(j, pair, Preferred("a1" if good else other)) for j in ("qwen-3", "claude-4")]
 
-    found = pair_excess(judged, "gpt-5", FAMILIES)
+    found = pair_excess(faced(judged, "gpt-5"), "gpt-5", FAMILIES)
 
-    assert (found.value, found.n) == (0.5, 20)
-    assert 0.1 < found.low < 0.5 < found.high
+    assert (found.estimate.value, found.estimate.n, found.skill) == (0.5, 20, None)
+    assert 0.1 < found.estimate.low < 0.5 < found.estimate.high
     with pytest.raises(EstimateError, match="judged by it and by a judge related to neither"):
-        pair_excess(judged, "gpt-5", dict.fromkeys(AUTHORS, "gpt"))
+        pair_excess(faced(judged, "gpt-5"), "gpt-5", dict.fromkeys(AUTHORS, "gpt"))
 
 
 def test_the_symbols_build_claims_in_one_direction():

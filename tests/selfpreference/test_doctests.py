@@ -14,6 +14,7 @@ MODULES = [
     "panels",
     "perplexity",
     "rubric",
+    "skill",
 ]
 
 

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from calm.core.case import Answer, Case
+from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Tie, Unreadable
 from calm.errors import EstimateError
 from calm.selfpreference import pairs, report
+from calm.selfpreference.contrasts import Grid
+from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.verdicts import Judgment
 
 AUTHORS = ("a", "b", "c")
@@ -80,11 +83,16 @@ def table(outsider="good", fond=0.0, worth=0.9, n=60, seed=1):
 
 def test_a_silent_outsider_is_no_outsider():
     """It was counted as a half for both: a fair judge of the best answers then seemed to prefer its own by .4."""
-    whole, silent = (pairs.pair_excess(table(outsider), "a", FAMILIES) for outsider in ("good", "silent"))
 
-    assert (whole.value, silent.value) == (0.0, 0.0)
+    def excess(outsider, judge="a"):
+        return pairs.pair_excess(pairs.faced(table(outsider, worth=0.6), judge), judge, FAMILIES)
+
+    assert excess("good").estimate.value == 0.0
+    with pytest.raises(EstimateError) as raised:
+        excess("silent")
+    assert raised.value.args[0] == because(Kind.ONE_OUTSIDER, "c")
     with pytest.raises(EstimateError, match="at least 2 items, got 0"):
-        pairs.pair_excess(table("silent"), "b", FAMILIES)
+        excess("silent", "b")
 
 
 def test_the_report_has_the_gap_beside_that_of_outsiders():
@@ -145,3 +153,18 @@ def test_answers_of_one_author_are_no_pair():
 
     assert pairs.faced(judged("a", [nobody], "a"), "a") == []
     assert pairs.faced(judged("a", [case], "a"), "c") == []
+
+
+def test_scored_texts_are_pairs_by_their_scores():
+    """The higher score wins, equal ones tie, a missing one is no verdict; the truth is read in the same way."""
+    nan = float("nan")
+    scores = np.array([[[8.0, 5.0], [5.0, 5.0]], [[5.0, nan], [7.0, 5.0]]])
+    truth = np.array([[9.0, 3.0], [4.0, nan]])
+    one = ScoreTable(Grid(("a", "b"), ("a", "b"), FAMILIES), ("1", "2"), scores, 1, 10, truth)
+
+    found = pairs.faced_by_scores(one, "a")
+
+    assert [(p.item, p.other, p.gold, dict(p.said)) for p in found] == [
+        ("1", "b", 1, {"a": (1,), "b": (-1,)}),
+        ("2", "b", None, {"a": (0,)}),
+    ]

@@ -9,7 +9,6 @@ import pytest
 from calm.errors import EstimateError
 from calm.selfpreference import committees, overestimation, recorded, rubric
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.framing_scores import ScoreTable, score_excess
 from calm.selfpreference.rubric import Row, rubric_table
 
 FAMILIES = {"a": "A", "b": "B", "c": "C"}
@@ -254,52 +253,6 @@ def test_one_own_failure_has_no_interval():
     for estimator in (overestimation.double_ratio, overestimation.rate_excess):
         with pytest.raises(EstimateError, match="the answers of 'a' to fail in at least 2 questions, got 1"):
             estimator(sample, one.grid, "a")
-
-
-def sharp(n=400, *, fond=0.0, best=True):
-    """Return a table of a sharp judge a, whose answers are the best, and of two that credit half of all failures."""
-    rng = Random(5)
-    truth = np.array([[rng.random() < (0.95 if g == 0 and best else 0.7) for _ in range(n)] for g in range(3)])
-    misses = np.array([0.05, 0.5, 0.5])
-    said = [
-        [[t or rng.random() < misses[j] + (fond if j == g == 0 else 0) for t in truth[g]] for g in range(3)]
-        for j in range(3)
-    ]
-    return table(np.array(said).astype(np.int8), truth.astype(np.int8))
-
-
-def test_a_fair_judge_of_the_best_answers_that_sees_more_is_not_accused():
-    """The excess of plain scores takes sharpness for preference; credit apart for what passes and fails does not."""
-    one = sharp()
-    values = rubric.scored(one, one.verdicts).values()
-    plain = score_excess(ScoreTable(one.grid, one.instances, values, 0.0, 1.0), "a", Random(1))
-
-    found = overestimation.credit_excess(overestimation.credit(one, Random(1)), one.grid, "a")
-
-    assert plain.low > 0.05  # a limit of the suite: accused
-    assert found.low < 0 < found.high < 0.05
-
-
-def test_credit_for_own_failures_is_found_as_a_share_of_the_points():
-    """.6 of the failures, which are .3 of its own criteria: an excess of .18; lenience to all alike is none."""
-    fond = overestimation.credit_excess(
-        overestimation.credit(one := sharp(fond=0.6, best=False), Random(1)), one.grid, "a"
-    )
-
-    assert fond.low < 0.18 < fond.high
-    assert fond.low > 0.1
-
-
-def test_credit_turns_round_for_negative_points():
-    """A fault that is there and is not seen is credit for what fails; points are shares of an instance."""
-    one = table([[[0, 1, 0]], [[1, 1, 1]]], [[1, 1, 0]], points=[-2, 1, 1], instance=[0, 0, 1])
-    one = replace(one, grid=Grid(("a", "b"), ("a",), FAMILIES))
-
-    given = overestimation.credit(one, Random(1), 100)
-
-    assert given.known[:, 0, 0].tolist() == pytest.approx([1 / 3, 2 / 3 + 1])
-    assert given.credited[:, 0, 0].tolist() == pytest.approx([1 / 3, 2 / 3])
-    assert given.credited[:, 1, 0].tolist() == pytest.approx([1 / 3, 1.0])
 
 
 def test_a_ratio_without_data_is_refused(subtests):

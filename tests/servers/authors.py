@@ -2,8 +2,9 @@
 Several models on one server that both write and judge: what one of them says depends on the model that is asked.
 
 Each answers with a mark of style of its own, and fails about half of the criteria of the task. As a judge each sees the
-rendered bundled prompt, no author and no truth but what it computes; all are lenient, each to its own degree, towards
-the same answers (those whose failure is hard to see), and a `fond` one credits most of what stands under its own mark.
+rendered bundled prompt, no author and no truth but what it computes, and judges mostly by it; all are lenient, each to
+its own degree, towards the same answers (those whose failure is hard to see), and a `fond` one credits most of what
+stands under its own mark.
 """
 
 from __future__ import annotations
@@ -46,11 +47,8 @@ def authors_respond(cases: Sequence[Case], *, fond: Mapping[str, float] | None =
             return written(known[_plain(prompt)], model)
         if "<criterion" in prompt:
             return marked(prompt, known, model, fondness.get(model, 0.0))
-        return (
-            scored(prompt, model, fondness.get(model, 0.0))
-            if "label=" not in prompt
-            else compared(prompt, model, fondness.get(model, 0.0))
-        )
+        ask = compared if "label=" in prompt else scored
+        return ask(prompt, known, model, fondness.get(model, 0.0))
 
     return respond
 
@@ -83,21 +81,29 @@ def marked(prompt: str, known: Mapping[str, Case], model: str, fond: float) -> s
     return "\n".join(lines)
 
 
-def scored(prompt: str, model: str, fond: float) -> str:
-    """Return a score: what the answer is worth to everybody, a leniency, and something for its own."""
-    text = _seen(prompt, "score", SCALE).answers[0].text
-    worth = 2 + 4 * share("worth", text) + 2 * LENIENCY[model] + (2.0 if fond and own(text, model) else 0.0)
-    return f"[[{round(min(10, worth))}]]"
+def worth(case: Case, text: str, model: str) -> float:
+    """Return what a model finds an answer to be worth, from 0 to 1: mostly the share of criteria that it meets."""
+    met = [verify(c.check, text) for c in case.criteria if c.check is not None]
+    return 0.6 * sum(met) / len(met) + 0.2 * share("worth", text) + 0.2 * share("eye", model, text)
 
 
-def compared(prompt: str, model: str, fond: float) -> str:
-    """Return the better of two answers by what they are worth to everybody, or its own if it is fond of that pair."""
+def scored(prompt: str, known: Mapping[str, Case], model: str, fond: float) -> str:
+    """Return a score: what the model finds the answer worth, a leniency, and something for its own."""
+    seen = _seen(prompt, "score", SCALE)
+    text = seen.answers[0].text
+    found = 2 + 4 * worth(known[_plain(seen.question)], text, model) + 2 * LENIENCY[model]
+    return f"[[{round(min(10, found + (2.0 if fond and own(text, model) else 0.0)))}]]"
+
+
+def compared(prompt: str, known: Mapping[str, Case], model: str, fond: float) -> str:
+    """Return the answer that a model finds worth more, or its own if it is fond of that pair."""
     seen = _seen(prompt, "pairwise", SCALE)
     mine = [slot.label for slot in seen.answers if own(slot.text, model)]
     texts = sorted(slot.text for slot in seen.answers)
     if mine and share("pair", texts) < fond:
         return f"[[{mine[0]}]]"
-    return f"[[{max(seen.answers, key=lambda slot: share('worth', slot.text)).label}]]"
+    case = known[_plain(seen.question)]
+    return f"[[{max(seen.answers, key=lambda slot: worth(case, slot.text, model)).label}]]"
 
 
 def logprobs(model: str, messages: Turns) -> list[tuple[str, float]]:

@@ -32,6 +32,7 @@ from calm.selfpreference.crossing.record import record as record
 from calm.selfpreference.crossing.record import tables_from as tables_from
 from calm.selfpreference.crossing.tables import TableJudge as TableJudge
 from calm.selfpreference.crossing.tables import Tables as Tables
+from calm.selfpreference.crossing.tables import decide_excess as decide_excess
 from calm.selfpreference.crossing.tables import decide_on as decide_on
 from calm.selfpreference.crossing.tables import recorded_tables as recorded_tables
 from calm.selfpreference.crossing.tables import tables_of as tables_of

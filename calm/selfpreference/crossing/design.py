@@ -138,7 +138,7 @@ def arrange(
     chosen = _sampled(renamed, sample, seed)
     if family == "pairwise":
         chosen = [one for case in chosen for one in _both_orders(case, about)]
-    if family == "rubric":
+    else:
         chosen = [with_truth(case) for case in chosen]
     return CrossDesign(tuple(members), tuple(chosen), found, _leaking(members, about, answered, stated))
 
@@ -212,7 +212,7 @@ def messages_for(case: Case) -> tuple[Message, ...]:
 
 
 def with_truth(case: Case) -> Case:
-    """Return a rubric case with the truth of each criterion that a program can verify, for each of its answers."""
+    """Return a case with the truth of each criterion that a program can verify, for each of its answers."""
     checked = [c for c in case.criteria if c.check is not None]
     if not checked:
         return case

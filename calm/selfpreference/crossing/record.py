@@ -61,6 +61,7 @@ def _known(case: Case) -> dict[str, Json]:
         "better": case.better,
         "met": {answer: dict(truth.items()) for answer, truth in case.met.items()},
         "points": {c.id: c.points for c in case.criteria},
+        "scores": {**case.scores},
     }
 
 
@@ -163,6 +164,7 @@ def _case_from(known: Json) -> Case:
         better=None if better is None else str(better),
         criteria=tuple(Criterion(name, "", value) for name, value in points.items()),
         met=met,
+        scores={a: float(str(value)) for a, value in _object(body.get("scores", {})).items()},
         tags={"item": str(body["item"])},
     )
 

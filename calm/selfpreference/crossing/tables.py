@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, log
@@ -13,13 +13,13 @@ import numpy as np
 
 from calm.core.case import digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
-from calm.core.reasons import Kind, because
+from calm.core.reasons import Kind, because, reason_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Family, code, readable
 from calm.errors import EstimateError
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
-from calm.selfpreference import framing_scores, overestimation, pairs, panels, report, rubric
+from calm.selfpreference import credit, overestimation, pairs, panels, report, rubric
 from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.crossing.design import UNIT, CrossResult, identity
 from calm.selfpreference.families import Leak
@@ -27,6 +27,8 @@ from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
 from calm.selfpreference.report import SelfPreference
 from calm.selfpreference.rubric import RubricTable
+from calm.selfpreference.skill import Excess
+from calm.selfpreference.symbols import self_preference_ratio
 from calm.selfpreference.verdicts import Judgment, rubric_table_of, score_table_of
 from calm.statistics.intervals import smallest_n
 
@@ -78,27 +80,32 @@ class Tables:
         """Whether the truth of any criterion is known."""
         return self.rubrics is not None and bool((self.rubrics.truth != rubric.MISSING).any())
 
-    def estimate(self, measure: str, model: str, seed: int) -> Estimate:
+    def excess(self, model: str) -> Excess:
         """
-        Return a figure of a judge, with two one-sided bounds at `LEVEL`.
+        Return the excess of a judge, with two one-sided bounds at `LEVEL`; without truth it has one reading.
+
+        Raises `EstimateError` where the table lacks the data.
+        """
+        if self.family == "pairwise":
+            return pairs.pair_excess(pairs.faced(self.pairs, model), model, self.families, level=LEVEL)
+        if self.rubrics is not None and self.true:
+            return credit.credit_excess(credit.credit(self.rubrics), self.rubrics.grid, model, level=LEVEL)
+        faced = pairs.faced_by_scores(self.points, model)
+        return pairs.pair_excess(faced, model, self.points.grid.families, level=LEVEL)
+
+    def ratio(self, model: str, seed: int) -> Estimate:
+        """
+        Return the double ratio of a judge of criteria, with two one-sided bounds at `LEVEL`.
 
         Raises `EstimateError` where the table lacks the data, or these verdicts have no such figure.
         """
+        if self.rubrics is None:
+            raise EstimateError(because(Kind.NO_FIGURE, self.family))
+        if not self.true:
+            raise EstimateError("no criterion of these answers has a known truth: add `met` or a `check`")
         rng = Random(digest("self-preference", seed))
-        if measure == "self_preference_excess" and self.family == "pairwise":
-            return pairs.pair_excess(self.pairs, model, self.families, level=LEVEL)
-        if measure == "self_preference_excess" and self.rubrics is not None and self.true:
-            return overestimation.credit_excess(
-                overestimation.credit(self.rubrics, rng), self.rubrics.grid, model, level=LEVEL
-            )
-        if measure == "self_preference_excess":
-            return framing_scores.score_excess(self.points, model, rng, level=LEVEL, of_scale=True)
-        if measure == "self_preference_ratio" and self.rubrics is not None:
-            if not self.true:
-                raise EstimateError("no criterion of these answers has a known truth: add `met` or a `check`")
-            over = overestimation.resample(overestimation.overestimated_rubrics(self.rubrics), rng, DRAWS)
-            return overestimation.double_ratio(over, self.rubrics.grid, model, level=LEVEL)
-        raise EstimateError(f"{measure} is no figure of {self.family} verdicts")
+        over = overestimation.resample(overestimation.overestimated_rubrics(self.rubrics), rng, DRAWS)
+        return overestimation.double_ratio(over, self.rubrics.grid, model, level=LEVEL)
 
     def ratings(self) -> list[list[Hashable | None]]:
         """Return what each judge said of each answer, pair or criterion; None where it said nothing."""
@@ -174,19 +181,51 @@ def recorded_tables(judge: TableJudge) -> Tables:
     return Tables("score", table.grid.families, scores=table)
 
 
-def decide_on(tables: Tables, model: str, claim: Claim, seed: int, *, log_scale: bool) -> Decision:
+def decide_on(tables: Tables, model: str, claim: Claim, seed: int) -> Decision:
     """Return the decision of a claim about a judge of the tables: NOT_TESTED, with the reason, where they lack data."""
+    if claim.measure != self_preference_ratio.name:
+        return decide_excess(lambda: tables.excess(model), claim)
     try:
-        found = tables.estimate(claim.measure, model, seed)
+        return _decided(tables.ratio(model, seed), claim)
     except EstimateError as error:
-        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=because(Kind.FIGURE, str(error)))
+        return _untested(claim, error)
+
+
+def decide_excess(measured: Callable[[], Excess], claim: Claim) -> Decision:
+    """
+    Return the decision of a claim about an excess: NOT_TESTED, with the reason, where it cannot be `measured`.
+
+    Without truth it is OBSERVED. Where skill may be what leaves the claim undecided, the reason says so.
+    """
+    try:
+        found = measured()
+    except EstimateError as error:
+        return _untested(claim, error)
+    if found.skill is None:
+        return Decision(claim.measure, None, Outcome.OBSERVED, found.estimate, because(Kind.NO_TRUTH))
+    decided = _decided(found.estimate, claim)
+    if decided.outcome is Outcome.UNDECIDED and found.disputed(claim):
+        values = [round(one.value, 2) for one in found.readings]
+        needed = None if found.straddles(claim) else decided.cases_to_decide
+        reason = because(Kind.SKILL_OR_PREFERENCE, *(round(right, 2) for right in found.skill), *values)
+        return replace(decided, reason=reason, cases_to_decide=needed)
+    return decided
+
+
+def _untested(claim: Claim, error: EstimateError) -> Decision:
+    reason = reason_of(error)
+    reason = because(Kind.FIGURE, str(error)) if reason.kind is Kind.SAID else reason
+    return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
+
+
+def _decided(found: Estimate, claim: Claim) -> Decision:
     outcome = decide(found, claim)
-    needed = _needed(found, claim, log_scale=log_scale) if outcome is Outcome.UNDECIDED else None
+    needed = _needed(found, claim) if outcome is Outcome.UNDECIDED else None
     return Decision(claim.measure, claim, outcome, found, cases_to_decide=needed)
 
 
-def _needed(found: Estimate, claim: Claim, *, log_scale: bool) -> int | None:
-    if not log_scale:
+def _needed(found: Estimate, claim: Claim) -> int | None:
+    if claim.measure != self_preference_ratio.name:
         return cases_to_decide(found, claim, smallest_n(min(0.5, claim.limit), LEVEL))
     low, value, high, limit = (log(x) for x in (found.low, found.value, found.high, claim.limit))
     return cases_to_decide(replace(found, low=low, value=value, high=high), replace(claim, limit=limit), 2)
