@@ -39,7 +39,7 @@ from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
 from calm.core.reasons import Kind, Reason, because, counted
 from calm.core.trials import Trial, Trials, clusters, distance, favour, same
-from calm.core.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, readable
+from calm.core.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, chances, readable
 from calm.errors import ClaimError, EstimateError
 from calm.statistics.intervals import clopper_pearson, clustered_t, smallest_n
 
@@ -177,6 +177,9 @@ def _mean(values: list[float]) -> float:
 
 
 def _spread(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> float:
+    """Return the mean distance of two asks; of two draws from one ask where it comes with probabilities."""
+    if all(chances(v) is not None for v in verdicts):
+        return _mean([distance(v, v, row, scale) for v in verdicts])
     return _mean([distance(u, v, row, scale) for u, v in combinations(verdicts, 2)])
 
 
@@ -299,7 +302,9 @@ def _robust(row: Trial, _scale: Scale) -> float | Reason:
     return _mean([float(same(u, v)) for u in row.clean for v in row.perturbed])
 
 
-def _consistent(row: Trial, _scale: Scale) -> float | Reason:
+def _consistent(row: Trial, scale: Scale) -> float | Reason:
+    if all(chances(v) is not None for v in row.clean):
+        return 1 - _spread(row.clean, row, scale)
     return _mean([float(same(u, v)) for u, v in combinations(row.clean, 2)])
 
 

@@ -8,7 +8,20 @@ from itertools import combinations
 from math import fsum
 
 from calm.core.reasons import Reason
-from calm.core.verdict import Criteria, Family, NoReply, Preferred, Ranking, Scale, Score, Tie, Verdict, code, readable
+from calm.core.verdict import (
+    Criteria,
+    Family,
+    NoReply,
+    Preferred,
+    Ranking,
+    Scale,
+    Score,
+    Tie,
+    Verdict,
+    chances,
+    code,
+    readable,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,12 @@ class Trials:
     asks: str = ""
 
     @property
+    def weighed(self) -> bool:
+        """Whether every verdict of the clean arm comes with the probability of each, as repeats would show it."""
+        clean = [verdict for row in self.rows for verdict in row.clean if readable(verdict)]
+        return bool(clean) and all(chances(verdict) is not None for verdict in clean)
+
+    @property
     def lost_share(self) -> float:
         """Share of the asked cases that were lost, in [0, 1]."""
         lost = sum(self.lost.values())
@@ -87,8 +106,12 @@ def distance(u: Verdict, v: Verdict, row: Trial, scale: Scale) -> float:
 
     Pairwise 0 or 1; scores by their difference over the range; rubrics by the share of points judged differently;
     rankings by Kendall's distance, where a tie against an order counts a half. A verdict that says nothing is at
-    distance 1 from one that does and 0 from another that says nothing (on a rubric: criterion by criterion).
+    distance 1 from one that does and 0 from another that says nothing (on a rubric: criterion by criterion). Where both
+    verdicts come with probabilities, it is the mean distance of two draws.
     """
+    expected = _expected_distance(u, v, row, scale)
+    if expected is not None:
+        return expected
     if isinstance(u, Score) and isinstance(v, Score):
         return abs(u.value - v.value) / (scale.high - scale.low)
     if isinstance(u, Criteria) or isinstance(v, Criteria):
@@ -106,8 +129,16 @@ def favour(verdict: Verdict, answer: str | None, row: Trial, scale: Scale) -> fl
     Return the favour x of an answer, in [0, 1]; None where a verdict without a value is to be left out.
 
     Pairwise: 1 if preferred, a half for a tie or a verdict that says nothing. Score: its place on the scale. Rubric:
-    the share of points earned among the criteria that were read. Ranking: 1 for the first place, 0 for the last.
+    the share of points earned among the criteria that were read. Ranking: 1 for the first place, 0 for the last. Where
+    the verdict comes with probabilities, it is the mean favour of a draw.
     """
+    law = chances(verdict)
+    if law is not None and isinstance(verdict, Preferred | Tie):
+        return law.get(answer or "", 0.0) + law.get("tie", 0.0) / 2
+    if law is not None and isinstance(verdict, Criteria):
+        total = sum(abs(row.points[c]) for c in law if c in row.points)
+        earned = sum(abs(w) * (law[c] if w > 0 else 1 - law[c]) for c, w in row.points.items() if c in law)
+        return earned / total if total else None
     match verdict:
         case Preferred(answer=preferred):
             return float(preferred == answer)
@@ -124,6 +155,22 @@ def favour(verdict: Verdict, answer: str | None, row: Trial, scale: Scale) -> fl
             return 0.5
         case _:
             return None
+
+
+def _expected_distance(u: Verdict, v: Verdict, row: Trial, scale: Scale) -> float | None:
+    """Return the mean distance of two draws, by their probabilities; None where a verdict has none."""
+    one, other = chances(u), chances(v)
+    if one is None or other is None or isinstance(u, Score) != isinstance(v, Score):
+        return None
+    if isinstance(u, Score):
+        apart = sum(p * q * abs(float(a) - float(b)) for a, p in one.items() for b, q in other.items())
+        return apart / (scale.high - scale.low)
+    if isinstance(u, Criteria):
+        weights = {c: abs(w) for c, w in row.points.items() if c in one and c in other}
+        total = sum(weights.values())
+        apart = sum(w * (one[c] * (1 - other[c]) + (1 - one[c]) * other[c]) for c, w in weights.items())
+        return apart / total if total else None
+    return 1 - sum(p * other.get(name, 0.0) for name, p in one.items())
 
 
 def _silent(verdict: Verdict) -> bool:

@@ -140,6 +140,16 @@ def code(verdict: Verdict) -> Code:
             return "!no-reply"
 
 
+def chances(verdict: Verdict) -> Mapping[str, float] | None:
+    """
+    Return the probability of each verdict that the judge could have given, by its code; None where it gave none.
+
+    >>> chances(Preferred("a", {"a": 0.9, "b": 0.1}))
+    {'a': 0.9, 'b': 0.1}
+    """
+    return verdict.probabilities if isinstance(verdict, Preferred | Tie | Score | Criteria) else None
+
+
 def readable(verdict: Verdict) -> bool:
     """Return whether the verdict says something; criteria that are all unread do not."""
     if isinstance(verdict, Criteria):

@@ -1,21 +1,24 @@
-"""Many asks at a time: each goes to its queue once, and whoever wants its result gets it."""
+"""Many asks at a time: each goes to its queue once, by a lot, and whoever wants its result gets it."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
+from hashlib import blake2b
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
 from calm.core.verdict import NoReply
+from calm.engine.gathering import GUEST
 from calm.engine.ledger import KEY_BYTES
-from calm.engine.scheduler import Queue, Scheduler
+from calm.engine.scheduler import Place, Queue, Scheduler
 from calm.engine.servers import Servers
 from calm.engine.verdicts import Judgment, Response, Verdicts
+from calm.models.pacing import FIRST, PRIORITY
 from calm.models.wire import Endpoint, Judge, Request
 
 AT_ONCE: Final = 256
@@ -64,6 +67,7 @@ class _Job:
     ask: int
     waiting: list[tuple[_Batch[Judgment], int]] = field(default_factory=list)
     prefetches: int = 0
+    place: Place | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -87,19 +91,33 @@ def _content_key(handle: _Handle, case: Case) -> bytes:
     return bytes.fromhex(digest(handle.name, case.content()))[:KEY_BYTES]
 
 
-class Batches:
-    """Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`."""
+def _round(ask: int) -> int:
+    """Return the round of a question: that of the context; but ask 0 is a pilot, which other questions wait for."""
+    return PRIORITY.get() if ask else FIRST - 1
 
-    def __init__(self, verdicts: Verdicts, scheduler: Scheduler, servers: Servers) -> None:
+
+class Batches:
+    """
+    Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`.
+
+    Each question has a lot, drawn from the seed and the question itself: among all that wait, the order is the same
+    whoever asked first. So what drifts while a run lasts meets all arms alike. Requests go as they came.
+    """
+
+    def __init__(self, verdicts: Verdicts, scheduler: Scheduler, servers: Servers, seed: int) -> None:
         self._verdicts, self._scheduler, self._servers = verdicts, scheduler, servers
+        self._seed = blake2b(str(seed).encode()).digest()
         self._judgments: dict[bytes, Judgment | _Job] = {}
         self._handles: dict[Identity, _Handle] = {}
-        self._numbers = count()
+        self._named: Counter[str] = Counter()
 
     async def ask(self, questions: Sequence[Question]) -> list[Judgment]:
         """Return the verdict on each question, in their order."""
         batch = _Batch[Judgment].of(len(questions))
         await self._enqueue(questions, batch)
+        guest = GUEST.get()
+        if guest is not None and any(_round(ask) >= FIRST for *_, ask in questions):
+            guest.arrived()
         return await batch.all()
 
     async def prefetch(self, questions: Sequence[Question], prefetch: Prefetch) -> None:
@@ -120,7 +138,7 @@ class Batches:
             if place % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             work = partial(self._generate, request, ask, batch, place)
-            self._scheduler.put(self._queue((request.endpoint,)), work)
+            self._scheduler.put(self._queue((request.endpoint,)), work, PRIORITY.get())
         return await batch.all()
 
     def clear(self) -> None:
@@ -142,7 +160,9 @@ class Batches:
             found = self._judgments.get(key)
             if found is None:
                 found = self._judgments[key] = _Job(key, judge, case, ask)
-                self._scheduler.put(handle.queue, partial(self._ask, found))
+                found.place = self._scheduler.put(handle.queue, partial(self._ask, found), _round(ask), self._lot(key))
+            elif isinstance(found, _Job) and found.place is not None:
+                found.place = self._scheduler.hasten(found.place, _round(ask))
             if isinstance(to, _Batch):
                 if isinstance(found, Judgment):
                     to.take(place, found)
@@ -183,11 +203,16 @@ class Batches:
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             batch.fail(error)
 
+    def _lot(self, key: bytes) -> int:
+        """Return the lot of a question: it depends on nothing but the seed and the question."""
+        return int.from_bytes(blake2b(key, digest_size=8, key=self._seed).digest())
+
     def _handle(self, judge: Judge) -> _Handle:
         """Return what a judge is known by; one without a fingerprint is known by itself alone."""
         handle = self._handles.get(Identity(judge))
         if handle is None:
-            name = judge.fingerprint or f"object {next(self._numbers)}"
+            self._named[judge.name] += 1
+            name = judge.fingerprint or f"object {judge.name} {self._named[judge.name]}"
             if judge.endpoints:
                 queue = self._queue(judge.endpoints)
             else:

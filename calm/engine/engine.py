@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from threading import Event
 from time import monotonic, sleep
 from typing import Final, TypeVar
 
@@ -16,6 +17,7 @@ from calm.engine.batches import Batches, Prefetch, Question
 from calm.engine.budget import Budget, Caps
 from calm.engine.cache import Cache
 from calm.engine.calls import STOPPED, Calls
+from calm.engine.gathering import Gathering
 from calm.engine.greeting import Greeting
 from calm.engine.ledger import Ledger
 from calm.engine.scheduler import Scheduler
@@ -41,6 +43,9 @@ class Engine:
     fails is tried again after a wait of `first_wait_s` seconds, then twice as many; each attempt counts against the
     caps. A server that stopped answering is given up (`broken`).
 
+    Questions that wait are asked by round (`calm.models.pacing.PRIORITY`), and within a round in an order drawn from
+    `seed`.
+
     The cap in dollars holds because the most that a call can cost is reserved before the call is made: a token for two
     characters of its body, and the longest reply that is allowed, or more if the server was seen to report more. One
     gap remains: a server that reports more tokens than that before it was seen to. The first calls under way can then
@@ -56,6 +61,7 @@ class Engine:
         served: Mapping[str, str] | None = None,
         first_wait_s: float = FIRST_WAIT_S,
         grace_s: float = GRACE_S,
+        seed: int = 0,
     ) -> None:
         self.store, self.ledger = store, Ledger()
         self.budget = budget or Budget(caps or Caps())
@@ -68,7 +74,7 @@ class Engine:
         )
         self._cache = Cache(store, calls, servers, self._attempts, scheduler.idling)
         verdicts = Verdicts(self._cache, calls, replay=store.mode is Mode.REPLAY)
-        self._batches = Batches(verdicts, scheduler, servers)
+        self._batches = Batches(verdicts, scheduler, servers, seed)
         self._greeting = Greeting(store, self.served, self.ledger, lambda call: self._run(self._attempts.reply(call)))
         self._thread.soon(self._show_life)
 
@@ -124,7 +130,7 @@ class Engine:
         return self._run(self._batches.generate(requests))
 
     def prefetch(self, questions: Sequence[Question]) -> Prefetch:
-        """Ask what may be wanted soon, after all that was asked so far; nobody waits."""
+        """Ask what may be wanted soon, in the round of the context; nobody waits."""
         prefetch = Prefetch()
         self._thread.soon(lambda: self._thread.start(self._batches.prefetch(questions, prefetch)))
         return prefetch
@@ -133,9 +139,30 @@ class Engine:
         """Take questions back: what has not begun, and nobody else wants, is not asked."""
         self._thread.soon(self._batches.withdraw, prefetch)
 
-    def working(self) -> AbstractContextManager[None]:
-        """Let one thread compute at a time. While it waits for answers, another one may."""
-        return self._thread.working()
+    @contextmanager
+    def gathering(self) -> Iterator[Gathering]:
+        """
+        Let experiments begin their first look together.
+
+        No question of a first look, or of a later one, is asked before the block has ended and all its guests have put
+        theirs. Pilots go on meanwhile. An error in the block, and a stop, end the wait.
+        """
+        gathering = Gathering(self._release)
+        self._thread.soon(self._scheduler.hold)
+        try:
+            yield gathering
+        except BaseException:
+            self._release()
+            raise
+        gathering.one_less()
+
+    def working(self, given_up: Event) -> AbstractContextManager[None]:
+        """
+        Let one thread compute at a time. While it waits for answers, another one may.
+
+        Where the work was given up meanwhile, its next wait ends with a `CancelledError`.
+        """
+        return self._thread.working(given_up)
 
     def stop(self) -> None:
         """Send nothing new, and wait for the calls under way: they are billed anyway, and go to the cache."""
@@ -148,6 +175,7 @@ class Engine:
     def close(self) -> None:
         """Cancel what is under way, stop the thread and close the cache."""
         if not self._thread.closed:
+            self._thread.end()
             self._thread.finish(self._cancel_all())
             self._thread.close()
             self.store.close()
@@ -164,7 +192,12 @@ class Engine:
         self._servers.trust()
         self._thread.soon(self._show_life)
 
+    def _release(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and holds nothing
+            self._thread.soon(self._scheduler.release)
+
     def _end_waits(self) -> None:
+        self._scheduler.release()
         self._servers.stop(STOPPED)
         self._cache.stop()
 

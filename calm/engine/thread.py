@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -27,7 +27,7 @@ class LoopThread:
         self.loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._turn, self._mine = threading.Lock(), threading.local()
-        self._collections = RareCollections()
+        self._collections, self._ending = RareCollections(), False
         self._thread = threading.Thread(target=self.loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
@@ -36,18 +36,27 @@ class LoopThread:
         Return what some work returns, or raise what it raises. Blocks; Ctrl-C is honoured.
 
         `interrupted` is called where the wait ends before the work does.
+
+        Raises:
+            CancelledError: the work of this thread is given up, or the loop ends.
         """
         held = getattr(self._mine, "held", False)
         if held:
             self._turn.release()
         try:
             with self._collections:
-                return self._waited(work, interrupted)
+                found = self._waited(work, interrupted)
         finally:
             if held:
                 self._turn.acquire()
+        if held and self._mine.given_up.is_set():
+            raise CancelledError
+        return found
 
     def _waited(self, work: Coroutine[object, object, T], interrupted: Callable[[], None]) -> T:
+        if self._ending:
+            work.close()
+            raise CancelledError
         future: Future[T] | None = None
         try:
             future = asyncio.run_coroutine_threadsafe(work, self.loop)
@@ -57,20 +66,25 @@ class LoopThread:
                 except NotYet:
                     if future.done():  # the work itself timed out, not the wait
                         raise
+                    if self.closed:  # it came just too late to be cancelled
+                        future.cancel()
         except BaseException:
             if future is None or not future.done():
                 interrupted()
             raise
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def working(self, given_up: threading.Event) -> Iterator[None]:
         """
         Let one thread compute at a time. While it waits for the loop, another one may.
 
-        Threads that compute side by side gain nothing in Python, and they slow the loop down.
+        Threads that compute side by side gain nothing in Python, and they slow the loop down. One whose work is given
+        up ends after its next wait.
         """
         with self._turn:
-            self._mine.held = True
+            if given_up.is_set():
+                raise CancelledError
+            self._mine.held, self._mine.given_up = True, given_up
             try:
                 yield
             finally:
@@ -101,6 +115,10 @@ class LoopThread:
             TimeoutError: it takes longer than `CLOSING_S` seconds.
         """
         asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=CLOSING_S)
+
+    def end(self) -> None:
+        """Begin nothing new: whoever wants something gets a `CancelledError`."""
+        self._ending = True
 
     @property
     def closed(self) -> bool:

@@ -2,7 +2,7 @@
 The tracer: what each test will ask, as orders, before it runs.
 
 A test whose `probe` traces hands its orders to a sink and gets a `Placeholder` back. The `Lookahead` runs such orders
-before their tests want them, a few at a time, in the order of the tests; a plan prices them and runs none.
+together, before their tests want them; a plan prices them and runs none.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
+from functools import partial
 from operator import is_
 from time import perf_counter
 from typing import NoReturn
@@ -20,10 +21,10 @@ from calm.core.claims import Claim
 from calm.core.edits import AnyEdit
 from calm.core.measures import Measure
 from calm.core.reasons import Reason
+from calm.engine.gathering import GUEST, Guest
 from calm.experiment import run as experiment
 from calm.experiment.run import Result
 from calm.experiment.setup import Setup
-from calm.models.pacing import PRIORITY
 
 SLICE_S = 0.2
 """Waits are cut into slices of so many seconds, since an untimed one cannot be interrupted everywhere."""
@@ -111,7 +112,10 @@ def _same(one: Sequence[object], other: Sequence[object]) -> bool:
 
 class Lookahead:
     """
-    Runs orders before their tests want them: at most `probes` at a time, those of earlier tests first.
+    Runs orders together before their tests want them: `probes` at a time, the next one as soon as one is decided.
+
+    Orders are first collected. When they `begin`, the first looks of those that run at once are asked together, in one
+    drawn order: what changes while a run lasts then meets all arms alike.
 
     A test gets what it would have found by itself, since the same function runs on the same objects. An order that was
     not submitted runs when its test wants it. `wait` is called again and again while a test waits, `rest` at the end.
@@ -123,8 +127,9 @@ class Lookahead:
         wait: Callable[[Lookahead], None] = lambda _lookahead: None,
         rest: Callable[[], None] = lambda: None,
     ) -> None:
+        self._probes = probes
         self._pool = ThreadPoolExecutor(max_workers=probes, thread_name_prefix="calm-lookahead")
-        self._futures: dict[Order, Future[Timing]] = {}
+        self._futures: dict[Order, Future[Timing] | None] = {}
         self._stopped = threading.Event()
         self._wait, self._rest = wait, rest
         self._count = 0
@@ -141,12 +146,22 @@ class Lookahead:
         return self._done
 
     def submit(self, order: Order) -> None:
-        """Run an order as soon as it is its turn; nothing happens if it asks nothing or was submitted before."""
+        """Collect an order; nothing happens if it asks nothing or was submitted before."""
         if order.idle or order in self._futures or self._stopped.is_set():
             return
         self._count += 1
-        self._futures[order] = future = self._pool.submit(self._timed, order, self._count)
-        future.add_done_callback(self._note)
+        self._futures[order] = None
+
+    def begin(self) -> None:
+        """Run what was collected."""
+        orders = [order for order, future in self._futures.items() if future is None]
+        if not orders or self._stopped.is_set():
+            return
+        with orders[0].setup.engine.gathering() as gathering:
+            for place, order in enumerate(orders):
+                guest = gathering.guest() if place < self._probes else None  # the others wait for a thread
+                future = self._futures[order] = self._pool.submit(self._timed, order, self._stopped, guest)
+                future.add_done_callback(partial(self._note, guest))
 
     def result(self, order: Order) -> Timing:
         """Return the result of an order: wait for it if it was submitted, else run it now. It is handed out once."""
@@ -158,10 +173,10 @@ class Lookahead:
                 pass
             finally:
                 self._rest()
-        return self._timed(order, 0)
+        return self._timed(order, threading.Event())
 
     def stop(self) -> None:
-        """Begin nothing new; what is under way ends when the engine lets go of it."""
+        """Begin nothing new; what is under way ends when its answers are there, or when the engine lets go of it."""
         self._stopped.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -174,17 +189,19 @@ class Lookahead:
                     raise
                 self._wait(self)
 
-    def _note(self, _future: Future[Timing]) -> None:
+    def _note(self, guest: Guest | None, _future: Future[Timing]) -> None:
         self._done += 1
+        if guest is not None:  # it may have asked nothing
+            guest.arrived()
 
-    def _timed(self, order: Order, rank: int) -> Timing:
-        began = perf_counter()
-        token = PRIORITY.set(rank)
+    def _timed(self, order: Order, given_up: threading.Event, guest: Guest | None = None) -> Timing:
+        token = GUEST.set(guest)
         try:
-            with order.setup.engine.working():
+            with order.setup.engine.working(given_up):
+                began = perf_counter()
                 return Timing(order.run(), perf_counter() - began)
         finally:
-            PRIORITY.reset(token)
+            GUEST.reset(token)
 
 
 class Placeholder:

@@ -65,7 +65,7 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
     """Return what a look says of a claim, with so many asks of a case. `trials.rows` are in the order asked."""
     measure = MEASURES[claim.measure]
     lacking = missing(measure, trials)
-    if reason := too_few(measure, asks):
+    if reason := too_few(measure, asks, trials):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     cells = measure.cells(trials)
     if reason := _no_room(claim, measure, trials, cells):
@@ -94,9 +94,10 @@ def _asked_for(values: int | None, estimate: Estimate, trials: Trials) -> int | 
     return None if values is None else ceil(values * max(1.0, asked / estimate.n) - 1e-9)
 
 
-def too_few(measure: Measure, asks: Asks) -> Reason:
-    """Return that a measure needs more asks of a case, or `NONE`."""
-    if asks.clean >= measure.asks[0] and asks.perturbed >= measure.asks[1]:
+def too_few(measure: Measure, asks: Asks, trials: Trials) -> Reason:
+    """Return that a measure needs more asks of a case, or `NONE`; one with probabilities is enough for any."""
+    wanted = min(1, measure.asks[0]) if trials.weighed else measure.asks[0]
+    if asks.clean >= wanted and asks.perturbed >= measure.asks[1]:
         return NONE
     return because(Kind.NEEDS_ASKS, measure.name, *measure.asks, str(asks))
 
@@ -115,7 +116,7 @@ def _no_room(claim: Claim, measure: Measure, trials: Trials, cells: Sequence[flo
 
 def observe(measure: Measure, trials: Trials, asks: Asks) -> Ruling:
     """Return what was observed of a measure, without a limit, with so many asks of a case."""
-    if too_few(measure, asks):
+    if too_few(measure, asks, trials):
         reason = because(Kind.TOO_FEW_ASKS, str(asks))
         return Ruling(Decision(measure.name, None, Outcome.NOT_TESTED, reason=reason), trials)
     try:

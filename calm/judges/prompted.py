@@ -63,8 +63,8 @@ class PromptedJudge:
 
     @property
     def traits(self) -> Traits:
-        """It waits for every reply, and takes the answers in the order that its file says."""
-        return _AS_GIVEN if self.as_given else _BALANCED
+        """It waits for every reply, takes the answers as its file says, and weighs verdicts that are read as tokens."""
+        return Traits(patient=True, as_given=self.as_given, weighs=self.form.kind == "logprobs")
 
     @property
     def parameters(self) -> dict[str, Json]:

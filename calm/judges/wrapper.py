@@ -92,6 +92,7 @@ def joint_traits(judges: Sequence[Judge]) -> Traits:
         patient=all(one.patient for one in traits),
         serves=frozenset.intersection(*served) if served else None,
         repeats=min((one.repeats for one in traits if one.repeats is not None), default=None),
+        weighs=all(one.weighs for one in traits),
         at_most=any(one.at_most for one in traits),
     )
 

@@ -22,8 +22,10 @@ MOST_ROW: Final = 40
 PATIENCE: Final = 5
 """So often one call must have failed before its server is given up; a timeout counts twice."""
 
-PRIORITY: ContextVar[int] = ContextVar("calm_priority", default=0)
-"""Where calls wait for a place, those with the lower number go first."""
+FIRST: Final = 1
+"""The round of the first look of an experiment, and of whatever is asked outside one; pilots come before it."""
+PRIORITY: ContextVar[int] = ContextVar("calm_priority", default=FIRST)
+"""The round that questions belong to. Where they wait for their turn, those with the lower number go first."""
 
 
 class Pace:

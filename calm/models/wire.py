@@ -153,6 +153,7 @@ class Traits:
     | `patient` | it waits for every reply that it asks for, and never gives one up |
     | `serves` | the names of the suites that have something to test on it; None: all |
     | `repeats` | how many verdicts it has on one question; None: as many as are asked for |
+    | `weighs` | its verdicts come with the probability of each, so that one ask says what repeats would |
     | `at_most` | a verdict may take fewer calls than a plan finds, never more |
     """
 
@@ -163,6 +164,7 @@ class Traits:
     patient: bool = False
     serves: frozenset[str] | None = None
     repeats: int | None = None
+    weighs: bool = False
     at_most: bool = False
 
 

@@ -139,7 +139,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Ask the questions of all tests together, those of the first tests first."""
+    """Ask the questions of all tests together."""
     config, option = session.config, session.config.option
     # --setup-show: a trace would make the session fixtures where nobody sees it
     idle = option.collectonly or option.setupshow or option.setupplan or getattr(option, "trace", False)
@@ -153,6 +153,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         finally:
             ours.tracing = False
     try:
+        if ours.lookahead is not None:
+            ours.lookahead.begin()
         return (yield)
     finally:
         if ours.lookahead is not None:

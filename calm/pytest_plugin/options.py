@@ -34,7 +34,7 @@ OPTIONS = (
     ("max-tokens", "", "N", "use at most this many tokens, in prompts and replies together"),
     ("max-usd", "", "X", "spend at most this many US dollars"),
     ("max-minutes", "", "M", "start no call after this many minutes"),
-    ("lookahead", "64", "N", "ask all questions of N probes before their tests run (default 64; 0: test by test)"),
+    ("lookahead", "500", "N", "ask N probes at once, before their tests run (default 500; 0: test by test)"),
     ("peers", "", "A,B", "peers in a test of self-preference: judge files, or records of such a test"),
     (
         "stopping",
@@ -209,7 +209,7 @@ def seed_of(config: pytest.Config) -> int:
 
 
 def lookahead_of(config: pytest.Config) -> int:
-    """Return how many probes are asked ahead of their tests."""
+    """Return how many probes are asked at once, ahead of their tests."""
     return _whole(config, "lookahead", 0) or 0
 
 

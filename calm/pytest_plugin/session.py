@@ -183,7 +183,7 @@ def engine_of(config: pytest.Config) -> Engine:
         store = Store(path, mode, run=given.get("calm_run", ""), oldest=given.get("calm_oldest", oldest))
         shared = store if given or distributed(config) else None
         budget = Budget(caps_of(config), shared, given.get("calm_started"))
-        session.engine = Engine(store, budget=budget, served=given.get("calm_served"))
+        session.engine = Engine(store, budget=budget, served=given.get("calm_served"), seed=seed_of(config))
         if given:
             session.engine.ledger.keys = Keys()
     return session.engine
@@ -291,9 +291,11 @@ def asks_of(item: pytest.Item) -> Design | None:
 
 
 def design_for(config: pytest.Config, judge: Judge) -> Design:
-    """Return the number of asks in each arm: one for a judge with one verdict a question, unless the user says more."""
+    """Return the asks in each arm: one where a repeat would say nothing new, unless the user says more."""
     from calm.experiment.asks import Design
 
+    if judge.traits.weighs and not given(config, "repeats"):
+        return Design(1, 1)
     if judge.traits.repeats is not None and not given(config, "repeats"):
         return Design(judge.traits.repeats, judge.traits.repeats)
     return design_of(config)

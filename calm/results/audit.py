@@ -23,7 +23,7 @@ from calm.core.measures import Measure, consistency_rate, flips, rate, robustnes
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Code, Family, Scale, code
+from calm.core.verdict import Code, Family, Scale, chances, code
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results.codes import from_code, to_code
@@ -86,6 +86,8 @@ class TrialRecord:
     met: Mapping[str, bool] = field(default_factory=dict)
     points: Mapping[str, float] = field(default_factory=dict)
     slots: tuple[tuple[str, ...], ...] = ()
+    chances: Mapping[str, Json] = field(default_factory=dict)
+    """By arm, and `pilot`: for each ask the probability of each verdict, where the judge gave them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +396,20 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
         met=dict(row.met),
         points=dict(row.points),
         slots=row.slots if tied else (),
+        chances=_chances(row, "control" if controlled else "clean"),
     )
+
+
+def _chances(row: Trial, compared: str) -> dict[str, Json]:
+    """Return the probabilities of the verdicts of each arm that has any, to nine places."""
+    pilot = () if row.pilot is None else (row.pilot,)
+    arms = {compared: row.clean, "inert": row.inert, "perturbed": row.perturbed, "pilot": pilot}
+    laws = {arm: [chances(verdict) for verdict in verdicts] for arm, verdicts in arms.items()}
+    return {
+        arm: [None if law is None else {name: round(p, 9) for name, p in law.items()} for law in given]
+        for arm, given in laws.items()
+        if any(law is not None for law in given)
+    }
 
 
 def _shown_rate(measure: Measure, trials: Trials | None) -> float | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from calm.core.measures import MEASURES, Measure, gain, slot_pull, without_value
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import FAMILY, Code, Family, Scale, Verdict, decode
+from calm.core.verdict import FAMILY, Code, Criteria, Family, Preferred, Scale, Score, Tie, Verdict, decode
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding, JudgeRecord, TrialRecord
@@ -76,8 +76,8 @@ def _refuse_short_arms(finding: Finding, measure: Measure) -> None:
 def trial_of(key: str, record: TrialRecord) -> Trial:
     """Return one row of a finding; a `ConfigError` names the key and the case of a damaged one."""
     _refuse_damaged(key, record)
-    clean = tuple(verdict_of(key, record, c) for c in record.control or record.clean)
-    perturbed = tuple(verdict_of(key, record, c) for c in record.perturbed)
+    compared = "control" if record.control else "clean"
+    pilot = () if record.pilot is None else (record.pilot,)
     return Trial(
         case=record.case,
         edit=record.edit,
@@ -90,13 +90,34 @@ def trial_of(key: str, record: TrialRecord) -> Trial:
         points=record.points,
         room=record.room,
         slots=record.slots,
-        pilot=verdict_of(key, record, record.pilot) if record.pilot is not None else None,
-        clean=clean,
-        inert=tuple(verdict_of(key, record, c) for c in record.inert),
-        perturbed=perturbed,
+        pilot=next(iter(_arm(key, record, "pilot", pilot)), None),
+        clean=_arm(key, record, compared, record.control or record.clean),
+        inert=_arm(key, record, "inert", record.inert),
+        perturbed=_arm(key, record, "perturbed", record.perturbed),
         floor=record.floor,
         cluster=record.cluster or record.case,
     )
+
+
+def _arm(key: str, record: TrialRecord, name: str, codes: Sequence[Code]) -> tuple[Verdict, ...]:
+    """Return the verdicts of an arm, with their probabilities where the record has some."""
+    verdicts = tuple(verdict_of(key, record, code) for code in codes)
+    laws = record.chances.get(name)
+    if laws is None:
+        return verdicts
+    if not isinstance(laws, list) or len(laws) != len(verdicts):
+        raise ConfigError(f"{key}: case {record.case}: expected probabilities for each ask of the arm {name!r}")
+    return tuple(_weighed(key, record, *pair) for pair in zip(verdicts, laws, strict=True))
+
+
+def _weighed(key: str, record: TrialRecord, verdict: Verdict, law: Json) -> Verdict:
+    if law is None:
+        return verdict
+    given = law if isinstance(law, dict) else {}
+    known = {name: p for name, p in given.items() if isinstance(p, int | float) and 0 <= p <= 1 + CLOSE}
+    if not known or len(known) < len(given) or not isinstance(verdict, Preferred | Tie | Score | Criteria):
+        raise ConfigError(f"{key}: case {record.case}: expected probabilities of verdicts, got {law!r}")
+    return replace(verdict, probabilities=known)
 
 
 def _refuse_damaged(key: str, record: TrialRecord) -> None:

@@ -33,7 +33,7 @@ def test_looks_ahead_change_no_decision(ahead):
     for looks_ahead in (0, ahead):
         judge = Planted(noisy)
         with engine() as running:
-            setup = Setup(judge, tuple(pairs(200)), running, 0, Design(), Stopping.LOOKS, looks_ahead)
+            setup = Setup(judge, tuple(pairs(200)), running, 0, Design(), Stopping.SEQUENTIAL, looks_ahead)
             found.append((run(setup, please, [net_robustness >= 0.80]), len(judge.asked)))
 
     (plain, asked), (other, more) = found

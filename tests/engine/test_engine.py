@@ -305,8 +305,8 @@ def test_a_model_that_changes_during_the_run_breaks_it():
         running.greet(server)
         found = verdicts(running, Asking(server), once(pairs(30)))
 
-    assert found[:10] == [Preferred("good")] * 10
-    assert all(isinstance(v, NoReply) for v in found[10:])
+    assert found.count(Preferred("good")) == 10
+    assert sum(isinstance(v, NoReply) for v in found) == 20
     assert len(server.begun) == 11
     assert "was served by 'm-1' when the run began and answers as 'm-2' now" in str(running.broken)
 
@@ -594,7 +594,8 @@ def test_a_call_that_waits_holds_no_place():
         found = verdicts(running, Asking(server), once(pairs(3)))
 
     assert found == [Preferred("good")] * 3
-    assert order == ["What is c000?", "What is c001?", "What is c002?", "What is c000?"]
+    assert sorted(order[:3]) == ["What is c000?", "What is c001?", "What is c002?"]
+    assert order[3:] == order[:1]
 
 
 def test_failures_at_random_are_no_outage(tmp_path):

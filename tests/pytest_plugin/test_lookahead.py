@@ -628,6 +628,23 @@ def test_greetings_do_not_win(probe):
 """
 
 
+FAILING = """
+import time
+from pathlib import Path
+
+from calm import gain
+from edits import flatter
+
+
+def test_fails_once_greetings_are_under_way(probe):
+    probe(flatter, cases=[]).proves(gain <= 0.10)
+    begun = Path("begun.txt")
+    until = time.monotonic() + 60
+    while not probe.tracing and not (begun.exists() and "Hello" in begun.read_text()) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert probe.tracing
+"""
+
 NOTING = """
 def pytest_runtest_logreport(report):
     if report.failed:
@@ -649,6 +666,7 @@ def test_the_first_failure_sends_nothing_new_and_keeps_what_is_in_flight(project
     """With -x: what had begun ends and is kept, nothing else begins, and the report is written."""
     project = stopping(projects("first_failure"))
     project.write("conftest.py", NOTING)
+    project.write("test_a_failure.py", FAILING)
 
     outputs = ("--calm-results=results.json", "--calm-report=report.html")
     done = project.run_alone("-x", *outputs, judge="slow:slow", env={"UNTIL": "failed.txt"})
@@ -658,9 +676,11 @@ def test_the_first_failure_sends_nothing_new_and_keeps_what_is_in_flight(project
     assert sorted(begun) == sorted(ended_)
     assert 0 < sum("Hello" in line for line in begun) < 200  # that were foreseen, eight at a time
     assert (project.path / "report.html").stat().st_size > 0
-    assert project.outcomes()["flattery/gain/flatter"] == "FAIL"
-    again = project.run_alone("-x", *outputs, judge="slow:slow", env={"DELAY": "0"})
+    assert set(project.outcomes().values()) == {"NOT_TESTED"}  # of the test that failed
+    (project.path / "test_a_failure.py").unlink()
+    again = project.run_alone(*outputs, judge="slow:slow", env={"DELAY": "0"})
     assert again.returncode == 1
+    assert project.outcomes()["flattery/gain/flatter"] == "FAIL"
     assert len(lines(project.path / "begun.txt")) == len(set(lines(project.path / "begun.txt")))
 
 
