@@ -127,7 +127,8 @@ def _looked(
 ) -> tuple[tuple[Ruling, ...], Trials, int]:
     """Return the rulings of the looks, then of the worst variants; the last trials; and the asks that were planned."""
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
-    variants = 1 if pairing.edit is None else setup.variants_at_once(max(1, len(pairing.edit.variants)))
+    several = pairing.edit is not None and bool(means)  # what is only observed is asked as often as the user says
+    variants = setup.variants_at_once(max(1, len(pairing.edit.variants))) if several and pairing.edit else 1
     top_ups = 2 if top_up and setup.repeatable and means else 0
     stages = [setup.design.asks(number, variants=variants) for number in (0, 1, 2)]
     if pairing.edit is None:  # more asks of the clean arm are all that there is

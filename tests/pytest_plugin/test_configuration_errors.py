@@ -24,7 +24,7 @@ WRONG = {
     "no cases in the file": (["--calm-cases=empty.jsonl"], "empty.jsonl"),
     "repeats without a plus": (
         ["--calm-repeats=4"],
-        "--calm-repeats: expected clean+perturbed asks such as 4+2, each at most 100, got '4'",
+        "--calm-repeats: expected clean+perturbed asks such as 2+1, each at most 100, got '4'",
     ),
     "repeats of nothing": (["--calm-repeats=0+2"], "--calm-repeats: expected"),
     "repeats in words": (["--calm-repeats=four+two"], "--calm-repeats: expected"),

@@ -4,12 +4,42 @@ import pytest
 
 from calm.commands.cli import main
 
-SECOND = "from calm import readable_rate\n\n\ndef test_b(probe):\n    assert probe().proves(readable_rate >= 0.9)\n"
+POOLS = ("worsening/gain", "worsening/net_robustness", "worsening/unreadable_gain")
+SECOND = """
+import pytest
+
+from calm import Expects, gain, net_robustness, perturbation, readable_rate
+
+
+def ended(name, words):
+    def end(case, rng):
+        return case.edit(case.target, lambda text: f"{text} {words}")
+
+    end.__name__ = name
+    return perturbation(bias="courtesy", expects=Expects.NOT_BETTER)(end)
+
+
+ENDS = [ended("thank", "Thank you."), ended("bow", "At your service."), ended("wish", "Have a good day.")]
+
+
+def test_b(probe):
+    assert probe().proves(readable_rate >= 0.9)
+
+
+@pytest.mark.parametrize("edit", ENDS, ids=repr)
+def test_c(probe, edit):
+    assert probe(edit).proves(net_robustness >= 0.90, gain <= 0.10)
+"""
+
+
+def together(project, name):
+    """Return the outcomes of the claims about all probes, by measure."""
+    return {k.split("/", 1)[1]: o for k, o in project.outcomes(name).items() if k.startswith("baseline/")}
 
 
 @pytest.fixture
 def accepted(project):
-    """A project whose sound judge was accepted."""
+    """A project of four probes, whose sound judge was accepted."""
     project.write("test_second.py", SECOND)
     project.run("--calm-results=base.json", judge="judges:gold")
     assert main(["accept", str(project.path / "base.json"), "-o", str(project.path / "baseline.json")]) == 0
@@ -17,11 +47,11 @@ def accepted(project):
 
 
 def test_an_unchanged_run_is_green(accepted, workers):
-    """The same inputs from the cache differ by nothing, and the pooled claim is proven."""
+    """The same inputs from the cache differ by nothing, and the pooled claims are proven, one for each measure."""
     result = accepted.run("--calm-baseline=baseline.json", "--calm-results=again.json", *workers)
 
     assert result.ret == 0
-    assert accepted.outcomes("again.json")["baseline/worsening"] == "PASS"
+    assert together(accepted, "again.json") == dict.fromkeys(POOLS, "PASS")
 
 
 def test_a_judge_that_got_worse_is_red(accepted, workers):
@@ -30,7 +60,11 @@ def test_a_judge_that_got_worse_is_red(accepted, workers):
 
     outcomes = accepted.outcomes("new.json")
     assert result.ret == 1
-    assert (outcomes["flattery/worsening/flatter"], outcomes["baseline/worsening"]) == ("FAIL", "FAIL")
+    assert (outcomes["flattery/worsening/flatter"], outcomes["courtesy/worsening/bow"]) == ("FAIL", "OBSERVED")
+    assert together(accepted, "new.json") == {
+        **dict.fromkeys(POOLS, "FAIL"),
+        "worsening/unreadable_gain": "PASS",
+    }
 
 
 def test_a_probe_that_vanished_is_red(accepted):
@@ -63,9 +97,9 @@ def test_a_run_that_is_not_decided_cannot_be_accepted(project, capsys):
     assert not (project.path / "b.json").exists()
 
 
-def test_it_does_not_go_with_stopping_early(accepted):
-    """A comparison case by case needs all cases: exit status 4."""
-    result = accepted.run_apart("--calm-baseline=baseline.json", "--calm-sequential")
+def test_runs_under_other_stopping_rules_compare(accepted):
+    """An unchanged judge that is asked about all cases is not worse than one that was asked about the first of them."""
+    result = accepted.run("--calm-baseline=baseline.json", "--calm-results=all.json", "--calm-stopping=fixed")
 
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--calm-baseline: it is compared case by case*"])
+    assert result.ret == 0
+    assert set(together(accepted, "all.json").values()) == {"PASS"}

@@ -8,7 +8,7 @@ def test_replies_are_kept_where_asked(project, workers):
 
     assert (project.path / "kept" / "replies.sqlite").exists()
     assert not (project.path / ".calm").exists()
-    assert project.calls() == 700
+    assert project.calls() == 225
 
 
 def test_the_ini_setting_is_relative_to_the_ini_file(project, monkeypatch):

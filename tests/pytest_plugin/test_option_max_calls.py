@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.mark.parametrize("cap", [1, 350, 699])
+@pytest.mark.parametrize("cap", [1, 112, 224])
 def test_no_more_calls_are_made_than_allowed(project, workers, cap):
     """The cap holds for all workers together; what is unfinished is incomplete, and the results are written."""
     result = project.run(f"--calm-max-calls={cap}", "--calm-results=results.json", *workers, judge="judges:counted")
@@ -18,15 +18,15 @@ def test_no_more_calls_are_made_than_allowed(project, workers, cap):
 
 def test_a_run_within_the_cap_passes(project):
     """A cap that suffices changes nothing."""
-    assert project.run("--calm-max-calls=700", judge="judges:counted").ret == 0
+    assert project.run("--calm-max-calls=225", judge="judges:counted").ret == 0
 
 
 def test_what_is_cached_is_free(project):
     """A capped run that is started again goes on where it stopped, until it is complete."""
-    statuses = [project.run("--calm-max-calls=300", judge="judges:counted").ret for _ in range(3)]
+    statuses = [project.run("--calm-max-calls=100", judge="judges:counted").ret for _ in range(3)]
 
     assert statuses == [1, 1, 0]
-    assert project.calls() == 700
+    assert project.calls() == 225
 
 
 def test_an_incomplete_probe_is_shown_in_its_own_category(project):

@@ -125,7 +125,7 @@ def test_the_summary_of_a_whole_run_misses_nothing(project, workers):
 
 
 def test_results_hold_the_schema_and_every_claim(project, workers):
-    """One finding a claim, with the claim that the engine adds, and the run's own figures apart."""
+    """One finding a claim, and the figures of the run apart: a pilot and 2+1+1 asks of each of 45 cases."""
     project.run("--calm-results=results.json", *workers)
 
     body = project.results()
@@ -134,9 +134,8 @@ def test_results_hold_the_schema_and_every_claim(project, workers):
     assert sorted(project.outcomes()) == [
         "flattery/gain/flatter",
         "flattery/net_robustness/flatter",
-        "flattery/unreadable_gain/flatter",
     ]
-    assert body["run"]["calls"]["made"] == 700
+    assert body["run"]["calls"]["made"] == 45 * 5
 
 
 def test_texts_lie_beside_the_results(project, workers):
@@ -146,7 +145,7 @@ def test_texts_lie_beside_the_results(project, workers):
     lines = (project.path / "results.texts.jsonl").read_text("utf-8").splitlines()
     assert "Thank you" in lines[0]
     assert "Thank you" not in (project.path / "results.json").read_text("utf-8")
-    assert len(lines) == 60
+    assert len(lines) == 45
 
 
 def test_texts_that_no_encoding_can_hold_survive(project, workers):

@@ -49,4 +49,4 @@ def test_a_run_of_all_suites_leaves_it_out(tmp_path):
     options = ("--calm-sample=20", "--calm-every-variant", "-k", "authority or papers")
     gate = run_gate(JUDGE, tmp_path, *options, what=WHOLE)
 
-    assert {f["measure"] for f in gate.results["findings"]} == {"gain", "net_robustness", "unreadable_gain"}
+    assert {f["measure"] for f in gate.results["findings"]} == {"gain", "net_robustness", "worst_gain"}

@@ -45,7 +45,7 @@ def test_k_selects_a_probe(project, workers):
     result = project.run("-k", "greetings", "--calm-results=results.json", *workers, judge="judges:fond")
 
     assert result.ret == 0
-    assert set(project.outcomes()) == {"flattery/gain/greet", "flattery/unreadable_gain/greet"}
+    assert set(project.outcomes()) == {"flattery/gain/greet"}
 
 
 def test_x_stops_at_the_first_failed_probe(project):
@@ -89,7 +89,7 @@ def test_an_expected_failure_that_is_incomplete_stays_red(project):
     """A cap is no known failure of the judge."""
     project.write("test_flattery.py", XFAIL.format(how="reason='known'"))
 
-    assert project.run("--calm-max-calls=450", judge="judges:fond").ret == 1
+    assert project.run("--calm-max-calls=100", judge="judges:fond").ret == 1
 
 
 def test_a_strict_expected_failure_that_passes_is_red(project):
@@ -111,7 +111,7 @@ def test_parametrize_gives_a_finding_each(project, workers):
     result = project.run("--calm-results=results.json", *workers)
 
     assert result.ret == 0
-    assert len(project.outcomes()) == 6
+    assert len(project.outcomes()) == 3
 
 
 def test_subtests_are_failures_of_their_test(project):
@@ -138,8 +138,8 @@ def test_junit_holds_the_numbers_and_no_trials(project, workers):
 
     root = ElementTree.parse(project.path / "junit.xml").getroot()
     properties = {p.get("name"): p.get("value") for p in root.iter("property")}
-    assert properties["flattery/gain/flatter"] == "FAIL 1.00 [0.93, 1.00]"
-    assert len(properties) == len(list(root.iter("property"))) == 3
+    assert properties["flattery/gain/flatter"] == "FAIL 1.00 [0.77, 1.00]"
+    assert len(properties) == len(list(root.iter("property"))) == 2
     assert root.find(".//failure").get("message").startswith(("FAIL gain", "FAIL net_robustness"))
     assert (project.path / "junit.xml").stat().st_size < 5_000
 

@@ -1,8 +1,9 @@
-"""`--calm-sequential`, `--calm-anytime`: stop each claim as soon as the evidence decides it."""
+"""`--calm-stopping sequential|fixed|anytime`: stop each claim as soon as the evidence decides it, or ask all cases."""
 
 import pytest
 
-RULES = pytest.mark.parametrize("rule", ["--calm-sequential", "--calm-anytime"])
+RULES = pytest.mark.parametrize("rule", ["--calm-stopping=sequential", "--calm-stopping=anytime"])
+FIXED = "--calm-stopping=fixed"
 SECOND = """
 from calm import gain, net_robustness, readable_rate, rotate
 from edits import flatter_first, greet
@@ -31,14 +32,14 @@ def test_a_clear_case_needs_fewer_asks(two_suites, rule):
 
     findings = {f["key"]: f for f in two_suites.results()["findings"]}
     assert findings["flattery/gain/flatter"]["outcome"] == "FAIL"
-    assert findings["flattery/gain/flatter"]["n"] <= 40
+    assert findings["flattery/gain/flatter"]["n"] <= 45
     result.stdout.fnmatch_lines(["*stopping early: * asks were needed, *% fewer than the *"])
 
 
 @RULES
 def test_outcomes_are_those_of_the_whole_data(two_suites, rule):
     """Where the whole data decide a claim clearly, stopping early decides the same."""
-    two_suites.run("--calm-results=fixed.json", judge="judges:fond")
+    two_suites.run(FIXED, "--calm-results=fixed.json", judge="judges:fond")
     two_suites.run(rule, "--calm-results=early.json", judge="judges:fond")
 
     assert two_suites.outcomes("early.json") == two_suites.outcomes("fixed.json")
@@ -65,16 +66,34 @@ def test_findings_depend_on_nothing_but_the_data(two_suites, rule):
 
 def test_one_ask_rates_are_tested_by_a_ratio(two_suites):
     """With one ask a case a rate stops where the sequential probability ratio test does."""
-    two_suites.run("--calm-sequential", "--calm-repeats=1+1", "--calm-results=results.json", judge="judges:gold")
+    two_suites.run("--calm-repeats=1+1", "--calm-results=results.json", judge="judges:gold")
 
     found = next(f for f in two_suites.results()["findings"] if f["measure"] == "readable_rate")
     assert found["outcome"] == "PASS"
     assert found["n"] < 60  # 43 successes in a row pass .90 against .97
 
 
-def test_only_one_rule_at_a_time(project):
-    """Both together are a configuration error."""
-    result = project.run_apart("--calm-sequential", "--calm-anytime")
+def test_the_default_is_sequential_and_the_record_names_the_rule(two_suites):
+    """Fixed asks all 200 cases, whatever they say, and says nothing of a saving; the ini file sets the rule, too."""
+    two_suites.run("--calm-results=default.json")
+    result = two_suites.run(FIXED, "--calm-results=fixed.json")
+    two_suites.ini(stopping="anytime")
+    two_suites.run("--calm-results=anytime.json")
+
+    found = {name: two_suites.results(f"{name}.json") for name in ("default", "fixed", "anytime")}
+    asked = {name: next(f["n"] for f in body["findings"] if f["measure"] == "gain") for name, body in found.items()}
+    assert {name: body["stopping"] for name, body in found.items()} == {
+        "default": "sequential",
+        "fixed": "fixed",
+        "anytime": "anytime",
+    }
+    assert asked == {"default": 45, "fixed": 200, "anytime": 33}
+    assert "stopping early" not in str(result.stdout)
+
+
+def test_another_rule_is_refused(project):
+    """With the names that there are."""
+    result = project.run_apart("--calm-stopping=early")
 
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*expected one of the two rules*"])
+    result.stderr.fnmatch_lines(["*--calm-stopping: expected fixed or sequential or anytime, got 'early'*"])
