@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from shlex import quote
 
+from calm.core.measures import MEASURES
 from calm.core.texts import CaseTexts
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.results.audit import BASELINE, RUN, Audit, JudgeRecord
+from calm.results.audit import BASELINE, RUN, Audit, Finding, JudgeRecord
 from calm.results.records import scale_of
 from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
 from calm.results.reports.heading import asks_in_words
@@ -38,6 +39,8 @@ EXPECTED: Mapping[str | None, str] = {
 }
 
 
+WORST = "worst variant"
+"""What a part of a probe is called whose rows show one variant alone."""
 TURNS = "One of:"
 """How the summary of a rotation begins; its variants follow, with their meanings if each has a line of its own."""
 
@@ -49,6 +52,7 @@ class Probe:
     anchor: str
     bias: str
     perturbation: str | None
+    part: str
     against: str | None
     summary: str
     expected: str
@@ -80,10 +84,10 @@ class Variant:
 
 def probes_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[Probe, ...]:
     """Return the findings by the trials that they rest on, in the order of the table."""
-    groups: dict[tuple[str, str | None, str | None], list[FindingRow]] = {}
+    groups: dict[tuple[str | None, ...], list[FindingRow]] = {}
     for row in (row for bias in biases_of(rows) for row in bias.rows):
         one = row.finding
-        groups.setdefault((one.bias, one.perturbation, one.against), []).append(row)
+        groups.setdefault((one.bias, one.perturbation, one.against, _part(one)), []).append(row)
     names = ["/".join(part for part in key if part) for key in groups]
     texts = {(t.case, t.hash): t for t in audit.texts}
     curves = curves_of(audit.findings)
@@ -99,6 +103,12 @@ def probes_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[Probe, ...]:
             shown.add(family)
         found.append(replace(probe, curves=curves[family] if of_dose else ()))
     return tuple(found)
+
+
+def _part(one: Finding) -> str:
+    """Return what of a probe a finding is about, where it rests on rows of its own: the worst variant."""
+    measure = MEASURES.get(one.measure)
+    return WORST if measure is not None and measure.worst_of else ""
 
 
 def _probe(
@@ -118,10 +128,11 @@ def _probe(
         anchor=anchor,
         bias=one.bias,
         perturbation=one.perturbation,
+        part=_part(one),
         against=one.against,
         summary=one.summary,
         expected="" if one.bias in (BASELINE, RUN) else EXPECTED.get(one.expects, one.expects or ""),
-        asks=asks_in_words(one.asks),
+        asks=_asks(one),
         channel=one.channel,
         node=one.node,
         rows=rows,
@@ -134,6 +145,13 @@ def _probe(
         ways=ways_of(one.flips, len(trials)) if moving else None,
         shifts=histogram_of(trials.values(), one.task, _scale(audit.judge)) if moving else None,
     )
+
+
+def _asks(one: Finding) -> str:
+    """Return how often a row was asked in each arm, in words."""
+    inert = max((len(row.inert) for row in one.trials), default=0)
+    told = asks_in_words(one.asks)
+    return f"{told}, {inert} with inert words" if inert else told
 
 
 def _scale(judge: JudgeRecord) -> Scale | None:

@@ -296,7 +296,7 @@ def finding(
     """Return the record of one decision, with its trials in codes."""
     estimate, claim = decision.estimate, decision.claim
     shown = edit.label if edit and edit.name else None
-    moved = flips(trials) if trials and edit else None
+    moved = flips(trials) if trials and edit and any(row.clean for row in trials.rows) else None
     rows = sorted(trials.rows, key=lambda row: (row.case, row.edit)) if trials else []
     tied = edit is not None and edit.expects in (Expects.TIE, Expects.OBSERVE)
     control, as_much = control_of(trials, bias)

@@ -169,12 +169,16 @@ def highest(finding: Finding) -> float:
 
 
 def control(finding: Finding) -> str:
-    """Return what inert words in the place of the edit did, or nothing if they were not asked about."""
+    """
+    Return what inert words in the place of the edit did, or nothing if they were not asked about.
+
+    A share below 0 is chance: they moved less than asking again did.
+    """
     found = finding.control
     if found is None:
         return ""
     given = "" if found.gain is None else f", gained {_clipped(found.gain):z.2f}"
-    return f"inert words moved {_clipped(found.moved):z.2f}{given}"
+    return f"inert words moved {max(0.0, _clipped(found.moved)):.2f}{given}"
 
 
 def floor(finding: Finding) -> str:

@@ -771,3 +771,28 @@ def test_a_page_a_little_too_large_keeps_its_texts(monkeypatch, subtests):
 
             assert len(page.encode()) <= 800_000 + 1_237 * seed
             assert page.count('<details class="case"') > 100
+
+
+def test_the_worst_variant_has_a_part_of_its_own():
+    """It rests on rows of its own: they are not counted among those of the rotation, and no flips are drawn of them."""
+    fresh = tuple(
+        replace(trial(f"w{i}", [], ["bad"], hash=f"w{i}", edit="cite_url"), inert=("good",), target="bad")
+        for i in range(7)
+    )
+    worst = finding(
+        key="authority/worst_gain/rotation",
+        perturbation="rotation",
+        measure="worst_gain",
+        claim=Limit("<=", 0.30),
+        outcome=Outcome.FAIL,
+        flips={},
+        trials=fresh,
+        asks="0+1",
+    )
+    text = " ".join(Page(render(replace(sample(), findings=(*sample().findings, worst)))).text.split())
+
+    assert "authority · rotation · worst variant" in text
+    part = text[text.index("authority · rotation · worst variant") :]
+    assert "Asks a case: 0 clean, 1 perturbed, 1 with inert words" in part
+    assert "7 cases: 7 moved" in part
+    assert "200 cases: " in text
