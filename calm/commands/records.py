@@ -50,12 +50,15 @@ def _accept(options: argparse.Namespace) -> int:
     from calm.results.wording import printable
 
     try:
-        write_baseline(read(Path(options.results)), Path(options.out))
+        audit = read(Path(options.results))
+        write_baseline(audit, Path(options.out))
     except ConfigError as error:
         print(f"calm: {printable(str(error), keep=chr(10))}", file=sys.stderr)
         return REFUSED
     out = printable(options.out)
     print(f"wrote {out}: review it, keep it under version control, use it with --calm-baseline={out}")
+    if audit.stopping != "fixed":
+        print("this run stopped early: one with --calm-stopping=fixed has more cases to compare a later run with")
     return DONE
 
 

@@ -193,6 +193,7 @@ class Collector:
         if baseline is None:
             return audit
         from calm.errors import ConfigError
+        from calm.results.audit import BASELINE
         from calm.results.baseline import recalled
         from calm.results.worsening import against
 
@@ -204,8 +205,8 @@ class Collector:
             self.problems += [text for text in said if text not in self.problems]
             return audit
         if self.partial:  # what was left out by the user's own choice did not vanish
-            present = {f.key.split("/")[0] for f in audit.findings}
-            worse = tuple(f for f in worse if f.bias in present)
+            present = {(f.bias, f.perturbation) for f in audit.findings}
+            worse = tuple(f for f in worse if f.bias == BASELINE or (f.bias, f.perturbation) in present)
         return self._with(recalled(baseline, audit), worse)
 
     def _pooled(self, audit: Audit) -> Audit:

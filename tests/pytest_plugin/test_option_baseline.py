@@ -103,3 +103,43 @@ def test_runs_under_other_stopping_rules_compare(accepted):
 
     assert result.ret == 0
     assert set(together(accepted, "all.json").values()) == {"PASS"}
+
+
+def test_a_run_that_stops_early_is_compared_with_a_whole_one(project):
+    """What was not asked after the stop did not vanish; the finding says how many cases it is."""
+    project.write("test_second.py", SECOND)
+    project.run("--calm-stopping=fixed", "--calm-results=base.json")
+    assert main(["accept", str(project.path / "base.json"), "-o", str(project.path / "baseline.json")]) == 0
+
+    result = project.run("--calm-baseline=baseline.json", "--calm-results=new.json")
+
+    found = {f["key"]: f for f in project.results("new.json")["findings"]}
+    assert result.ret == 0
+    assert found["baseline/worsening/net_robustness"]["outcome"] == "PASS"
+    assert found["courtesy/worsening/bow"]["excluded"] == {"not asked: this run stopped before": 55}
+
+
+def test_a_limit_of_a_baseline_is_that_of_its_measure(accepted):
+    """gate.toml names the pooled claim; both limits are shown, and why."""
+    accepted.write(
+        "gate.toml",
+        '[[limit]]\nkey = "baseline/worsening/net_robustness"\nlimit = 0.2\nreason = "few cases"\n'
+        "expires = 2999-12-31\n",
+    )
+
+    result = accepted.run("--calm-baseline=baseline.json", "--calm-gate=gate.toml", "--calm-results=new.json")
+
+    found = {f["key"]: f for f in accepted.results("new.json")["findings"]}["baseline/worsening/net_robustness"]
+    assert result.ret == 0
+    assert (found["claim"]["limit"], found["stated"]["limit"]) == (0.2, 0.1)
+    assert "few cases" in found["reason"]
+
+
+def test_an_older_baseline_is_refused_before_anything_is_asked(project):
+    """Exit status 4, and how to make a new one."""
+    project.write("baseline.json", '{"schema": "calm-baseline/1", "findings": []}')
+
+    result = project.run_apart("--calm-baseline=baseline.json", judge="judges:counted")
+
+    assert (result.ret, project.calls()) == (4, 0)
+    result.stderr.fnmatch_lines(["*Make a new one: run the suite with --calm-stopping=fixed*"])

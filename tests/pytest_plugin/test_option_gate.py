@@ -62,3 +62,107 @@ def test_a_wrong_file_is_said_before_anything_is_asked(project, subtests):
             assert (result.ret, project.calls()) == (4, 0)
             result.stderr.fnmatch_lines([message])
             result.stderr.no_fnmatch_line("*Traceback*")
+
+
+EDITS = """
+from calm import Expects, perturbation
+from edits import flatter, flatter_first, greet
+
+
+@perturbation(bias="flattery", expects=Expects.NOT_BETTER)
+def wish(case, rng):
+    "Wish the reader luck in the weaker answer."
+    return case.edit(case.target, lambda text: f"{text} Good luck.")
+
+
+@perturbation(bias="flattery", expects=Expects.NOT_BETTER)
+def hope(case, rng):
+    "Hope that the weaker answer helps."
+    return case.edit(case.target, lambda text: f"{text} Hope it helps.")
+
+
+@perturbation(bias="flattery", expects=Expects.NOT_BETTER)
+def care(case, rng):
+    "Take care in the weaker answer."
+    return case.edit(case.target, lambda text: f"{text} Take care.")
+"""
+HALF = """
+def half(case):
+    "Let thanks win in every other case."
+    thanked = next((a.id for a in case.answers if "Thank you" in a.text), None)
+    return (thanked if int(case.question.split()[2]) % 2 else None) or case.better
+
+half.reads, half.quick, half.fingerprint = ("question", "answers", "better"), True, "half"
+"""
+SUITE = """
+import pytest
+
+from calm import net_robustness
+from words import *
+
+{before}
+@pytest.mark.parametrize("edit", [{edits}], ids=repr)
+def test_words(probe, edit):
+    assert probe(edit).{how}
+"""
+
+
+def test_claims_about_the_run_have_limits_and_waivers_too(project, workers, subtests):
+    """Their keys count as known, since this run makes them; the reasons stand in the findings."""
+    project.write("words.py", EDITS)
+    project.write(
+        "test_flattery.py",
+        SUITE.format(before="", edits="flatter, greet, wish, hope", how="proves(net_robustness >= 0.1)"),
+    )
+    project.write("halves.py", HALF)
+    key = "run/net_robustness"
+    for made, outcome, status in [
+        ("", "FAIL", 1),
+        (entry("limit", key, "limit = 0.5\n"), "PASS", 0),
+        (entry("waive", key), "FAIL", 0),
+    ]:
+        with subtests.test(made):
+            project.write("gate.toml", made)
+
+            result = project.run("--calm-gate=gate.toml", "--calm-results=results.json", *workers, judge="halves:half")
+
+            found = next(f for f in project.results()["findings"] if f["key"] == key)
+            assert (found["outcome"], result.ret) == (outcome, status)
+            assert "known until the new prompt" in f"{found['accepted']} {found['reason']}" or not made
+            assert (found["stated"] or {}).get("limit") == (0.95 if "limit" in made else None)
+
+
+def test_a_claim_about_the_run_that_is_not_made_is_unknown(project):
+    """With fewer than four probes nothing is claimed of all of them."""
+    project.write("gate.toml", entry("waive", "run/net_robustness"))
+
+    result = project.run("--calm-gate=gate.toml", "--calm-results=results.json")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["--calm-gate: * run/net_robustness means no claim of this run*"])
+    assert any("run/net_robustness means no claim" in note for note in project.results()["run"]["notes"])
+
+
+def test_a_probe_that_is_accepted_as_it_is_stays_out_of_the_claims_about_the_run(project, subtests):
+    """Whether gate.toml waives it or its test expects to fail: the other four are pooled."""
+    project.write("words.py", EDITS)
+    project.write(
+        "test_others.py", SUITE.format(before="", edits="greet, wish, hope, care", how="proves(net_robustness >= 0.9)")
+    )
+    for before, made in [
+        ("", entry("waive", "flattery/net_robustness/flatter")),
+        ("@pytest.mark.xfail(reason='known')", ""),
+    ]:
+        with subtests.test(made):
+            project.write(
+                "test_flattery.py", SUITE.format(before=before, edits="flatter", how="proves(net_robustness >= 0.9)")
+            )
+            project.write("gate.toml", made)
+
+            result = project.run("--calm-gate=gate.toml", "--calm-results=results.json", judge="judges:fond")
+
+            found = {f["key"]: f for f in project.results()["findings"]}
+            assert found["flattery/net_robustness/flatter"]["accepted"]
+            assert found["run/net_robustness"]["outcome"] == "PASS"
+            assert "of 4 probes" in found["run/net_robustness"]["reason"]
+            assert result.ret == 0
