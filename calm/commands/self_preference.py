@@ -152,6 +152,7 @@ def _report(tables: Tables, figures: SelfPreference, crossed: CrossResult | None
 SHOWN = {
     "self_preference_ratio": "ratio",
     "self_preference_excess": "excess",
+    "score_excess": "excess of the scale",
     "hspp_self_rubric": "HSPP",
     "mra": "MRA",
     "own": "own",

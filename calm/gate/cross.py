@@ -127,24 +127,24 @@ class Cross:
             if isinstance(setup.judge, crossing.TableJudge):
                 tables = crossing.recorded_tables(setup.judge)
             else:
-                crossed = self._ask()
+                crossed = self._ask([c.measure for c in claims])
                 trials = crossing.trials_of(crossed)
                 if crossed.missing:
                     return not_tested(claims, (), crossed.missing, Outcome.INCOMPLETE)
                 tables = crossing.tables_of(crossed)
         except EstimateError as error:
-            return not_tested(claims, (), because(Kind.FIGURE, str(error)))
+            return not_tested(claims, (), crossing.why_none(error))
         model = crossing.model_of(setup.judge)
         found = [Ruling(crossing.decide_on(tables, model, c, setup.seed), trials) for c in claims]
         if any(d.decision.estimate is not None for d in found):
             self._report(tables, crossed)
         return found
 
-    def _ask(self) -> CrossResult:
+    def _ask(self, measures: Sequence[str]) -> CrossResult:
         from calm.selfpreference import crossing
 
         context = self._context
-        arranged = crossing.arranged_for(context.setup.judge, context.wanted, context.setup.seed)
+        arranged = crossing.arranged_for(context.setup.judge, context.wanted, context.setup.seed, measures)
         crossed = crossing.ask(arranged, context.setup.engine)
         asks = len(arranged.cases) * len(arranged.members)
         context.asks_made += asks

@@ -269,7 +269,8 @@ class _Surveyor:
         if isinstance(order.setup.judge, TableJudge):
             return
         try:
-            crossing = arranged_for(order.setup.judge, wanted, self._settings.seed)
+            measures = [claim.measure for claim in order.claims]
+            crossing = arranged_for(order.setup.judge, wanted, self._settings.seed, measures)
         except EstimateError as error:
             self.skipped.append((_name(order), str(error)))
             return

@@ -12,6 +12,7 @@ from calm.cases import spread
 from calm.cases.spreading import all_pairs
 from calm.core.case import Answer, Case, Criterion
 from calm.core.claims import Claim
+from calm.core.reasons import Kind, because
 from calm.core.verdict import Criteria, Preferred, Refused, Scale, Score, Tie
 from calm.errors import ClaimError, ConfigError, EstimateError
 from calm.judges.python import PythonJudge
@@ -141,7 +142,7 @@ def test_a_judge_in_python_is_the_author_of_its_name_and_leaks_are_told():
     cases = tuple(replace(one, tags=tags) for one in ones([answered("q1")]))
     peers = (member("openai/gpt-5"), member("qwen-3"))
 
-    found = arranged_for(PythonJudge(judge), CrossInputs(cases, peers), 0)
+    found = arranged_for(PythonJudge(judge), CrossInputs(cases, peers), 0, ["self_preference_excess"])
 
     assert [m.model for m in found.members] == ["gpt-5", "qwen-3"]
     assert [str(leak) for leak in found.leaks] == [
@@ -241,6 +242,53 @@ def test_the_identity_of_a_case_is_what_a_judge_may_see():
 
     assert identity(same) == identity(case)
     assert identity(case.arranged(("a2", "a1"))) != identity(case)
+
+
+# ---------------------------------------------------------------------------------------------- before anybody is asked
+
+
+def labelled(task, own_wins, own_loses):
+    """Return cases of a task on which the answers of gpt-5 are better in some questions and worse in others."""
+    criteria = (Criterion("c", "C"), Criterion("fault", "F", -1.0))
+    found = []
+    for n in range(own_wins + own_loses):
+        good = n < own_wins
+        met = {"a1": {"c": good}, "a2": {"c": not good}, "a3": {"c": not good}}
+        case = answered(f"q{n}", criteria=criteria if task == "rubric" else criteria[:1], met=met)
+        found += spread(case, task)
+    return tuple(found)
+
+
+def wanted(task, cases, peers=AUTHORS[1:]):
+    """Return what a test of gpt-5 would ask, by the figures of it that are wanted."""
+
+    def judge(case):
+        return None
+
+    judge.task, judge.name = task, "gpt-5"
+    inputs = CrossInputs(cases, tuple(member(name, task) for name in peers))
+    return lambda *measures: arranged_for(PythonJudge(judge), inputs, 0, measures)
+
+
+@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
+def test_nothing_is_asked_where_the_truth_cannot_decide(task, subtests):
+    """Too few own answers that deserve the verdict, too few that do not, and peers of one family."""
+    excess, ratio = "self_preference_excess", "self_preference_ratio"
+    for cases, peers, reason in [
+        (labelled(task, 10, 9), AUTHORS[1:], because(Kind.ONE_SIDED, 10, 9, 10)),
+        (labelled(task, 0, 20), AUTHORS[1:], because(Kind.ONE_SIDED, 0, 20, 10)),
+        (labelled(task, 10, 10), AUTHORS[1:2], because(Kind.ONE_OUTSIDER, "qwen-3")),
+    ]:
+        with subtests.test(reason=str(reason)):
+            ask = wanted(task, cases, peers)
+
+            with pytest.raises(EstimateError) as raised:
+                ask(excess)
+            assert raised.value.args[0] == reason
+            assert ask(excess, ratio).cases  # another figure may still be had
+    assert wanted(task, labelled(task, 10, 10))(excess).cases
+    unlabelled = tuple(replace(c, better=None, met={}, criteria=()) for c in labelled(task, 10, 2))
+    assert wanted(task, unlabelled, AUTHORS[1:2])(excess).cases  # to be observed
 
 
 # ---------------------------------------------------------------------------------------------------- pairs, symbols

@@ -153,17 +153,6 @@ def _leaking(
     return tuple(replace(leak, judge=m.model) for m in members for leak in leaks(m.model, makers, known))
 
 
-def arranged_for(judge: Judge, wanted: CrossInputs, seed: int) -> CrossDesign:
-    """
-    Return who is asked about which cases to test one judge; a peer that is the same model is left out.
-
-    Raises `EstimateError` and `ConfigError` as `arrange` does.
-    """
-    first = member_of(judge)
-    peers = [peer for peer in wanted.peers if plain(peer.model) != plain(first.model)]
-    return arrange([first, *peers], wanted.cases, about=first.model, sample=wanted.sample, seed=seed)
-
-
 def _check_own(about: str, members: Sequence[Member], authors: Sequence[str]) -> None:
     if about not in authors:
         raise EstimateError(

@@ -13,7 +13,7 @@ import numpy as np
 
 from calm.core.case import digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
-from calm.core.reasons import Kind, because, reason_of
+from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Family, code, readable
 from calm.errors import EstimateError
@@ -212,10 +212,14 @@ def decide_excess(measured: Callable[[], Excess], claim: Claim) -> Decision:
     return decided
 
 
-def _untested(claim: Claim, error: EstimateError) -> Decision:
+def why_none(error: EstimateError) -> Reason:
+    """Return why there is no figure: the reason that an error carries, or its text."""
     reason = reason_of(error)
-    reason = because(Kind.FIGURE, str(error)) if reason.kind is Kind.SAID else reason
-    return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
+    return because(Kind.FIGURE, str(error)) if reason.kind is Kind.SAID else reason
+
+
+def _untested(claim: Claim, error: EstimateError) -> Decision:
+    return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=why_none(error))
 
 
 def _decided(found: Estimate, claim: Claim) -> Decision:
