@@ -78,8 +78,9 @@ def test_the_swap_repairs_position_at_two_calls_and_its_judge_is_written(tmp_pat
     found = rows(tmp_path)
     assert (found["none"]["outcome"], found["swap"]["outcome"]) == ("FAIL", "PASS")
     assert (found["none"]["calls_per_verdict"], found["swap"]["calls_per_verdict"]) == (1.0, 2.0)
-    assert found["swap"]["usd"] == found["none"]["usd"] > 0  # this probe asks both orders of either judge
-    assert made == 80 * 2 * 2  # the swap finds all its calls made: the bare judge was asked in both orders, twice each
+    # this probe asks both orders of either judge twice; beside inert words the swap alone asks both
+    assert found["swap"]["usd"] == pytest.approx(found["none"]["usd"] * (4 + 4) / (4 + 2))
+    assert made == 80 * (4 + 4)  # the swap finds made what the bare judge was asked
     assert study(tmp_path)["cheapest"] == "swap"
     assert "segments: not applicable: 'segments' expects task = 'score'" in done.stdout
     written = tmp_path / "calm-mitigate" / "judge.toml"

@@ -20,9 +20,10 @@ from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, V
 from calm.engine.engine import Engine
 from calm.engine.verdicts import Judgment
 from calm.experiment import run as experiment
+from calm.experiment.asks import Asks
 from calm.experiment.lookahead import Order
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Ruling
+from calm.experiment.stopping import Ruling, Stopping
 from calm.gate.plan import PlanEntry, PlanSettings
 from calm.gate.question import TOLERATED
 from calm.gate.stand_in import StandIn
@@ -68,6 +69,8 @@ def assess(
     """
     Ask the questions of the probes on one set, and return its figures.
 
+    All cases are asked, as sets are compared case by case: no set stops earlier than another.
+
     Raises:
         CalmError: the first live call failed, or a probe that is wrong.
     """
@@ -76,7 +79,7 @@ def assess(
     engine.greet(*judge.endpoints)
     meter = _Meter(engine)
     drawn = tuple(sample(cases, settings.sample, settings.seed))
-    setup = Setup(judge, drawn, cast(Engine, meter), settings.seed, settings.design, settings.stopping)
+    setup = Setup(judge, drawn, cast(Engine, meter), settings.seed, settings.design, Stopping.FIXED)
     findings: dict[str, Finding] = {}
     robust: dict[tuple[int, str], float] = {}
     for place, entry in enumerate(entries):
@@ -87,8 +90,9 @@ def assess(
         for decided in order.run().rulings:
             found = _finding(order, decided)
             findings.setdefault(found.key, found)
-            if decided.trials is not None and order.edit is not None:
-                robust |= _robust(place, order.edit, decided.trials)
+            mean = not MEASURES[found.measure].worst_of
+            if decided.trials is not None and order.edit is not None and mean:
+                robust |= _robust(place, order.edit, decided.trials, own)
     clean = experiment.run(setup, None, (), observed=(MEASURES["readable_rate"],)).rulings[0].trials
     values = {"robustness": robust, **(_clean_values(clean, drawn) if clean is not None else {})}
     missing: dict[str, dict[tuple[int, str], float]] = {name: {} for name in MEASURED}
@@ -99,7 +103,7 @@ def assess(
         per_verdict = fsum(calls) / len(calls) if calls else 0.0
     return Figures(
         one,
-        _audit(judge, drawn, settings, tuple(findings.values()), engine),
+        _audit(setup, settings, tuple(findings.values()), engine),
         {**missing, **values},
         per_verdict,
         _dollars(judge, engine, meter.keys),
@@ -121,13 +125,34 @@ def _finding(order: Order, decided: Ruling) -> Finding:
     return replace(found, accepted=TOLERATED) if tolerated else found
 
 
-def _robust(place: int, edit: AnyEdit, trials: Trials) -> dict[tuple[int, str], float]:
-    """Return 1 minus the excess disagreement of each case of a probe whose edit must not move the verdict."""
+def _robust(place: int, edit: AnyEdit, trials: Trials, setup: Setup) -> dict[tuple[int, str], float]:
+    """
+    Return the net robustness of each case of a probe whose edit must not move the verdict.
+
+    It is that of the asks before any top-up, so that a case has as many of them under each set.
+    """
     if edit.expects not in (Expects.SAME, Expects.NOT_BETTER):
         return {}
-    rows = [row for row in trials.rows if len(row.clean) > 1 and len(row.perturbed) > 1]
-    found = {(place, row.case): MEASURES["net_robustness"].per_case(row, trials.scale) for row in rows}
-    return {key: 1 - value for key, value in found.items() if not isinstance(value, Reason)}
+    variants = setup.variants_at_once(max(1, len(edit.variants)))
+    asks = setup.design.asks(variants=variants)
+    shown: dict[str, list[Trial]] = {}
+    for row in trials.rows:
+        shown.setdefault(row.case, []).append(row)
+    found = {}
+    for case, rows in shown.items():
+        first = [_first_asks(row, asks) for row in rows[:variants]]
+        values = [MEASURES["net_robustness"].per_case(row, trials.scale) for row in first]
+        known = [1 - value for value in values if not isinstance(value, Reason)]
+        if known:
+            found[place, case] = fsum(known) / len(known)
+    return found
+
+
+def _first_asks(row: Trial, asks: Asks) -> Trial:
+    """Return a row with so many asks."""
+    return replace(
+        row, clean=row.clean[: asks.clean], inert=row.inert[: asks.inert], perturbed=row.perturbed[: asks.perturbed]
+    )
 
 
 def _clean_values(trials: Trials, cases: Sequence[Case]) -> dict[str, dict[tuple[int, str], float]]:
@@ -223,9 +248,8 @@ def _dollars(judge: Judge, engine: Engine, keys: set[bytes]) -> float | None:
     return total
 
 
-def _audit(
-    judge: Judge, cases: Sequence[Case], settings: PlanSettings, findings: tuple[Finding, ...], engine: Engine
-) -> Audit:
+def _audit(setup: Setup, settings: PlanSettings, findings: tuple[Finding, ...], engine: Engine) -> Audit:
+    judge, cases, rule = setup.judge, setup.cases, setup.stopping.value
     about = dict(judge.about)
     served = [engine.served[e.identity] for e in judge.endpoints if e.identity in engine.served]
     parameters = about.pop("parameters", {})
@@ -241,5 +265,4 @@ def _audit(
         about=about,
     )
     counted: dict[str, Json] = {"n": len(cases), "sha256": sha256(cases)}
-    rule = settings.stopping.value
     return Audit(__version__, record, counted, settings.seed, str(settings.design), findings, rule)

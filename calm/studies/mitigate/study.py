@@ -17,7 +17,7 @@ BARE = "none"
 LEVEL = 0.05
 
 MEASURED: Mapping[str, tuple[float, float, bool]] = {
-    "robustness": (-1.5, 1.5, True),
+    "robustness": (-2.0, 2.0, True),
     "accuracy": (-1.0, 1.0, True),
     "noise": (-1.0, 1.0, False),
     "ties": (-1.0, 1.0, False),
