@@ -489,8 +489,9 @@ def finding_line() -> str:
 def finding_parts() -> str:
     """Return the parts of a finding of the demo, with the numbers that it has."""
     f = demo_finding(SHOWN)
-    level, flips, claim = float(str(f["level"])), f["flips"], f["claim"]
+    level, flips, claim, control = float(str(f["level"])), f["flips"], f["claim"], f["control"]
     assert isinstance(flips, dict)
+    assert isinstance(control, dict)
     assert isinstance(claim, dict)
     excluded = "; ".join(f"{count} {reason}" for reason, count in f["excluded"].items())  # type: ignore[attr-defined]
     limit = f"{claim['op']} {claim['limit']:.2f}"
@@ -514,6 +515,11 @@ def finding_parts() -> str:
             f"`CR {f['consistency_rate']:.2f}`",
             "how often two clean asks agree; the rest is the judge's own noise",
         ),
+        (
+            f"`inert words moved {max(0.0, control['moved']):.2f}`",
+            "share of verdicts that inert words moved in the place of the edit, beyond what asking again moves",
+        ),
+        (f"`gained {control['gain']:z.2f}`", "what these words gave the treated answer"),
     ]
     return markdown(("part", "what it is"), rows)
 
@@ -579,6 +585,7 @@ RUNS: dict[str, Callable[[], str]] = {
     "audit-first": audit("first:judge"),
     "audit-second": audit("second:judge"),
     "audit-third": audit("third:judge"),
+    "audit-fourth": audit("fourth:judge"),
 }
 
 
