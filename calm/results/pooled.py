@@ -19,7 +19,8 @@ from typing import Final
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Kind, Reason, because
-from calm.core.verdict import Family, Scale
+from calm.core.trials import Trial
+from calm.core.verdict import Family, Scale, Verdict
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Finding, finding_of_run
 from calm.results.records import family_of, trials_of
@@ -78,9 +79,9 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
     for stated in LIMITS[family]:
         key = f"{RUN}/{stated.measure}"
         claim = Claim(stated.measure, stated.op, limits.get(key, stated.limit))
-        probes = [_widest(found, probe) for probe in probes_of(found, claim.measure)]
+        probes = probes_of(found, claim.measure)
         if len(probes) >= FEWEST:
-            decision = _decided(claim, probes, scale)
+            decision = _decided(claim, probes, [_widest(found, probe) for probe in probes], scale)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
 
@@ -100,18 +101,31 @@ def _widest(findings: Sequence[Finding], probe: Finding) -> Finding:
     """Return the finding with the most rows of the same probe: a claim that was decided early has fewer of them."""
     same = [f for f in findings if (f.bias, f.perturbation, f.node) == (probe.bias, probe.perturbation, probe.node)]
     means = [f for f in same if f.measure in MEASURES and not MEASURES[f.measure].worst_of and not f.single]
-    widest = max(means, key=lambda f: (len(f.trials), sum(len(t.inert) for t in f.trials), f.measure))
-    return replace(widest, outcome=probe.outcome, reason=probe.reason)
+    return max(means, key=lambda f: (len(f.trials), sum(len(t.inert) for t in f.trials), f.measure))
 
 
-def _decided(claim: Claim, probes: Sequence[Finding], scale: Scale) -> Decision:
+def _with_all_floors(tables: Sequence[Sequence[Trial]]) -> list[list[Trial]]:
+    """
+    Return the rows of all probes, each with the inert verdicts of its case in every place.
+
+    Probes share their inert arms, so the noise of one arm would be in many probes at once, and would not average out.
+    """
+    floors: dict[tuple[str, str | None], dict[str, tuple[Verdict, ...]]] = defaultdict(dict)
+    for row in (row for rows in tables for row in rows):
+        known = floors[row.case, row.target]
+        known[row.floor] = max(known.get(row.floor, ()), row.inert, key=len)
+    every = {key: tuple(v for arm in arms.values() for v in arm) for key, arms in floors.items()}
+    return [[replace(row, inert=every[row.case, row.target]) for row in rows] for rows in tables]
+
+
+def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding], scale: Scale) -> Decision:
     """Return the decision on the mean over all rows of some probes, by question."""
     measure = MEASURES[claim.measure]
     sums: dict[str, float] = defaultdict(float)
     sizes: dict[str, int] = defaultdict(int)
     shown: set[tuple[str, str]] = set()
-    for number, probe in enumerate(probes):
-        for row in trials_of(probe, scale).rows:
+    for number, rows in enumerate(_with_all_floors([trials_of(one, scale).rows for one in widest])):
+        for row in rows:
             cell = measure.per_case(row, scale)
             if not isinstance(cell, Reason):
                 cluster = row.cluster or row.case
