@@ -77,8 +77,7 @@ class Collector:
         for finding in record.findings:
             key = finding.key
             before = self.findings.get(key, finding)
-            added = finding.measure == "unreadable_gain"  # by the engine, beside each claim about a gain
-            if before.node != node and not (added and replace(before, node=node) == finding):
+            if before.node != node:
                 self.twice.append(because(Kind.TWICE, key, before.node, node))
             if mine.setdefault(key, finding) != finding:
                 self.twice.append(because(Kind.TWICE_IN_TEST, key, node))
