@@ -92,7 +92,8 @@ def probes_of(findings: Sequence[Finding], measure: str) -> list[Finding]:
     one: dict[tuple[str, str], Finding] = {}
     for f in findings:
         fits = f.claim is not None and (measure != "gain" or f.claim.op == "<=")
-        if f.measure in wanted and fits and f.trials and not f.single and f.accepted is None:
+        asked = bool(f.trials) or f.outcome is Outcome.INCOMPLETE  # what was to be asked may be what is biased
+        if f.measure in wanted and fits and asked and not f.single and f.accepted is None:
             one.setdefault((f.bias, f.perturbation or ""), f)
     return list(one.values())
 

@@ -58,6 +58,13 @@ def test_a_conftest_overrides_the_judge(project, workers):
     assert project.results()["judge"]["name"] == "judges:fond"
 
 
+def own_notes(project):
+    """Return the notes of a run but for those of any sound judge without noise: it repeats itself, and is cheap."""
+    kinds = [note["kind"] for note in project.results()["run"]["note_codes"]]
+    notes = zip(kinds, project.results()["run"]["notes"], strict=True)
+    return [note for kind, note in notes if kind not in ("repeats-itself", "stopped-early")]
+
+
 def test_an_object_of_a_class_of_ones_own_is_a_judge(project):
     """It may leave out what has a default, and is one judge in all tests: they share the clean arm."""
     project.write("conftest.py", OWN)
@@ -68,9 +75,10 @@ def test_an_object_of_a_class_of_ones_own_is_a_judge(project):
 
     assert result.ret == 0
     assert project.results()["judge"]["name"] == "own"
-    assert project.results()["run"]["notes"] == ["it is mine"]
+    assert own_notes(project) == ["it is mine"]
     asked = (project.path / "calls.txt").read_text().splitlines()
-    assert max(asked.count(one) for one in asked) == 3  # once in the clean arm, and once for each edit
+    # once in the clean arm, and for each edit once with inert words and once with the edit
+    assert max(asked.count(one) for one in asked) == 5
 
 
 def test_a_conftest_overrides_the_cases(project, workers):
@@ -95,7 +103,7 @@ def test_a_fixture_may_have_a_narrower_scope(project):
     result = project.run("--calm-results=results.json", cases=None)
 
     assert result.ret == 0
-    assert project.results()["run"]["notes"] == []
+    assert own_notes(project) == []
 
 
 def test_a_listwise_judge_takes_the_cases_of_the_conftest(project, workers):

@@ -63,7 +63,7 @@ def test_the_ini_setting_does_the_same(project, server):
 
     project.run_apart("--calm-results=results.json", judge=wired(project, server))
 
-    assert json.dumps(project.outcomes()).count("INCOMPLETE") == 3
+    assert json.dumps(project.outcomes()).count("INCOMPLETE") == 2
 
 
 def test_a_callable_costs_nothing(project):

@@ -26,7 +26,8 @@ LINE = re.compile(r"calm: \d+ of \d+ probes decided; \d+ calls made, \d+ cached"
 def on_a_terminal(project, *options):
     """Run pytest on a terminal of 100 columns and return all that it wrote."""
     project.write("sleeping.py", SLEEPY)
-    command = [sys.executable, "-m", "pytest", "--calm-judge=sleeping:sleepy", "--calm-cases=cases.jsonl", *options]
+    command = [sys.executable, "-m", "pytest", "--calm-judge=sleeping:sleepy", "--calm-cases=cases.jsonl"]
+    command += ["--calm-stopping=fixed", *options]  # all cases: it takes long enough to be waited for
     leader, follower = pty.openpty()
     env = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
     with subprocess.Popen(command, cwd=project.path, stdout=follower, stderr=follower, env=env) as running:
