@@ -89,7 +89,7 @@ class SimulatedEngine:
     def __init__(self, prompts: Callable[[Case], Prompt], law: Law, seed: int, *, frozen: bool = False) -> None:
         self._prompts, self._law, self._frozen = prompts, law, frozen
         self._seed = mix(mix(seed))
-        self._known: dict[tuple[int, int], Judgment] = {}
+        self._known: dict[tuple[int, int], Verdict] = {}
         self.by_arm: Counter[str] = Counter()
 
     @property
@@ -103,7 +103,13 @@ class SimulatedEngine:
 
     def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
         """Return the verdicts, in the order of the questions."""
-        return [self._one(case, ask) for _, case, ask in questions]
+        asks = [(self._prompts(case), ask) for _, case, ask in questions]
+        return [Judgment(verdict) for verdict in self.answer(asks)]
+
+    def answer(self, asks: Sequence[tuple[Prompt, int]]) -> list[Verdict]:
+        """Return the verdict on each ask of a prompt."""
+        known = self._known
+        return [known.get((prompt.word, ask)) or self._new(prompt, ask) for prompt, ask in asks]
 
     def prefetch(self, questions: Sequence[Question]) -> None:
         """Ask nothing ahead: time is not simulated."""
@@ -111,20 +117,16 @@ class SimulatedEngine:
     def withdraw(self, prefetch: None) -> None:
         """Take nothing back."""
 
-    def _one(self, case: Case, ask: int) -> Judgment:
-        prompt = self._prompts(case)
-        key = prompt.word, ask
-        found = self._known.get(key)
-        if found is None:
-            self.by_arm[prompt.arm] += 1
-            time = min(1.0, len(self._known) / USUAL_CALLS)
-            found = self._known[key] = Judgment(self.verdict(prompt, ask, time))
-        return found
-
     def verdict(self, prompt: Prompt, ask: int, time: float = 0.0) -> Verdict:
         """Return what the law says to one ask."""
         word = mix(prompt.word ^ mix(self._seed + (0 if self._frozen else ask)))
         return self._law.verdict(prompt, word, time)
+
+    def _new(self, prompt: Prompt, ask: int) -> Verdict:
+        self.by_arm[prompt.arm] += 1
+        time = min(1.0, len(self._known) / USUAL_CALLS)
+        found = self._known[prompt.word, ask] = self.verdict(prompt, ask, time)
+        return found
 
 
 class InterleavedEngine(SimulatedEngine):
@@ -137,7 +139,7 @@ class InterleavedEngine(SimulatedEngine):
     def __init__(self, prompts: Callable[[Case], Prompt], law: Law, seed: int, *, frozen: bool = False) -> None:
         super().__init__(prompts, law, seed, frozen=frozen)
         self._changed = threading.Condition()
-        self._waiting: dict[int, tuple[int, Sequence[Question]]] = {}
+        self._waiting: dict[int, tuple[int, Sequence[tuple[Prompt, int]]]] = {}
         self._served: set[int] = set()
         self._running = 0
         self._random = Random(seed)
@@ -170,15 +172,15 @@ class InterleavedEngine(SimulatedEngine):
             raise errors[0]
         return [result for result in results if result is not None]
 
-    def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
+    def answer(self, asks: Sequence[tuple[Prompt, int]]) -> list[Verdict]:
         """Wait for the turn of this round, then return the verdicts."""
         me = threading.get_ident()
         with self._changed:
-            self._waiting[me] = PRIORITY.get(), questions
+            self._waiting[me] = PRIORITY.get(), asks
             self._changed.notify_all()
             self._changed.wait_for(lambda: me in self._served)
             self._served.discard(me)
-        return super().ask_each(questions)
+        return super().answer(asks)
 
     def _serve(self) -> None:
         while True:
@@ -188,14 +190,10 @@ class InterleavedEngine(SimulatedEngine):
                     return
                 first = min(number for number, _ in self._waiting.values())
                 turn = [me for me, (number, _) in self._waiting.items() if number == first]
-                asked = {
-                    (self._prompts(case).word, ask): (judge, case, ask)
-                    for me in turn
-                    for judge, case, ask in self._waiting[me][1]
-                }
-                drawn = sorted(asked)
+                wanted = {(prompt.word, ask): (prompt, ask) for me in turn for prompt, ask in self._waiting[me][1]}
+                drawn = sorted(wanted)
                 self._random.shuffle(drawn)
-                super().ask_each([asked[key] for key in drawn])
+                super().answer([wanted[key] for key in drawn])
                 for me in turn:
                     del self._waiting[me]
                     self._served.add(me)

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from functools import lru_cache, partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, cast
 from unittest.mock import patch
 
 from calm.core import measures
@@ -20,24 +21,28 @@ from calm.core.case import Case, digest
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Flips, Measure
 from calm.core.reasons import Reason
+from calm.core.texts import CaseTexts
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Scale, Verdict
 from calm.engine.engine import Engine
-from calm.experiment import arms, pairs, worst
+from calm.engine.verdicts import Judgment
+from calm.experiment import pairs, worst
 from calm.experiment import run as experiment
 from calm.experiment.aim import aims_by_pilot
+from calm.experiment.arms import Arms, Row
+from calm.experiment.asks import Asks
 from calm.experiment.inert import Floor, pilot_of
 from calm.experiment.pairs import Pair, Pairing, pair_up
 from calm.experiment.setup import Setup
 from calm.models.wire import Judge
 from calm.results import audit
 from calm.results import pooled as pooled_module
-from calm.results.audit import Finding
+from calm.results.audit import Finding, TrialRecord
 from calm.statistics import intervals
 from calm.statistics.sequential import nominal_levels
 
 if TYPE_CHECKING:
-    from benchmarks.calibration.harness import Prompt
+    from benchmarks.calibration.harness import Prompt, SimulatedEngine
 
 _levels = lru_cache(maxsize=None)(nominal_levels)
 
@@ -136,6 +141,57 @@ class Remembered(Pairing):
         return known[2]
 
 
+class QuickArms(Arms):
+    """Arms that make the questions of a row once for all runs, and its trial once for each set of verdicts."""
+
+    def __init__(self, memory: Memory, setup: Setup, pairing: Pairing, *, has_clean: bool, has_floor: bool) -> None:
+        super().__init__(setup, pairing, has_clean=has_clean, has_floor=has_floor)
+        self._memory = memory
+        self._shape = has_clean, has_floor
+
+    def ask_rows(self, rows: Sequence[Row], asks: Asks) -> Trials:
+        """Return the trials of some rows, in their order; no law loses a reply."""
+        memory = self._memory
+        wanted = [self._wanted(row, asks) for row in rows]
+        engine = cast("SimulatedEngine", self._setup.engine)
+        answers = iter(engine.answer([one for arms in wanted for arm in arms for one in arm]))
+        found = []
+        for row, (clean, inert, perturbed) in zip(rows, wanted, strict=True):
+            given = [tuple(islice(answers, len(arm))) for arm in (clean, inert, perturbed)]
+            key = id(row.pair), *(tuple(map(id, arm)) for arm in given)
+            known = memory.trials.get(key)
+            if known is None:
+                trial = self._trial(row.pair, *([Judgment(v) for v in arm] for arm in given))
+                assert isinstance(trial, Trial), "every ask has a reply"
+                known = memory.trials[key] = row.pair, trial
+            found.append(known[1])
+        edited = self._pairing.edit is not None
+        said = f"{asks.clean if self._has_clean else 0}+{asks.perturbed if edited else 0}"
+        scale = self._setup.judge.scale
+        return Trials(tuple(found), self._setup.family, scale, self._pairing.excluded, {}, said)
+
+    def asks_for(self, n: int, asks: Asks) -> int:
+        """Return nothing: what was planned is in no figure."""
+        return 0
+
+    def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
+        """Return nothing: texts are only shown."""
+        return ()
+
+    def _wanted(self, row: Row, asks: Asks) -> tuple[list[tuple[Prompt, int]], ...]:
+        key = id(row.pair), self._shape, asks.clean, asks.inert, row.perturbed
+        known = self._memory.wanted.get(key)
+        if known is None:
+            arms = self._questions(row, asks)
+            prompts = tuple([(self._memory.prompt(case), ask) for _, case, ask in arm] for arm in arms)
+            known = self._memory.wanted[key] = row.pair, prompts
+        return known[1]
+
+
+MOST: Final = 200_000
+"""Trials that are remembered at most."""
+
+
 class Memory:
     """The cases of a gate as prompts, and what is remembered of them."""
 
@@ -150,6 +206,9 @@ class Memory:
         self._pilots: dict[int, tuple[Case, Case]] = {}
         self._shown: dict[int, tuple[Case, tuple[str, ...]]] = {}
         self._rows: dict[int, tuple[Finding, Trials]] = {}
+        self._records: dict[tuple[int, bool, bool], tuple[Trial, TrialRecord]] = {}
+        self.trials: dict[tuple[object, ...], tuple[Pair, Trial]] = {}
+        self.wanted: dict[tuple[object, ...], tuple[Pair, tuple[list[tuple[Prompt, int]], ...]]] = {}
 
     def prompt(self, case: Case) -> Prompt:
         """Return what is known of a case as it is shown."""
@@ -177,6 +236,9 @@ class Memory:
     def remembering(self) -> Iterator[None]:
         """Let the product's code use what is remembered."""
         self._rows.clear()
+        if len(self.trials) > MOST:
+            self.trials.clear()
+            self._records.clear()
 
         def floor(pair: Pair, number: int) -> Floor:
             return self._floor(pair, number)
@@ -190,7 +252,8 @@ class Memory:
                 (worst, "nominal_levels", _nominal_levels),
                 (worst, "digest", _digest),
                 (worst, "clopper_pearson", _clopper_pearson),
-                (arms.Arms, "texts", lambda _arms, _trials: ()),
+                (experiment, "Arms", partial(QuickArms, self)),
+                (audit, "_record", self._record),
                 (audit, "flips", lambda _trials: Flips()),
                 (audit, "rate", lambda _measure, _trials: None),
                 (pooled_module, "trials_of", lambda one, _scale: self._rows[id(one)][1]),
@@ -216,6 +279,13 @@ class Memory:
             known = self._floors[key] = _REAL_FLOOR(pair, number)
             self._register(known.case, "inert")
         return known
+
+    def _record(self, row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
+        key = id(row), controlled, tied
+        known = self._records.get(key)
+        if known is None:
+            known = self._records[key] = row, _REAL_RECORD(row, controlled=controlled, tied=tied)
+        return known[1]
 
     def _slots(self, case: Case) -> tuple[str, ...]:
         known = self._shown.get(id(case))
@@ -256,6 +326,7 @@ class Memory:
 
 
 _REAL_FLOOR = Pair.floor
+_REAL_RECORD = audit._record
 
 
 @lru_cache(maxsize=1)
