@@ -230,7 +230,7 @@ class Memory:
     def keep(self, one: Finding, trials: Trials | None) -> None:
         """Keep the trials that a finding records, for the claims about the run."""
         if trials is not None:
-            self._rows[id(one)] = one, trials
+            self._rows[id(one.trials)] = one, trials
 
     @contextmanager
     def remembering(self) -> Iterator[None]:
@@ -256,7 +256,7 @@ class Memory:
                 (audit, "_record", self._record),
                 (audit, "flips", lambda _trials: Flips()),
                 (audit, "rate", lambda _measure, _trials: None),
-                (pooled_module, "trials_of", lambda one, _scale: self._rows[id(one)][1]),
+                (pooled_module, "trials_of", lambda one, _scale: self._rows[id(one.trials)][1]),
             ):
                 stack.enter_context(patch.object(where, name, new))
             stack.enter_context(patch.dict(cast(Any, MEASURES), _remembering_measures()))
