@@ -338,6 +338,11 @@ def _remembering_measures() -> dict[str, Measure]:
     return {name: replace(one, per_case=_remembering(one.per_case)) for name, one in by_verdicts.items()}
 
 
+def remembering_values(measure: Measure, row: Trial, scale: Scale) -> float | Reason:
+    """Return the value of a row, looked up by its verdicts."""
+    return _remembering_measures()[measure.name].per_case(row, scale)
+
+
 def _remembering(real: Callable[[Trial, Scale], float | Reason]) -> Callable[[Trial, Scale], float | Reason]:
     """Return a function that looks the value of a row up. Laws give one object for one verdict, which lives on."""
     known: dict[tuple[object, ...], float | Reason] = {}

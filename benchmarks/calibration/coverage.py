@@ -1,0 +1,117 @@
+"""Coverage: how often the bounds of a measure hold its true value, on rows that are drawn and not asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
+
+from benchmarks.calibration.chance import mix
+from benchmarks.calibration.harness import Law, Prompt
+from benchmarks.calibration.laws import Bias, Manner, PairJudge, ScoreJudge, pairs_of, scores_of
+from benchmarks.calibration.remembered import remembering_values
+from calm.core.case import Answer, Case
+from calm.core.edits import Expects
+from calm.core.measures import MEASURES
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Scale, Verdict
+from calm.experiment.aim import has_room
+
+LEVEL: Final = 0.05
+DOSE: Final = 0.10
+MANY: Final = 60_000
+"""Rows from which a true value is taken: its error is far below that of 400 rows."""
+
+Kind = Literal["pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide"]
+KINDS: Final[tuple[Kind, ...]] = ("pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide")
+SIZES: Final = (30, 50, 100, 200, 400)
+SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "pairs": ("net_robustness", "gain"),
+    "scores": ("net_robustness", "gain", "mean_shift"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """So many cases of a kind, of which an edit decides a tenth; `cluster` of them at a time are about one question."""
+
+    kind: Kind
+    n: int
+    cluster: int = 1
+    runs: int = 1000
+
+    def measure(self, seed: int) -> Mapping[str, float]:
+        """Return for each measure and bound whether it held, where there was an estimate."""
+        trials = drawn(self.kind, self.n, seed, self.cluster)
+        found = {}
+        for name in SHOWN[self.kind.partition(",")[0]]:
+            measure = MEASURES[name]
+            cells = [remembering_values(measure, row, trials.scale) for row in trials.rows]
+            estimate, truth = measure.estimate(trials, LEVEL, cells), true_value(self.kind, name)
+            found[f"{name} low"] = float(estimate.low <= truth + 1e-9)
+            found[f"{name} high"] = float(estimate.high >= truth - 1e-9)
+        return found
+
+
+@cache
+def true_value(kind: Kind, name: str) -> float:
+    """Return the true value of a measure: its mean over very many rows."""
+    return _true_values(kind)[name]
+
+
+@cache
+def _true_values(kind: Kind) -> Mapping[str, float]:
+    trials = drawn(kind, MANY, -1, 1)
+    return {name: MEASURES[name].estimate(trials, LEVEL).value for name in SHOWN[kind.partition(",")[0]]}
+
+
+def drawn(kind: Kind, n: int, seed: int, cluster: int) -> Trials:
+    """Return the rows of a first stage, 2 clean, 1 inert and 1 edited ask, of n cases."""
+    pairwise = kind.startswith("pairs")
+    scale = Scale(1, 5) if kind.endswith("lumpy") else Scale()
+    places = [place // cluster for place in range(n)]
+    manner = Manner(Bias(everywhere=DOSE), clusters=places)
+    cases = _cases(n, pairwise=pairwise)
+    name = kind.partition(", ")[2]
+    law: Law
+    if pairwise:
+        law = PairJudge(cases, pairs_of(name, cases, seed), seed, manner)
+    else:
+        law = ScoreJudge(scale, scores_of(name, seed, n, scale), seed, manner)
+    target = "bad" if pairwise else "only"
+    rows = []
+    for place, case in enumerate(cases):
+        clean = tuple(_ask(law, case, place, "clean", seed, k) for k in (1, 2))
+        pilot, inert, edited = (_ask(law, case, place, arm, seed, 0) for arm in ("pilot", "inert", "edited"))
+        treated = case.treat(target)
+        room = has_room(treated, Expects.NOT_BETTER, pilot, "pairwise" if pairwise else "score", scale)
+        rows.append(
+            Trial(
+                case.id,
+                target=target,
+                better=case.better,
+                room=room,
+                clean=clean,
+                inert=(inert,),
+                perturbed=(edited,),
+                cluster=str(places[place]),
+            )
+        )
+    return Trials(tuple(rows), "pairwise" if pairwise else "score", scale)
+
+
+def _ask(law: Law, case: Case, place: int, arm: str, seed: int, ask: int) -> Verdict:
+    number = ("clean", "pilot", "inert", "edited").index(arm) * 8 + ask
+    word = mix(mix(seed + (1 << 40)) ^ mix(place * 32 + number))
+    probe, expects = ("edit", Expects.NOT_BETTER.value) if arm == "edited" else ("", "")
+    prompt = Prompt(place, arm, word, case, probe, "", expects, ids=("good", "bad"))  # type: ignore[arg-type]
+    return law.verdict(prompt, mix(word), 0.0)
+
+
+@cache
+def _cases(n: int, *, pairwise: bool) -> tuple[Case, ...]:
+    if not pairwise:
+        return tuple(Case(f"c{place}", "A question?", (Answer("only", "An answer."),)) for place in range(n))
+    answers = Answer("good", "An answer."), Answer("bad", "Another answer.")
+    return tuple(Case(f"c{place}", "A question?", answers, better="good") for place in range(n))
