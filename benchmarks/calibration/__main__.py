@@ -9,8 +9,8 @@ from benchmarks.calibration.kept import Kept
 from benchmarks.calibration.page import page
 from benchmarks.calibration.rows import rows
 
-CHUNKS = (20, 50, 100, 200, 500, 1000)
-"""All rows get so many seeds before any row gets more."""
+PARTS = (0.1, 0.25, 0.5, 1.0)
+"""All rows get such a part of their seeds before any row gets more."""
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument("--rows", type=Path, required=True, help="the file that keeps the numbers of each seed")
     parser.add_argument("--only", default="", help="measure the rows alone whose table and label hold this text")
-    parser.add_argument("--most", type=int, default=1000, help="the most seeds of a row")
+    parser.add_argument("--part", type=float, default=1.0, help="the part of the seeds of each row to measure")
     parser.add_argument("--write", type=Path, help="write the page from what is kept, and measure nothing")
     options = parser.parse_args()
     kept = Kept(options.rows)
@@ -26,9 +26,9 @@ def main() -> None:
         options.write.write_text(page(kept), "utf-8")
         return
     wanted = sorted((row for row in rows() if options.only in row.key), key=lambda row: row.first)
-    for most in CHUNKS:
+    for part in PARTS:
         for row in wanted:
-            kept.measure(row.key, row.condition, min(most, options.most, row.condition.runs))
+            kept.measure(row.key, row.condition, round(min(part, options.part) * row.condition.runs))
 
 
 if __name__ == "__main__":

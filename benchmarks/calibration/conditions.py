@@ -12,7 +12,7 @@ from benchmarks.calibration.harness import CASES, Gate, Run, Task, usual_cases
 from benchmarks.calibration.laws import Bias, Course, Manner, PairJudge, pairs_of, sound, tied
 from calm.core.claims import Claim, Outcome
 from calm.core.verdict import Scale
-from calm.gate.proof import FINE
+from calm.results.notes import repeats, rewording
 
 GATES: Final = 200
 """Seeds of a whole gate."""
@@ -84,7 +84,8 @@ class Whole:
             "green": run.green,
             "fail": bool(run.failed),
             "calls": run.calls,
-            "rewording": run.outcome_of("rewording/rewording_rate") not in FINE,
+            "says rewording": bool(rewording(run.findings)),
+            "says repeats": bool(repeats(run.findings)),
         }
         if self.named:
             found["named"] = any(key.startswith(self.named) for key in run.failed)

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from benchmarks.calibration.conditions import AtLimit, Condition, Whole, gate_of
+from benchmarks.calibration.coverage import KINDS, SHOWN, SIZES, Covered
 from benchmarks.calibration.harness import TASKS, Task
 from benchmarks.calibration.laws import SOUND, Bias, Course
 from calm.core.claims import Claim
@@ -47,7 +48,7 @@ class Row:
 @cache
 def rows() -> tuple[Row, ...]:
     """Return all rows."""
-    made = (*_sound(), *_still(), *_faint(), *_single(), *_variants(), *_limits(), *_others(), *_claims())
+    made = (*_sound(), *_still(), *_faint(), *_single(), *_variants(), *_limits(), *_others(), *_covered(), *_claims())
     assert len({row.key for row in made}) == len(made), "each row has a name of its own"
     return made
 
@@ -221,6 +222,18 @@ def _others() -> Iterator[Row]:
     for cluster in (2, 5, 10):
         condition = Whole(judge="noise .05", cluster=cluster)
         yield Row("other judges", f"sound, {cluster} cases a question", condition, {}, {"fail": 0.02})
+
+
+def _covered() -> Iterator[Row]:
+    for kind in KINDS:
+        for n in SIZES:
+            names = [f"{name} {end}" for name in SHOWN[kind.partition(",")[0]] for end in ("low", "high")]
+            yield Row("coverage", f"{kind}, {n} cases", Covered(kind, n), dict.fromkeys(names, 0.945), first=2)
+    for cluster in (2, 5, 10):
+        names = [f"{name} {end}" for name in SHOWN["pairs"] for end in ("low", "high")]
+        condition = Covered("pairs, beta", 200, cluster)
+        label = f"pairs, beta, 200 cases, {cluster} a question"
+        yield Row("coverage", label, condition, dict.fromkeys(names, 0.945), first=2)
 
 
 def _claims() -> Iterator[Row]:
