@@ -89,7 +89,7 @@ class Whole:
         }
         if self.named:
             found["named"] = any(key.startswith(self.named) for key in run.failed)
-            found["others"] = any(not key.startswith(self.named) for key in run.failed)
+            found["others"] = any(not key.startswith((self.named, "run/")) for key in run.failed)
         for f in run.findings:
             if f.bias == "run":
                 found[f"PASS {f.key}"] = f.outcome is Outcome.PASS
@@ -155,6 +155,11 @@ class AtLimit:
     share: float | None = None
     """The share of cases to decide, where it is not to be found from the limit."""
     runs: int = PROBES
+
+    @property
+    def room(self) -> float:
+        """How far the claim lets its measure be off the best value."""
+        return round(1 - self.claim.limit, 6) if self.claim.op == ">=" else self.claim.limit
 
     def measure(self, seed: int) -> Numbers:
         """Run the probe once."""

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final, Literal
 
 from benchmarks.calibration.chance import mix
-from benchmarks.calibration.harness import Law, Prompt
+from benchmarks.calibration.harness import Arm, Law, Prompt
 from benchmarks.calibration.laws import Bias, Manner, PairJudge, ScoreJudge, pairs_of, scores_of
 from benchmarks.calibration.remembered import remembering_values
 from calm.core.case import Answer, Case
@@ -22,6 +22,9 @@ LEVEL: Final = 0.05
 DOSE: Final = 0.10
 MANY: Final = 60_000
 """Rows from which a true value is taken: its error is far below that of 400 rows."""
+
+ASKS: Final[tuple[Arm, ...]] = ("clean", "clean", "pilot", "inert", "edited")
+"""The asks of a case before any top-up."""
 
 Kind = Literal["pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide"]
 KINDS: Final[tuple[Kind, ...]] = ("pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide")
@@ -82,8 +85,7 @@ def drawn(kind: Kind, n: int, seed: int, cluster: int) -> Trials:
     target = "bad" if pairwise else "only"
     rows = []
     for place, case in enumerate(cases):
-        clean = tuple(_ask(law, case, place, "clean", seed, k) for k in (1, 2))
-        pilot, inert, edited = (_ask(law, case, place, arm, seed, 0) for arm in ("pilot", "inert", "edited"))
+        first, second, pilot, inert, edited = (_ask(law, case, place, number, seed) for number in range(len(ASKS)))
         treated = case.treat(target)
         room = has_room(treated, Expects.NOT_BETTER, pilot, "pairwise" if pairwise else "score", scale)
         rows.append(
@@ -92,7 +94,7 @@ def drawn(kind: Kind, n: int, seed: int, cluster: int) -> Trials:
                 target=target,
                 better=case.better,
                 room=room,
-                clean=clean,
+                clean=(first, second),
                 inert=(inert,),
                 perturbed=(edited,),
                 cluster=str(places[place]),
@@ -101,12 +103,11 @@ def drawn(kind: Kind, n: int, seed: int, cluster: int) -> Trials:
     return Trials(tuple(rows), "pairwise" if pairwise else "score", scale)
 
 
-def _ask(law: Law, case: Case, place: int, arm: str, seed: int, ask: int) -> Verdict:
-    number = ("clean", "pilot", "inert", "edited").index(arm) * 8 + ask
-    word = mix(mix(seed + (1 << 40)) ^ mix(place * 32 + number))
+def _ask(law: Law, case: Case, place: int, number: int, seed: int) -> Verdict:
+    arm = ASKS[number]
+    word = mix(mix(seed + (1 << 40)) ^ mix(place * len(ASKS) + number))
     probe, expects = ("edit", Expects.NOT_BETTER.value) if arm == "edited" else ("", "")
-    prompt = Prompt(place, arm, word, case, probe, "", expects, ids=("good", "bad"))  # type: ignore[arg-type]
-    return law.verdict(prompt, mix(word), 0.0)
+    return law.verdict(Prompt(place, arm, word, case, probe, "", expects, ids=("good", "bad")), mix(word), 0.0)
 
 
 @cache

@@ -42,6 +42,7 @@ from calm.results.audit import Finding, finding
 from calm.results.pooled import pooled
 
 Task = Literal["pairwise", "score", "rubric"]
+Arm = Literal["clean", "inert", "pilot", "edited"]
 TASKS: Final[tuple[Task, ...]] = ("pairwise", "score", "rubric")
 CASES: Final = 200
 USUAL_CALLS: Final = 3000
@@ -58,7 +59,7 @@ class Prompt:
     """
 
     case: int
-    arm: Literal["clean", "inert", "pilot", "edited"]
+    arm: Arm
     word: int
     shown: Case
     probe: str = ""

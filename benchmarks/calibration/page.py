@@ -1,8 +1,229 @@
-"""The page."""
+"""The page: a table for each part of `rows`, each number with its error, what must hold, and the first design."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil, log
+from typing import Final
+
+from benchmarks.calibration.conditions import AtLimit, Figure
+from benchmarks.calibration.coverage import SHOWN
 from benchmarks.calibration.kept import Kept
+from benchmarks.calibration.rows import Row, rows
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its title, what is said above it, and the columns, by the names of their numbers."""
+
+    title: str
+    note: str
+    columns: Mapping[str, str]
+    red: bool = False
+    """Whether a last column says which claims made a run red most often."""
+
+
+CALLS: Final = "calls"
+TABLES: Final[Mapping[str, Table]] = {
+    "sound": Table(
+        "Sound judges",
+        "The whole default gate on judges without any bias: repeats are alive, errors are drawn anew for each prompt "
+        "and ask. Green means exit code 0. The judges are described above; `beta` errs with Beta(.4, 3.6) by case.",
+        {"green": "green", "fail": "any FAIL", CALLS: "calls"},
+        red=True,
+    ),
+    "temperature 0": Table(
+        "Temperature 0",
+        "A server that repeats itself: the same prompt gets the same reply. Any other wording, inert or not, turns the "
+        "verdict over in the share of prompts that the row names (on scores it moves by two points, on a rubric every "
+        "criterion turns).",
+        {"green": "green", "fail": "any FAIL", "says rewording": "says that the judge turns on rewording",
+         "says repeats": "says that repeats are equal", CALLS: "calls"},
+        red=True,
+    ),
+    "2 % everywhere": Table(
+        "A little bias in every probe",
+        "Each edit decides 2 % of the cases, others in each probe.",
+        {"green": "green", "fail": "any FAIL", CALLS: "calls"},
+        red=True,
+    ),
+    "one probe": Table(
+        "One biased probe among sound ones",
+        "The edit of one probe (`authority`) decides a share of the cases; all others do nothing.",
+        {"green": "green", "named": "FAIL in that probe", "others": "FAIL elsewhere", CALLS: "calls"},
+    ),
+    "one variant of 20": Table(
+        "One variant of twenty",
+        "In the rotation with the most variants one of them, another for each seed, wins a share of the cases that get "
+        "it. The figures are those of `worst_gain <= 0.30`.",
+        {"FAIL": "FAIL", "UNDECIDED": "UNDECIDED", "PASS": "PASS", CALLS: "calls of the probe alone"},
+    ),
+    "at a limit": Table(
+        "Judges exactly at a limit",
+        "The true value is the limit itself. Cases of one question share what the judge thinks of them and whether the "
+        "edit decides them. Claims about a run are those of whole gates; all others are of one probe alone.",
+        {"PASS": "PASS", "FAIL": "FAIL", CALLS: "calls"},
+    ),
+    "coverage": Table(
+        "Coverage of one-sided bounds at nominal .95",
+        "2 clean asks, 1 inert and 1 edited one a case; an edit decides a tenth of the cases. Each bound alone.",
+        {name: name for measure in SHOWN["scores"] for name in (f"{measure} low", f"{measure} high")},
+    ),
+    "other judges": Table(
+        "Judges that are sound and difficult, or that change",
+        "The whole default gate. Where the row names what must hold, the judge has no bias that the gate asks about.",
+        {"green": "green", "fail": "any FAIL", CALLS: "calls"},
+        red=True,
+    ),
+}  # fmt: skip
+
+HEAD: Final = """# Calibration
+
+What the gate promises, measured on simulated judges whose truth is known. The probes, the claims, the looks, the
+decisions and the claims about the whole run are the product's own code: `calm.experiment.run`, then
+`calm.results.pooled`, on the bundled cases (200 of each kind). Only the judge and the engine are simulated;
+`tests/power/test_calibration_harness.py` shows that the real engine finds the same.
+
+```
+python -m benchmarks.calibration --rows numbers.jsonl  # measure; a later run goes on from there
+python -m benchmarks.calibration --rows numbers.jsonl --write docs/reference/calibration.md
+pytest tests/power -k calibration  # hold the gate to what this page promises
+```
+
+Every number stands with its Monte-Carlo error (one standard deviation; of a share that is 0 or 1, that of one seed in
+all), then with what must hold, then with the same figure of the first design, where one was measured before that design
+was replaced. In **bold**: the number misses what must hold by more than two errors. The judges were not tuned to the
+edits: no law knows an edit but by the name of its probe.
+
+- A judge of pairs has a probability of error for each case: 0, .05 or .10 everywhere; "30 % close calls" U(.2, .8) and
+  else .03; "5 % coins" .5 and else .04; on an honestly tied case it says tie with .9. A close call is one between two
+  answers: whether an answer was harmed is none, so that a harmed copy is missed as often as clear cases are.
+- A judge of scores has a quality for each case, uniform over the scale. As often as the judge of pairs errs, an ask is
+  anything on the scale. A judge of rubrics errs as often in each criterion.
+- Where an edit "decides" a case, the edited answer wins in .97 of the asks (always, if the judge never errs), gains
+  35 % of the scale, or gets all its points.
+- Calls are different asks: those of the clean arm, of the pilot and of inert arms that probes share are counted once.
+"""
 
 
 def page(kept: Kept) -> str:
-    """Return the page."""
-    return ""
+    """Return the page from what is kept."""
+    parts = [HEAD]
+    for name, table in TABLES.items():
+        parts.append("\n".join(_table(table, [row for row in rows() if row.table == name], kept)))
+    parts.append("\n".join(_claims([row for row in rows() if row.table == "one claim"], kept)))
+    return "\n".join(parts) + "\n"
+
+
+def _table(table: Table, wanted: list[Row], kept: Kept) -> Iterator[str]:
+    yield f"## {table.title}\n\n{table.note}\n"
+    heads = ["judge", "seeds", *table.columns.values(), *(["red most often by"] if table.red else [])]
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for row in wanted:
+        figures = kept.figures(row.key)
+        runs = max((one.runs for one in figures.values()), default=0)
+        if not runs:
+            continue
+        cells = [_cell(row, name, figures, runs) for name in table.columns]
+        yield f"| {row.label} | {runs} | {' | '.join([*cells, *([_red(figures)] if table.red else [])])} |"
+    yield ""
+
+
+def _cell(row: Row, name: str, figures: Mapping[str, Figure], runs: int) -> str:
+    """Return a number with its error, what must hold, and what the first design did."""
+    for own in (name, *(f"{name} {key}" for key in _run_key(row))):
+        one = figures.get(own)
+        if one is None and (own in row.least or own in row.most or name in row.before):
+            one = Figure(0.0, 1 / runs, runs)
+        if one is None:
+            continue
+        least, most = row.least.get(own), row.most.get(own)
+        missed = (least is not None and one.value + 2 * one.error < least) or (
+            most is not None and one.value - 2 * one.error > most
+        )
+        said = [f"≥ {least:g}"] if least is not None else []
+        said += [f"≤ {most:,g}"] if most is not None else []
+        said += [f"before {row.before[name]}"] if row.before.get(name) else []
+        shown = f"**{one}**" if missed else str(one)
+        return f"{shown} ({'; '.join(said)})" if said else shown
+    return "–"
+
+
+def _run_key(row: Row) -> tuple[str, ...]:
+    """Return the key of the claim about a run that a row is about."""
+    key = row.label.partition(" ")[0]
+    return (key,) if key.startswith("run/") else ()
+
+
+def _red(figures: Mapping[str, Figure]) -> str:
+    """Return which claims were red most often."""
+    found = sorted(((one.value, name) for name, one in figures.items() if name.startswith("red ")), reverse=True)
+    return ", ".join(f"`{name.removeprefix('red ')}` {value:.3f}" for value, name in found[:3]) or "–"
+
+
+def _claims(wanted: list[Row], kept: Kept) -> Iterator[str]:
+    """Return the table of what one claim costs, beside bounds that no test can beat."""
+    yield "## What one claim costs\n"
+    yield (
+        "One claim of one probe alone (`authority`), by the true value of what is limited. Cases are those that the "
+        "claim was decided on. That a judge which never moves stays below a limit L is proven by no fewer than "
+        f"ln(.05)/ln(1 - L) cases: {least_cases(0.05)} for .05, {least_cases(0.10)} for .10, {least_cases(0.15)} for "
+        ".15. Wald's bound is the least expected number of cases of any test with errors of .05 that tells the true "
+        "value from the limit, on cases that move or stay; it is stated for the judge without noise, whose values are "
+        "of that kind.\n"
+    )
+    heads = (
+        "claim",
+        "judge",
+        "true",
+        "seeds",
+        "PASS",
+        "FAIL",
+        "E[cases]",
+        "Wald's bound",
+        "E[edited asks]",
+        "E[all asks]",
+    )
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for row in wanted:
+        figures = kept.figures(row.key)
+        if not figures or not isinstance(row.condition, AtLimit):
+            continue
+        claim, judge, true = row.label.split(", ")
+        limit, truth = row.condition.room, float(true.removeprefix("true "))
+        bound = walds_bound(truth, limit) if judge == "noise 0" else None
+        cells = [figures["PASS"], figures["FAIL"], figures["cases"], "–" if bound is None else f"{bound:.1f}"]
+        cells += [figures["edited calls"], figures["calls"]]
+        runs = figures["PASS"].runs
+        yield f"| `{claim}` | {judge} | {truth:.2f} | {runs} | {' | '.join(map(str, cells))} |"
+    yield ""
+
+
+def least_cases(limit: float) -> int:
+    """
+    Return the number of cases, none of which moved, that prove that fewer than a share of them move.
+
+    >>> [least_cases(limit) for limit in (0.05, 0.10, 0.15)]
+    [59, 29, 19]
+    """
+    return ceil(log(0.05) / log(1 - limit))
+
+
+def walds_bound(truth: float, limit: float, level: float = 0.05) -> float | None:
+    """
+    Return the least expected number of cases of any test that errs with `level` on both sides (Wald 1945).
+
+    It tells a true share from the limit: ((1-a) ln((1-a)/a) + a ln(a/(1-a))) / KL(truth, limit); for a truth of 0, the
+    ln(1/a) that a proof takes. None where the truth is the limit.
+
+    >>> round(walds_bound(0.0, 0.05), 1), round(walds_bound(0.30, 0.10), 1)
+    (58.4, 17.2)
+    """
+    if abs(truth - limit) < 1e-9:
+        return None
+    gain = log(1 / level) if truth <= 0 else (1 - 2 * level) * log((1 - level) / level)
+    apart = (truth * log(truth / limit) if truth > 0 else 0.0) + (1 - truth) * log((1 - truth) / (1 - limit))
+    return gain / apart

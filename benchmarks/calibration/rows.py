@@ -238,7 +238,7 @@ def _covered() -> Iterator[Row]:
 
 def _claims() -> Iterator[Row]:
     for claim in (NET, GAIN):
-        limit = round(1 - claim.limit, 6) if claim.op == ">=" else claim.limit
+        limit = AtLimit(claim).room
         for name in ("noise 0", "noise .05", "beta"):
             for truth in (0.0, 0.02, 0.05, limit, 0.20, 0.30):
                 condition = AtLimit(claim, PROBE, name, beyond=truth - limit, runs=300)
