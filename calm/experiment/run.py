@@ -132,7 +132,7 @@ def _looked(
     top_ups = 2 if top_up and setup.repeatable and means else 0
     stages = [setup.design.asks(number, variants=variants) for number in (0, 1, 2)]
     if pairing.edit is None:  # more asks of the clean arm are all that there is
-        stages = [replace(stages[0], clean=setup.design.clean * times) for times in (1, 2, 3)]
+        stages = [replace(stages[0], clean=setup.design.clean * times) for times in (1, 2, 4)]
     first = stages[0]
     rule = setup.stopping if means else Stopping.FIXED
     plan = looks(rule, len(pairing.pairs), top_ups=top_ups)

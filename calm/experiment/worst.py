@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -48,6 +49,8 @@ DECISIONS: Final = (20, 40, 80)
 PASS_SPENT: Final = (0.001, 0.003, 0.005)
 FAIL_SPENT: Final = (0.1, 0.4, 1.0)
 """The error spent up to each: of a pass, and of a fail as a share of what the variant has."""
+AGAIN: Final = 4
+"""How often each row of a suspicious variant is asked where no other case is left."""
 FEWEST: Final = 10
 """A variant that applies to fewer cases with room is not decided on: nothing could be proven of it."""
 
@@ -160,6 +163,12 @@ class Variants:
             if outcome is not Outcome.UNDECIDED or not spare.ready(1):
                 break
         few = outcome is Outcome.UNDECIDED and len(trials.rows) < DECISIONS[0]
+        if few and estimate is not None and _beyond(estimate, claim):  # a few bad draws of a noisy judge look so, too
+            trials = self._again(suspect.variant, trials, asks)
+            with suppress(EstimateError):
+                proof, counter = measure.estimate(trials, proofs[1]), measure.estimate(trials, counters[1])
+                outcome, estimate = decide_between(proof, counter, claim, LEVEL)
+            few = outcome is Outcome.UNDECIDED
         if few and (estimate is None or not _beyond(estimate, claim)):
             return None
         return _Verdict(suspect.variant, outcome, estimate, trials)
@@ -191,6 +200,14 @@ class Variants:
             wanted -= len(some)
             trials = self._with(trials, some, asks)
         return replace(trials, lost=Counter(trials.lost) + (self._pairing.lost - before))
+
+    def _again(self, variant: AnyEdit, trials: Trials, asks: Asks) -> Trials:
+        """Return the trials with `AGAIN` times the asks of each row, where there are no more cases to ask."""
+        cases = {row.case for row in trials.rows}
+        pairs = (self._pairing.as_variant(p, variant) for p in self._pairing.pairs if p.source.id in cases)
+        more = replace(asks, inert=AGAIN * asks.inert)
+        found = self._arms.ask_rows([Row(pair, AGAIN) for pair in pairs if pair is not None], more)
+        return trials if found.lost != self._pairing.lost else found
 
     def _with(self, trials: Trials, pairs: Sequence[Pair], asks: Asks) -> Trials:
         """Return the trials with more rows; what is lost of them is added, and what the probe lost is not."""

@@ -139,6 +139,21 @@ def test_a_variant_that_applies_to_few_cases_is_left_out():
     assert "mark_01" not in reason
 
 
+def test_where_no_other_case_is_left_a_suspicious_variant_is_asked_again():
+    """What wins every first ask and no repeat wins a quarter of its asks: too little for so few cases to convict."""
+    rare = variant(1, applies=lambda case: case.id < "c022")
+    judge = Planted(
+        lambda case, ask: Preferred("bad" if ask == 1 and any("mark-01" in a.text for a in case.answers) else "good")
+    )
+
+    with setup(judge, pairs(100)) as given:
+        result = run(given, rotate(variant(0), rare, name="marks"), CLAIMS)
+
+    assert told(result) == ("PASS", "the worst of 1 variants is mark_00")
+    asked = [ask for case, ask in judge.asked if "mark-01" in case["bad"].text]
+    assert max(asked) == 4
+
+
 def test_where_all_variants_apply_to_few_cases_nothing_is_tested():
     """Eight cases in all."""
     with setup(Planted(fair), pairs(8)) as given:
