@@ -15,7 +15,7 @@ from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.gatefile import WORSENING
 from calm.results.pairing import Paired, growth, pair, worse_way
-from calm.results.pooled import probes_of
+from calm.results.pooled import probes_of, widest
 from calm.results.records import Change, changes, scale_of, verdict_of
 from calm.selfpreference.symbols import TABLE_MEASURES
 
@@ -57,6 +57,8 @@ class Moved:
     why: str = ""
     left_out: int = 0
     """Cases of the old run that were not compared."""
+    variant: str = ""
+    """The worst variant of both runs, where the key is about it."""
 
     @property
     def changed(self) -> bool:
@@ -126,13 +128,16 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
     found = _difference(several, old, measured)
     if found is None:
         return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)
-    return Moved(old.key, old, new, found, "", left_out)
+    return Moved(old.key, old, new, found, "", left_out, now)
 
 
 def _pairs_of_run(finding: Finding, audits: tuple[Audit, Audit]) -> list[Paired]:
     """Return the rows side by side of each probe that is in a claim about the whole run, in both runs."""
-    before, after = ({f.key: f for f in probes_of(audit.findings, finding.measure)} for audit in audits)
     measure = MEASURES[finding.measure]
+    before, after = (
+        {probe.key: widest(audit.findings, probe) for probe in probes_of(audit.findings, measure.name)}
+        for audit in audits
+    )
     return [pair(before[key], after[key], audits, measure) for key in sorted(before.keys() & after.keys())]
 
 
@@ -157,11 +162,11 @@ def _difference(several: Sequence[Paired], finding: Finding, measured: int) -> D
 
 
 def _badness(moved: Moved) -> tuple[object, ...]:
-    """Order by what the outcome became, if it got worse, then by how much worse the value is."""
+    """Order by what the outcome became, if it got worse, the whole run first, then by how much worse the value is."""
     old, new = RANK.index(moved.old.outcome), RANK.index(moved.new.outcome)
     fallen = new < old
     worse = moved.difference.worse if moved.difference else 0.0
-    return not fallen, new if fallen else 0, -worse, moved.key
+    return not fallen, new if fallen else 0, moved.new.bias != RUN, -worse, moved.key
 
 
 def _flips(both: Sequence[tuple[Finding, Finding]]) -> tuple[Flip, ...]:
@@ -231,6 +236,8 @@ def _cells(moved: Moved) -> tuple[str, ...]:
     change = (
         f"{_signed(found.value)} [{_signed(found.low)}, {_signed(found.high)}], n={found.n}" if found else moved.why
     )
+    if moved.variant:
+        change += f", worst variant {moved.variant}"
     if moved.left_out:
         change += f", {moved.left_out} left out"
     if old.claim != new.claim:

@@ -81,7 +81,7 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
         claim = Claim(stated.measure, stated.op, limits.get(key, stated.limit))
         probes = probes_of(found, claim.measure)
         if len(probes) >= FEWEST:
-            decision = _decided(claim, probes, [_widest(found, probe) for probe in probes], scale)
+            decision = _decided(claim, probes, [widest(found, probe) for probe in probes], scale)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
 
@@ -98,7 +98,7 @@ def probes_of(findings: Sequence[Finding], measure: str) -> list[Finding]:
     return list(one.values())
 
 
-def _widest(findings: Sequence[Finding], probe: Finding) -> Finding:
+def widest(findings: Sequence[Finding], probe: Finding) -> Finding:
     """Return the finding with the most rows of the same probe: a claim that was decided early has fewer of them."""
     same = [f for f in findings if (f.bias, f.perturbation, f.node) == (probe.bias, probe.perturbation, probe.node)]
     means = [f for f in same if f.measure in MEASURES and not MEASURES[f.measure].worst_of and not f.single]

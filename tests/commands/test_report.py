@@ -78,6 +78,29 @@ def test_texts_can_be_left_out_later(folder):
     ]
 
 
+def older(path):
+    """Rewrite results as the version before inert words wrote them."""
+    body = json.loads(path.read_text("utf-8"))
+    body |= {"schema": "calm-results/1", "stopping": "fixed"}
+    for finding in body["findings"]:
+        finding.pop("scale", None)
+        for row in finding["trials"]:
+            for name in ("inert", "floor", "cluster", "chances"):
+                row.pop(name, None)
+    path.write_text(json.dumps(body), "utf-8")
+
+
+def test_results_of_an_older_version_are_still_shown(folder):
+    """Every form of report reads them; what they found stands as it was."""
+    before = [(f.key, f.outcome, f.value) for f in read(folder / "results.json").findings]
+    older(folder / "results.json")
+
+    for name in ("a.html", "a.md", "a.sarif", "a.csv", "a.xml"):
+        assert main(["report", "results.json", "-o", name]) == 0
+
+    assert [(f.key, f.outcome, f.value) for f in read(folder / "results.json").findings] == before
+
+
 def test_missing_texts_are_said(folder, capsys):
     """In the terminal and in the report itself."""
     (folder / "results.texts.jsonl").unlink()

@@ -1,5 +1,6 @@
 """Two runs side by side: differences with intervals, flips, keys of one run only, provenance, the terminal."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from calm.core.claims import Outcome
 from calm.core.measures import gain
 from calm.core.reasons import reason_of
 from calm.core.verdict import Scale
-from calm.results.audit import Limit
+from calm.results.audit import Audit, Limit
 from calm.results.compare import Flip, compare, render_text
 from calm.results.pooled import pooled
 from calm.results.records import Change, trials_of
@@ -122,6 +123,14 @@ def test_a_claim_about_the_whole_run_is_compared_by_the_rows_of_all_its_probes()
     assert found.difference.n == 200
 
 
+def test_of_what_got_worse_alike_the_whole_run_comes_first():
+    """What all probes show together says most."""
+    fallen = change(together(SOUND), "run/net_robustness", outcome=Outcome.FAIL)
+    fallen = change(fallen, PLEA, outcome=Outcome.FAIL)
+
+    assert [m.key for m in compare(together(SOUND), fallen).moved[:2]] == ["run/net_robustness", PLEA]
+
+
 def test_the_worst_variant_of_each_run_is_named():
     """Where it is another one there is no difference of its cases."""
     key = "authority/worst_gain/books"
@@ -130,8 +139,10 @@ def test_the_worst_variant_of_each_run_is_named():
 
     same = {m.key: m for m in compare(TURNED, TURNED).moved}[key]
     other = {m.key: m for m in compare(TURNED, change(TURNED, key, trials=rows)).moved}[key]
+    shown = render_text(compare(TURNED, change(TURNED, key, claim=Limit("<=", 0.4))), 300)
 
-    assert same.difference.value == 0.0
+    assert (same.difference.value, same.variant) == (0.0, name)
+    assert f"worst variant {name}, limit 0.30 -> 0.40" in shown
     assert (other.difference, other.why) == (None, f"the worst variant is cite_other now and was {name}")
 
 
@@ -164,6 +175,21 @@ def test_what_cannot_be_compared_says_why():
 
     assert why[:2] == ["not measured in both runs", "fewer than two cases have the same edit in both runs"]
     assert "where it says 0.5" in why[2]
+
+
+def test_an_older_record_compares_by_its_outcomes():
+    """It has no inert words; what the clean arm alone says compares as before."""
+    body = json.loads(json.dumps(SOUND.to_json()))
+    body["schema"] = "calm-results/1"
+    for row in (row for finding in body["findings"] for row in finding["trials"]):
+        for name in ("inert", "floor", "cluster"):
+            del row[name]
+
+    found = {m.key: m for m in compare(Audit.from_json(body), SOUND).moved}
+
+    assert (found[PLEA].difference, found[PLEA].old.outcome) == (None, found[PLEA].new.outcome)
+    assert "was measured against inert words in one run alone" in found[PLEA].why
+    assert found["consistency/consistency_rate"].difference.value == 0.0
 
 
 def test_a_comparison_is_plain_aligned_and_short():
