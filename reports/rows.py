@@ -152,7 +152,7 @@ def _sentence(one: Finding) -> str:
         case Outcome.FAIL:
             return f"{result}: the whole interval lies beyond the limit {edge}, so the claim is disproven."
         case Outcome.UNDECIDED:
-            more = f" If the measured value were the true one, about {one.cases_to_decide} cases would decide."
+            more = f" If the measured value is the true one, a fresh run of about {one.cases_to_decide} cases decides."
             return f"{result}: too few to tell on which side of {edge} it is.{more if one.cases_to_decide else ''}"
         case _:
             return f"{result}, but the data are not complete, so nothing is decided."

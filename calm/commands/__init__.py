@@ -16,7 +16,7 @@ JUDGES = "lexical, planted:..., a path to a judge.toml, or package.module:attrib
 """What the argument JUDGE takes."""
 CASES = "a file of cases as JSON Lines (repeatable)"
 """What `--cases` takes."""
-REPEATS = "clean asks and perturbed asks of each case (default 4+2)"
+REPEATS = "clean asks and perturbed asks of each case (default 2+1)"
 """What `--repeats` takes."""
 CACHE = ".calm/cache.sqlite"
 """The file of replies, unless an option names another."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CACHE, CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
-from calm.commands.plan import planned
+from calm.commands.plan import traced
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -93,7 +93,7 @@ def _mitigate(options: argparse.Namespace) -> int:
     _check(options)
     sets = tried(judge, _sets(options), _reader(options, keyless=keyless))
     cases = cases_from(options.cases, judge)
-    planner = planned(judge, options)
+    planner = traced(judge, options)
     cases = list(planner.record.cases or cases)  # a conftest.py may have others
     if planner.troubles:
         raise ConfigError([f"{node}: {why}" for node, why in planner.troubles])

@@ -62,21 +62,21 @@ def _plan(options: argparse.Namespace) -> int:
     from calm.gate.fit import fit
     from calm.gate.from_spec import cases_from, judge_from
     from calm.gate.plan_text import render, render_fit
-    from calm.gate.prices import plan_of
+    from calm.gate.rehearsal import planned, rehearsed
 
     assumptions, budget = _assumptions(options), _budget(options)
     judge = judge_from(options.judge)
     if options.cases:
         cases_from(options.cases, judge)  # report their faults before any test is collected
-    planner = planned(judge, options)
+    planner = traced(judge, options)
     found = planner.survey(judge)
     design = found.settings.design
     if budget is None:
-        plan = plan_of(found, len(found.cases), design, assumptions)
-        text, fits = render(found, plan, assumptions), True
+        text, fits = render(found, planned(found, assumptions), assumptions), True
     else:
         one = fit(found, budget, options.noise, _designs(options, design), assumptions)
-        text = f"{render(found, one.plan, assumptions)}\n\n{render_fit(one, budget, options.noise)}"
+        plan = rehearsed(found, one.plan, assumptions)
+        text = f"{render(found, plan, assumptions)}\n\n{render_fit(one, budget, options.noise)}"
         if fits := one.enough:
             text += f"\n\n{_command(options, planner, one, budget)}"
     print(printable(text, "\n"))
@@ -127,7 +127,7 @@ def _budget(options: argparse.Namespace) -> PlanBudget | None:
     return PlanBudget(options.max_usd, options.max_minutes) if options.fit else None
 
 
-def planned(judge: Judge, options: argparse.Namespace) -> Planner:
+def traced(judge: Judge, options: argparse.Namespace) -> Planner:
     """
     Run the shipped suites, or the given paths, with probes that ask nothing; show output only if this fails.
 
@@ -173,7 +173,7 @@ def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
     from calm.experiment.asks import Design
 
     chosen = options.repeats or any(option.startswith("--calm-repeats") for option in options.pytest)
-    return [given] if chosen else [Design(4, 2), Design(2, 2)]
+    return [given] if chosen else [Design(), Design(4, 2)]
 
 
 def _command(options: argparse.Namespace, planner: Planner, one: Fit, budget: PlanBudget) -> str:

@@ -131,6 +131,7 @@ class Kind(StrEnum):
     TURNS_ON_LENGTH = "turns-on-length"
     ROOM = "room"
     FEW_CLUSTERS = "few-clusters"
+    ATTAINABLE = "attainable"
     GATE_UNUSED = "gate-unused"
     TEXTS_NOT_FOUND = "texts-not-found"
     SDK_TRANSPORT = "sdk-transport"
@@ -426,6 +427,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         else f"room to gain: all {_cases(total)}"
     ),
     Kind.FEW_CLUSTERS: "{0} cases are about {1} questions: every interval rests on {1}, not on {0}",
+    Kind.ATTAINABLE: lambda *claims: (
+        "attainable limits: the strictest that a sound judge with 5 % noise proves with these cases in 95 % of runs; "
+        + ("the resolution of this run: " + ", ".join(map(str, claims)) if claims else "here they are the suites' own")
+    ),
     Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
     Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
     Kind.SDK_TRANSPORT: "calls use transport = 'sdk': 'fast' does not fit {} ({})",

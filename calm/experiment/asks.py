@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
+
+TOP_UPS: Final = 2
+"""How often an undecided claim is topped up at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +43,10 @@ class Design:
             return Asks(self.clean, self.perturbed, perturbed)
         clean = self.clean * top_ups
         return Asks(clean, max(clean, 2 * self.perturbed), 2 * perturbed)
+
+    def stages(self, *, variants: int = 1, edited: bool = True) -> tuple[Asks, ...]:
+        """Return the asks of a case before any top-up and after each; without an edit only the clean arm grows."""
+        stages = tuple(self.asks(number, variants=variants) for number in range(TOP_UPS + 1))
+        if edited:
+            return stages
+        return tuple(replace(stages[0], clean=self.clean * 2**number) for number in range(TOP_UPS + 1))

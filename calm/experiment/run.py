@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from calm.core.claims import Claim, Outcome
@@ -16,6 +16,7 @@ from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import ClaimError, nearest
 from calm.experiment.arms import Arms
+from calm.experiment.asks import TOP_UPS
 from calm.experiment.pairs import Pairing, pair_up
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Ruling, Stopping, looks, observe, rule_on, untested
@@ -129,10 +130,8 @@ def _looked(
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
     several = pairing.edit is not None and bool(means)  # what is only observed is asked as often as the user says
     variants = setup.variants_at_once(max(1, len(pairing.edit.variants))) if several and pairing.edit else 1
-    top_ups = 2 if top_up and setup.repeatable and means else 0
-    stages = [setup.design.asks(number, variants=variants) for number in (0, 1, 2)]
-    if pairing.edit is None:  # more asks of the clean arm are all that there is
-        stages = [replace(stages[0], clean=setup.design.clean * times) for times in (1, 2, 4)]
+    top_ups = TOP_UPS if top_up and setup.repeatable and means else 0
+    stages = setup.design.stages(variants=variants, edited=pairing.edit is not None)
     first = stages[0]
     rule = setup.stopping if means else Stopping.FIXED
     plan = looks(rule, len(pairing.pairs), top_ups=top_ups)

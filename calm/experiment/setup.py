@@ -51,7 +51,12 @@ class Setup:
 
     def variants_at_once(self, variants: int) -> int:
         """Return under how many of its variants a rotation shows each case before a top-up."""
-        return max(1, min(MOST_VARIANTS, variants, round(MANY_CASES / max(1, len(self.cases)))))
+        return rows_at_once(len(self.cases), variants)
+
+
+def rows_at_once(cases: int, variants: int) -> int:
+    """Return under how many of its variants a rotation shows each of so many cases before a top-up."""
+    return max(1, min(MOST_VARIANTS, variants, round(MANY_CASES / max(1, cases))))
 
 
 def clusters_of(cases: Sequence[Case]) -> dict[str, str]:

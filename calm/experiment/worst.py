@@ -125,7 +125,7 @@ class Variants:
             used = replace(trials, rows=trials.rows[:count])
             if len(used.rows) < count:
                 break
-            harms, limit = _harms(used, claim, measure), _most_harm(claim, measure)
+            harms, limit = _harms(used, claim, measure), most_harm(claim, measure)
             if len(harms) < count:
                 break
             high = clopper_pearson(fsum(harms), count, level)[1]
@@ -241,7 +241,7 @@ def _harms(trials: Trials, claim: Claim, measure: Measure) -> list[float]:
     return [abs(value) if claim.op == "abs<=" else max(0.0, value) for value in values]
 
 
-def _most_harm(claim: Claim, measure: Measure) -> float:
+def most_harm(claim: Claim, measure: Measure) -> float:
     """Return the limit of a claim as one on the mean harm."""
     if claim.op == ">=" and not measure.flipped:
         return (measure.high - claim.limit) / (measure.high - measure.low)

@@ -12,6 +12,7 @@ from calm.core.texts import CaseTexts
 from calm.errors import ConfigError
 from calm.experiment.lookahead import Lookahead, Order
 from calm.experiment.setup import Setup
+from calm.gate.outlook import Limits
 from calm.gate.proof import Proof
 from calm.models.wire import Json
 from calm.results.audit import Finding
@@ -39,16 +40,16 @@ class Sink(Protocol):
         """Take a question about authors and judges, and what tells what the cross is made of."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LookaheadSink:
-    """The sink of a look-ahead: submits each order. A cross is asked when its test runs."""
+    """The sink of a look-ahead: gathers the orders that it is to run. A cross is asked when its test runs."""
 
     lookahead: Lookahead
+    gathered: list[tuple[Lookahead, Order]]
 
     def take(self, orders: Sequence[Order]) -> None:
-        """Submit the orders."""
-        for order in orders:
-            self.lookahead.submit(order)
+        """Gather the orders."""
+        self.gathered += [(self.lookahead, order) for order in orders]
 
     def take_cross(self, order: Order, wanted: Callable[[], CrossInputs]) -> None:
         """Leave a cross to its test."""
@@ -59,7 +60,8 @@ class Context:
     """
     What the questions of a test share.
 
-    `sink`: given in a trace, in which nothing is decided. `say`: shows a message to the user at once. The other fields
+    `sink`: given in a trace, in which nothing is decided. `limits`: which limits claims get. `announced`: it was said
+    what the cases of the run can decide. `say`: shows a message to the user at once. The other fields
     are what the test found; `seconds` are per finding, `asks_made` and `asks_planned` count asks.
     """
 
@@ -67,6 +69,8 @@ class Context:
     node: Node
     undecided: Literal["fail", "warn"] = "fail"
     every_variant: bool = False
+    limits: Limits = "suites"
+    announced: bool = False
     gate: Gate = field(default_factory=Gate)
     say: Callable[[str], None] = lambda _text: None
     lookahead: Lookahead = field(default_factory=lambda: Lookahead(1))

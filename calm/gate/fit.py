@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from random import Random
 
 from calm.core.measures import MEASURES
+from calm.core.verdict import FAMILY
 from calm.errors import ConfigError
 from calm.experiment.asks import Design
 from calm.gate import sizing
 from calm.gate.plan import Survey
 from calm.gate.prices import Assumptions, Figure, Plan, applies, plan_of
-from calm.gate.scenario import Repeats
 from calm.statistics.power import Noise
 
 ENOUGH = 0.80
@@ -109,10 +109,10 @@ def chance(found: Survey, sample: int, design: Design, noise: float) -> tuple[fl
         kept = tuple(c for c in claims if sizing.modelled(c))
         cases = applies(row, within)
         if kept and cases >= 2:  # with fewer the claims are not tested, and the gate goes without them
-            probes.append(sizing.ProbeClaims(kept, cases, row.edited))
-    repeats = Repeats(design.clean, design.perturbed)
-    most = max([sample, *(p.cases or 0 for p in probes)])
+            probes.append(sizing.ProbeClaims(kept, cases, row.expects, row.variants))
     if not probes:
         return 0.0, sorted(set(left_out))
-    green = sizing.all_green(probes, Noise(noise), repeats, (most,), Random(sizing.SEED))
-    return green[0], sorted(set(left_out))
+    most = max([sample, *(p.cases or 0 for p in probes)])
+    judge, rules = sizing.Simulated(FAMILY[found.task], Noise(noise)), sizing.Rules(design, found.settings.stopping)
+    green = sizing.all_green(probes, judge, rules, most, Random(sizing.SEED))
+    return green, sorted(set(left_out))

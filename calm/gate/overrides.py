@@ -30,9 +30,11 @@ def gated(gate: Gate, key: str, claim: Claim) -> Claim:
 def accepted(gate: Gate, found: Finding, stated: Mapping[str, Claim]) -> Finding:
     """Return a finding with what gate.toml says of it: the suite's own limit, or why the finding is accepted."""
     override, claim = gate.limit_for(found.key), stated.get(found.measure)
-    if override is not None and claim is not None and found.claim is not None and claim.limit != found.claim.limit:
-        reason = listed([found.reason, override.grounds] if found.reason else [override.grounds])
-        found = replace(found, stated=Limit(claim.op, claim.limit), reason=reason)
+    if claim is not None and found.claim is not None and claim.limit != found.claim.limit:
+        found = replace(found, stated=Limit(claim.op, claim.limit))
+        if override is not None:
+            reason = listed([found.reason, override.grounds] if found.reason else [override.grounds])
+            found = replace(found, reason=reason)
     kinds = {Outcome.FAIL: gate.waiver, Outcome.UNDECIDED: gate.waiver, Outcome.NOT_TESTED: gate.accepts_untested}
     entry = kinds[found.outcome](found.key) if found.outcome in kinds else None
     if entry is None:

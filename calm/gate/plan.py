@@ -16,14 +16,15 @@ from calm.cases import sample
 from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Expects
-from calm.core.measures import readable_rate
+from calm.core.measures import MEASURES, readable_rate
 from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import EstimateError
-from calm.experiment.aim import open_to_pilot
+from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.asks import Design
+from calm.experiment.inert import pilot_of
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.run import alone, check
@@ -34,7 +35,7 @@ from calm.gate.stand_in import StandIn
 from calm.models.wire import Judge
 from calm.selfpreference.crossing import CrossDesign, CrossInputs, TableJudge, arranged_for
 
-PILOT, CLEAN, PERTURBED = "pilot", "clean arm", "perturbed arm"
+PILOT, CLEAN, INERT, PERTURBED = "pilot", "clean arm", "inert arm", "perturbed arm"
 CROSS = "judges and authors"
 """The arm of a cross of judges and authors: each answer is asked about once."""
 _PILOTS = (
@@ -98,7 +99,11 @@ class PlanSettings:
 
 
 class CaseArm(NamedTuple):
-    """A case in one arm of a probe. Perturbed asks alternate between prompts. `shared`: it counts in the arm's row."""
+    """
+    A case in one arm of a probe. `shared`: it counts in the arm's row.
+
+    Ask after ask takes the next of its prompts; perturbed asks alternate between two orders of the answers.
+    """
 
     case: str
     arm: str
@@ -113,7 +118,8 @@ class ProbeRow:
     A probe and the prompts that it takes.
 
     `staged`: undecided claims are topped up. `open`: a pilot may leave cases out. `ruled`: it has claims, so a run that
-    stops early may end it early. `claims`: those that a green gate needs. `alone`: there is no clean arm.
+    stops early may end it early. `claims`: those that a green gate needs. `alone`: there is no clean arm. `variants`:
+    how many its rotation has; `worst`: each of them is decided on by itself, too.
     """
 
     name: str
@@ -124,6 +130,9 @@ class ProbeRow:
     edited: bool = False
     alone: bool = False
     claims: tuple[Claim, ...] = ()
+    expects: Expects | None = None
+    variants: int = 1
+    worst: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +150,9 @@ class Survey:
     assumed: tuple[str, ...]
     floors: tuple[tuple[str, str], ...] = ()
     """Tests that need a number before they go on, and where. What they ask after that is not known here."""
+    orders: tuple[Order, ...] = ()
+    """What is asked, but for judges and authors."""
+    sampled: tuple[Case, ...] = ()
 
 
 def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
@@ -182,6 +194,7 @@ class _Surveyor:
     def __init__(self, settings: PlanSettings, sample: tuple[Case, ...]) -> None:
         self._settings, self._sample = settings, sample
         self._finders: list[RequestFinder] = []
+        self._orders: list[Order] = []
         self.engine = Engine(Store(None, Mode.OFF))
         self.rows: list[ProbeRow] = []
         self.sources: list[Source] = []
@@ -205,6 +218,8 @@ class _Surveyor:
             sources=tuple(self.sources),
             skipped=tuple(self.skipped),
             assumed=tuple(dict.fromkeys(self.assumed)),
+            orders=tuple(self._orders),
+            sampled=self._sample,
         )
 
     def take(self, entry: PlanEntry) -> None:
@@ -216,6 +231,7 @@ class _Surveyor:
             if reason := order.unserved or _nothing_asked(order):
                 self.skipped.append((_name(order), str(reason)))
             else:
+                self._orders.append(order)
                 self.rows.append(self._row(order, conditional=entry.conditional))
 
     def _row(self, order: Order, *, conditional: bool) -> ProbeRow:
@@ -223,7 +239,7 @@ class _Surveyor:
         cases = order.setup.cases if order.own_cases else self._sample
         setup = Setup(judge, cases, self.engine, self._settings.seed, self._settings.design)
         pairs, excluded, piloted, unsure = _paired(setup, edit, order.against)
-        units = self._units(order, piloted, pairs)
+        units = self._units(order, setup, piloted, pairs)
         if not pairs:
             self.skipped.append((_name(order), str(counted(excluded) or because(Kind.NO_CASES))))
         if unsure:
@@ -231,22 +247,32 @@ class _Surveyor:
         return ProbeRow(
             _name(order),
             tuple(units),
-            staged=order.top_up and edit is not None and bool(order.claims),
+            staged=order.top_up and setup.repeatable and bool(order.claims),
             open=unsure or conditional or judge.traits.at_most,
             ruled=bool(order.claims),
             edited=edit is not None,
             alone=alone(edit, order.setup.family),
             claims=order.claims if order.top_up else (),
+            expects=edit.expects if edit is not None else None,
+            variants=max(1, len(edit.variants)) if edit is not None else 1,
+            worst=any(MEASURES[c.measure].worst_of for c in order.claims),
         )
 
-    def _units(self, order: Order, piloted: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
+    def _units(self, order: Order, setup: Setup, piloted: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
         """Return each case in each arm, with the prompts that it takes there."""
         edit, finder, sampled = order.edit, self._finder(order.setup.judge), not order.own_cases
         by_itself = alone(edit, order.setup.family)
-        units = [CaseArm(case.id, PILOT, (p,), sampled, True) for case, p in finder.prompts(piloted)]
+        shown_to_pilot = [pilot_of(case) if setup.repeatable else case for case in piloted]
+        units = [CaseArm(case.id, PILOT, (p,), sampled, True) for case, p in finder.prompts(shown_to_pilot)]
         if not by_itself:
             bases = finder.prompts([pair.base for pair in pairs], [pair.control for pair in pairs])
             units += [CaseArm(case.id, CLEAN, (p,), sampled, order.against is None) for case, p in bases]
+        if has_floor(order, setup):
+            most = setup.design.stages()[-1].inert
+            for pair in pairs:
+                forms = [pair.floor(number).case for number in range(1, most + 1)]
+                worded = tuple(p for _, p in finder.prompts(forms, [pair.control] * most))
+                units.append(CaseArm(pair.source.id, INERT, worded, sampled, True))
         if edit is not None:
             edits = [pair.shown or pair.base for pair in pairs]
             turned = [_turned(case) for case in edits] if by_itself and edit.expects is Expects.WORSE else None
@@ -286,6 +312,13 @@ class _Surveyor:
             units = tuple(CaseArm(case.id, CROSS, (prompt,), False) for case, prompt in prompts)
             name = ": ".join(part for part in (title, member.model if place or not title else "") if part)
             self.rows.append(ProbeRow(name, units))
+
+
+def has_floor(order: Order, setup: Setup) -> bool:
+    """Return whether an order has an inert arm."""
+    if order.edit is None or alone(order.edit, setup.family) or not setup.repeatable:
+        return False
+    return any(m.floored for m in (*(MEASURES[c.measure] for c in order.claims), *order.observed))
 
 
 def _name(order: Order) -> str:
@@ -328,9 +361,12 @@ def _paired(
         pairing = pair_up(replace(setup, judge=stand_in), edit, against)
         excluded = pairing.excluded
         best |= {pair.source.id: pair for pair in pairing.pairs}
-    unsure = any(open_to_pilot(case) and case.id in best for case in stand_in.piloted)
     ordered = sorted(best.values(), key=lambda pair: digest("sample", setup.seed, pair.source.id))
-    return ordered, excluded, sorted(stand_in.piloted, key=lambda case: case.id), unsure
+    wants = [pair.source for pair in ordered if edit is not None and wants_pilot(pair.source, edit.expects)]
+    unsure = any(open_to_pilot(case) for case in wants)
+    aimed = [case for case in setup.cases if edit is not None and aims_by_pilot(case, edit.expects)]
+    piloted = {case.id: case for case in (*wants, *aimed)}
+    return ordered, excluded, [piloted[name] for name in sorted(piloted)], unsure
 
 
 def _pilot(case: Case, choice: int) -> Verdict:

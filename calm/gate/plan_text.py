@@ -11,29 +11,46 @@ from calm.gate.fit import ENOUGH, Fit, PlanBudget
 from calm.gate.plan import Survey
 from calm.gate.prices import CHARACTERS, Assumptions, Figure, Plan
 from calm.gate.requests import Source
+from calm.gate.resolution import NOISE
+
+LEAST, EXPECTED = "least", "expected"
+"""The rows of a plan that say what it takes where claims are decided early."""
 
 
 def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) -> str:
     """Return a plan as text."""
     design = plan.design
-    topped = any(line.most != line.least for line in plan.lines)
-    asks = f"{design} asks" + (f", undecided claims topped up to {design.clean}+{design.clean}" if topped else "")
+    topped = any(row.staged for row in found.rows)
+    asks = f"{design} asks" + (", undecided claims topped up" if topped else "")
     early = "" if found.settings.stopping is Stopping.FIXED else ", stopping early"
     seed = found.settings.seed
     head = f"{found.judge} ({found.task}): {plan.cases} cases, {asks}{early}, seed {seed}. Nothing was asked."
     rows: list[tuple[str, ...]] = [("", "cases", "asks", "calls", "input tokens", "output tokens", "USD", "time")]
     rows += [_cells(line.name, line.cases, line.most, line.exact) for line in plan.lines]
     rows.append(_cells("total", None, plan.most, plan.exact, at_least=bool(found.floors)))
-    if topped and found.settings.stopping is Stopping.FIXED:
-        rows.append(_cells("without any top-up", None, plan.least, not any(row.open for row in found.rows)))
+    for name, figure in ((LEAST, plan.least), (EXPECTED, plan.expected)):
+        if figure is not None and not plan.exact:
+            rows.append(_cells(name, None, figure, True, at_least=bool(found.floors)))
     if not any(source.live for source in found.sources):  # no tokens, no price
         rows = [(*row[:4], row[-1]) for row in rows]
     text = [head, "", *_aligned(rows)]
+    if not plan.exact:
+        text += ["", *_three_figures(plan)]
     if found.skipped:
         text += ["", *(f"not asked: {name} ({reason})" for name, reason in found.skipped)]
     if found.floors:
         text += ["", *(f"at least: {node} {why}; what it asks after that is not counted" for node, why in found.floors)]
     return "\n".join([*text, "", *_assumed(found, assumptions)])
+
+
+def _three_figures(plan: Plan) -> list[str]:
+    lines = ["total: all cases, every top-up, and each variant of a rotation decided on by itself"]
+    if plan.least is not None:
+        lines += [
+            f"{LEAST}: a judge that no edit moves and that always repeats itself, decided at the first look",
+            f"{EXPECTED}: a sound judge that errs in {100 * NOISE:g} % of its asks, in one simulated run of this seed",
+        ]
+    return lines
 
 
 def _cells(name: str, cases: int | None, figure: Figure, exact: bool, *, at_least: bool = False) -> tuple[str, ...]:

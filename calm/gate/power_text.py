@@ -1,4 +1,4 @@
-"""What `calm power` prints: how often a claim passes with so many cases, and how many cases it needs."""
+"""What `calm power` prints: what a claim says, how often it passes with so many cases, and how many cases it needs."""
 
 from __future__ import annotations
 
@@ -8,131 +8,150 @@ from random import Random
 from calm.core.claims import Claim
 from calm.core.measures import MEASURES
 from calm.errors import ConfigError, EstimateError
+from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL
-from calm.gate.scenario import Repeats, Scenario
-from calm.gate.sizing import JOINT_RUNS, RUNS, SEED, STAGE_LEVEL, Odds, ProbeClaims, all_green, level_of, odds
+from calm.gate.scenario import Scenario
+from calm.gate.sizing import JOINT_RUNS, ROTATION, RUNS, SEED, Odds, ProbeClaims, Rules, Simulated, all_green, odds
+from calm.results.meaning import Resolution, words_of
 from calm.statistics.power import binomial_sizes, true_consistency
 
 SIZES = (40, 60, 80, 100, 120, 150, 200, 250, 300, 400)
 """The numbers of cases in the table."""
-STEP = 5
+STEP = 20
 """Steps of the search for the smallest number of cases."""
 TARGETS = (0.80, 0.90, 0.95)
 JOINT_WORK = 5_000_000
 """The cases of all simulated runs together at which there are fewer runs."""
-MOST_CASES, MOST_PROBES = 2000, 200
+MOST_CASES, MOST_PROBES, MOST_ASKS = 2000, 200, 12
 
 
-def power_report(asked: Scenario, *, probes: int = 12, cases: int | None = None, repeats: str = "4+2") -> str:
+def in_words(asked: Scenario) -> str:
+    """
+    Return what a claim says in plain words.
+
+    >>> from calm.gate.scenario import scenario
+    >>> in_words(scenario("worst_gain"))
+    'even the worst variant of an edit wins at most 30 % of the cases that it could win'
+    """
+    worst = bool(MEASURES[asked.claim.measure].worst_of)
+    at = Resolution.RUN if asked.probes > 1 else Resolution.VARIANT if worst else Resolution.PROBE
+    return words_of(asked.claim, at, "pairwise")
+
+
+def power_report(asked: Scenario, *, probes: int = 12, cases: int | None = None, repeats: str = "2+1") -> str:
     """
     Return what `calm power` prints.
 
     Raises:
         ConfigError: values that cannot be, each with its option.
     """
-    given = Repeats.read(repeats, "--repeats")
     problems = []
     if not 1 <= probes <= MOST_PROBES:
         problems.append(f"--probes: expected a whole number from 1 to {MOST_PROBES}, got {probes}")
     if cases is not None and not 2 <= cases <= MOST_CASES:
         problems.append(f"--cases: expected a whole number from 2 to {MOST_CASES}, got {cases}")
-    if (least := min(given.clean, given.perturbed)) < 2:
-        problems.append(f"--repeats: expected two asks or more in each arm, as one shows no noise, got {least}")
+    design = _design(repeats, problems)
     if problems:
         raise ConfigError(problems)
     sizes = SIZES if cases is None else (cases,)
-    designs = _designs(given, edited=asked.edited)
-    search = sorted({*range(2 * STEP, max(SIZES) + 1, STEP), *sizes})
-    curves = {d: odds(asked, d, search, Random(SEED)) for d in designs}
+    worst, pooled = bool(MEASURES[asked.claim.measure].worst_of), asked.probes > 1
+    rules = [Rules(design)] if worst or pooled else [Rules(design, top_ups=0), Rules(design)]
+    search = sizes if worst else sorted({*range(STEP, max(SIZES) + 1, STEP), *sizes})
+    curves = {one: odds(asked, one, search, Random(SEED)) for one in rules}
     joint = min(JOINT_RUNS, max(50, JOINT_WORK // (probes * max(sizes))))
-    green: dict[Repeats, Sequence[float | None]] = {d: [None] * len(sizes) for d in designs}
-    if asked.edited:
-        both = ProbeClaims(_pair_of(asked))
-        for d in designs:
-            rng = Random(SEED + 1)
-            green[d] = all_green([both] * probes, asked.noise, d, sizes, rng, bias=asked.bias, runs=joint)
-    lines = [_about(asked), "", *_table_lines(asked, curves, green, sizes, probes), ""]
+    together: list[float] = []
+    if asked.expects is not None and not (worst or pooled):
+        both = [ProbeClaims(_pair_of(asked), expects=asked.expects)] * probes
+        judge = Simulated("pairwise", asked.noise, asked.bias)
+        together = [all_green(both, judge, rules[-1], n, Random(SEED + 1), runs=joint) for n in sizes]
+    lines = [*_about(asked), "", *_table_lines(asked, curves, together, sizes, probes), ""]
     lines += _size_lines(asked, curves)
-    if not asked.edited:
+    if asked.expects is None:
         lines += ["", *_exact_lines(asked)]
-    return "\n".join([*lines, "", *_method(asked, probes, joint)])
+    return "\n".join([*lines, "", *_method(asked, probes if together else 0, joint)])
 
 
-def _designs(given: Repeats, *, edited: bool) -> list[Repeats]:
-    """Return the designs to compare: 2+2, the given one, the given one topped up; for clean claims the clean asks."""
-    if not edited:
-        return [Repeats(k, given.perturbed, topped=False) for k in sorted({2, given.clean})]
-    fixed = Repeats(given.clean, given.perturbed, topped=False)
-    found = [Repeats(2, 2, topped=False), fixed, *([given] if given.staged else [])]
-    return list(dict.fromkeys(found))
+def _design(text: str, problems: list[str]) -> Design:
+    """Return the asks that a text such as "2+1" names, or note what is wrong with it."""
+    clean, plus, perturbed = text.partition("+")
+    numbers = [int(n) for n in (clean, perturbed) if n.isascii() and n.isdigit()]
+    if not plus or len(numbers) < 2 or not all(1 <= n <= MOST_ASKS for n in numbers):
+        wanted = f"clean+perturbed asks of 1 to {MOST_ASKS} each such as 2+1"
+        problems.append(f"--repeats: expected {wanted}, got {text!r}")
+        return Design()
+    if numbers[0] < 2:
+        problems.append(f"--repeats: expected two clean asks or more, as one shows no noise, got {numbers[0]}")
+    return Design(*numbers)
 
 
-def _pair_of(asked: Scenario) -> tuple[Claim, Claim]:
-    """Return the two claims of a probe: the one in question, and the other one as the shipped suites make it."""
-    gain, net = Claim("gain", "<=", 0.10), Claim("net_robustness", ">=", 0.95)
-    return asked.claim, gain if asked.claim.measure == "net_robustness" else net
+def _pair_of(asked: Scenario) -> tuple[Claim, ...]:
+    """Return the claims of a probe: the one in question, and the other one as the shipped suites make it."""
+    others = {"net_robustness": Claim("gain", "<=", 0.15), "gain": Claim("net_robustness", ">=", 0.90)}
+    other = others.get(asked.claim.measure)
+    return (asked.claim,) if other is None else (asked.claim, other)
 
 
-def _about(asked: Scenario) -> str:
-    measure, noise = asked.claim.measure, asked.noise
-    true = 1 - asked.true if measure == "net_robustness" else asked.true
+def _about(asked: Scenario) -> list[str]:
+    noise, run = asked.noise, asked.probes > 1
     judge = f"a judge that errs in {noise.rate:.3g} of asks"
-    if measure == "readable_rate":
+    if asked.claim.measure == "readable_rate":
         judge = "a judge whose replies are unreadable by chance"
     elif noise.close:
         judge += f", with close calls in {noise.close:.3g} of cases"
-    agrees = "" if measure == "readable_rate" else f" (two asks agree in {true_consistency(noise):.3f})"
-    return f"{asked.claim}, where it is truly {true:.3f}; {judge}{agrees}"
+    agrees = "" if asked.value_of else f" (two asks agree in {true_consistency(noise):.3f})"
+    name = f"run/{asked.claim}" if run else str(asked.claim)
+    return [
+        f"{name}, where it is truly {asked.true:.3f}; {judge}{agrees}",
+        f"it says: {in_words(asked)}",
+    ]
 
 
-def _asks(asked: Scenario, repeats: Repeats) -> str:
-    return str(repeats) if asked.edited else f"{repeats.clean} clean asks"
+def _asks(rules: Rules) -> str:
+    return f"{rules.design} asks, topped up" if rules.top_ups else f"{rules.design} asks, no top-up"
 
 
 def _table_lines(
     asked: Scenario,
-    curves: Mapping[Repeats, Sequence[Odds]],
-    green: Mapping[Repeats, Sequence[float | None]],
+    curves: Mapping[Rules, Sequence[Odds]],
+    together: Sequence[float],
     sizes: Sequence[int],
     probes: int,
 ) -> list[str]:
-    all_of = f"all {probes} green"
-    names = ["PASS", "FAIL", "UNDECIDED", *([all_of] if asked.edited else [])]
+    names = ["PASS", "FAIL", "UNDECIDED"]
     widths = [max(7, len(name) + 2) for name in names]
     inner = "".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))
     head = ["     ", "cases"]
-    for repeats in curves:
-        head[0] += f"  | {_asks(asked, repeats):<{len(inner)}}"
+    for rules in curves:
+        head[0] += f"  | {_asks(rules):<{len(inner)}}"
         head[1] += f"  | {inner}"
+    green = f"all {probes} green"
+    if together:
+        head[0] += "  |"
+        head[1] += f"  | {green}"
     lines = [line.rstrip() for line in head]
     for place, n in enumerate(sizes):
         line = f"{n:>5}"
-        for repeats, curve in curves.items():
+        for curve in curves.values():
             found = next(o for o in curve if o.n == n)
             shares = [found.passes, found.fails, max(0.0, 1 - found.passes - found.fails)]
-            together = green[repeats][place]
-            shares += [] if together is None else [together]
             line += "  | " + "".join(f"{share:>{width}.3f}" for share, width in zip(shares, widths, strict=True))
-        lines.append(line)
+        lines.append(line + (f"  | {together[place]:>{len(green)}.3f}" if together else ""))
     return lines
 
 
-def _size_lines(asked: Scenario, curves: Mapping[Repeats, Sequence[Odds]]) -> list[str]:
-    measure = MEASURES[asked.claim.measure]
-    width = max(len(_asks(asked, r)) for r in curves)
+def _size_lines(asked: Scenario, curves: Mapping[Rules, Sequence[Odds]]) -> list[str]:
+    width = max(len(_asks(rules)) for rules in curves)
     head = "  ".join(f"P(PASS) >= {target:.2f}" for target in TARGETS)
-    lines = [f"{'smallest n for':<{max(width, 14)}}  passing at all  {head}"]
-    for repeats, curve in curves.items():
-        least = measure.smallest_n(asked.claim, level_of(repeats, edited=asked.edited))
-        found = [_from_where(curve, target) for target in TARGETS]
-        cells = "  ".join(f"{cell:>15}" for cell in found)
-        lines.append(f"{_asks(asked, repeats):<{max(width, 14)}}  {least:>14}  {cells}")
+    lines = [f"{'smallest n for':<{width}}  {head}"]
+    for rules, curve in curves.items():
+        cells = "  ".join(f"{_from_where(curve, target):>15}" for target in TARGETS)
+        lines.append(f"{_asks(rules):<{width}}  {cells}")
     return lines
 
 
 def _from_where(curve: Sequence[Odds], target: float) -> str:
     """Return the number of cases from which on the claim passes so often."""
-    within = [o for o in curve if o.n <= max(SIZES)]
+    within = [o for o in curve if o.n <= max(SIZES)] or list(curve)
     short = [place for place, o in enumerate(within) if o.passes < target]
     first = short[-1] + 1 if short else 0
     return str(within[first].n) if first < len(within) else f"over {within[-1].n}"
@@ -153,22 +172,24 @@ def _exact_lines(asked: Scenario) -> list[str]:
 
 
 def _method(asked: Scenario, probes: int, joint: int) -> list[str]:
+    worst = bool(MEASURES[asked.claim.measure].worst_of)
+    runs = RUNS // 10 if worst else RUNS
+    step = "of the table" if worst else f"in steps of {STEP}"
     lines = [
-        f"Computed by simulation: a judge with two verdicts, one-sided padded t bounds at level {LEVEL:g}.",
-        f"P(PASS) and P(FAIL) from {RUNS} runs (error up to {1 / (2 * RUNS**0.5):.3f}), seed {SEED}; "
-        f"the smallest n in steps of {STEP}, from which on P(PASS) stays above the target.",
-        "The smallest n for passing at all is that of a judge that never errs.",
+        f"Computed by simulation: a judge with two verdicts, the looks and bounds of a run, one-sided level {LEVEL:g}.",
+        f"P(PASS) and P(FAIL) from {runs} runs (error up to {1 / (2 * runs**0.5):.3f}), seed {SEED}; "
+        f"the smallest n {step}, from which on P(PASS) stays above the target.",
     ]
-    if asked.edited:
-        first, second = _pair_of(asked)
+    if worst:
+        lines.append(f"A rotation of {ROTATION} variants, of which each is as the true value says.")
+    if asked.probes > 1:
+        lines.append(f"Pooled over {asked.probes} probes that asked all of the cases, without any top-up.")
+    if probes:
+        claims = " and ".join(map(str, _pair_of(asked)))
         lines.append(
-            f"With -> undecided claims are topped up, each of the two decisions at level {STAGE_LEVEL:g}, as in a run; "
-            "without it is what a run would be without top-ups."
+            f"All {probes} green: {probes} probes that share their clean asks, each with {claims}, and the claims "
+            f"about the run, from {joint} runs (error up to {1 / (2 * joint**0.5):.3f})."
         )
-        lines.append(
-            f"All {probes} green: {probes} probes that share their clean asks, each with {first} and {second}, "
-            f"from {joint} runs (error up to {1 / (2 * joint**0.5):.3f})."
-        )
-        if asked.bias.dose:
-            lines.append(f"The true value stands for a bias that decides {asked.bias.dose:.3g} of the cases.")
+    if asked.bias.dose:
+        lines.append(f"The true value stands for a bias that decides {asked.bias.dose:.3g} of the cases.")
     return lines

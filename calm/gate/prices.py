@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from calm.experiment.asks import Design
+from calm.experiment.asks import Asks, Design
+from calm.experiment.setup import rows_at_once
 from calm.experiment.stopping import Stopping
-from calm.gate.plan import CLEAN, CROSS, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
-from calm.gate.requests import OUTPUT_TOKENS, CallSize, Source
+from calm.experiment.worst import DECISIONS, SCREENS
+from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
+from calm.gate.requests import OUTPUT_TOKENS, CallSize, Rendering, Source
 from calm.models.pricing import tokens_in
 from calm.models.server import GREETING
 
@@ -46,24 +48,28 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """One row of a plan: what it adds to the rows before it, without and with every top-up."""
+    """One row of a plan: the most that it adds to the rows before it; `exact`: neither more nor less."""
 
     name: str
     cases: int | None
-    least: Figure
     most: Figure
     exact: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run takes."""
+    """
+    What a run takes: at most, and row by row; `least` with a judge that never moves, `expected` with a sound one.
+
+    `least` and `expected` are None where they were not wanted.
+    """
 
     cases: int
     design: Design
     lines: tuple[PriceRow, ...]
-    least: Figure
     most: Figure
+    least: Figure | None = None
+    expected: Figure | None = None
 
     @property
     def exact(self) -> bool:
@@ -80,37 +86,56 @@ class Assumptions:
 
 
 def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions = Assumptions()) -> Plan:
-    """Return what a run on the first `sample` cases takes with a design."""
+    """Return what a run on the first `sample` cases takes at most with a design."""
     within = set(found.cases[:sample])
-    tally = _Tally(found.sources, assumptions)
+    tally = Tally(found.sources, assumptions)
     early = found.settings.stopping is not Stopping.FIXED
-    lines: list[PriceRow] = []
-    for place, source in enumerate(found.sources):
-        if source.live:
-            greeted = tally.figure([CallSize(f"greeting {place}", len(GREETING), place)], 0)
-            lines.append(PriceRow(FIRST_CALL, None, greeted, greeted, True))
-    for arm, asks in ((PILOT, range(1)), (CLEAN, range(1, design.clean + 1))):
+    greeted = [tally.figure([greeting(place)], 0) for place, source in enumerate(found.sources) if source.live]
+    lines = [PriceRow(FIRST_CALL, None, figure, True) for figure in greeted]
+    for arm in (PILOT, CLEAN, INERT):
         shared = [(row, u) for row in found.rows for u in row.units if u.arm == arm and u.shared and _taken(u, within)]
         if shared:
-            figure = tally.asked((unit, asks) for _, unit in shared)
+            figure = tally.asked((unit, _asks_of(unit, row, _most(row, design, within))) for row, unit in shared)
             sure = {
-                unit.prompts[0].key for row, unit in shared if arm == PILOT or not (row.open or (early and row.ruled))
+                unit.prompts[0].key
+                for row, unit in shared
+                if not (row.open or row.staged or (early and row.ruled)) and not (arm == INERT and row.variants > 1)
             }
             exact = all(unit.prompts[0].key in sure for _, unit in shared)
-            lines.append(PriceRow(arm, len({unit.case for _, unit in shared}), figure, figure, exact))
-    rows = [row for row in found.rows if applies(row, within)]
-    own = [[u for u in row.units if not u.shared and _taken(u, within)] for row in rows]
-    firsts = [tally.asked((u, _asks_of(u, design.clean, design.perturbed)) for u in units) for units in own]
-    for row, units, first in zip(rows, own, firsts, strict=True):
-        most = first
-        if row.staged and design.perturbed < design.clean and found.settings.stopping is not Stopping.ANYTIME:
-            most = first.plus(tally.asked((u, _asks_of(u, design.clean, design.clean)) for u in units))
-        exact = most == first and not (most.asks and (row.open or (early and row.ruled)))
-        lines.append(PriceRow(row.name, applies(row, within), first, most, exact))
-    least, most = Figure(), Figure()
+            lines.append(PriceRow(arm, len({unit.case for _, unit in shared}), figure, exact))
+    for row in found.rows:
+        if not (cases := applies(row, within)):
+            continue
+        asks = _most(row, design, within)
+        own = [u for u in row.units if not u.shared and _taken(u, within)]
+        figure = tally.asked((u, _asks_of(u, row, asks)) for u in own)
+        figure = figure.plus(tally.repeated(own, _of_variants(row, cases, asks)))
+        exact = not (row.staged or row.open or row.worst or row.variants > 1 or (early and row.ruled))
+        lines.append(PriceRow(row.name, cases, figure, exact))
+    most = Figure()
     for line in lines:
-        least, most = least.plus(line.least), most.plus(line.most)
-    return Plan(len(within), design, tuple(lines), least, most)
+        most = most.plus(line.most)
+    return Plan(len(within), design, tuple(lines), most)
+
+
+def greeting(place: int) -> CallSize:
+    """Return the first live call to a source."""
+    return CallSize(f"greeting {place}", len(GREETING), place)
+
+
+def _most(row: ProbeRow, design: Design, within: set[str]) -> Asks:
+    """Return how often a case of a probe is asked in each arm at most."""
+    variants = rows_at_once(len(within), row.variants)
+    stages = design.stages(variants=variants, edited=row.edited)
+    return stages[-1] if row.staged else stages[0]
+
+
+def _of_variants(row: ProbeRow, cases: int, asks: Asks) -> int:
+    """Return how many asks it takes at most to screen each variant of a rotation and to decide on it."""
+    if not row.worst:
+        return 0
+    screened = max(0, SCREENS[-1] - cases * asks.perturbed // row.variants)
+    return row.variants * (min(cases, screened) + min(cases, DECISIONS[-1]))
 
 
 def _taken(unit: CaseArm, within: set[str]) -> bool:
@@ -123,13 +148,34 @@ def applies(row: ProbeRow, within: set[str]) -> int:
     return len({unit.case for unit in row.units if unit.arm in arms and _taken(unit, within)})
 
 
-def _asks_of(unit: CaseArm, clean: int, perturbed: int) -> range:
-    if unit.arm == CROSS:
-        return range(1, 2)
-    return range(1, (clean if unit.arm == CLEAN else perturbed) + 1)
+def _asks_of(unit: CaseArm, row: ProbeRow, asks: Asks) -> list[tuple[Rendering, int]]:
+    """Return the prompts that a case takes in an arm, each with its repeat index."""
+    match unit.arm:
+        case "clean arm":
+            return [(unit.prompts[0], number) for number in range(1, asks.clean + 1)]
+        case "inert arm":
+            forms = unit.prompts[: asks.inert]
+            found = [(form, number) for number, form in enumerate(forms, start=1)]
+            if row.variants > 1:  # variants differ in length, and inert words come in two lengths
+                found += [(form._replace(key=f"{unit.case} other words"), number) for form, number in found]
+            return found
+        case "perturbed arm":
+            return _perturbed(unit, row, asks.perturbed)
+        case _:
+            return [(unit.prompts[0], 0 if unit.arm == PILOT else 1)]
 
 
-class _Tally:
+def _perturbed(unit: CaseArm, row: ProbeRow, count: int) -> list[tuple[Rendering, int]]:
+    """Return the asks after the edit: one variant after another, or each time the other order of the answers."""
+    first = unit.prompts[0]
+    if row.variants > 1:
+        more = [(first._replace(key=f"{row.name} {unit.case} {number}"), 1) for number in range(1, count)]
+        return [(first, 1), *more]
+    several = len(unit.prompts)
+    return [(unit.prompts[number % several], number // several + 1) for number in range(count)]
+
+
+class Tally:
     """Counts each ask and each call once, however many probes need it."""
 
     def __init__(self, sources: Sequence[Source], assumptions: Assumptions) -> None:
@@ -137,23 +183,30 @@ class _Tally:
         self._asked: set[tuple[str, int]] = set()
         self._called: set[tuple[str, int]] = set()
 
-    def asked(self, wanted: Iterable[tuple[CaseArm, range]]) -> Figure:
-        """Return what these asks add to those before."""
+    def asked(self, wanted: Iterable[tuple[CaseArm, Sequence[tuple[Rendering, int]]]]) -> Figure:
+        """Return what the asks of some cases add to those before."""
+        return self.rendered(ask for _, asks in wanted for ask in asks)
+
+    def rendered(self, wanted: Iterable[tuple[Rendering, int]]) -> Figure:
+        """Return what prompts with their repeat indices add to those before."""
         asks, calls = 0, []
-        for unit, numbers in wanted:
-            for number in numbers:
-                prompt, index = unit.prompts[0], number
-                if len(unit.prompts) > 1:
-                    prompt, index = unit.prompts[(number - 1) % 2], (number + 1) // 2
-                if (prompt.key, index) in self._asked:
-                    continue
-                self._asked.add((prompt.key, index))
-                asks += 1
-                for call in prompt.calls:
-                    if (call.key, index) not in self._called:
-                        self._called.add((call.key, index))
-                        calls.append(call)
+        for prompt, index in wanted:
+            if (prompt.key, index) in self._asked:
+                continue
+            self._asked.add((prompt.key, index))
+            asks += 1
+            for call in prompt.calls:
+                key = f"{prompt.key} {call.key}" if " " in prompt.key else call.key  # made up, or of a real prompt
+                if (key, index) not in self._called:
+                    self._called.add((key, index))
+                    calls.append(call)
         return self.figure(calls, asks)
+
+    def repeated(self, units: Sequence[CaseArm], count: int) -> Figure:
+        """Return what so many more asks take, of about the size of those of some cases."""
+        turns = [unit.prompts[0].calls for unit in units]
+        calls = [call for number in range(count if turns else 0) for call in turns[number % len(turns)]]
+        return self.figure(calls, count)
 
     def figure(self, calls: Sequence[CallSize], asks: int) -> Figure:
         """Return what calls take."""

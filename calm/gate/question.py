@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -18,6 +18,7 @@ from calm.experiment.lookahead import Order, Placeholder
 from calm.experiment.stopping import LEVEL, Ruling
 from calm.gate.arguments import chosen_claims, chosen_for
 from calm.gate.context import Context
+from calm.gate.outlook import attained, shortfall
 from calm.gate.overrides import accepted, gated
 from calm.gate.proof import FINE, Estimates, Proof
 from calm.results.audit import Finding, finding
@@ -114,6 +115,9 @@ class Question:
         if order.idle:
             return Batch(order, stated)
         order = replace(order, claims=tuple(gated(context.gate, _key(order, c.measure), c) for c in stated))
+        if context.limits == "attainable":
+            kept = [c.measure for c in stated if context.gate.limit_for(_key(order, c.measure)) is not None]
+            order = attained(order, kept)
         if not context.every_variant or edit is None:
             return Batch(order, stated)
         means = tuple(c for c in order.claims if not MEASURES[c.measure].worst_of)
@@ -125,7 +129,6 @@ class Question:
         sink = self._context.sink
         if sink is None:
             return None
-        say_too_few(self._context.say, batch.order)
         sink.take(batch.all)
         return Placeholder()
 
@@ -136,7 +139,8 @@ class Question:
         if order.idle:
             reasons = not_tested(order.claims, order.observed, order.unserved)
             return [accepted(context.gate, self._finding(order, d), stated) for d in reasons]
-        say_too_few(context.say, order)
+        if not context.announced and (short := shortfall(order, context.limits)):
+            context.say(short)
         timing = context.lookahead.result(order)
         result = timing.result
         context.asks_made += result.asked
@@ -182,15 +186,6 @@ class Question:
         proof = Proof(findings, passes=passes, question=repr(self), nothing=nothing)
         context.proofs.append(proof)
         return proof
-
-
-def say_too_few(say: Callable[[str], None], order: Order) -> None:
-    """Warn, before any call is paid for, that a claim cannot be proven with so few cases; it can still fail."""
-    for claim in order.claims:
-        least = MEASURES[claim.measure].smallest_n(claim, LEVEL)
-        if not order.idle and len(order.setup.cases) < least - 1:  # `smallest_n` may be one too careful
-            few = f"{len(order.setup.cases)} cases cannot prove {claim}, whatever the judge says"
-            say(f"{_key(order, claim.measure)}: {few}: at least {least} are needed")
 
 
 def not_tested(

@@ -26,6 +26,7 @@ from calm.pytest_plugin.options import (
     indented,
     is_named,
     is_worker,
+    limits_of,
     lookahead_of,
 )
 from calm.pytest_plugin.privacy import private, veil_assertion, veil_findings, veil_report
@@ -45,6 +46,7 @@ from calm.pytest_plugin.session import (
     judge_in,
     judge_of,
     peers_of,
+    speaker,
     subject_of,
 )
 from calm.pytest_plugin.trace import MARKER, Tracer, probed, trace
@@ -152,6 +154,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
                 pass
         finally:
             ours.tracing = False
+        _announce(config)
     try:
         if ours.lookahead is not None:
             ours.lookahead.begin()
@@ -161,6 +164,19 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.lookahead.stop()
             if ours.engine is not None:
                 ours.engine.stop()  # another worker may wait for what this one has in flight
+
+
+def _announce(config: pytest.Config) -> None:
+    """Say what the cases of the run can decide, and begin to ask what was traced."""
+    from calm.gate.outlook import outlook
+
+    ours = config.stash[SESSION]
+    if text := outlook([order for _, order in ours.traced], limits_of(config)):
+        ours.announced = True
+        speaker(config)(text)
+    for lookahead, order in ours.traced:
+        lookahead.submit(order)
+    ours.traced.clear()
 
 
 def _looks_ahead(item: pytest.Item) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.options import OUTPUTS, design_of, option, seed_of, stopping_of
+from calm.pytest_plugin.options import OUTPUTS, design_of, limits_of, option, seed_of, stopping_of
 from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
 
@@ -129,6 +129,7 @@ class Collector:
         from calm.core.reasons import Kind, because
         from calm.results.audit import Audit, JudgeRecord, Run
         from calm.results.codes import from_code
+        from calm.results.resolved import resolved
 
         figures = [f for f in (figures_of(self.config), *self.workers) if f]
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
@@ -162,6 +163,7 @@ class Collector:
             seed=seed_of(self.config),
             repeats=subject.get("repeats", str(design_of(self.config))),
             stopping=str(stopping_of(self.config)),
+            limits=limits_of(self.config),
             findings=tuple(self.findings[k] for k in sorted(self.findings)),
             run=run,
             texts=tuple(self.texts[k] for k in sorted(self.texts)),
@@ -169,7 +171,7 @@ class Collector:
         )
         audit = self._held_against(baseline_of(self.config), self._pooled(audit))
         notes = tuple(dict.fromkeys([*run.notes, *self.faults, *self._left()]))
-        audit = _noted(replace(audit, run=replace(run, notes=notes)))
+        audit = resolved(_noted(replace(audit, run=replace(run, notes=notes))))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
 
@@ -213,7 +215,7 @@ class Collector:
         from calm.results.pooled import pooled
         from calm.results.records import scale_of
 
-        limits = gate_of(self.config).limits
+        limits = self._attainable(audit) | dict(gate_of(self.config).limits)
         found = pooled(audit.findings, scale_of(audit.judge), audit.judge.task, limits)
         return self._with(audit, found)
 
@@ -224,6 +226,16 @@ class Collector:
         self.together |= {f.key for f in found}
         found = [allowed(gate_of(self.config), f) for f in found]
         return replace(audit, findings=tuple(sorted((*audit.findings, *found), key=lambda f: f.key)))
+
+    def _attainable(self, audit: Audit) -> dict[str, float]:
+        """Return the attainable limits of the claims about the whole run by their keys; none unless they are taken."""
+        from calm.gate.resolution import attainable_of_run
+        from calm.results.records import family_of
+
+        family, questions = family_of(audit.judge.task), audit.cases.get("questions")
+        if audit.limits == "suites" or family is None or not isinstance(questions, int):
+            return {}
+        return {f"run/{claim.measure}": claim.limit for claim in attainable_of_run(family, questions)}
 
     def _saved(self) -> list[Reason]:
         """Say what stopping early saved."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.options import flag, option
+from calm.pytest_plugin.options import flag, limits_of, option
 from calm.pytest_plugin.session import (
     SESSION,
     asks_of,
@@ -34,7 +34,9 @@ def context_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Contex
     context = _context(item, judge, cases)
     context.say = speaker(config)
     context.lookahead = lookahead_for(config, judge)
-    context.sink = LookaheadSink(context.lookahead) if config.stash[SESSION].tracing else None
+    session = config.stash[SESSION]
+    context.announced = session.announced
+    context.sink = LookaheadSink(context.lookahead, session.traced) if session.tracing else None
     return context
 
 
@@ -59,6 +61,7 @@ def _context(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
         Node(item.nodeid, item.path.stem.removeprefix("test_").replace("_", "-")),
         undecided=undecided,
         every_variant=flag(config, "every-variant"),
+        limits=limits_of(config),
         gate=gate_of(config),
         wanted_by=partial(wanted_of, config, judge, tuple(cases)),
     )

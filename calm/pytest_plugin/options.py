@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from calm.engine.budget import Caps
     from calm.experiment.asks import Design
     from calm.experiment.stopping import Stopping
+    from calm.gate.outlook import Limits
 
 MOST_ASKS = 100
 """More asks of one case in one arm than this are taken for a typing error."""
@@ -44,6 +45,13 @@ OPTIONS = (
         "betting e-process, so that you may look at any time and add cases later",
     ),
     ("looks-ahead", "0", "N", "ask for N more looks while one is being decided (default 0)"),
+    (
+        "limits",
+        "suites",
+        "suites|attainable",
+        "attainable: the strictest limits that a sound judge meets with these cases, none stricter than the suites' "
+        "(default suites)",
+    ),
     ("undecided", "fail", "fail|warn", "whether an undecided claim fails its test (default) or only warns"),
     (
         "gate",
@@ -276,6 +284,29 @@ def _amount(config: pytest.Config, name: str) -> float | None:
 def days_of(config: pytest.Config) -> float | None:
     """Return how old a kept reply may be, in days; None: as old as it is."""
     return _amount(config, "cache-days")
+
+
+def limits_of(config: pytest.Config) -> Limits:
+    """
+    Return which limits the run takes.
+
+    Raises:
+        ConfigError: no such choice, or attainable limits where it is not known what a sound judge attains.
+    """
+    from calm.errors import ConfigError
+    from calm.gate.outlook import LIMITS
+    from calm.gate.resolution import knows
+
+    text = option(config, "limits")
+    for name in LIMITS:
+        if name == text:
+            break
+    else:
+        raise ConfigError(f"--calm-limits: expected {' or '.join(LIMITS)}, got {text!r}")
+    if name == "attainable" and not knows(design_of(config), stopping_of(config)):
+        wanted = "--calm-repeats=2+1 or more, and another rule than --calm-stopping=anytime"
+        raise ConfigError(f"--calm-limits: expected {wanted} with attainable limits")
+    return name
 
 
 def stopping_of(config: pytest.Config) -> Stopping:

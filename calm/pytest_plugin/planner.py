@@ -111,7 +111,7 @@ class PlanPrinter(Planner):
         """Print the plan."""
         from calm.errors import CalmError
         from calm.gate.plan_text import render
-        from calm.gate.prices import plan_of
+        from calm.gate.rehearsal import planned
         from calm.results.wording import printable
 
         if not self.record.entries:
@@ -123,7 +123,6 @@ class PlanPrinter(Planner):
         except CalmError as error:
             terminalreporter.write_line(printable(str(error), "\n"), red=True)
             return
-        plan = plan_of(found, len(found.cases), self.settings.design)
-        terminalreporter.write_line(printable(render(found, plan), "\n"))
+        terminalreporter.write_line(printable(render(found, planned(found)), "\n"))
         for node, reason in self.troubles:
             terminalreporter.write_line(f"not planned: {node}: {printable(reason)}", yellow=True)

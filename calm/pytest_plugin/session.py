@@ -24,6 +24,7 @@ from calm.pytest_plugin.options import (
     distributed,
     given,
     is_worker,
+    limits_of,
     lookahead_of,
     looks_ahead_of,
     option,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from calm.core.reasons import Reason
     from calm.engine.engine import Engine
     from calm.experiment.asks import Design
-    from calm.experiment.lookahead import Lookahead
+    from calm.experiment.lookahead import Lookahead, Order
     from calm.experiment.setup import Setup
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe  # noqa: F401 - named in a stash key below
@@ -74,6 +75,10 @@ class Session:
     peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
     sampled: list[tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=list)
     """Cases that a fixture gave, and the sample of them."""
+    traced: list[tuple[Lookahead, Order]] = field(default_factory=list)
+    """What tests would ask, while they are traced."""
+    announced: bool = False
+    """Whether it was said what the cases of the run can decide."""
     records: dict[str, Record] = field(default_factory=dict)
     """What the tests of this process found, until their reports are read."""
 
@@ -115,6 +120,11 @@ def check_options(config: pytest.Config) -> None:
             problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {option(config, name)!r}")
     outputs = {name: Path(option(config, name)) for name in OUTPUTS if option(config, name)}
     problems += [f"--calm-{name}: {fault}" for name, path in outputs.items() if (fault := unwritable(path))]
+    if not problems:  # it reads what was checked above
+        try:
+            limits_of(config)
+        except ConfigError as error:
+            problems += error.problems
     if Path(option(config, "cache-file")).is_dir():
         problems.append(f"--calm-cache-file: expected a file, got the folder {option(config, 'cache-file')!r}")
     for one, two in combinations(outputs, 2):
@@ -351,6 +361,7 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
 def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design) -> dict[str, Any]:
     """Return what the record says of a judge, its cases, and the number of asks."""
     from calm.cases import sha256
+    from calm.experiment.setup import clusters_of
 
     session = config.stash[SESSION]
     for known, same, subject in session.subjects:
@@ -371,7 +382,7 @@ def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], desig
     }
     subject = {
         "judge": record,
-        "cases": {"n": len(cases), "sha256": sha256(cases)},
+        "cases": {"n": len(cases), "questions": len(set(clusters_of(cases).values())), "sha256": sha256(cases)},
         "repeats": str(design),
     }
     session.subjects.append((judge, cases, subject))

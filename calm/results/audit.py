@@ -181,6 +181,8 @@ class Audit:
     findings: tuple[Finding, ...]
     stopping: str = "fixed"
     """The rule by which claims were decided: at the end, or early at looks or anytime (`calm.experiment.stopping`)."""
+    limits: Literal["suites", "attainable"] = "suites"
+    """Which limits were taken: those of the suites, or the strictest that a sound judge meets with so many cases."""
     run: Run = Run()
     texts: tuple[CaseTexts, ...] = ()
     extras: Mapping[str, Json] = field(default_factory=dict)
@@ -271,6 +273,7 @@ class Audit:
                 repeats=str(body["repeats"]),
                 findings=tuple(finding_from_json(_mapping(f)) for f in _list(body["findings"])),
                 stopping=str(body.get("stopping", "fixed")),
+                limits="attainable" if body.get("limits") == "attainable" else "suites",
                 run=_run(_mapping(body["run"])),
                 texts=tuple(texts_from_json(t) for t in texts),
                 extras=_mapping(body.get("extras", {})),
@@ -279,7 +282,8 @@ class Audit:
             raise ConfigError(f"results of schema {SCHEMA!r} are damaged: {type(error).__name__} {error}") from error
 
 
-_ORDER = ("schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "extras", "run")
+_HEAD = ("schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "limits", "outcome")
+_ORDER = (*_HEAD, "findings", "extras", "run")
 
 
 def finding(

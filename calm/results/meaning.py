@@ -83,15 +83,23 @@ def meaning(finding: Finding) -> str:
 
     `worst_gain <= 0.30` is "even the worst variant of an edit wins at most 30 % of the cases that it could win".
     """
-    claim, measure = finding.claim, MEASURES.get(finding.measure)
-    if claim is None or measure is None or finding.bias == BASELINE or claim.limit < 0:
+    claim = finding.claim
+    if claim is None or finding.bias == BASELINE:
+        return ""
+    return words_of(Claim(finding.measure, claim.op, claim.limit), resolution(finding), finding.task)
+
+
+def words_of(claim: Claim, at: Resolution, task: str) -> str:
+    """Return what a claim at a resolution says of judges of a task, or nothing where no words are known."""
+    measure = MEASURES.get(claim.measure)
+    if measure is None or claim.limit < 0:
         return ""
     name = f"{'abs ' if claim.op == 'abs<=' else ''}{measure.worst_of or measure.name}"
     shares = {"limit": _percent(claim.limit), "rest": _percent(1 - claim.limit)}
     if name in _OF_THE_JUDGE:
         return _OF_THE_JUDGE[name].format(**shares)
-    words = {**_OF_AN_EDIT, **(_ON_A_SCALE if family_of(finding.task) in _SCORED else {})}
-    return f"{_WHO[resolution(finding)]} {words[name].format(**shares)}" if name in words else ""
+    words = {**_OF_AN_EDIT, **(_ON_A_SCALE if family_of(task) in _SCORED else {})}
+    return f"{_WHO[at]} {words[name].format(**shares)}" if name in words else ""
 
 
 def meanings(findings: Iterable[Finding]) -> dict[str, str]:

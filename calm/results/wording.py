@@ -31,6 +31,10 @@ FEW_POINTS = 5
 _FLOORS = {"note": "in a note", "label": "beside the label", "history": "before the answer, as an earlier draft"}
 
 
+PLAN = "a fresh run needs about {} cases (to continue this one: --calm-stopping anytime)"
+"""How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
+
+
 def printable(text: str, keep: str = "") -> str:
     """
     Return text that is safe on a terminal: control characters become visible escapes, except those in `keep`.
@@ -111,7 +115,7 @@ def _line(finding: Finding) -> str:
         return f"{text}: {finding.reason}"
     text += f": measured {measured(finding)}, n={finding.n}"
     if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
-        text += f", {finding.cases_to_decide} needed"
+        text += f"; {PLAN.format(finding.cases_to_decide)}"
     moved = flip_words(finding)
     if moved:
         text += f"; {moved}"

@@ -5,9 +5,8 @@ How often a gate decides, and how often rightly: exactly where possible, else by
 |---|---|
 | `binomial_sizes` | the n that gives a gate on a rate its power, exactly |
 | `Noise`, `Bias` | models of a judge: how it errs, and how a trigger moves it |
-| `true_consistency`, `true_excess`, `true_gain` | what the measures of such a judge tend to |
-| `uniforms`, `draw_thetas`, `moved`, `draw_counts` | the parts of the simulation, for other questions |
-| `excess_table`, `gain_table`, `bounds` | case values by counts, and the padded t of many samples at once |
+| `true_consistency`, `true_movement`, `true_gain` | what the measures of such a judge tend to |
+| `uniforms`, `draw_thetas`, `bounds` | the parts of a simulation: numbers, judges, and the padded t of many samples |
 
 The models are of a judge with two verdicts. theta is the probability that one ask of a case favours the treated answer.
 """
@@ -27,29 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
-    Counts: TypeAlias = NDArray[np.int64]
-
-
-def most_failures(n: int, p0: float, level: float) -> int | None:
-    """
-    Return the greatest number of failures among n items that still proves a rate above p0; None if none does.
-
-    One-sided exact binomial test at `level` (Clopper & Pearson 1934). Items are independent. Smallest n: 1.
-
-    Raises `EstimateError` for n < 1 or values outside (0, 1).
-
-    >>> [most_failures(n, 0.90, 0.05) for n in (28, 50, 100, 200, 500)]
-    [None, 1, 4, 12, 38]
-    """
-    _check_rates(n, p0, level)
-    from scipy.special import bdtr  # imported here: only a question about power pays for it
-
-    found = None
-    for failures in range(n + 1):
-        if float(bdtr(failures, n, 1 - p0)) > level:
-            break
-        found = failures
-    return found
 
 
 def binomial_sizes(p0: float, p1: float, power: float, *, level: float = 0.05, widest: int = 5000) -> tuple[int, int]:
@@ -142,18 +118,20 @@ def true_consistency(noise: Noise) -> float:
     return 1 - 2 * (mean - square)
 
 
-def true_excess(noise: Noise, bias: Bias) -> float:
+def true_movement(noise: Noise, bias: Bias) -> float:
     """
-    Return the mean disagreement beyond noise, E[(theta - theta')^2], in [0, 1].
+    Return the share of verdicts that the trigger moves beyond noise, E[(1 - 2 theta)(theta' - theta)], in [-1, 1].
 
-    >>> round(true_excess(Noise(0.15), Bias("decide", 0.15)), 4)  # .15 * (1 - 2 * .15) ** 2
-    0.0735
+    It is 1 minus the net robustness.
+
+    >>> round(true_movement(Noise(0.05), Bias("decide", 0.10)), 4)  # .10 * (1 - 2 * .05) ** 2
+    0.081
     """
     mean, square = _moments(noise)
     if bias.kind == "shift":
-        return bias.dose**2 * (1 - 2 * mean + square)
+        return bias.dose * (1 - 3 * mean + 2 * square)
     decided = 1 - noise.rate
-    return bias.dose * (decided**2 - 2 * decided * mean + square)
+    return bias.dose * (decided - mean - 2 * decided * mean + 2 * square)
 
 
 def true_gain(noise: Noise, bias: Bias) -> float:
@@ -200,82 +178,15 @@ def draw_thetas(noise: Noise, rng: Random, shape: tuple[int, ...]) -> Floats:
     return np.where(uniforms(rng, shape) < noise.close, uniforms(rng, shape), noise.rate)
 
 
-def moved(theta: Floats, noise: Noise, bias: Bias, rng: Random) -> Floats:
+def bounds(
+    values: Floats, low: float, high: float, level: float, *, where: NDArray[np.bool_] | None = None
+) -> tuple[Floats, Floats]:
     """
-    Return theta of the same cases after the trigger.
-
-    >>> import numpy as np
-    >>> moved(np.array([0.1]), Noise(0.1), Bias("decide", 1.0), Random(1)).tolist()
-    [0.9]
-    """
-    import numpy as np
-
-    if not bias.dose:
-        return theta
-    if bias.kind == "shift":
-        return theta + bias.dose * (1 - theta)
-    return np.where(uniforms(rng, theta.shape) < bias.dose, 1 - noise.rate, theta)
-
-
-def draw_counts(theta: Floats, asks: int, rng: Random) -> Counts:
-    """
-    Return how many of `asks` asks favour the treated answer, for each case.
-
-    >>> import numpy as np
-    >>> draw_counts(np.array([0.0, 1.0]), 4, Random(1)).tolist()
-    [0, 4]
-    """
-    import numpy as np
-
-    total = np.zeros(theta.shape, dtype=np.int64)
-    for _ in range(asks):
-        total += uniforms(rng, theta.shape) < theta
-    return total
-
-
-def excess_table(clean: int, perturbed: int) -> Floats:
-    """
-    Return the value e of a case by the number of clean and of perturbed asks that favour the treated answer.
-
-    Disagreement across the arms minus half that within each; in [-0.5, 1]. Both arms need two asks.
-
-    >>> excess_table(2, 2)[0].tolist()
-    [0.0, 0.0, 1.0]
-    """
-    import numpy as np
-
-    if min(clean, perturbed) < 2:
-        raise EstimateError(f"expected two asks or more in each arm, got {clean} and {perturbed}")
-    a, p = np.arange(clean + 1)[:, None], np.arange(perturbed + 1)[None, :]
-    across = (a * (perturbed - p) + (clean - a) * p) / (clean * perturbed)
-    within = a * (clean - a) / (clean * (clean - 1) / 2) + p * (perturbed - p) / (perturbed * (perturbed - 1) / 2)
-    return np.asarray(across - within / 2, dtype=np.float64)
-
-
-def gain_table(clean: int, perturbed: int) -> Floats:
-    """
-    Return the value g of a case by the number of clean and of perturbed asks that favour the treated answer.
-
-    Share of the perturbed asks minus share of the clean ones; in [-1, 1]. Both arms need one ask.
-
-    >>> gain_table(2, 2)[0].tolist()
-    [0.0, 0.5, 1.0]
-    """
-    import numpy as np
-
-    if min(clean, perturbed) < 1:
-        raise EstimateError(f"expected an ask or more in each arm, got {clean} and {perturbed}")
-    return np.asarray(
-        np.arange(perturbed + 1)[None, :] / perturbed - np.arange(clean + 1)[:, None] / clean, dtype=np.float64
-    )
-
-
-def bounds(values: Floats, low: float, high: float, level: float, *, axis: int = 1) -> tuple[Floats, Floats]:
-    """
-    Return `padded_t` of many samples at once: lower and upper bounds along an axis.
+    Return `padded_t` of many samples at once: lower and upper bounds along the second axis.
 
     The same numbers as `calm.statistics.intervals.padded_t`, which says what they mean. Items along the axis are
-    independent. Smallest n: 2.
+    independent; `where` says which of them count (None: all). A sample of fewer than two items has no bounds: they are
+    infinite.
 
     Raises `EstimateError` for fewer than two items.
 
@@ -286,16 +197,21 @@ def bounds(values: Floats, low: float, high: float, level: float, *, axis: int =
     import numpy as np
     from scipy.special import stdtrit
 
-    n = values.shape[axis]
-    if n < 2:
-        raise EstimateError(f"expected at least 2 items, got n={n}")
-    total, squares = values.sum(axis=axis), np.square(values).sum(axis=axis)
-    weight, t = pad(level), float(stdtrit(n - 1, 1 - level))
+    if values.shape[1] < 2:
+        raise EstimateError(f"expected at least 2 items, got n={values.shape[1]}")
+    if where is None:
+        n = np.full(len(values), float(values.shape[1]))
+    else:
+        n, values = where.sum(axis=1).astype(np.float64), np.where(where, values, 0.0)
+    total, squares = values.sum(axis=1), np.square(values).sum(axis=1)
+    enough = n >= 2
+    weight, t = pad(level), stdtrit(np.where(enough, n - 1, 1.0), 1 - level)
 
     def bound(end: float, sign: int) -> Floats:
         mean = (total + weight * end) / (n + weight)
         variance = np.maximum(0.0, (squares + weight * end * end) / (n + weight) - mean * mean)
-        return np.asarray(mean + sign * t * np.sqrt(variance / (n + weight - 1)), dtype=np.float64)
+        found = mean + sign * t * np.sqrt(variance / np.maximum(n + weight - 1, weight))
+        return np.asarray(np.where(enough, found, sign * np.inf), dtype=np.float64)
 
     return bound(low, -1), bound(high, 1)
 
@@ -306,8 +222,3 @@ def _moments(noise: Noise) -> tuple[float, float]:
         return 0.15, 0.15**2 + 0.15 * 0.85 / (noise.beta + 1)
     rest = 1 - noise.close
     return noise.close / 2 + rest * noise.rate, noise.close / 3 + rest * noise.rate**2
-
-
-def _check_rates(n: int, p: float, level: float) -> None:
-    if n < 1 or not 0 < p < 1 or not 0 < level < 1:
-        raise EstimateError(f"expected n of 1 or more, and p and level in (0, 1), got n={n}, p={p!r}, level={level!r}")

@@ -57,7 +57,9 @@ def test_too_few_cases_are_undecided_and_say_how_many_are_needed(project):
     result = project.run(cases="few.jsonl")
 
     assert result.ret == 1
-    result.stdout.re_match_lines([r"flattery/gain/flatter: UNDECIDED gain <= 0\.10: .*n=12, \d+ needed.*"])
+    result.stdout.re_match_lines(
+        [r"flattery/gain/flatter: UNDECIDED gain <= 0\.10: .*n=12; a fresh run needs about \d+ cases.*"]
+    )
 
 
 def test_the_bundled_cases_follow_each_judge_of_a_run(project, workers):

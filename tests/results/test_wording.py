@@ -82,8 +82,11 @@ def test_an_undecided_line_says_how_many_cases_are_needed():
     """If any number is known."""
     undecided = replace(ONE, outcome=Outcome.UNDECIDED, n=40, cases_to_decide=71, flips={}, robustness_rate=None)
 
-    assert line(undecided) == "UNDECIDED gain <= 0.10: measured 0.01 [-0.02, 0.05], n=40, 71 needed"
-    assert "needed" not in line(replace(undecided, cases_to_decide=None))
+    assert line(undecided) == (
+        "UNDECIDED gain <= 0.10: measured 0.01 [-0.02, 0.05], n=40; a fresh run needs about 71 cases (to continue this "
+        "one: --calm-stopping anytime)"
+    )
+    assert "fresh run" not in line(replace(undecided, cases_to_decide=None))
 
 
 def test_a_line_without_a_number_gives_the_reason():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from calm.core.case import Case
 from calm.gate.plan import CaseArm, PlanEntry, PlanSettings, ProbeRow, Survey, survey
 from calm.gate.prices import Assumptions, Figure, plan_of
+from calm.gate.rehearsal import planned
 from calm.gate.requests import Rendering, Source
 from calm.models.wire import Judge
 from calm.studies.mitigate.study import MitigationSet
@@ -35,8 +36,8 @@ def plan_all(
             continue
         found = survey([_asked_of(one.judge, entry) for entry in entries], one.judge, cases, settings)
         surveys.append(found)
-        plan = plan_of(found, len(found.cases), settings.design, assumed)
-        rows.append((one, plan.least, plan.most))
+        plan = planned(found, assumed)
+        rows.append((one, plan.least or plan.most, plan.most))
     whole = _joined(surveys)
     together = plan_of(whole, len(whole.cases), settings.design, assumed).most
     return MitigationCosts(tuple(rows), together)

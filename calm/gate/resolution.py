@@ -1,0 +1,204 @@
+"""
+What so many cases can decide: how often a sound judge proves a claim, and the strictest limits that it proves.
+
+The figures come from a table, which `python -m benchmarks.resolution --write` computes with `calm.gate.sizing`: reading
+it takes no time, and a run that asks nothing of it loads nothing. A sound judge is one that errs in a share `NOISE` of
+its asks, and that no edit moves. Nothing here depends on any verdict, so a limit taken from here errs no more than one
+that was written down before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from math import ceil, exp, floor, log, sqrt
+from typing import Final, NamedTuple
+
+from calm.core.claims import Claim
+from calm.core.edits import Expects
+from calm.core.measures import MEASURES
+from calm.core.verdict import Family
+from calm.experiment.asks import TOP_UPS, Design
+from calm.experiment.stopping import LEVEL, Stopping
+from calm.results.pooled import FEWEST, LIMITS
+from calm.statistics.intervals import padded_t
+from calm.statistics.sequential import FEW, plan_for
+
+NOISE: Final = 0.05
+"""The share of asks in which a sound judge errs."""
+MISSES: Final = 0.001
+"""How often a sound judge may miss an attainable limit: with 50 claims about .95 of its runs are green."""
+STEP: Final = 0.01
+"""Attainable limits are multiples of this."""
+TAILS: Final = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+"""The shares of runs of which the table says which limit they miss."""
+DESIGN: Final = Design()
+"""The asks that the table is about; more asks decide more."""
+
+
+class Cell(NamedTuple):
+    """
+    What a row of the table is about.
+
+    `expects` is what the probe's edit expects, "" for the clean arm alone, "run" for a claim about the whole run.
+    """
+
+    family: str
+    measure: str
+    op: str
+    expects: str
+    rotation: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The claims of one probe: what its edit expects, whether it is a rotation, and how many questions it is about."""
+
+    claims: tuple[Claim, ...]
+    expects: Expects | None
+    rotation: bool
+    clusters: int
+
+
+def missed(claim: Claim, family: Family, probe: Claimed) -> float:
+    """Return how often a sound judge does not prove a claim, in [0, 1]; 0 for a claim that the table does not know."""
+    found = _limits(claim, family, probe)
+    return 0.0 if found is None else _share(claim, found)
+
+
+def green(probes: Iterable[Claimed], family: Family, of_run: Iterable[Claim]) -> float:
+    """
+    Return how often a sound judge proves all claims of some probes and those about their run, in [0, 1].
+
+    The claims about the mean of one probe stand or fall together, as they rest on the same asks; all else is taken to
+    be independent.
+    """
+    asked = list(probes)
+    chance = 1.0
+    for probe in asked:
+        by_kind: dict[bool, float] = {}
+        for claim in probe.claims:
+            worst = bool(MEASURES[claim.measure].worst_of)
+            by_kind[worst] = max(by_kind.get(worst, 0.0), missed(claim, family, probe))
+        for share in by_kind.values():
+            chance *= 1 - share
+    for claim in of_run:
+        if pool := _pool(claim, asked):
+            chance *= 1 - missed(claim, family, pool)
+    return chance
+
+
+def _pool(claim: Claim, probes: Iterable[Claimed]) -> Claimed | None:
+    """Return a claim about the whole run as one of a probe of its own; None if too few probes claim the measure."""
+    sizes = [p.clusters for p in probes if any(c.measure == claim.measure for c in p.claims)]
+    return Claimed((claim,), None, rotation=True, clusters=max(sizes)) if len(sizes) >= FEWEST else None
+
+
+def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim:
+    """
+    Return a claim with the strictest limit that a sound judge proves but for `MISSES` of its runs, in whole steps.
+
+    Never one that is stricter than the claim's own. A claim that the table does not know stays, and so does one that
+    so few cases can prove at no limit.
+    """
+    found = _limits(claim, family, probe)
+    if found is None:
+        return claim
+    steps = found[-1] / STEP
+    if claim.op == ">=":
+        limit = min(claim.limit, round(floor(steps + 1e-9) * STEP, 10))
+        possible = limit > _worst_end(claim)
+    else:
+        limit = max(claim.limit, round(ceil(steps - 1e-9) * STEP, 10))
+        possible = limit < _worst_end(claim)
+    return replace(claim, limit=limit) if possible else claim
+
+
+def attainable_of_run(family: Family, clusters: int) -> tuple[Claim, ...]:
+    """Return the claims about a whole run with attainable limits."""
+    whole = Claimed((), None, rotation=True, clusters=clusters)
+    return tuple(attainable(claim, family, whole) for claim in LIMITS[family])
+
+
+def knows(design: Design, stopping: Stopping) -> bool:
+    """Return whether the table is about a run: with its asks or more, and not by the anytime rule."""
+    enough = design.clean >= DESIGN.clean and design.perturbed >= DESIGN.perturbed
+    return enough and stopping is not Stopping.ANYTIME
+
+
+def _worst_end(claim: Claim) -> float:
+    measure = MEASURES[claim.measure]
+    low, high = (1 - measure.high, 1 - measure.low) if measure.flipped else (measure.low, measure.high)
+    return low if claim.op == ">=" else high
+
+
+def _share(claim: Claim, limits: tuple[float, ...]) -> float:
+    """Return the share of runs that miss the claim's limit; beyond the table it falls as between its last two rows."""
+    sign = -1 if claim.op == ">=" else 1
+    edge, points = sign * claim.limit + 1e-9, [sign * limit for limit in limits]
+    if edge < points[0]:
+        return 1.0 if points[0] == points[-1] else _between(edge, points[:2], TAILS[:2])
+    for place, (left, right) in enumerate(pairwise(points)):
+        if left <= edge < right:
+            return _between(edge, (left, right), TAILS[place : place + 2])
+    if points[-1] - points[-2] < 1e-9:
+        return 0.0
+    return _between(edge, points[-2:], TAILS[-2:])
+
+
+def _between(x: float, points: Iterable[float], tails: Iterable[float]) -> float:
+    """Return a tail between two points, or beyond them, by a straight line on the log scale; at most 1."""
+    (a, b), (u, v) = points, tails
+    if b - a < 1e-9:
+        return v
+    return min(1.0, exp(log(u) + (x - a) / (b - a) * (log(v) - log(u))))
+
+
+def _limits(claim: Claim, family: Family, probe: Claimed) -> tuple[float, ...] | None:
+    """Return the limits at each of `TAILS`, between the numbers of cases in the table; None if it does not know."""
+    n, of_run = probe.clusters, probe.expects is None and probe.rotation
+    if claim.measure in ("readable_rate", "unreadable_gain"):
+        return (_constant(claim, n, sqrt(FEWEST) if of_run else 1.0),) * len(TAILS)
+    expects = "run" if of_run else "" if probe.expects is None else probe.expects.value
+    rotation = probe.rotation and not of_run
+    known = _table().get(Cell(family, claim.measure, claim.op, expects, rotation))
+    if known is None:
+        return None
+    sizes = sorted(size for size in known if (size < FEW) is (n < FEW)) or sorted(known)
+    below = max((size for size in sizes if size <= n), default=None)
+    if below is None:
+        return (_worst_end(claim),) * len(TAILS)
+    above = min((size for size in sizes if size > n), default=below)
+    if above == below:
+        return known[below]
+    weight = (1 / below - 1 / n) / (1 / below - 1 / above)
+    return tuple(a + weight * (b - a) for a, b in zip(known[below], known[above], strict=True))
+
+
+def _constant(claim: Claim, n: int, shrunk: float) -> float:
+    """Return the limit that n cases prove of a measure that is best in every case."""
+    if n < 2:
+        return _worst_end(claim)
+    measure = MEASURES[claim.measure]
+    if shrunk > 1:
+        levels = [LEVEL]
+    else:
+        levels = [look.prove for look in plan_for(n, sequential=True, top_ups=TOP_UPS).looks if look.n == n]
+    best = 1.0 if claim.op == ">=" else 0.0
+    ends = [padded_t([best] * n, measure.low / shrunk, measure.high / shrunk, level) for level in levels]
+    return max(low for low, _ in ends) if claim.op == ">=" else min(high for _, high in ends)
+
+
+@cache
+def _table() -> Mapping[Cell, Mapping[int, tuple[float, ...]]]:
+    """Return the table: limits by what they are about and by the number of cases."""
+    found: dict[Cell, dict[int, tuple[float, ...]]] = {}
+    lines = files(__package__).joinpath("resolution.csv").read_text("utf-8").splitlines()
+    for line in lines[1:]:
+        family, measure, op, expects, rotation, n, *limits = line.split(",")
+        cell = Cell(family, measure, op, expects, rotation == "1")
+        found.setdefault(cell, {})[int(n)] = tuple(map(float, limits))
+    return found
