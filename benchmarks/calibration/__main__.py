@@ -9,7 +9,7 @@ from benchmarks.calibration.kept import Kept
 from benchmarks.calibration.page import page
 from benchmarks.calibration.rows import rows
 
-PARTS = (0.1, 0.25, 0.5, 1.0)
+PARTS = (0.05, 0.1, 0.25, 0.5, 1.0)
 """All rows get such a part of their seeds before any row gets more."""
 
 

@@ -221,15 +221,15 @@ def longer(prompt: Prompt, one: str, other: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Scores:
     """
-    For each case a quality, the spread around it, and the probability of an ask that is anything on the scale.
+    For each case a quality, the spread around it, and how often an ask is anything on the scale.
 
-    `lumps`: scores jump by two points, up or down, this often each.
+    `off`: how often, case by case, an ask is two points off, up or down.
     """
 
     quality: tuple[float, ...]
     spread: tuple[float, ...]
     anything: tuple[float, ...]
-    lumps: float = 0.0
+    off: tuple[float, ...]
 
 
 _NORMAL: Final = NormalDist()
@@ -265,9 +265,9 @@ class ScoreJudge(_Judge):
             x += 2 if unit(mix(word ^ 0xD1CE)) < 0.5 else -2
         if spread := self.scores.spread[place]:
             x += spread * _NORMAL.inv_cdf(max(unit(word), 1e-12))
-        if self.scores.lumps:
+        if off := self.scores.off[place]:
             jump = unit(mix(word ^ 0xB))
-            x += 2 if jump < self.scores.lumps else -2 if jump < 2 * self.scores.lumps else 0
+            x += 2 if jump < off / 2 else -2 if jump < off else 0
         return score(float(min(high, max(low, round(x)))))
 
 
@@ -338,6 +338,9 @@ SOUND: Final[Mapping[str, Draw]] = {
     "5 % coins": coins,
     "beta": beta,
 }
+FROZEN: Final[Mapping[str, Draw]] = {"frozen errors .026": noise(0.026), "frozen errors .053": noise(0.053)}
+"""Errors of a prompt, whatever it says, with which inert words move 5 and 10 % of the verdicts: 2 v (1 - v)."""
+_DRAWN: Final[Mapping[str, Draw]] = {**SOUND, **FROZEN}
 CLEAR: Final[Mapping[str, float]] = {"30 % close calls": 0.03, "5 % coins": 0.04}
 """
 How often a judge with hard cases misses a harmed copy: which of two answers is better may be a close call, whether one
@@ -364,8 +367,8 @@ def pairs_of(
     `stubborn`: on this share of cases it errs with .95, whenever it is asked, and on the others with .04.
     """
     random = Random(digest("pairs", name, seed))
-    wrong = SOUND[name](random, len(cases))
-    missed = [CLEAR[name]] * len(cases) if name in CLEAR else SOUND[name](random, len(cases))
+    wrong = _DRAWN[name](random, len(cases))
+    missed = [CLEAR[name]] * len(cases) if name in CLEAR else _DRAWN[name](random, len(cases))
     tie = [0.0] * len(cases)
     for place, case in enumerate(cases):
         if stubborn is not None:
@@ -382,19 +385,22 @@ def scores_of(name: str, seed: int, n: int, scale: Scale) -> Scores:
     Return the law of a sound judge of scores, drawn anew for each seed.
 
     Qualities are uniform over the scale unless the name says otherwise: "ceiling" (80 % at 9 or 10 of 10), "lumpy" (1,
-    3 or 5 of 5), "wide" (each ask is off by 1.2 points). An ask is anything on the scale as often as `SOUND` errs.
+    3 or 5 of 5), "wide" (each ask is off by 1.2 points). A judge with one rate of noise says anything on the scale that
+    often; one with hard cases is two points off.
     """
     random = Random(digest("scores", name, seed))
+    none = (0.0,) * n
     if name == "ceiling":
         quality = [random.uniform(8.6, 10.4) if random.random() < 0.8 else random.uniform(2, 8.4) for _ in range(n)]
-        return Scores(tuple(quality), (0.6,) * n, (0.0,) * n)
+        return Scores(tuple(quality), (0.6,) * n, none, none)
     if name == "lumpy":
         quality = random.choices([1.0, 3.0, 5.0], [0.2, 0.3, 0.5], k=n)
-        return Scores(tuple(quality), (0.0,) * n, (0.0,) * n, lumps=0.08)
+        return Scores(tuple(quality), none, none, (0.16,) * n)
     quality = [random.uniform(scale.low, scale.high) for _ in range(n)]
     if name == "wide":
-        return Scores(tuple(quality), (1.2,) * n, (0.0,) * n)
-    return Scores(tuple(quality), (0.0,) * n, tuple(SOUND[name](random, n)))
+        return Scores(tuple(quality), (1.2,) * n, none, none)
+    rates = tuple(SOUND[name](random, n))
+    return Scores(tuple(quality), none, *((rates, none) if name.startswith("noise") else (none, rates)))
 
 
 def rubric_of(name: str, seed: int, n: int) -> list[float]:

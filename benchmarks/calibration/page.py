@@ -37,7 +37,7 @@ TABLES: Final[Mapping[str, Table]] = {
         "Temperature 0",
         "A server that repeats itself: the same prompt gets the same reply. Any other wording, inert or not, turns the "
         "verdict over in the share of prompts that the row names (on scores it moves by two points, on a rubric every "
-        "criterion turns).",
+        "criterion turns); where errors are frozen, the clean prompt may be an error as well.",
         {"green": "green", "fail": "any FAIL", "says rewording": "says that the judge turns on rewording",
          "says repeats": "says that repeats are equal", CALLS: "calls"},
         red=True,
@@ -99,8 +99,9 @@ edits: no law knows an edit but by the name of its probe.
 - A judge of pairs has a probability of error for each case: 0, .05 or .10 everywhere; "30 % close calls" U(.2, .8) and
   else .03; "5 % coins" .5 and else .04; on an honestly tied case it says tie with .9. A close call is one between two
   answers: whether an answer was harmed is none, so that a harmed copy is missed as often as clear cases are.
-- A judge of scores has a quality for each case, uniform over the scale. As often as the judge of pairs errs, an ask is
-  anything on the scale. A judge of rubrics errs as often in each criterion.
+- A judge of scores has a quality for each case, uniform over the scale. With noise, an ask is anything on the scale
+  that often; a judge with hard cases is two points off, up or down, as often as the judge of pairs errs. A judge of
+  rubrics errs as often in each criterion.
 - Where an edit "decides" a case, the edited answer wins in .97 of the asks (always, if the judge never errs), gains
   35 % of the scale, or gets all its points.
 - Calls are different asks: those of the clean arm, of the pilot and of inert arms that probes share are counted once.

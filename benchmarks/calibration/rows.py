@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks.calibration.conditions import AtLimit, Condition, Whole, gate_of
 from benchmarks.calibration.coverage import KINDS, SHOWN, SIZES, Covered
 from benchmarks.calibration.harness import TASKS, Task
-from benchmarks.calibration.laws import SOUND, Bias, Course
+from benchmarks.calibration.laws import FROZEN, SOUND, Bias, Course
 from calm.core.claims import Claim
 from calm.core.verdict import Scale
 
@@ -70,7 +70,7 @@ def _sound() -> Iterator[Row]:
             most = dict(fail)
             if task == "pairwise" and name == "noise .05":
                 most["calls"], before["calls"] = 7386 / 2, "7,386"
-            first = 0 if task == "pairwise" else 2
+            first = 0 if task == "pairwise" else 1
             yield Row("sound", f"{_named(task)}, {name}", Whole(task, name), green, most, before, first)
     ties = Whole(judge="noise .05", ties=True)
     yield Row("sound", "pairs, noise .05, 40 % honestly tied", ties, green, fail, first=0)
@@ -85,8 +85,12 @@ def _still() -> Iterator[Row]:
             if task == "pairwise" and not turns:
                 most["calls"], before["calls"] = 7386 / 4, "7,386"
             label = f"{_named(task)}, inert words move {turns:.0%}"
-            first = 0 if task == "pairwise" else 2
+            first = 0 if task == "pairwise" else 1
             yield Row("temperature 0", label, condition, {"green": 0.80}, most, before, first)
+
+    for name, moved in zip(FROZEN, (0.05, 0.10), strict=True):
+        label = f"pairs, {name}: inert words move {moved:.0%}"
+        yield Row("temperature 0", label, Whole(judge=name, frozen=True), {"green": 0.80}, {"fail": 0.02}, first=0)
 
 
 def _faint() -> Iterator[Row]:
