@@ -23,7 +23,7 @@ SCHEMA = "calm-baseline/2"
 OLDER = "calm-baseline/1"
 """Its rows have no inert arm, so nothing that is measured now was measured then."""
 
-_HEAD = ("calm", "judge", "cases", "seed", "repeats", "stopping", "outcome")
+_HEAD = ("calm", "judge", "cases", "seed", "repeats", "stopping", "limits", "outcome")
 
 
 def accept(audit: Audit) -> Audit:

@@ -194,6 +194,7 @@ def _provenance(audit: Audit) -> dict[str, Json]:
         "seed": audit.seed,
         "repeats": audit.repeats,
         "stopping": audit.stopping,
+        "limits": audit.limits,
         "calm": audit.calm,
     }
 

@@ -152,7 +152,7 @@ def test_the_json_begins_with_schema_and_names_the_outcome():
     """The keys stand in the order of the schema."""
     body = AUDIT.to_json()
 
-    told = ["schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "outcome", "findings", "run"]
+    told = ["schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "limits", "outcome", "findings", "run"]
     assert list(body) == told
     assert (body["schema"], body["outcome"]) == ("calm-results/2", "PASS")
 

@@ -318,6 +318,8 @@ def test_a_baseline_file_is_read_back_and_its_bytes_are_stable(tmp_path):
     assert one.read_bytes() == two.read_bytes()
     assert json.loads(one.read_text())["schema"] == "calm-baseline/2"
     assert read_baseline(one) == accept(SOUND)
+    write_baseline(replace(SOUND, limits="attainable"), two)
+    assert read_baseline(two).limits == "attainable"
     write_baseline(read_baseline(one), two)
     assert one.read_bytes() == two.read_bytes()
 
@@ -480,7 +482,8 @@ def test_what_changed_is_named_beside_the_claim():
         JUDGE, model="n", served="n-1", prompt_sha256="b" * 64, parameters={"temperature": 0.7}, fingerprint="e" * 64
     )
 
-    pooled = against(SOUND, replace(SOUND, judge=judge, seed=3, cases={"n": 200, "sha256": "d" * 64}))[0]
+    other = replace(SOUND, judge=judge, seed=3, cases={"n": 200, "sha256": "d" * 64}, limits="attainable")
+    pooled = against(SOUND, other)[0]
 
     assert pooled.outcome is Outcome.PASS
     for words in (
@@ -490,6 +493,7 @@ def test_what_changed_is_named_beside_the_claim():
         "parameters.temperature: 0.0 -> 0.7",
         "cases sha256: cccccccccccc -> dddddddddddd",
         "seed: 0 -> 3",
+        "limits: suites -> attainable",
     ):
         assert words in str(pooled.reason)
 
