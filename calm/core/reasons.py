@@ -324,10 +324,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.JUDGE_UNDECIDED: "the judge did not decide",
     Kind.NOT_IN_RUN: "not in this run",
     Kind.NOT_ASKED: "not asked: this run stopped before",
-    Kind.OTHER_FLOOR: (
-        "{} was measured against inert words in one run alone, as older versions of calm had none: only its outcome "
-        "compares"
-    ),
+    Kind.OTHER_FLOOR: "{} was measured against inert words in one run alone: only its outcome compares",
     Kind.OTHER_EDIT: "another edit or content",
     Kind.OTHER_TARGET: "another treated answer",
     Kind.NO_PAIR: "no value in both runs",

@@ -120,11 +120,11 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
         return Moved(old.key, old, new, None, "a figure of all cases together: none of them has a value of its own")
     several = _pairs_of_run(old, audits) if old.bias == RUN else [pair(old, new, audits)]
     left_out = sum(count for paired in several for count in paired.excluded.values())
-    if fault := next((paired.fault for paired in several if paired.fault), None):
-        return Moved(old.key, old, new, None, str(fault), left_out)
     was, now = (_worst_variant(finding) for finding in (old, new))
     if was != now:
         return Moved(old.key, old, new, None, f"the worst variant is {now} now and was {was}", left_out)
+    if fault := next((paired.fault for paired in several if paired.fault), None):
+        return Moved(old.key, old, new, None, str(fault), left_out)
     found = _difference(several, old, measured)
     if found is None:
         return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)

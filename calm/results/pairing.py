@@ -255,7 +255,9 @@ def _fault(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Reason:
     measure = MEASURES[old.measure]
     if measure.floored and any(r.inert for r in old.trials) != any(r.inert for r in new.trials):
         return because(Kind.OTHER_FLOOR, old.key)
-    faults = (_forged(finding, measure, scale) for finding, scale in zip((old, new), scales, strict=True))
+    faults = (
+        _forged(finding, MEASURES[finding.measure], scale) for finding, scale in zip((old, new), scales, strict=True)
+    )
     return next((fault for fault in faults if fault), NONE)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from calm.core.claims import Outcome
-from calm.core.measures import gain
+from calm.core.measures import gain, net_robustness
 from calm.core.reasons import reason_of
 from calm.core.verdict import Scale
 from calm.results.audit import Audit, Limit
@@ -121,6 +121,20 @@ def test_a_claim_about_the_whole_run_is_compared_by_the_rows_of_all_its_probes()
     assert found.difference.value == pytest.approx(found.new.value - found.old.value, abs=0.01)
     assert found.difference.low < found.difference.high < 0
     assert found.difference.n == 200
+
+
+def test_a_claim_about_the_whole_run_takes_the_rows_of_whichever_claim_has_most():
+    """Where one claim of a probe was decided early, another one's rows stand for the probe, by their own measure."""
+    early = by_key(BIASED.findings)[NET]
+    rows = early.trials[:120]
+    kept = trials_of(replace(early, trials=rows), Scale())
+    cells, _ = net_robustness.values(kept)
+    stopped = change(BIASED, NET, trials=rows, value=1 - sum(cells) / len(cells))
+
+    found = {m.key: m for m in compare(together(SOUND), together(stopped)).moved}["run/net_robustness"]
+
+    assert found.why == ""
+    assert found.difference.high < 0
 
 
 def test_of_what_got_worse_alike_the_whole_run_comes_first():
