@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, Protocol, cast
 from benchmarks.calibration.chance import mix
 from benchmarks.calibration.remembered import Memory
 from calm.cases import bundled, sample
-from calm.commands.plan import planned
+from calm.commands.plan import traced
 from calm.core.case import Case
 from calm.core.claims import Claim, Outcome
 from calm.core.verdict import Scale, Verdict
@@ -233,7 +233,7 @@ class Run:
 def default_orders(task: Task) -> tuple[tuple[str, Order], ...]:
     """Return what the shipped suites ask by default of a judge, with the name of each probe."""
     options = Namespace(sample=None, fit=False, cases=[], repeats=None, pytest=[])
-    entries = planned(Planted(Mind(task=task)), options).record.entries
+    entries = traced(Planted(Mind(task=task)), options).record.entries
     orders = [entry.order for entry in entries if entry.wanted is None and not entry.order.idle]
     return tuple((name_of(order), order) for order in orders)
 
