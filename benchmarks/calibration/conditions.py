@@ -12,6 +12,7 @@ from benchmarks.calibration.harness import CASES, Gate, Run, Task, usual_cases
 from benchmarks.calibration.laws import Bias, Course, Manner, PairJudge, pairs_of, sound, tied
 from calm.core.claims import Claim, Outcome
 from calm.core.verdict import Scale
+from calm.gate.outlook import Limits
 from calm.results.notes import repeats, rewording
 
 GATES: Final = 200
@@ -72,13 +73,17 @@ class Whole:
     wrong_gold: float = 0.0
     stubborn: float | None = None
     scale: Scale = field(default_factory=Scale)
+    cases: int = CASES
+    limits: Limits = "suites"
     named: str = ""
     """A prefix of the keys of claims that are to FAIL, and no others."""
     runs: int = GATES
 
     def measure(self, seed: int) -> Numbers:
         """Run the gate once."""
-        gate = gate_of(self.task, ties=self.ties, cluster=self.cluster, scale=self.scale)
+        gate = gate_of(
+            self.task, ties=self.ties, cluster=self.cluster, scale=self.scale, n=self.cases, limits=self.limits
+        )
         run = self.run(gate, seed)
         found = {
             "green": run.green,
@@ -114,10 +119,18 @@ def _gates() -> dict[tuple[object, ...], Gate]:
     return {}
 
 
-def gate_of(task: Task, *, ties: bool = False, cluster: int = 1, scale: Scale | None = None, n: int = CASES) -> Gate:
-    """Return the gate about the usual cases; `cluster` of them at a time are about one question."""
+def gate_of(
+    task: Task,
+    *,
+    ties: bool = False,
+    cluster: int = 1,
+    scale: Scale | None = None,
+    n: int = CASES,
+    limits: Limits = "suites",
+) -> Gate:
+    """Return the gate about the usual cases, made once; `cluster` of them at a time are about one question."""
     scale = Scale() if scale is None else scale
-    key = task, ties, cluster, scale.low, scale.high, n
+    key = task, ties, cluster, scale.low, scale.high, n, limits
     known = _gates()
     if key not in known:
         cases = usual_cases(task, n)
@@ -125,7 +138,7 @@ def gate_of(task: Task, *, ties: bool = False, cluster: int = 1, scale: Scale | 
         if cluster > 1:
             named = zip(cases, clusters(len(cases), cluster), strict=True)
             cases = tuple(replace(case, tags={**case.tags, "cluster": f"q{number}"}) for case, number in named)
-        known[key] = Gate(task, cases, scale)
+        known[key] = Gate(task, cases, scale, limits)
     return known[key]
 
 
@@ -148,6 +161,7 @@ class AtLimit:
     variant: str = ""
     """The one variant that has the effect; empty: all of them."""
     cluster: int = 1
+    cases: int = CASES
     frozen: bool = False
     turns: float = 0.0
     beyond: float = 0.0
@@ -163,7 +177,7 @@ class AtLimit:
 
     def measure(self, seed: int) -> Numbers:
         """Run the probe once."""
-        gate = gate_of("pairwise", cluster=self.cluster)
+        gate = gate_of("pairwise", cluster=self.cluster, n=self.cases)
         dose = dose_for(self.claim, self.judge, self.beyond) if self.share is None else self.share
         bias = Bias(variants={(self.probe, self.variant): dose}) if self.variant else Bias(probes={self.probe: dose})
         manner = Manner(bias, Course(turns=self.turns), clusters(len(gate.cases), self.cluster))

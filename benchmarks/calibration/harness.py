@@ -29,12 +29,12 @@ from calm.engine.batches import Question
 from calm.engine.engine import Engine
 from calm.engine.verdicts import Judgment
 from calm.experiment import run as experiment
-from calm.experiment.asks import Design
 from calm.experiment.lookahead import Order
 from calm.experiment.run import Result
-from calm.experiment.setup import Setup
-from calm.experiment.stopping import Stopping
+from calm.experiment.setup import Setup, clusters_of
+from calm.gate.outlook import Limits, attained
 from calm.gate.proof import FINE
+from calm.gate.resolution import attainable_of_run
 from calm.models.pacing import PRIORITY
 from calm.perturbations.planted.judge import Planted
 from calm.perturbations.planted.mind import Mind
@@ -255,16 +255,21 @@ class Gate:
     task: Task
     cases: tuple[Case, ...]
     scale: Scale = field(default_factory=Scale)
-    stopping: Stopping = Stopping.SEQUENTIAL
+    limits: Limits = "suites"
     memory: Memory = field(init=False)
+    orders: dict[str, Order] = field(init=False)
+    """The probes by name."""
+    limits_of_run: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.memory = Memory(self.cases, self.task, Planted(Mind(task=self.task, scale=self.scale)))
-
-    @property
-    def orders(self) -> dict[str, Order]:
-        """The probes by name."""
-        return dict(default_orders(self.task))
+        self.memory = Memory(self.cases, Planted(Mind(task=self.task, scale=self.scale)))
+        self.orders, self.limits_of_run = dict(default_orders(self.task)), {}
+        if self.limits == "attainable":
+            setup = self._setup(cast(Engine, None))
+            self.orders = {name: attained(replace(order, setup=setup)) for name, order in self.orders.items()}
+            clusters = len(set(clusters_of(self.cases).values()))
+            attainable = attainable_of_run(setup.family, clusters)
+            self.limits_of_run = {f"run/{claim.measure}": claim.limit for claim in attainable}
 
     def run(self, law: Law, seed: int, *, frozen: bool = False, interleaved: bool = False) -> Run:
         """Run all probes on a judge, then decide what is claimed of the run."""
@@ -276,7 +281,7 @@ class Gate:
             findings: list[Finding] = []
             for (_, order), result in zip(self.orders.items(), results, strict=True):
                 findings += self._findings(order, result)
-            together = pooled(findings, self.scale, self.task, {})
+            together = pooled(findings, self.scale, self.task, self.limits_of_run)
         return Run((*findings, *together), engine.calls, engine.by_arm)
 
     def probe(
@@ -292,12 +297,15 @@ class Gate:
         return Run(tuple(findings), engine.calls, engine.by_arm)
 
     def _job(self, name: str, order: Order, engine: SimulatedEngine) -> Callable[[], Result]:
-        setup = Setup(self.memory.judge, self.cases, cast(Engine, engine), design=Design(), stopping=self.stopping)
+        setup = self._setup(cast(Engine, engine))
         self.memory.prepare(name, setup, order.edit, order.against)
         edit, against = order.edit, order.against
         return lambda: experiment.run(
             setup, edit, order.claims, observed=order.observed, against=against, top_up=order.top_up
         )
+
+    def _setup(self, engine: Engine) -> Setup:
+        return Setup(self.memory.judge, self.cases, engine)
 
     def _findings(self, order: Order, result: Result) -> list[Finding]:
         found = []

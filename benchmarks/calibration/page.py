@@ -65,6 +65,13 @@ TABLES: Final[Mapping[str, Table]] = {
         "edit decides them. Claims about a run are those of whole gates; all others are of one probe alone.",
         {"PASS": "PASS", "FAIL": "FAIL", CALLS: "calls"},
     ),
+    "few cases": Table(
+        "Few cases, attainable limits",
+        "`--calm-limits attainable` takes the strictest limits that a sound judge with noise .05 meets. First whole "
+        "gates of sound judges, then judges of one probe that are exactly at such a limit.",
+        {"green": "green", "fail": "any FAIL", "PASS": "PASS", CALLS: "calls"},
+        red=True,
+    ),
     "coverage": Table(
         "Coverage of one-sided bounds at nominal .95",
         "2 clean asks, 1 inert and 1 edited one a case; an edit decides a tenth of the cases. Each bound alone.",

@@ -195,9 +195,8 @@ MOST: Final = 200_000
 class Memory:
     """The cases of a gate as prompts, and what is remembered of them."""
 
-    def __init__(self, cases: Sequence[Case], task: str, judge: Judge) -> None:
+    def __init__(self, cases: Sequence[Case], judge: Judge) -> None:
         self.judge = judge
-        self._task = task
         self._place = {case.id: place for place, case in enumerate(cases)}
         self._templates: dict[tuple[int, int], Template] = {}
         self._prompts: dict[int, tuple[Case, Prompt]] = {}

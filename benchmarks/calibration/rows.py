@@ -48,7 +48,18 @@ class Row:
 @cache
 def rows() -> tuple[Row, ...]:
     """Return all rows."""
-    made = (*_sound(), *_still(), *_faint(), *_single(), *_variants(), *_limits(), *_others(), *_covered(), *_claims())
+    made = (
+        *_sound(),
+        *_still(),
+        *_faint(),
+        *_single(),
+        *_variants(),
+        *_limits(),
+        *_few(),
+        *_others(),
+        *_covered(),
+        *_claims(),
+    )
     assert len({row.key for row in made}) == len(made), "each row has a name of its own"
     return made
 
@@ -192,6 +203,32 @@ class OneVariant:
         variants = variants_of(ROTATION)
         variant = variants[seed % len(variants)]
         return AtLimit(WORST, ROTATION, self.judge, variant, cluster=self.cluster).measure(seed)
+
+
+def _few() -> Iterator[Row]:
+    for n in (60, 100):
+        for name in ("noise 0", "noise .05"):
+            condition = Whole(judge=name, cases=n, limits="attainable")
+            yield Row("few cases", f"{name}, {n} cases", condition, {"green": 0.95}, {"fail": 0.02})
+        for measure in ("net_robustness", "gain"):
+            condition = Attainable(measure, n)
+            label = f"exactly at the attainable limit of {measure}, noise .05, {n} cases"
+            yield Row("few cases", label, condition, {}, {"PASS": 0.05})
+
+
+@dataclass(frozen=True, slots=True)
+class Attainable:
+    """A probe with few cases, exactly at the limit that they let a sound judge attain."""
+
+    measure_name: str
+    cases: int
+    runs: int = 1000
+
+    def measure(self, seed: int) -> Mapping[str, float]:
+        """Run the probe once."""
+        order = gate_of("pairwise", n=self.cases, limits="attainable").orders[PROBE]
+        claim = next(c for c in order.claims if c.measure == self.measure_name)
+        return AtLimit(claim, PROBE, cases=self.cases).measure(seed)
 
 
 def _others() -> Iterator[Row]:
