@@ -201,6 +201,10 @@ class _Surveyor:
         self.skipped: list[tuple[str, str]] = []
         self.assumed: list[str] = []
 
+    @property
+    def _anytime(self) -> bool:
+        return self._settings.stopping is Stopping.ANYTIME
+
     def __enter__(self) -> Self:
         return self
 
@@ -247,7 +251,7 @@ class _Surveyor:
         return ProbeRow(
             _name(order),
             tuple(units),
-            staged=order.top_up and setup.repeatable and bool(order.claims),
+            staged=order.top_up and setup.repeatable and bool(order.claims) and not self._anytime,
             open=unsure or conditional or judge.traits.at_most,
             ruled=bool(order.claims),
             edited=edit is not None,
