@@ -7,7 +7,7 @@ def test_the_judge_agrees_with_itself(probe):
     assert probe().proves(
         consistency_rate >= 0.75,
         readable_rate >= 0.95,
-        score=[repeat_distance <= 0.10, readable_rate >= 0.95],
+        score=[repeat_distance <= 0.15, readable_rate >= 0.95],
         rubric=[repeat_distance <= 0.20, readable_rate >= 0.95],
         listwise=[repeat_distance <= 0.20, readable_rate >= 0.95],
     )

@@ -87,7 +87,7 @@ class Floor:
     """
     What an edit is held against: the case with inert words, as a judge is shown it.
 
-    `name` says where they stand, and how many: "text 10" (words in the treated answer), "each text 5" (in that of every
+    `name` says where they stand, and how many: "text-15" (words in the treated answer), "each-text-5" (in that of every
     answer), "note", "label", "history".
     """
 
@@ -164,6 +164,11 @@ def pilot_of(base: Case) -> Case:
     return base.present(notes=(*base.notes, _note(_everyone(base), PILOT_NOTE))) if case is None else case
 
 
+def worded(case: Case, number: int) -> Case:
+    """Return a case with brief inert words on every answer that is not blank, or in a note; other ones by number."""
+    return _in_each(case, number, min(CLASSES)).case
+
+
 def forms(length: int) -> tuple[Form, ...]:
     """Return the inert texts of about so many words: in turn such as close a text, and such as open it."""
     count, brief = length // _SENTENCE, length % _SENTENCE > 0
@@ -180,7 +185,7 @@ def forms(length: int) -> tuple[Form, ...]:
 def _in_each(base: Case, number: int, length: int) -> Floor:
     case = _pick(_on_each(base, _turned(forms(length), base, "each")), number)
     if case is not None:
-        return Floor(f"each text {length}", case)
+        return Floor(f"each-text-{length}", case)
     return Floor("note", _noted(base, base.answers[0].id, number, everyone=True))
 
 
@@ -200,7 +205,7 @@ def _in_text(base: Case, answer: str, added: int, number: int, classes: Sequence
         made = (_with_text(base, answer, form) for form in _turned(forms(length), base, f"text {length}"))
         case = _pick((case for case in made if case is not None and base.truth_kept_by(case)), number)
         if case is not None:
-            return Floor(f"text {length}", case)
+            return Floor(f"text-{length}", case)
     return Floor("note", _noted(base, answer, number, everyone=False))
 
 

@@ -12,7 +12,7 @@ from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
-from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of
+from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, worded
 from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Rewordable
 
@@ -35,7 +35,8 @@ class Pair:
     `turned` is `shown` with its answers the other way round, where half of the asks show it so. `variant` names the
     edit, `changed` the parts of the case that it changed, `hash` what the judge is shown. Where a prompt was edited,
     `judge` is asked in the perturbed arm and `control` in the others (else None: the probe's own). `room` says whether
-    the treated answer can gain, or fall where it was harmed. `brief`: the inert arm has the briefest words. The
+    the treated answer can gain, or fall where it was harmed. `brief`: the inert arm has the briefest words. `worded`:
+    each further ask of the edited case has other inert words in its answers, as those of the inert arm have. The
     `treatment` reaches no judge.
     """
 
@@ -51,6 +52,7 @@ class Pair:
     pilot: Verdict | None = None
     room: bool = True
     brief: bool = False
+    worded: bool = False
     cluster: str = ""
     treatment: Treatment = UNTREATED
 
@@ -66,11 +68,17 @@ class Pair:
         return ", ".join(sorted(_CHANNEL.get(c, c) for c in self.changed))
 
     def ask(self, number: int) -> tuple[Case, int]:
-        """Return the edited case and the repeat index of one perturbed ask, counted from 1."""
+        """
+        Return the edited case and the repeat index of one perturbed ask, counted from 1.
+
+        At temperature 0 a repeat of the same words would be no new ask: the inert arm draws anew, and so does this.
+        """
         assert self.shown is not None, "there is a perturbed arm"
         if self.turned is None:
-            return self.shown, number
-        return self.shown if number % 2 else self.turned, (number + 1) // 2
+            case, repeat = self.shown, number
+        else:
+            case, repeat = self.shown if number % 2 else self.turned, (number + 1) // 2
+        return (worded(case, repeat - 1) if self.worded and repeat > 1 else case), repeat
 
 
 @dataclass(slots=True)
@@ -273,5 +281,6 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         hash=shown.identity(words),
         room=has_room(after, variant.expects, start.pilot, setup.family, setup.judge.scale),
         brief=variant.bias in TESTS_LENGTH,
+        worded=setup.repeatable,
         treatment=after.treatment,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
 from textwrap import wrap
 
@@ -28,6 +29,7 @@ ON_SCALE = frozenset(
 """Measures that are shares of the scale where a verdict is a score."""
 FEW_POINTS = 5
 """A scale with fewer points than this is told to two places."""
+_TEXTS = {"text-": "in the answer", "each-text-": "in every answer"}
 _FLOORS = {"note": "in a note", "label": "beside the label", "history": "before the answer, as an earlier draft"}
 
 
@@ -189,16 +191,18 @@ def floor(finding: Finding) -> str:
     """
     Return where the inert words stood beside which a finding was measured, and about how many.
 
-    `text 10, text 20` of a record is "in the answer, about 10 or 20 words".
+    `text-5, text-15` of a record is "in the answer, about 5 or 15 words".
     """
     names = finding.control.floor.split(", ") if finding.control is not None else []
-    lengths = sorted(
-        int(size) for place, _, size in (name.partition(" ") for name in names) if size.isdecimal() and len(size) < 5
-    )
-    places = [_FLOORS[name] for name in names if name in _FLOORS]
-    if lengths:
-        places.insert(0, f"in the answer, about {' or '.join(map(str, lengths))} words")
-    return "; ".join(places)
+    places = [_in_texts(names, prefix, where) for prefix, where in _TEXTS.items()]
+    return "; ".join([*filter(None, places), *(_FLOORS[name] for name in names if name in _FLOORS)])
+
+
+def _in_texts(names: Iterable[str], prefix: str, where: str) -> str:
+    """Return the lengths of words that stood in texts, shortest first, or nothing."""
+    sizes = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
+    lengths = sorted(int(size) for size in sizes if size.isdecimal() and len(size) < 5)
+    return f"{where}, about {' or '.join(map(str, lengths))} words" if lengths else ""
 
 
 def _interval(middle: float, low: float, high: float, top: float) -> str:

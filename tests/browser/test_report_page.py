@@ -61,7 +61,7 @@ STUDY = {
 def taking_turns(one):
     """Return a finding with a control of its own, whose cases got one of two edits."""
     trials = tuple(replace(t, edit="pad" if i % 2 else "stuff") for i, t in enumerate(one.trials))
-    inert = Control("text 20", 0.284, -0.012, 197)
+    inert = Control("text-20", 0.284, -0.012, 197)
     return replace(one, summary="One of:\npad: Pad it.\nstuff: Stuff it.", trials=trials, control=inert)
 
 

@@ -128,20 +128,25 @@ def test_a_pilot_repeats_no_arm(judge, cases):
     assert not shown[False] & shown[True]
 
 
-def test_each_inert_ask_has_words_of_its_own():
-    """Four of them after the top-up, so that a server that repeats itself gives several draws."""
-    judge = Planted(fair)
+def test_each_ask_with_words_has_words_of_its_own():
+    """
+    Four inert ones after the top-up, so that a server that repeats itself gives several draws; so have edited ones.
 
-    with setup(judge, pairs(12)) as given:
+    Judges that turn on any words in 10 % of 60 cases stay undecided about a limit of .10.
+    """
+    judge = turning(0.1)
+
+    with setup(judge, pairs(60)) as given:
         result = run(given, cite, [net_robustness >= 0.90])
 
-    clean = {c.id: texts(c) for c in pairs(12)}
-    inert = {
-        (c.id, texts(c)) for c, ask in judge.asked if ask and BOOK not in str(texts(c)) and texts(c) != clean[c.id]
-    }
+    clean = {c.id: texts(c) for c in pairs(60)}
+    shown = {(c.id, texts(c)) for c, ask in judge.asked if ask and texts(c) != clean[c.id]}
+    edited = sorted(name for name, said in shown if BOOK in str(said))
     assert outcomes(result) == {"net_robustness": "UNDECIDED"}
-    assert sorted(name for name, _ in inert) == sorted(name for name in clean for _ in range(4))
-    assert {row.floor for row in result.rulings[0].trials.rows} == {"text 5"}
+    assert sorted(name for name, said in shown if BOOK not in str(said)) == sorted(4 * list(clean))
+    assert edited == sorted(len(result.rulings[0].trials.rows[0].perturbed) * list(clean))
+    assert len(edited) > len(clean)
+    assert {row.floor for row in result.rulings[0].trials.rows} == {"text-5"}
 
 
 def test_no_inert_arm_is_asked_where_no_measure_needs_it():

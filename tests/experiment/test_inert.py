@@ -59,7 +59,7 @@ def test_words_in_an_answer_are_about_as_long_as_those_of_the_edit(added, length
     case = case_of()
 
     for floor in floors(case, longer(case, added), ANSWERS):
-        assert floor.name == f"text {length}"
+        assert floor.name == f"text-{length}"
         assert abs(words(floor.case["a"].text) - words(case["a"].text) - length) <= 0.25 * length
         assert case["a"].text in floor.case["a"].text
         assert replace(floor.case, answers=case.answers) == case
@@ -72,7 +72,7 @@ def test_the_nearest_of_other_lengths_is_taken(added, length):
     case = case_of()
 
     for floor in floors(case, longer(case, added), ANSWERS, classes=(5, 10, 20, 40)):
-        assert floor.name == f"text {length}"
+        assert floor.name == f"text-{length}"
         assert abs(words(floor.case["a"].text) - words(case["a"].text) - length) <= 0.25 * length
 
 
@@ -142,7 +142,7 @@ def test_what_adds_hardly_a_word_has_the_briefest_text_on_every_answer():
     found = [floors(case, *one) for one in edits] + [floors(case, *one, brief=True) for one in about]
 
     for floor in (floor for many in found for floor in many):
-        assert floor.name == "each text 5"
+        assert floor.name == "each-text-5"
         grown = [words(a.text) - words(b.text) for a, b in zip(floor.case.answers, case.answers, strict=True)]
         assert grown[0] == grown[1] in (4, 5, 6)
         assert replace(floor.case, answers=case.answers) == case
@@ -163,7 +163,7 @@ def test_what_changes_an_answer_and_more_has_words_in_the_text():
     """The text is what was changed most."""
     case = case_of()
 
-    assert floors(case, longer(case, 12).present(notes=("Hm.",)), LONG)[0].name == "text 15"
+    assert floors(case, longer(case, 12).present(notes=("Hm.",)), LONG)[0].name == "text-15"
 
 
 def test_a_note_stands_beside_those_of_the_case_and_names_whom_the_edit_named():
@@ -217,7 +217,7 @@ def test_a_name_that_is_there_already_is_not_overwritten():
 
     floor = floors(case, case.present(bylines={"a": "Bo", "b": "Ann"}), LABEL)[0]
 
-    assert floor.name == "each text 5"
+    assert floor.name == "each-text-5"
     assert floor.case.bylines == case.bylines
 
 
@@ -241,7 +241,7 @@ def test_the_original_of_a_harmed_copy_is_the_treated_one():
     texts = floor_of(harmed, case, harmed.untreated(), ANSWERS, 1)
     note = floor_of(harmed, case, case.present(notes=("Answer B is poor.",)), NOTE, 1)
 
-    assert texts.name == "each text 5"
+    assert texts.name == "each-text-5"
     assert note.case.notes[0].startswith("Answer B ")
 
 
@@ -266,7 +266,7 @@ def test_what_a_program_verifies_stays_true(check, length):
 
     found = floors(case, longer(case, length), ANSWERS)
 
-    assert all(floor.name.startswith("text ") for floor in found)
+    assert all(floor.name.startswith("text-") for floor in found)
     assert all(case.truth_kept_by(floor.case) for floor in found)
     assert len({floor.case["a"].text for floor in found}) > 1
 
@@ -284,7 +284,7 @@ def test_shorter_words_stand_where_long_ones_would_be_too_many():
     """Twenty words more are too many here, and five are not."""
     case = checked("It rains. It pours here.", {"kind": "max_words", "value": 12})
 
-    assert {floor.name for floor in floors(case, longer(case, 20), ANSWERS)} == {"text 5"}
+    assert {floor.name for floor in floors(case, longer(case, 20), ANSWERS)} == {"text-5"}
 
 
 def test_a_note_says_it_where_no_word_can_be_added():
@@ -304,7 +304,7 @@ def test_a_failed_criterion_stays_failed():
     case = checked("It rains.", {"kind": "min_words", "value": 8})
 
     for floor in floors(case, longer(case, 40), ANSWERS):
-        assert floor.name == "text 5"
+        assert floor.name == "text-5"
         assert case.truth_kept_by(floor.case)
 
 

@@ -211,7 +211,7 @@ def recorded(task, probes, kept):
                     v[:k] for v, k in zip(said, (asks.clean, asks.inert, asks.perturbed), strict=True)
                 )
                 names = {"case": ORDER[case], "hash": f"h{case}", "target": "bad", "room": bool(room[case])}
-                rows.append(Trial(**names, clean=clean, inert=inert, perturbed=perturbed, floor="text 10"))
+                rows.append(Trial(**names, clean=clean, inert=inert, perturbed=perturbed, floor="text-10"))
             trials = Trials(tuple(rows), task, Scale(), asks=str(asks))
             limit = {"net_robustness": Claim(name, ">=", 0.90), "gain": Claim(name, "<=", 0.15)}[name]
             decision = Decision(name, limit, Outcome.PASS, MEASURES[name].estimate(trials, LEVEL))

@@ -578,7 +578,7 @@ def test_extras_of_the_wrong_kind_are_left_out(subtests):
 def test_what_inert_words_did_stands_beside_a_finding():
     """In the table, and with its place and its rows in the finding's own part; nowhere if they were not asked about."""
     one, *rest = sample().findings
-    asked = replace(one, control=Control("text 10, text 20", 0.284, -0.012, 197))
+    asked = replace(one, control=Control("text-10, text-20", 0.284, -0.012, 197))
 
     page = Page(render(replace(sample(), findings=(asked, *rest)))).text
 

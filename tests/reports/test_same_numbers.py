@@ -17,7 +17,7 @@ from calm.results.reports import html, junit, markdown, sarif, tables
 from calm.results.wording import bill, control, floor, headline, line, value
 from tests.reports.planted_audit import empty, finding, sample
 
-INERT = Control("text 10", 0.2841, -0.0123, 197)
+INERT = Control("text-10", 0.2841, -0.0123, 197)
 FIRST, *REST = sample().findings
 AUDIT = replace(sample(), findings=(replace(FIRST, control=INERT), *REST))
 DECIDED = [f for f in AUDIT.findings if f.value is not None]
@@ -121,7 +121,7 @@ def test_every_form_shows_the_same_control():
     assert f"inert words {told}" in from_html()
     assert f"| 0.31 [0.26, 0.37] | {told} |" in markdown.render(AUDIT)
     assert f"inert words {told}" in result["message"]["text"]
-    assert result["properties"]["control"] == {"floor": "text 10", "moved": 0.2841, "gain": -0.0123, "n": 197}
+    assert result["properties"]["control"] == {"floor": "text-10", "moved": 0.2841, "gain": -0.0123, "n": 197}
 
 
 def test_junit_holds_them_as_people_read_them():

@@ -54,7 +54,7 @@ TRIALS = (
         ([["a", "b"], ["c"]],),
         (),
         inert=("!refused",),
-        floor="text 10",
+        floor="text-10",
         cluster="q",
         target="a",
         damaged="b",

@@ -21,7 +21,7 @@ def pairs(rows):
             clean=tuple(map(Preferred, clean)),
             inert=tuple(map(Preferred, inert)),
             perturbed=(Preferred("bad"),),
-            floor="text 10" if i % 2 else "text 20",
+            floor="text-10" if i % 2 else "text-20",
             channel="answer",
         )
         for i, (clean, inert) in enumerate(rows)
@@ -41,7 +41,7 @@ def test_it_is_what_inert_words_moved_and_gave_beyond_a_repeat():
     """One row of four turned to the treated answer; a row whose repeats differ as much moves nothing."""
     control, reason = of(pairs([STAYS, TURNS, STAYS, (["good", "bad"], ["bad"])]))
 
-    assert (control.floor, control.n) == ("text 10, text 20", 4)
+    assert (control.floor, control.n) == ("text-10, text-20", 4)
     assert control.moved == pytest.approx((1 + 0.5 - 1) / 4)
     assert control.gain == pytest.approx((1 + 0.5) / 4)
     assert reason == NONE  # four rows prove nothing

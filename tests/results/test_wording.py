@@ -127,17 +127,18 @@ def test_flips_in_words():
 
 def test_a_control_stands_beside_the_finding_in_one_line():
     """What inert words did in the place of the edit; nothing where they were not asked about."""
-    assert "; inert words moved 0.28, gained -0.01" in line(replace(ONE, control=Control("text 10", 0.284, -0.012, 97)))
+    assert "; inert words moved 0.28, gained -0.01" in line(replace(ONE, control=Control("text-10", 0.284, -0.012, 97)))
     assert "inert" not in line(ONE)
 
 
 def test_where_inert_words_stood_is_told_in_words(subtests):
     """Lengths together, each other place by its name, and nothing for a name that no version writes."""
     for names, told in [
-        ("text 10", "in the answer, about 10 words"),
-        ("note, text 20, text 5", "in the answer, about 5 or 20 words; in a note"),
+        ("text-10", "in the answer, about 10 words"),
+        ("note, text-20, text-5", "in the answer, about 5 or 20 words; in a note"),
+        ("each-text-5, text-15", "in the answer, about 15 words; in every answer, about 5 words"),
         ("history, label", "before the answer, as an earlier draft; beside the label"),
-        ("text ٣٣, text \u00b2, elsewhere", "in the answer, about 33 words"),
+        ("text-٣٣, text-\u00b2, elsewhere", "in the answer, about 33 words"),
     ]:
         with subtests.test(names):
             assert floor(replace(ONE, control=Control(names, 0.0, None, 1))) == told
