@@ -404,7 +404,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.DID_NOT_RUN: "{} of {} tests did not run: {}",
     Kind.TWICE: "two findings with one key: {}, by {} and by {}",
     Kind.TWICE_IN_TEST: "two findings with one key: {}, both by {}",
-    Kind.OTHER_SUBJECTS: "{} tests had other cases or another judge; the record names the first's",
+    Kind.OTHER_SUBJECTS: "tests with other cases or another judge: {}; the record names the first's",
     Kind.STOPPED_EARLY: lambda asked, share, planned: (
         f"stopping early: {asked} asks were needed, {abs(share):.0%} {'fewer' if share >= 0 else 'more'} than "
         f"the {planned} of all cases before any top-up"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.options import OUTPUTS, design_of, limits_of, option, seed_of, stopping_of
+from calm.pytest_plugin.options import OUTPUTS, limits_of, option, seed_of, stopping_of
 from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
 
@@ -133,7 +134,8 @@ class Collector:
 
         figures = [f for f in (figures_of(self.config), *self.workers) if f]
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
-        others = sum(s != subject for s in self.subjects.values())
+        others = sum((s["judge"], s["cases"]) != (subject["judge"], subject["cases"]) for s in self.subjects.values())
+        repeats = Counter(self.subjects[node]["repeats"] for node in sorted(self.subjects))
         several = [because(Kind.OTHER_SUBJECTS, others)] if others else []
 
         def total(name: str, keys: Sequence[str]) -> dict[str, int]:
@@ -161,7 +163,7 @@ class Collector:
             judge=JudgeRecord(**subject["judge"]),
             cases=subject["cases"],
             seed=seed_of(self.config),
-            repeats=subject.get("repeats", str(design_of(self.config))),
+            repeats=repeats.most_common(1)[0][0],  # a test can have its own: each finding says what it was asked
             stopping=str(stopping_of(self.config)),
             limits=limits_of(self.config),
             findings=tuple(self.findings[k] for k in sorted(self.findings)),

@@ -192,6 +192,24 @@ def test_two_judges_in_one_run_are_said(project, workers):
     assert any("other cases or another judge" in note for note in body["run"]["notes"])
 
 
+def test_a_test_with_asks_of_its_own_is_no_other_subject(project):
+    """The record has the number of asks of most tests, and no note of other cases or another judge."""
+    asked = {"consistency_rate >= 0.75": "repeats='4+2'", "readable_rate >= 0.90": "", "accuracy >= 0.70": ""}
+    for at, (claim, mark) in enumerate(asked.items()):
+        project.write(
+            f"test_claim_{at}.py",
+            f"import pytest\nfrom calm import {claim.split()[0]}\n\n\n"
+            f"@pytest.mark.calm({mark})\ndef test_claim(probe):\n    assert probe().proves({claim})\n",
+        )
+
+    project.run("--calm-results=results.json", *(f"test_claim_{at}.py" for at in range(3)))
+
+    body = project.results()
+    assert body["repeats"] == "2+1"
+    assert [f["asks"] for f in body["findings"]] == ["4+0", "2+0", "2+0"]
+    assert not any("another judge" in note for note in body["run"]["notes"])
+
+
 def test_a_worker_that_dies_does_not_take_the_record_with_it(project, subtests):
     """What was decided before a worker crashed is written, and the run is red."""
     for ended in ("os._exit(3)", "os.kill(os.getpid(), 9)"):
