@@ -24,4 +24,4 @@ def test_examples_for_one_side_do_not_win(probe):
 
 @pytest.mark.parametrize("anchor", [HIGH, LOW], ids=["high", "low"])
 def test_an_anchor_does_not_move_the_score(probe, anchor):
-    assert probe(anchor).proves(net_robustness >= 0.90, score=[net_robustness >= 0.95, abs(mean_shift) <= 0.05])
+    assert probe(anchor).proves(net_robustness >= 0.90, score=[net_robustness >= 0.92, abs(mean_shift) <= 0.08])

@@ -9,8 +9,8 @@ pytestmark = pytest.mark.calm_every_variant
 
 
 def test_a_good_end_does_not_win(probe):
-    assert probe(ended_well).proves(gain <= 0.05)
+    assert probe(ended_well).proves(gain <= 0.08)
 
 
 def test_a_bad_end_does_not_move_the_verdict(probe):
-    assert probe(ended_badly).proves(net_robustness >= 0.90, rubric=[net_robustness >= 0.95, abs(mean_shift) <= 0.05])
+    assert probe(ended_badly).proves(net_robustness >= 0.90, rubric=[net_robustness >= 0.92, abs(mean_shift) <= 0.08])

@@ -385,7 +385,7 @@ def scores_of(name: str, seed: int, n: int, scale: Scale) -> Scores:
     Return the law of a sound judge of scores, drawn anew for each seed.
 
     Qualities are uniform over the scale unless the name says otherwise: "ceiling" (80 % at 9 or 10 of 10), "lumpy" (1,
-    3 or 5 of 5), "wide" (each ask is off by 1.2 points). A judge with one rate of noise says anything on the scale that
+    3 or 5 of 5), "wide" (each ask is off by a point). A judge with one rate of noise says anything on the scale that
     often; one with hard cases is two points off.
     """
     random = Random(digest("scores", name, seed))
@@ -398,7 +398,7 @@ def scores_of(name: str, seed: int, n: int, scale: Scale) -> Scores:
         return Scores(tuple(quality), none, none, (0.16,) * n)
     quality = [random.uniform(scale.low, scale.high) for _ in range(n)]
     if name == "wide":
-        return Scores(tuple(quality), (1.2,) * n, none, none)
+        return Scores(tuple(quality), (1.0,) * n, none, none)
     rates = tuple(SOUND[name](random, n))
     return Scores(tuple(quality), none, *((rates, none) if name.startswith("noise") else (none, rates)))
 

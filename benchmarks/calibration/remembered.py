@@ -31,7 +31,7 @@ from calm.experiment import run as experiment
 from calm.experiment.aim import aims_by_pilot
 from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
-from calm.experiment.inert import Floor, pilot_of
+from calm.experiment.inert import Floor, pilot_of, worded
 from calm.experiment.pairs import Pair, Pairing, pair_up
 from calm.experiment.setup import Setup
 from calm.models.wire import Judge
@@ -203,6 +203,7 @@ class Memory:
         self._contents: dict[str, Prompt] = {}
         self._floors: dict[tuple[object, ...], Floor] = {}
         self._pilots: dict[int, tuple[Case, Case]] = {}
+        self._wordeds: dict[tuple[int, int], tuple[Case, Case]] = {}
         self._shown: dict[int, tuple[Case, tuple[str, ...]]] = {}
         self._rows: dict[int, tuple[Finding, Trials]] = {}
         self._records: dict[tuple[int, bool, bool], tuple[Trial, TrialRecord]] = {}
@@ -246,6 +247,7 @@ class Memory:
             for where, name, new in (
                 (experiment, "pair_up", self._pair_up),
                 (pairs, "pilot_of", self._pilot_of),
+                (pairs, "worded", self._worded),
                 (Pair, "floor", floor),
                 (Case, "slots", property(self._slots)),
                 (worst, "nominal_levels", _nominal_levels),
@@ -269,6 +271,19 @@ class Memory:
         if known is None:
             known = self._pilots[id(case)] = case, pilot_of(case)
             self._register(known[1], "pilot")
+        return known[1]
+
+    def _worded(self, case: Case, number: int) -> Case:
+        key = id(case), number
+        known = self._wordeds.get(key)
+        if known is None:
+            known = self._wordeds[key] = case, worded(case, number)
+            content = digest(known[1].content())
+            prompt = self._contents.get(content)
+            if prompt is None:
+                prompt = replace(self.prompt(case), word=int(content[:16], 16), shown=known[1])
+                self._contents[content] = prompt
+            self._prompts[id(known[1])] = known[1], prompt
         return known[1]
 
     def _floor(self, pair: Pair, number: int) -> Floor:

@@ -11,7 +11,8 @@ from typing import Final
 
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because
-from calm.results.audit import Finding
+from calm.experiment.inert import CLASSES
+from calm.results.audit import Control, Finding
 from calm.results.records import family_of
 
 FEWEST_REPEATED: Final = 20
@@ -37,10 +38,27 @@ def repeats(findings: Iterable[Finding]) -> Reason:
 
 
 def rewording(findings: Iterable[Finding]) -> Reason:
-    """Return how much words that say nothing move the verdict, where that is not little, or `NONE`."""
-    mine = [f for f in findings if f.bias == REWORDING and f.measure == "rewording_rate" and not f.single]
-    much = [f.value for f in mine if f.value is not None and f.value > MUCH_REWORDED]
-    return because(Kind.TURNS_ON_REWORDING, round(max(much), 4)) if much else NONE
+    """
+    Return how much words that say nothing move the verdict, where that is not little, or `NONE`.
+
+    The probe of rewording and the inert arms of all others speak together, by their rows: alone that probe ends as soon
+    as its claim is proven, and more often where it happened to see little. Arms as long as a sentence are left out, for
+    there length may speak.
+    """
+    seen = {}
+    for one in findings:
+        if one.bias == REWORDING and one.measure == "rewording_rate" and not one.single and one.value is not None:
+            seen[REWORDING] = one.value, one.n
+        elif one.control is not None and not one.single and not _long(one.control):
+            seen[f"{one.bias} {one.perturbation}"] = one.control.moved, one.control.n
+    if REWORDING not in seen:
+        return NONE
+    moved = sum(value * n for value, n in seen.values()) / max(1, sum(n for _, n in seen.values()))
+    return because(Kind.TURNS_ON_REWORDING, round(moved, 4)) if moved > MUCH_REWORDED else NONE
+
+
+def _long(control: Control) -> bool:
+    return any(name.startswith("text-") and name != f"text-{min(CLASSES)}" for name in control.floor.split(", "))
 
 
 def on_length(findings: Iterable[Finding]) -> Reason:

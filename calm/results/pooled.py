@@ -24,7 +24,7 @@ from calm.core.verdict import Family, Scale, Verdict
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Finding, finding_of_run
 from calm.results.records import family_of, trials_of
-from calm.statistics.intervals import clustered_t
+from calm.statistics.intervals import clustered_t, smallest_n
 
 FEWEST: Final = 4
 """Probes below which nothing is claimed of them together."""
@@ -124,12 +124,15 @@ def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding],
     measure = MEASURES[claim.measure]
     sums: dict[str, float] = defaultdict(float)
     sizes: dict[str, int] = defaultdict(int)
+    asked: set[str] = set()
     shown: set[tuple[str, str]] = set()
     for number, rows in enumerate(_with_all_floors([trials_of(one, scale).rows for one in widest])):
         for row in rows:
             cell = measure.per_case(row, scale)
+            cluster = row.cluster or row.case
+            if not isinstance(cell, Reason) or cell.kind is Kind.NO_ROOM:
+                asked.add(cluster)
             if not isinstance(cell, Reason):
-                cluster = row.cluster or row.case
                 sums[cluster] += cell
                 sizes[cluster] += 1
                 shown.add((str(number), row.case))
@@ -139,10 +142,19 @@ def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding],
         outcome = Outcome.INCOMPLETE if lost else Outcome.NOT_TESTED
         return Decision(claim.measure, claim, outcome, reason=lost[0].reason if lost else reason)
     cases = len({case for _, case in shown})
+    if (least := _least(measure, claim, len(shown) / cases)) > len(sums) and least <= len(asked):
+        reason = because(Kind.NEEDS_ROOM, len(sums), len(asked), least)
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
     estimate = _estimate(measure, list(sums.values()), list(sizes.values()), cases, len(shown) / cases)
     outcome = decide(estimate, claim)
     needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
     return Decision(claim.measure, claim, outcome, estimate, reason, needed)
+
+
+def _least(measure: Measure, claim: Claim, probes: float) -> int:
+    """Return the number of questions below which a mean over so many probes cannot be proven for any judge."""
+    limit = 1 - claim.limit if measure.flipped else claim.limit
+    return smallest_n(limit / (measure.high / sqrt(probes)), LEVEL) if limit > 0 else 2
 
 
 def _estimate(measure: Measure, sums: list[float], sizes: list[int], cases: int, probes: float) -> Estimate:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
-from calm.results.audit import Limit, TrialRecord
+from calm.results.audit import Control, Limit, TrialRecord
 from calm.results.notes import notes_of
 from tests.reports.planted_audit import finding
 
@@ -42,8 +42,27 @@ def test_a_judge_that_turns_on_rewording_is_told_so(subtests):
         (0.31, Outcome.FAIL, [because(Kind.TURNS_ON_REWORDING, 0.31)]),
     ]:
         with subtests.test(value, outcome=outcome):
-            assert notes_of([finding(**claim, value=value, outcome=outcome)]) == told
-    assert "move 31% of its verdicts" in str(notes_of([finding(**claim, value=0.31, outcome=Outcome.FAIL)])[0])
+            assert notes_of([finding(**claim, value=value, outcome=outcome, n=60)]) == told
+    assert "move 31% of its verdicts" in str(notes_of([finding(**claim, value=0.31, outcome=Outcome.FAIL, n=60)])[0])
+
+
+def test_inert_arms_speak_with_the_probe_of_rewording(subtests):
+    """By their rows, each probe once; words as long as a sentence are another matter, and so is a run without it."""
+    mine = finding(bias="rewording", measure="rewording_rate", claim=Limit("<=", 0.15), value=0.04, n=50)
+
+    def beside(floor, moved, n, **more):
+        return finding(control=Control(floor, moved, 0.0, n), **more)
+
+    much = beside("text-5", 0.10, 150)
+    for name, found, told in [
+        ("more", [mine, much, replace(much, measure="gain")], [because(Kind.TURNS_ON_REWORDING, 0.085)]),
+        ("less", [replace(mine, value=0.10), beside("each-text-5, note", 0.02, 150)], []),
+        ("long", [mine, beside("text-15, text-5", 0.40, 150)], []),
+        ("one variant", [mine, replace(much, reason=because(Kind.VARIANT))], []),
+        ("no such probe", [much], []),
+    ]:
+        with subtests.test(name):
+            assert notes_of(found) == told
 
 
 def test_a_judge_that_turns_on_length_is_told_in_how_many_probes():

@@ -7,7 +7,7 @@ import pytest
 from calm.core.claims import Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import gain, net_robustness, worst_gain
-from calm.core.reasons import Kind
+from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Score, Unreadable
 from calm.engine.budget import Caps
 from calm.experiment.run import run
@@ -188,3 +188,14 @@ def test_replies_that_edits_make_unreadable_add_up():
     assert found["run/gain"].outcome is Outcome.PASS
     assert found["run/unreadable_gain"].outcome is Outcome.FAIL
     assert found["run/unreadable_gain"].value == pytest.approx(0.12, abs=0.04)
+
+
+def test_a_ceiling_leaves_too_few_cases_for_the_run_too():
+    """Of 100 answers 20 can gain; nine probes together need 34 to prove .03, so cases are missing and not a proof."""
+    judge = Planted(lambda case, ask: Score(5.0 if int(case.id[1:]) % 5 == 0 else 10.0), task="score")
+    findings = probed(judge, 9, cases=singles(100), claims=(gain <= 0.08,))
+
+    found = of_run(findings, scale=judge.scale, task="score")["run/gain"]
+
+    assert found.outcome is Outcome.NOT_TESTED
+    assert found.reason == because(Kind.NEEDS_ROOM, 20, 100, 34)
