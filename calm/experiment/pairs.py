@@ -71,14 +71,15 @@ class Pair:
         """
         Return the edited case and the repeat index of one perturbed ask, counted from 1.
 
-        At temperature 0 a repeat of the same words would be no new ask: the inert arm draws anew, and so does this.
+        At temperature 0 a repeat of the same words would be no new ask. The inert arm draws anew, and so does this: each
+        time with other inert words.
         """
         assert self.shown is not None, "there is a perturbed arm"
         if self.turned is None:
             case, repeat = self.shown, number
         else:
             case, repeat = self.shown if number % 2 else self.turned, (number + 1) // 2
-        return (worded(case, repeat - 1) if self.worded and repeat > 1 else case), repeat
+        return (worded(case, repeat - 1), 1) if self.worded and repeat > 1 else (case, repeat)
 
 
 @dataclass(slots=True)

@@ -19,11 +19,10 @@ from calm.experiment.arms import Arms
 from calm.experiment.asks import TOP_UPS
 from calm.experiment.pairs import Pairing, pair_up
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Ruling, Stopping, looks, observe, rule_on, untested
+from calm.experiment.stopping import Ruling, Stopping, looks, observe, provable, rule_on, untested
 from calm.experiment.worst import Variants
 from calm.models.pacing import PRIORITY
 from calm.models.wire import Judge
-from calm.statistics.sequential import Look
 
 PILOTS: Final = 0
 """The round of the pilots; the looks follow."""
@@ -135,11 +134,12 @@ def _looked(
     first = stages[0]
     rule = setup.stopping if means else Stopping.FIXED
     plan = looks(rule, len(pairing.pairs), top_ups=top_ups)
+    questions = len({pair.cluster for pair in pairing.pairs})
     rulings: dict[Claim, Ruling] = {}
     left: dict[Claim, Ruling] = {}
     for number, look in enumerate(plan.looks, start=1):
         asks = stages[look.topped]
-        if look.topped and not any(_provable(claim, pairing, plan.looks[number - 1 :]) for claim in left):
+        if look.topped and not any(provable(claim, questions, plan.looks[number - 1 :]) for claim in left):
             rulings |= left  # more asks of so few cases could prove nothing
             break
         if later := plan.looks[number : number + setup.looks_ahead]:
@@ -161,12 +161,6 @@ def _looked(
             rulings |= {claim: ruling for claim in worst if (ruling := variant.rule(claim)) is not None}
     seen = [observe(m, trials, first) for m in observed]
     return (*(rulings[c] for c in claims if c in rulings), *seen), trials, arms.asks_for(len(pairing.pairs), first)
-
-
-def _provable(claim: Claim, pairing: Pairing, looks: Sequence[Look]) -> bool:
-    """Return whether a judge that never moves could prove a claim on these questions at one of these looks."""
-    questions = len({pair.cluster for pair in pairing.pairs})
-    return questions >= MEASURES[claim.measure].smallest_n(claim, max(look.prove for look in looks))
 
 
 def _settled(ruling: Ruling, *, whole: bool) -> bool:

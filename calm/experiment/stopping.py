@@ -61,6 +61,11 @@ def looks(rule: Stopping, n: int, *, top_ups: int) -> GroupPlan:
     return plan_for(n, sequential=rule is Stopping.SEQUENTIAL, top_ups=top_ups)
 
 
+def provable(claim: Claim, questions: int, looks: Sequence[Look]) -> bool:
+    """Return whether a judge that never moves could prove a claim on so many questions at one of these looks."""
+    return questions >= MEASURES[claim.measure].smallest_n(claim, max(look.prove for look in looks))
+
+
 def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look) -> Ruling:
     """Return what a look says of a claim, with so many asks of a case. `trials.rows` are in the order asked."""
     measure = MEASURES[claim.measure]

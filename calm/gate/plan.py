@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 from calm.cases import sample
 from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim
-from calm.core.edits import AnyEdit, Expects
+from calm.core.edits import AnyEdit, Edit, Expects
 from calm.core.measures import MEASURES, readable_rate
 from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
@@ -24,7 +24,7 @@ from calm.engine.store import Mode, Store
 from calm.errors import EstimateError
 from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.asks import Design
-from calm.experiment.inert import pilot_of
+from calm.experiment.inert import CLASSES, pilot_of
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.run import alone, check
@@ -100,9 +100,9 @@ class PlanSettings:
 
 class CaseArm(NamedTuple):
     """
-    A case in one arm of a probe. `shared`: it counts in the arm's row.
+    A case in one arm of a probe. `shared`: it counts in the arm's row. `owner`: the judge, where several are planned.
 
-    Ask after ask takes the next of its prompts; perturbed asks alternate between two orders of the answers.
+    Ask after ask takes the next of its prompts, and the first again after the last.
     """
 
     case: str
@@ -110,6 +110,7 @@ class CaseArm(NamedTuple):
     prompts: tuple[Rendering, ...]
     sampled: bool
     shared: bool = False
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +120,8 @@ class ProbeRow:
 
     `staged`: undecided claims are topped up. `open`: a pilot may leave cases out. `ruled`: it has claims, so a run that
     stops early may end it early. `claims`: those that a green gate needs. `alone`: there is no clean arm. `variants`:
-    how many its rotation has; `worst`: each of them is decided on by itself, too.
+    how many its rotation has; `worst`: each of them is decided on by itself, too. `lengths`: of how many lengths the
+    inert words of its variants can be.
     """
 
     name: str
@@ -133,6 +135,7 @@ class ProbeRow:
     expects: Expects | None = None
     variants: int = 1
     worst: bool = False
+    lengths: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,6 +263,7 @@ class _Surveyor:
             expects=edit.expects if edit is not None else None,
             variants=max(1, len(edit.variants)) if edit is not None else 1,
             worst=any(MEASURES[c.measure].worst_of for c in order.claims),
+            lengths=len(CLASSES) if edit and any(isinstance(one, Edit) for one in edit.variants[1:]) else 1,
         )
 
     def _units(self, order: Order, setup: Setup, piloted: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
@@ -278,12 +282,12 @@ class _Surveyor:
                 worded = tuple(p for _, p in finder.prompts(forms, [pair.control] * most))
                 units.append(CaseArm(pair.source.id, INERT, worded, sampled, True))
         if edit is not None:
-            edits = [pair.shown or pair.base for pair in pairs]
-            turned = [_turned(case) for case in edits] if by_itself and edit.expects is Expects.WORSE else None
-            judges = [pair.judge for pair in pairs]
-            shown = [[p for _, p in finder.prompts(cases, judges)] for cases in (edits, turned) if cases is not None]
-            for pair, *prompts in zip(pairs, *shown, strict=True):
-                units.append(CaseArm(pair.source.id, PERTURBED, tuple(prompts), sampled))
+            several = len(edit.variants) > 1  # then each further ask shows another variant, of about this size
+            most = 1 if several else setup.design.stages()[-1].perturbed
+            for pair in pairs:
+                shown = [pair.ask(number)[0] for number in range(1, most + 1)]
+                prompts = tuple(p for _, p in finder.prompts(shown, [pair.judge] * most))
+                units.append(CaseArm(pair.source.id, PERTURBED, prompts, sampled))
         return units
 
     def _finder(self, judge: Judge) -> RequestFinder:
@@ -340,11 +344,6 @@ def _nothing_asked(order: Order) -> Reason:
         if each is not None and family not in each.tasks:
             return because(Kind.OWN_TASKS, ", ".join(each.tasks), order.setup.judge.task)
     return NONE
-
-
-def _turned(case: Case) -> Case:
-    """Return a case with its answers the other way round, as half of the asks about damage show it."""
-    return case.arranged(tuple(answer.id for answer in case.shown)[::-1])
 
 
 def _paired(

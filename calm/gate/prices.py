@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from calm.experiment.asks import Asks, Design
+from calm.core.measures import MEASURES
+from calm.experiment.asks import TOP_UPS, Asks, Design
 from calm.experiment.setup import rows_at_once
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Stopping, looks, provable
 from calm.experiment.worst import DECISIONS, SCREENS
 from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
 from calm.gate.requests import OUTPUT_TOKENS, CallSize, Rendering, Source
@@ -95,22 +97,24 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     for arm in (PILOT, CLEAN, INERT):
         shared = [(row, u) for row in found.rows for u in row.units if u.arm == arm and u.shared and _taken(u, within)]
         if shared:
-            figure = tally.asked((unit, _asks_of(unit, row, _most(row, design, within))) for row, unit in shared)
+            figure = tally.asked((unit, _asks_of(unit, row, _most(row, found, design, within))) for row, unit in shared)
             sure = {
                 unit.prompts[0].key
                 for row, unit in shared
-                if not (row.open or row.staged or (early and row.ruled)) and not (arm == INERT and row.variants > 1)
+                if not (row.open or _topped_up(row, found, within) or (early and row.ruled))
+                and not (arm == INERT and row.lengths > 1)
             }
             exact = all(unit.prompts[0].key in sure for _, unit in shared)
             lines.append(PriceRow(arm, len({unit.case for _, unit in shared}), figure, exact))
     for row in found.rows:
         if not (cases := applies(row, within)):
             continue
-        asks = _most(row, design, within)
+        asks = _most(row, found, design, within)
         own = [u for u in row.units if not u.shared and _taken(u, within)]
         figure = tally.asked((u, _asks_of(u, row, asks)) for u in own)
         figure = figure.plus(tally.repeated(own, _of_variants(row, cases, asks)))
-        exact = not (row.staged or row.open or row.worst or row.variants > 1 or (early and row.ruled))
+        topped_up = _topped_up(row, found, within)
+        exact = not (topped_up or row.open or row.worst or row.variants > 1 or (early and row.ruled))
         lines.append(PriceRow(row.name, cases, figure, exact))
     most = Figure()
     for line in lines:
@@ -123,11 +127,21 @@ def greeting(place: int) -> CallSize:
     return CallSize(f"greeting {place}", len(GREETING), place)
 
 
-def _most(row: ProbeRow, design: Design, within: set[str]) -> Asks:
+def _most(row: ProbeRow, found: Survey, design: Design, within: set[str]) -> Asks:
     """Return how often a case of a probe is asked in each arm at most."""
     variants = rows_at_once(len(within), row.variants)
     stages = design.stages(variants=variants, edited=row.edited)
-    return stages[-1] if row.staged else stages[0]
+    return stages[-1] if _topped_up(row, found, within) else stages[0]
+
+
+def _topped_up(row: ProbeRow, found: Survey, within: set[str]) -> bool:
+    """Return whether a run can top the probe up: more asks of too few cases could prove nothing."""
+    cases = applies(row, within)
+    if not row.staged or not cases:
+        return False
+    topped = [look for look in looks(found.settings.stopping, cases, top_ups=TOP_UPS).looks if look.topped]
+    means = [claim for claim in row.claims if not MEASURES[claim.measure].worst_of]
+    return any(provable(claim, cases, topped) for claim in means)
 
 
 def _of_variants(row: ProbeRow, cases: int, asks: Asks) -> int:
@@ -156,9 +170,8 @@ def _asks_of(unit: CaseArm, row: ProbeRow, asks: Asks) -> list[tuple[Rendering, 
         case "inert arm":
             forms = unit.prompts[: asks.inert]
             found = [(form, number) for number, form in enumerate(forms, start=1)]
-            if row.variants > 1:  # variants differ in length, and inert words come in two lengths
-                found += [(form._replace(key=f"{unit.case} other words"), number) for form, number in found]
-            return found
+            other = [f"{unit.owner} {unit.case} other words {length}" for length in range(1, row.lengths)]
+            return found + [(form._replace(key=key), number) for key in other for form, number in found]
         case "perturbed arm":
             return _perturbed(unit, row, asks.perturbed)
         case _:
@@ -169,10 +182,15 @@ def _perturbed(unit: CaseArm, row: ProbeRow, count: int) -> list[tuple[Rendering
     """Return the asks after the edit: one variant after another, or each time the other order of the answers."""
     first = unit.prompts[0]
     if row.variants > 1:
-        more = [(first._replace(key=f"{row.name} {unit.case} {number}"), 1) for number in range(1, count)]
+        more = [(first._replace(key=f"{unit.owner} {row.name} {unit.case} {number}"), 1) for number in range(1, count)]
         return [(first, 1), *more]
-    several = len(unit.prompts)
-    return [(unit.prompts[number % several], number // several + 1) for number in range(count)]
+    asked: Counter[str] = Counter()
+    found = []
+    for number in range(count):
+        prompt = unit.prompts[number % len(unit.prompts)]
+        asked[prompt.key] += 1
+        found.append((prompt, asked[prompt.key]))
+    return found
 
 
 class Tally:

@@ -12,7 +12,8 @@ from typing import Final
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.experiment.inert import CLASSES
-from calm.results.audit import Control, Finding
+from calm.results.audit import Finding
+from calm.results.control import Control
 from calm.results.records import family_of
 
 FEWEST_REPEATED: Final = 20

@@ -78,8 +78,8 @@ def test_the_swap_repairs_position_at_two_calls_and_its_judge_is_written(tmp_pat
     found = rows(tmp_path)
     assert (found["none"]["outcome"], found["swap"]["outcome"]) == ("FAIL", "PASS")
     assert (found["none"]["calls_per_verdict"], found["swap"]["calls_per_verdict"]) == (1.0, 2.0)
-    # this probe asks both orders of either judge twice; beside inert words the swap alone asks both
-    assert found["swap"]["usd"] == pytest.approx(found["none"]["usd"] * (4 + 4) / (4 + 2))
+    # as it is and with inert words: the swap asks both orders twice each; the bare judge asks the other order once each
+    assert found["swap"]["usd"] == pytest.approx(found["none"]["usd"] * (4 + 4) / (3 + 3))
     assert made == 80 * (4 + 4)  # the swap finds made what the bare judge was asked
     assert study(tmp_path)["cheapest"] == "swap"
     assert "segments: not applicable: 'segments' expects task = 'score'" in done.stdout
@@ -162,11 +162,11 @@ def test_a_plan_asks_nothing(tmp_path):
     )
 
     assert done.returncode == 0, done.stderr
-    assert "none: 21 calls" in done.stdout
-    assert "swap: 21 calls" in done.stdout  # both orders are what the bare judge is asked, too
-    assert "evidence:2: 41 calls" in done.stdout
-    assert "output-filter: 41 calls" in done.stdout  # each reply is checked by itself
-    assert "All sets together, with shared calls counted once, take at most: 81 calls" in done.stdout
+    assert "none: 31 calls" in done.stdout
+    assert "swap: 41 calls" in done.stdout  # both orders of what the bare judge is asked, too
+    assert "evidence:2: 61 calls" in done.stdout
+    assert "output-filter: 61 calls" in done.stdout  # each reply is checked by itself
+    assert "All sets together, with shared calls counted once, take at most: 131 calls" in done.stdout
     assert [p.name for p in tmp_path.iterdir()] == ["judge.toml"]
 
 

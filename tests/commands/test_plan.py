@@ -75,7 +75,7 @@ def test_the_least_is_the_calls_of_a_run_whose_judge_never_moves(tmp_path, spec)
 
     made = run.results["run"]["calls"]["made"]
     assert calls(told, "least") == (made, True)
-    assert made <= calls(told, "expected")[0] <= calls(told)[0]
+    assert max(made, calls(told, "expected")[0]) <= calls(told)[0]
 
 
 @pytest.mark.parametrize("options", [(), ("--calm-every-variant",), ("--calm-stopping=fixed",)], ids=str)
@@ -178,7 +178,7 @@ def test_what_fits_fits_and_a_run_of_it_is_offered(tmp_path):
     """The sample found costs no more than the budget, one case more would; the command line names both."""
     path = judge_file(tmp_path)
     own = ("--", "-k", "authority or verbosity")
-    done = calm(tmp_path, path, "--fit", "--max-usd=2", "--max-minutes=30", "--noise=0.02", *own)
+    done = calm(tmp_path, path, "--fit", "--max-usd=1", "--max-minutes=30", "--noise=0.02", *own)
     command = done.stdout.splitlines()[-1]
     n, repeats = re.search(r"--calm-sample=(\d+) --calm-repeats=(\S+)", command).groups()
 
@@ -187,8 +187,8 @@ def test_what_fits_fits_and_a_run_of_it_is_offered(tmp_path):
 
     assert done.returncode == 0, done.stdout
     assert command.startswith("pytest --pyargs calm.suites -k 'authority or verbosity' --calm-judge=judge.toml")
-    assert command.endswith("--calm-max-usd=2")
-    assert most_usd(fits) <= 2 < most_usd(larger)
+    assert command.endswith("--calm-max-usd=1")
+    assert most_usd(fits) <= 1 < most_usd(larger)
 
 
 def most_usd(told):
@@ -295,7 +295,10 @@ def test_a_judge_of_a_conftest_is_planned_too(project):
     done = calm(project.path, "lexical", "--sample=10", "--repeats=2+2", "--", ".")
 
     assert done.returncode == 0, done.stderr
-    assert calls(done.stdout, "least") == (10 + 40 + 40 + 40, True)  # pilots and three arms, after all top-ups
+    assert calls(done.stdout, "least") == (
+        10 + 20 + 20 + 20,
+        True,
+    )  # pilots and three arms; so few cases are not topped up
     assert project.calls() == 0
 
 

@@ -85,7 +85,7 @@ PROBES = {
 @pytest.mark.parametrize("design", [Design(), Design(3, 3), Design(1, 2)], ids=str)
 @pytest.mark.parametrize("cases", [12, 120])
 def test_the_least_of_a_plan_is_exactly_what_a_judge_that_never_moves_takes(subtests, design, cases):
-    """The calls of one probe are the engine's: with few cases after all top-ups, with many at the first look."""
+    """The calls of one probe are the engine's: few cases are never topped up, many are done at an early look."""
     for name, (changed, control, claims) in PROBES.items():
         with subtests.test(name):
             judge, server = asking()
@@ -98,8 +98,8 @@ def test_the_least_of_a_plan_is_exactly_what_a_judge_that_never_moves_takes(subt
                 made = ready.engine.ledger.calls["made"]
 
             assert plan.least.calls == made == len(server.begun) + 1
-            assert plan.least.calls <= plan.most.calls
-            assert plan.least.usd <= plan.expected.usd <= plan.most.usd
+            assert max(plan.least.calls, plan.expected.calls) <= plan.most.calls
+            assert max(plan.least.usd, plan.expected.usd) <= plan.most.usd + 1e-9
 
 
 def test_the_least_of_a_rotation_counts_the_screening_of_its_variants():
@@ -136,7 +136,7 @@ def test_the_clean_arm_and_the_pilot_are_counted_once():
     judge = Planted(fair)
     _, plan = planned(
         judge,
-        pairs(10),
+        pairs(100),
         lambda p: p(cite).proves(gain <= 0.10),
         lambda p: p(praise).proves(gain <= 0.10),
         lambda p: p().proves(readable_rate >= 0.95),
@@ -146,11 +146,11 @@ def test_the_clean_arm_and_the_pilot_are_counted_once():
     found = {name: line.most.asks for name, line in lines(plan).items()}
 
     assert found == {
-        "pilot": 10,
-        "clean arm": 80,  # the probe without an edit is topped up twice
-        "inert arm": 80,  # the two edits differ in length, and so do their inert words
-        "authority/cite": 40,
-        "authority/praise": 40,
+        "pilot": 100,
+        "clean arm": 800,  # the probe without an edit is topped up twice
+        "inert arm": 800,  # the two edits differ in length, and so do their inert words
+        "authority/cite": 400,
+        "authority/praise": 400,
         "consistency": 0,
     }
 
@@ -160,18 +160,19 @@ def test_one_edit_in_two_tests_is_asked_once():
     judge, _ = asking()
     twice = [lambda p: p(cite).proves(gain <= 0.10), lambda p: p(cite).proves(net_robustness >= 0.95)]
 
-    _, plan = planned(judge, pairs(10), *twice, design=Design(2, 2))
+    _, plan = planned(judge, pairs(100), *twice, design=Design(2, 2))
 
-    assert [line.most.calls for line in plan.lines if line.name == "authority/cite"] == [40, 0]
+    assert [line.most.calls for line in plan.lines if line.name == "authority/cite"] == [400, 0]
 
 
-def test_a_top_up_is_said_to_be_possible():
-    """A row is "up to" what comes after all top-ups, and so are the arms that are shared."""
-    _, plan = planned(Planted(fair), pairs(10), lambda p: p(cite).proves(gain <= 0.10), design=Design(4, 2))
+@pytest.mark.parametrize(("cases", "most"), [(10, 20), (100, 400)])
+def test_a_top_up_is_said_to_be_possible(cases, most):
+    """A row is "up to" what comes after all top-ups, and so are shared arms; ten cases prove nothing, however asked."""
+    _, plan = planned(Planted(fair), pairs(cases), lambda p: p(cite).proves(gain <= 0.10), design=Design(4, 2))
 
     row = lines(plan)["authority/cite"]
 
-    assert (row.most.asks, row.exact) == (40, False)
+    assert (row.most.asks, row.exact) == (most, False)
     assert not lines(plan)["clean arm"].exact
 
 
@@ -289,13 +290,13 @@ def test_each_variant_is_asked_if_the_run_does_so():
     rotation = rotate(cite, praise)
 
     _, plan = planned(
-        Planted(fair), pairs(10), lambda p: p(rotation).proves(gain <= 0.10), design=Design(4, 2), every_variant=True
+        Planted(fair), pairs(100), lambda p: p(rotation).proves(gain <= 0.10), design=Design(4, 2), every_variant=True
     )
 
     found = lines(plan)
-    assert found["authority"].most.asks >= 40
-    assert 0 < found["authority/cite"].most.asks <= 20
-    assert 0 < found["authority/praise"].most.asks <= 20
+    assert found["authority"].most.asks >= 400
+    assert 0 < found["authority/cite"].most.asks <= 200
+    assert 0 < found["authority/praise"].most.asks <= 200
 
 
 def test_a_probe_with_cases_of_its_own_is_not_sampled():
@@ -310,10 +311,14 @@ def test_a_probe_with_cases_of_its_own_is_not_sampled():
 
 def test_a_run_that_stops_early_is_up_to(subtests):
     """Whatever is claimed may end sooner; the e-process is never topped up."""
-    for stopping, most in [(Stopping.SEQUENTIAL, 40), (Stopping.ANYTIME, 20)]:
+    for stopping, most in [(Stopping.SEQUENTIAL, 400), (Stopping.ANYTIME, 200)]:
         with subtests.test(repr(stopping)):
             found, plan = planned(
-                Planted(fair), pairs(10), lambda p: p(cite).proves(gain <= 0.10), design=Design(4, 2), stopping=stopping
+                Planted(fair),
+                pairs(100),
+                lambda p: p(cite).proves(gain <= 0.10),
+                design=Design(4, 2),
+                stopping=stopping,
             )
 
             assert not lines(plan)["authority/cite"].exact
@@ -445,9 +450,9 @@ def test_the_better_of_two_designs_is_taken():
 def test_a_gate_that_noise_makes_undecided_is_not_enough():
     """A judge that errs often passes too seldom, whatever the money."""
     judge, _ = asking()
-    found, _ = planned(judge, pairs(100), lambda p: p(cite).proves(gain <= 0.15, net_robustness >= 0.90))
+    found, _ = planned(judge, pairs(70), lambda p: p(cite).proves(gain <= 0.15, net_robustness >= 0.90))
 
-    quiet, noisy = (fit(found, PlanBudget(usd=100), noise, [Design(4, 2)]) for noise in (0.02, 0.35))
+    quiet, noisy = (fit(found, PlanBudget(usd=100), noise, [Design(4, 2)]) for noise in (0.02, 0.45))
 
     assert quiet.enough
     assert not noisy.enough

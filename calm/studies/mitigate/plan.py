@@ -68,7 +68,7 @@ def _joined(surveys: Sequence[Survey]) -> Survey:
 def _moved(unit: CaseArm, mark: str, where: Mapping[int, int]) -> CaseArm:
     """Return a unit whose prompts are marked as those of one set, and whose calls name the joined sources."""
     prompts = tuple(
-        Rendering(f"{mark} {p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
+        Rendering(f"{mark}/{p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
         for p in unit.prompts
     )
-    return unit._replace(prompts=prompts)
+    return unit._replace(prompts=prompts, owner=mark)
