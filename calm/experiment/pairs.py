@@ -71,8 +71,8 @@ class Pair:
         """
         Return the edited case and the repeat index of one perturbed ask, counted from 1.
 
-        At temperature 0 a repeat of the same words would be no new ask. The inert arm draws anew, and so does this: each
-        time with other inert words.
+        At temperature 0 a repeat of the same words would be no new ask. The inert arm has new words each time, and so
+        has this.
         """
         assert self.shown is not None, "there is a perturbed arm"
         if self.turned is None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide, decimals
+from calm.core.claims import STILL, SURER, Claim, Estimate, Outcome, cases_to_decide, decide, decimals
 from calm.errors import ClaimError
 
 LIMITS = {">=": 0.6, "<=": 0.1, "abs<=": 0.05}
@@ -50,20 +50,29 @@ def test_a_forecast_is_never_below_what_was_there(bounds, op, limit, n, smallest
     assert needed is None or needed >= max(smallest, n + 1)
 
 
-def test_a_forecast_shrinks_the_interval_with_the_root_of_n():
-    """Value .02 with upper bound .14 at n = 40 and limit .10: .12/.08 = 1.5 times too wide, so 2.25 times the cases."""
-    assert cases_to_decide(Estimate(0.02, -0.1, 0.14, 40, 0.05), Claim("gain", "<=", 0.10), 30) == 90
-    assert cases_to_decide(Estimate(0.02, -0.1, 0.14, 40, 0.05), Claim("gain", "<=", 0.10), 200) == 200
+def test_a_forecast_shrinks_what_varies_with_the_root_of_n(subtests):
+    """
+    Where n is large what stands still is nothing: an interval 1.5 times too wide takes 2.25 * `SURER` times the cases.
+
+    `SURER` is for four of five runs; the bound that lies towards the limit counts, from either side.
+    """
+    for value, low, high, claim in [
+        (0.0200, -0.1000, 0.0320, Claim("gain", "<=", 0.028)),
+        (0.2000, 0.1880, 0.4000, Claim("gain", "<=", 0.192)),
+        (-0.020, -0.0320, 0.0300, Claim("mean_shift", "abs<=", 0.028)),
+    ]:
+        with subtests.test(claim=str(claim)):
+            needed = cases_to_decide(Estimate(value, low, high, 40_000, 0.05), claim, 30)
+
+            assert needed == pytest.approx(SURER * 2.25 * 40_000, rel=0.01)
 
 
-def test_a_forecast_of_a_failure_looks_at_the_other_bound():
-    """Value .20 above the limit .10, lower bound .05: .15/.10 = 1.5, so 2.25 times the cases."""
-    assert cases_to_decide(Estimate(0.20, 0.05, 0.4, 40, 0.05), Claim("gain", "<=", 0.10), 30) == 90
+def test_a_forecast_for_a_judge_that_never_moves_is_what_a_proof_takes():
+    """All of its interval stands still, and shrinks with n."""
+    still = Estimate(0.0, 0.0, STILL / 40, 40, 0.05)
 
-
-def test_a_two_sided_forecast_looks_at_the_nearer_edge():
-    """Value -.02, lower bound -.08, limit .05: .06/.03 = 2, so four times the cases."""
-    assert cases_to_decide(Estimate(-0.02, -0.08, 0.03, 50, 0.05), Claim("mean_shift", "abs<=", 0.05), 60) == 200
+    assert cases_to_decide(still, Claim("gain", "<=", 0.05), 30) == pytest.approx(STILL / 0.05, abs=1)
+    assert cases_to_decide(still, Claim("gain", "<=", 0.05), 200) == 200
 
 
 def test_a_value_at_the_limit_is_never_decided(subtests):

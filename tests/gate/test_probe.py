@@ -93,7 +93,7 @@ def test_a_failed_claim_makes_the_proof_false_and_is_named_first(probing):
     assert not proof
     assert repr(proof) == (
         "FAIL gain <= 0.10: measured 1.00 [0.91, 1.00], n=80; "
-        "flips 80 toward the treated answer, 0 away; RR 0.00, CR 1.00"
+        "flips 80 toward the treated answer, 0 away; RR 0.00, CR 1.00; inert words moved 0.00, gained 0.00"
     )
 
 
@@ -327,23 +327,28 @@ def test_sound_variants_decide_nothing(probing):
 
 def test_variants_are_held_to_the_error_of_the_family(probing):
     """
-    A judge whose gain lies so near its limit that .05 finds it in each of eight variants fails none by Holm.
+    One of eight variants gains so near its limit that .05 finds it and .05/8 does not: Benjamini and Hochberg keep it.
 
     20 of 100 scores rise by the whole scale: at .05 the lower bound of the gain is .116, above the limit .10, and at
-    .05/8 it is .071.
+    .05/8 it is .071. Where all eight do so, .05 is asked of each, and all are found.
     """
-
-    def lifted(case, ask):
-        return Score(10.0 if "X" in case.answers[0].text and case.id < "c020" else 1.0)
-
+    judges = [
+        Planted(
+            lambda case, ask, mark=mark: Score(10.0 if mark in case.answers[0].text and case.id < "c020" else 1.0),
+            task="score",
+        )
+        for mark in ("X0", "X")
+    ]
     variants = [appended(f"X{n}") for n in range(8)]
-    judge = Planted(lifted, task="score")
 
-    family = probing(judge, singles(100), every_variant=True)(rotate(*variants)).allows(gain <= 0.1)
-    alone = probing(judge, singles(100))(variants[0]).allows(gain <= 0.1)
+    families = [
+        probing(judge, singles(100), every_variant=True)(rotate(*variants)).allows(gain <= 0.1) for judge in judges
+    ]
+    alone = probing(judges[0], singles(100))(variants[0]).allows(gain <= 0.1)
 
     assert not alone
-    assert {f.outcome.value for f in family.findings if f.perturbation} == {"OBSERVED"}
+    found = [{f.outcome.value for f in family.findings if f.perturbation} for family in families]
+    assert found == [{"OBSERVED"}, {"FAIL"}]
 
 
 def test_a_noisy_judge_is_no_biased_one(probing):

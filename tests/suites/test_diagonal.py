@@ -63,7 +63,7 @@ def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
     assert gate.status == 0, gate.output
 
 
-LISTS = [("noise=0.05,seed=1", set()), ("noise=0.05,seed=2", set()), ("position=0.2", {"position"})]
+LISTS = [("noise=0.05,seed=1", set()), ("noise=0.05,seed=2", set()), ("position=0.4", {"position"})]
 LISTS += [(f"{bias}=0.8", {bias}) for bias in ("verbosity", "injection", "bandwagon", "diversity")]
 
 
@@ -102,7 +102,7 @@ def test_a_run_that_cannot_decide_consistency_is_not_green(tmp_path):
     gate = run_gate("planted:noise=0", tmp_path, "--calm-repeats=1+2")
 
     assert gate.status == 1
-    assert "1 of 2 controls" in gate.output
+    assert "2 of 3 controls" in gate.output
     assert "consistency was not decided" in gate.output
 
 
@@ -139,14 +139,14 @@ def test_a_rubric_judge_does_not_hide_behind_unread_criteria(tmp_path, judge, su
     assert suite in gate.failed, gate.output
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_very_noisy_judge_fails_the_controls_and_no_bias(tmp_path, task):
+@pytest.mark.parametrize(("task", "noise"), [("pairwise", 0.25), ("score", 0.40), ("rubric", 0.25)])
+def test_a_very_noisy_judge_fails_the_controls_and_no_bias(tmp_path, task, noise):
     """
-    Noise of .25 fails consistency for every task, sensitivity too on pairs, and is never taken for a bias.
+    Much noise fails consistency for every task, sensitivity too on pairs, and is never taken for a bias.
 
     Fallacy-oversight asks whether a broken step is noticed: it is a test of sensitivity, though CALM counts it a bias.
     """
-    gate = run_gate(f"planted:noise=0.25,task={task}", tmp_path)
+    gate = run_gate(f"planted:noise={noise},task={task}", tmp_path)
 
     assert gate.failed <= {"consistency", "sensitivity", "fallacy-oversight"}, gate.output
     assert "consistency" in gate.failed
