@@ -23,6 +23,7 @@ from calm.core.case import Case, Framing, digest
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
+from calm.experiment.inert import CLASSES, forms
 from calm.experiment.pairs import pair_up
 from calm.experiment.setup import Setup
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
@@ -100,7 +101,7 @@ def _known(judge, cases):
     known: dict[str, list[Case]] = {}
     try:
         setup = Setup(judge, tuple(cases), engine)
-        for edit in (None, DEFECTS, DEGENERATES, fallacy):
+        for edit in (None, *DEFECTS.variants, *DEGENERATES.variants, fallacy):
             pairs = pair_up(setup, edit, None).pairs
             for pair in pairs:
                 known.setdefault(_plain(pair.source.question), []).append(pair.shown or pair.base)
@@ -151,6 +152,13 @@ def _one(prompt: str, tag: str) -> str:
     return _shown(found[1])
 
 
+def _bare(text: str) -> str:
+    """Return a text without the inert words that a further ask puts around it."""
+    for form in forms(min(CLASSES)):
+        text = text.removeprefix(_plain(form.opening)).removesuffix(_plain(form.closing)).strip()
+    return text
+
+
 def _shown(text: str) -> str:
     """Undo what the bundled prompts do to texts that hold delimiters of theirs."""
     return text.replace("<\\", "<").replace("[\\[", "[[")
@@ -159,7 +167,8 @@ def _shown(text: str) -> str:
 def _gold(seen: Seen, known: dict[str, list[Case]], judge) -> Gold:
     candidates = known[_plain(seen.question)]
     texts = [_plain(s.text) for s in seen.answers]
-    harmed = [c for c in candidates[1:] if sorted(_plain(a.text) for a in c.answers) == sorted(texts)]
+    bare = sorted(map(_bare, texts))
+    harmed = [c for c in candidates[1:] if sorted(_plain(a.text) for a in c.answers) in (sorted(texts), bare)]
     case = harmed[0] if harmed else candidates[0]
     case = case.arranged(_order(case, texts))
     criterion = (
