@@ -38,7 +38,7 @@ def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provi
 
 @pytest.mark.parametrize("task", TASKS)
 def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
-    """The judge behind the wire gets the same outcome for every claim as the same judge in process, which never errs."""
+    """A judge that never errs gets the same outcome for every claim behind the wire as in process."""
     spec = "injection=0.8"
     size = f"--calm-sample={60 if task == 'rubric' else 130}"  # a rubric costs four calls an ask
 
