@@ -5,7 +5,7 @@ How near a suite of many probes comes to the time that its slowest answers take.
 
 A judge in Python answers after a time that is drawn, for each question by itself, from a lognormal distribution with a
 heavy tail (sigma 1.2), and writes a line for each question it is asked. Whole runs of pytest are timed: test by test,
-with look-ahead, with two workers of xdist, and stopping early (`--calm-sequential`) with one look at a time and with
+with look-ahead, with two workers of xdist, and stopping early (the default) with one look at a time and with
 the next one asked ahead. Beside each stands its floor, from the answers that it waited for: the slowest chain of
 answers of which each is asked only when the one before is known. With look-ahead and a fixed design that is the
 slowest answer; stopping early, the largest sum, over the looks of a probe, of the slowest answer of each.
@@ -97,9 +97,9 @@ WAYS = (
     Way("test by test", ["--calm-lookahead=0"], in_turn=True),
     Way("look-ahead", []),
     Way("look-ahead, -n 2", ["-n", "2"]),
-    Way("sequential, test by test", ["--calm-sequential", "--calm-lookahead=0"], by_looks=True, in_turn=True),
-    Way("sequential, one look at a time", ["--calm-sequential"], by_looks=True),
-    Way("sequential, the next look asked ahead", ["--calm-sequential", "--calm-looks-ahead=1"], by_looks=True),
+    Way("sequential, test by test", ["--calm-lookahead=0"], by_looks=True, in_turn=True),
+    Way("sequential, one look at a time", [], by_looks=True),
+    Way("sequential, the next look asked ahead", ["--calm-looks-ahead=1"], by_looks=True),
 )
 
 

@@ -84,7 +84,7 @@ RUNS = {
     "lost": ("talking", "--calm-results=lost.json"),
     "capped": ("counted", "--calm-results=capped.json", "--calm-max-calls=399", "-k", "right", "--calm-cache=off"),
     "private": ("talking", "--calm-results=private.json", "--calm-texts=none", "--calm-report=private.html"),
-    "early": ("gold", "--calm-results=early.json", "--calm-sequential"),
+    "early": ("gold", "--calm-results=early.json", "--calm-stopping=anytime"),
     "worse": ("fond", "--calm-results=worse.json", "--calm-baseline=baseline.json"),
     "stopped": ("gold", "--calm-results=stopped.json", "test_gate.py::test_it_is_right", "stop.py", "test_gate.py"),
     "planned": ("torn", "--calm-plan"),

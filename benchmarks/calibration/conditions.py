@@ -179,6 +179,7 @@ class AtLimit:
         """Run the probe once."""
         gate = gate_of("pairwise", cluster=self.cluster, n=self.cases)
         dose = dose_for(self.claim, self.judge, self.beyond) if self.share is None else self.share
+        dose /= 1 - 2 * self.turns  # a turned verdict of a decided case is turned as well
         bias = Bias(variants={(self.probe, self.variant): dose}) if self.variant else Bias(probes={self.probe: dose})
         manner = Manner(bias, Course(turns=self.turns), clusters(len(gate.cases), self.cluster))
         claims = [self.claim]

@@ -31,7 +31,7 @@ from calm.experiment import run as experiment
 from calm.experiment.aim import aims_by_pilot
 from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
-from calm.experiment.inert import Floor, pilot_of, worded
+from calm.experiment.inert import Floor, pilot_of
 from calm.experiment.pairs import Pair, Pairing, pair_up
 from calm.experiment.setup import Setup
 from calm.models.wire import Judge
@@ -203,7 +203,7 @@ class Memory:
         self._contents: dict[str, Prompt] = {}
         self._floors: dict[tuple[object, ...], Floor] = {}
         self._pilots: dict[int, tuple[Case, Case]] = {}
-        self._wordeds: dict[tuple[int, int], tuple[Case, Case]] = {}
+        self._asks: dict[tuple[int, int, int], tuple[Pair, tuple[Case, int]]] = {}
         self._shown: dict[int, tuple[Case, tuple[str, ...]]] = {}
         self._rows: dict[int, tuple[Finding, Trials]] = {}
         self._records: dict[tuple[int, bool, bool], tuple[Trial, TrialRecord]] = {}
@@ -243,12 +243,15 @@ class Memory:
         def floor(pair: Pair, number: int) -> Floor:
             return self._floor(pair, number)
 
+        def ask(pair: Pair, number: int) -> tuple[Case, int]:
+            return self._ask(pair, number)
+
         with ExitStack() as stack:
             for where, name, new in (
                 (experiment, "pair_up", self._pair_up),
                 (pairs, "pilot_of", self._pilot_of),
-                (pairs, "worded", self._worded),
                 (Pair, "floor", floor),
+                (Pair, "ask", ask),
                 (Case, "slots", property(self._slots)),
                 (worst, "nominal_levels", _nominal_levels),
                 (worst, "digest", _digest),
@@ -273,17 +276,22 @@ class Memory:
             self._register(known[1], "pilot")
         return known[1]
 
-    def _worded(self, case: Case, number: int) -> Case:
-        key = id(case), number
-        known = self._wordeds.get(key)
+    def _ask(self, pair: Pair, number: int) -> tuple[Case, int]:
+        assert pair.shown is not None, "there is a perturbed arm"
+        key = id(pair.shown), id(pair.again), number
+        known = self._asks.get(key)
         if known is None:
-            known = self._wordeds[key] = case, worded(case, number)
-            content = digest(known[1].content())
-            prompt = self._contents.get(content)
-            if prompt is None:
-                prompt = replace(self.prompt(case), word=int(content[:16], 16), shown=known[1])
-                self._contents[content] = prompt
-            self._prompts[id(known[1])] = known[1], prompt
+            known = pair, _REAL_ASK(pair, number)
+            case = known[1][0]
+            if case is pair.shown or case is pair.turned:
+                return known[1]
+            self._asks[key] = known
+            if id(case) not in self._prompts:
+                content = digest(case.content())
+                if content not in self._contents:
+                    like = self.prompt(pair.shown)
+                    self._contents[content] = replace(like, word=int(content[:16], 16), shown=case)
+                self._prompts[id(case)] = case, self._contents[content]
         return known[1]
 
     def _floor(self, pair: Pair, number: int) -> Floor:
@@ -339,6 +347,7 @@ class Memory:
         self._prompts[id(case)] = case, prompt
 
 
+_REAL_ASK = Pair.ask
 _REAL_FLOOR = Pair.floor
 _REAL_RECORD = audit._record
 

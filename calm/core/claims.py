@@ -11,6 +11,8 @@ from typing import Final, Literal, NoReturn
 from calm.core.reasons import NONE, Reason
 from calm.errors import ClaimError
 
+FORESEEN: Final = 25
+"""How many times as many cases are named at most: beyond that the value is at its limit, for all that one can see."""
 SURER: Final = 2.28
 """
 How many times as many cases decide in four of five runs as make the interval as wide as the gap, which is one of two.
@@ -143,7 +145,7 @@ def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | No
     """
     Return with how many cases a fresh run would decide the claim in four of five runs, if the measured value were true.
 
-    None if no number would. One part of the interval shrinks with n (`STILL`), the other with its square root; at least
+    None if no number would, or only one more than `FORESEEN` times as large. One part of the interval shrinks with n (`STILL`), the other with its square root; at least
     `smallest`, the n that can pass at all. It is a plan for a fresh run: to add cases until a claim passes is no test.
     """
     value, limit = estimate.value, claim.limit
@@ -154,4 +156,4 @@ def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | No
     towards = estimate.high if edge > value else estimate.low
     varying = SURER * max(0.0, (towards - value) ** 2 - (STILL / estimate.n) ** 2) * estimate.n
     needed = ceil((varying + sqrt(varying**2 + (2 * gap * STILL) ** 2)) / (2 * gap**2) - 1e-9)
-    return max(smallest, needed, estimate.n + 1)
+    return None if needed > FORESEEN * estimate.n else max(smallest, needed, estimate.n + 1)

@@ -62,9 +62,11 @@ class Kind(StrEnum):
     NO_FLOOR = "no-floor"
     AT_BOTTOM = "at-bottom"
     NEEDS_ROOM = "needs-room"
+    STILL = "still"
     NEEDS_HEIGHT = "needs-height"
     WORST = "worst"
     FEW_OF_EACH = "few-of-each"
+    FEW_FRESH = "few-fresh"
     UNREAD_EDIT = "unread-edit"
     NOT_DAMAGED = "not-damaged"
     WON_ALREADY = "won-already"
@@ -310,10 +312,12 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{} of {} cases leave room to gain, and {} are needed: add harder cases, on which the judge gives less than "
         "full marks"
     ),
+    Kind.STILL: "nothing moved on {} questions, and {} are needed to prove it: run more probes or cases",
     Kind.NEEDS_HEIGHT: (
         "in {} of {} cases the answer can fall, and {} are needed: add cases with answers that the judge rates higher"
     ),
     Kind.WORST: "the worst of {} variants is {}",
+    Kind.FEW_FRESH: "{} moved some verdicts, and too few cases are left to tell it from chance (such variants: {})",
     Kind.FEW_OF_EACH: "no variant applies to {} cases with room, and fewer prove nothing",
     Kind.UNREAD_EDIT: "{:.0%} of the replies to the edit hold no verdict, which hides its effect",
     Kind.NOT_DAMAGED: "nothing was damaged",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from calm.core.case import UNTREATED, Case, Treated, Treatment, place_of
+from calm.core.case import UNTREATED, Case, Treated, Treatment, digest, place_of
 from calm.core.edits import AnyEdit, Expects, PromptEdit
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
@@ -15,8 +16,13 @@ from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, worded
 from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Rewordable
+from calm.statistics.sequential import FEW
 
 ORDER_SALT = "slot order 1"
+APART = 15
+"""How many cases later some probes begin: what two probes see at their first look proves more than what one does."""
+LATER = 4
+"""One bias of so many begins later."""
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
 _NOUN = {
     "bylines": "labels",
@@ -35,8 +41,8 @@ class Pair:
     `turned` is `shown` with its answers the other way round, where half of the asks show it so. `variant` names the
     edit, `changed` the parts of the case that it changed, `hash` what the judge is shown. Where a prompt was edited,
     `judge` is asked in the perturbed arm and `control` in the others (else None: the probe's own). `room` says whether
-    the treated answer can gain, or fall where it was harmed. `brief`: the inert arm has the briefest words. `worded`:
-    each further ask of the edited case has other inert words in its answers, as those of the inert arm have. The
+    the treated answer can gain, or fall where it was harmed. `brief`: the inert arm has the briefest words. `again`
+    edits the case after inert words were put on its answers, for further asks; None where it is asked as it is. The
     `treatment` reaches no judge.
     """
 
@@ -52,7 +58,7 @@ class Pair:
     pilot: Verdict | None = None
     room: bool = True
     brief: bool = False
-    worded: bool = False
+    again: Callable[[int], Case] | None = None
     cluster: str = ""
     treatment: Treatment = UNTREATED
 
@@ -71,15 +77,18 @@ class Pair:
         """
         Return the edited case and the repeat index of one perturbed ask, counted from 1.
 
-        At temperature 0 a repeat of the same words would be no new ask. The inert arm has new words each time, and so
-        has this.
+        At temperature 0 a repeat of the same words would be no new ask. So inert words are put on the answers first, as
+        the inert arm has them, and the edit follows: a cue that must come last still does.
         """
         assert self.shown is not None, "there is a perturbed arm"
-        if self.turned is None:
-            case, repeat = self.shown, number
-        else:
-            case, repeat = self.shown if number % 2 else self.turned, (number + 1) // 2
-        return (worded(case, repeat - 1), 1) if self.worded and repeat > 1 else (case, repeat)
+        turned = self.turned is not None and number % 2 == 0
+        first = self.turned if turned and self.turned is not None else self.shown
+        repeat = number if self.turned is None else (number + 1) // 2
+        if repeat == 1 or self.again is None:
+            return first, repeat
+        case = self.again(repeat - 1)
+        case = case.arranged(case.slots[::-1]) if turned else case
+        return (first, repeat) if case == first else (case, 1)
 
 
 @dataclass(slots=True)
@@ -176,6 +185,9 @@ class Pairing:
 def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
     """Return the cases to ask in their order, and the others counted by reason; pilots that aim are asked at once."""
     cases = in_order(setup.cases, setup.seed, as_given=setup.judge.traits.as_given)
+    if edit is not None:
+        first = begins(edit.bias, len(cases))
+        cases = [*cases[first:], *cases[:first]]
     clusters = clusters_of(setup.cases)
     found = Pairing(setup, edit)
     if edit is None:
@@ -201,6 +213,17 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pair
             start = replace(start, base=compared.ask(1)[0], control=compared.judge)
         found.add(aimed, start)
     return found
+
+
+def begins(bias: str, count: int) -> int:
+    """
+    Return the place of the case that the probes of a bias begin with.
+
+    Probes that end at their first look would all end on the same cases, and the mean over the run would rest on those
+    alone: too few to prove it for a judge that the same cases sway in every probe.
+    """
+    later = count >= FEW and int(digest("begins", bias), 16) % LATER == 0
+    return APART if later else 0
 
 
 def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
@@ -282,6 +305,17 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         hash=shown.identity(words),
         room=has_room(after, variant.expects, start.pilot, setup.family, setup.judge.scale),
         brief=variant.bias in TESTS_LENGTH,
-        worded=setup.repeatable,
+        again=partial(_again, variant, case, shown, setup.seed) if setup.repeatable else None,
         treatment=after.treatment,
     )
+
+
+def _again(variant: AnyEdit, case: Treated, shown: Case, seed: int, number: int) -> Case:
+    """Return the case with inert words and then the edit; as it was shown before where the edit cannot follow them."""
+    with_words = worded(case, number).treat(case.target)
+    if isinstance(variant, PromptEdit):
+        return with_words.untreated()
+    edited = variant.apply(with_words, seed)
+    if edited is None or fault_in(variant, with_words, edited) is not None:
+        return shown
+    return edited.untreated()

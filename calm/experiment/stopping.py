@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil, fsum
 
-from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide_between
+from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide, decide_between
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.trials import Trials
@@ -81,6 +81,11 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
             proof = measure.estimate(trials, look.prove, cells)
             counter = proof if look.disprove == look.prove else measure.estimate(trials, look.disprove, cells)
             stopped = (*decide_between(proof, counter, claim, LEVEL), trials)
+        elif rule is Stopping.SEQUENTIAL and stopped[0] is Outcome.FAIL:
+            # the test tells the limit from a much better rate: it may not have met that, and be within its limit
+            estimate = measure.estimate(trials, look.disprove, cells)
+            failed = decide(estimate, claim) is Outcome.FAIL
+            stopped = Outcome.FAIL if failed else Outcome.UNDECIDED, estimate, trials
     except EstimateError as error:
         outcome = Outcome.INCOMPLETE if lacking else Outcome.NOT_TESTED
         return Ruling(Decision(claim.measure, claim, outcome, reason=lacking or reason_of(error)), trials)

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
-from math import ceil, fsum
+from math import fsum
 from typing import Final
 
 from calm.core.case import digest
@@ -44,13 +44,15 @@ SCREEN_LEVELS: Final = (0.0285, 0.0143, 0.0091, 0.0110, 0.0160)
 The level of each: 10 rows of which none moved prove a limit of .30, or 18 of which one did, 25 of two, 31 of three.
 Together they acquit a variant at a limit from .15 to .50 with probability at most .045, by exact computation.
 """
-DECISIONS: Final = (20, 40, 80)
+DECISIONS: Final = (20, 40, 80, 150)
 """Fresh rows of a suspicious variant at which it is decided on."""
-PASS_SPENT: Final = (0.001, 0.003, 0.005)
-FAIL_SPENT: Final = (0.1, 0.4, 1.0)
+PASS_SPENT: Final = (0.001, 0.002, 0.0035, 0.005)
+FAIL_SPENT: Final = (0.1, 0.3, 0.6, 1.0)
 """The error spent up to each: of a pass, and of a fail as a share of what the variant has."""
 AGAIN: Final = 4
 """How often each row of a suspicious variant is asked where no other case is left."""
+CHANCE: Final = 0.05
+"""What inert words can cost the treated answer by chance, as far as the screening minds."""
 FEWEST: Final = 10
 """A variant that applies to fewer cases with room is not decided on: nothing could be proven of it."""
 
@@ -106,26 +108,33 @@ class Variants:
         known = [one for one in found if one is not None]
         suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
         decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
+        left = [one.variant.label for one, verdict in zip(suspects, decided, strict=True) if verdict is None]
         known = [one for one in known if one not in suspects] + [one for one in decided if one is not None]
-        if not known:
+        if not known and not left:
             reason = because(Kind.FEW_OF_EACH, FEWEST)
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
-        return _ruled(claim, known)
+        ruling = _ruled(claim, known) if known else None
+        if left and (ruling is None or ruling.decision.outcome is Outcome.PASS):
+            reason = because(Kind.FEW_FRESH, *map(name, left[:1]), len(left))
+            return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
+        return ruling
 
     def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure) -> _Verdict | None:
         """Return a pass if the variant is acquitted, else that it is undecided; None if it applies to too few cases."""
         mine = {row.cluster: replace(row, inert=(), floor="") for row in reversed(self._rows_of(variant))}
         spare = self._spare(variant, set(mine), asked=True)
         trials = replace(self._trials, rows=tuple(reversed(mine.values())), lost={})
-        if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:
-            return None
+        if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:  # the probe ended on few questions
+            spare = self._spare(variant, set(mine), asked=False, apart=True)
+            if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:
+                return None
         used = trials
         for count, level in zip(SCREENS, SCREEN_LEVELS, strict=True):
             trials = self._more(trials, spare, count - len(trials.rows), replace(self._few, inert=0))
             used = replace(trials, rows=trials.rows[:count])
             if len(used.rows) < count:
                 break
-            harms, limit = _harms(used, claim, measure), most_harm(claim, measure)
+            harms, limit = _harms(used, claim, measure), most_harm(claim, measure) - self._lost_to_inert(measure)
             if len(harms) < count:
                 break
             high = clopper_pearson(fsum(harms), count, level)[1]
@@ -173,21 +182,36 @@ class Variants:
             return None
         return _Verdict(suspect.variant, outcome, estimate, trials)
 
+    def _lost_to_inert(self, measure: Measure) -> float:
+        """
+        Return how much inert words in the probe's rows cost the treated answer, where that is more than chance.
+
+        The screening sees none of them. Words that win count against a variant there; words that cost would hide it.
+        """
+        if measure.worst_of != "gain":
+            return 0.0
+        shown = [replace(row, perturbed=row.inert, inert=(), floor="") for row in self._trials.rows if row.inert]
+        seen = [MEASURES["gain"].per_case(row, self._trials.scale) for row in shown]
+        values = [value for value in seen if not isinstance(value, Reason)]
+        lost = -fsum(values) / len(values) if values else 0.0
+        return lost if lost > CHANCE else 0.0
+
     def _rows_of(self, variant: AnyEdit) -> list[Trial]:
         """Return the rows of the probe that show a variant, of cases with room."""
         return [row for row in self._trials.rows if row.edit == variant.label and row.room]
 
-    def _spare(self, variant: AnyEdit, used: set[str], *, asked: bool) -> _Spare:
+    def _spare(self, variant: AnyEdit, used: set[str], *, asked: bool, apart: bool = False) -> _Spare:
         """
         Return cases with room on which a variant was not asked, in an order of its own; `asked`: those of the probe.
 
-        `used` are clusters that are left out. Where only cases of the probe are wanted, each is of another cluster.
+        `used` are clusters that are left out. Each is of another cluster if only cases of the probe are wanted, or
+        `apart`.
         """
         seed = self._pairing.setup.seed
         pairs = [p for p in self._pairing.pairs if p.cluster not in used]
         pairs = [p for p in pairs if not asked or p.source.id in self._cases]
         drawn = sorted(pairs, key=lambda p: digest("variant", seed, variant.label, p.source.id))
-        if asked:
+        if asked or apart:
             drawn = list({p.cluster: p for p in reversed(drawn)}.values())[::-1]
         shown = (self._pairing.as_variant(p, variant) for p in drawn)
         return _Spare(one for one in shown if one is not None and one.room)
@@ -271,6 +295,5 @@ def _ruled(claim: Claim, known: Sequence[_Verdict]) -> Ruling:
     worst = min(known, key=rank)
     named = because(Kind.WORST, len(known), name(worst.variant.label))
     reason = named if worst.reason is None else because(Kind.LISTED, named, worst.reason)
-    needed = ceil(2 * DECISIONS[-1]) if worst.outcome is Outcome.UNDECIDED else None
-    decision = Decision(claim.measure, claim, worst.outcome, worst.estimate, reason, needed)
+    decision = Decision(claim.measure, claim, worst.outcome, worst.estimate, reason)
     return Ruling(decision, worst.trials)

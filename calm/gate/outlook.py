@@ -55,7 +55,7 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
     weak = [f"{name} (proven in {_percent(1 - misses[name])})" for name in least[:SHOWN]]
     more = f" and {len(least) - SHOWN} more" if len(least) > SHOWN else ""
     fix = "take more cases" if limits == "attainable" else "take more cases, or --calm-limits attainable"
-    return f"{text}; hardly decided: {', '.join(weak)}{more}; {fix}" if weak else f"{text}; {fix}"
+    return f"{text}; decided too seldom: {', '.join(weak)}{more}; {fix}" if weak else f"{text}; {fix}"
 
 
 def shortfall(order: Order, limits: Limits) -> str:

@@ -33,7 +33,9 @@ def notes_of(findings: Sequence[Finding]) -> list[Reason]:
 
 def repeats(findings: Iterable[Finding]) -> Reason:
     """Return that the judge gave each case the same verdict whenever it was asked again, or `NONE`."""
-    asked = {row.case: row.clean for one in findings for row in one.trials if len(row.clean) > 1}
+    asked: dict[str, Sequence[object]] = {}
+    for row in (row for one in findings for row in one.trials if len(row.clean) > 1):
+        asked[row.case] = max(asked.get(row.case, ()), row.clean, key=len)
     same = sum(all(code == codes[0] for code in codes) for codes in asked.values())
     return because(Kind.REPEATS_ITSELF, same) if same == len(asked) >= FEWEST_REPEATED else NONE
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from typing import Final
 
@@ -24,7 +24,8 @@ from calm.core.verdict import Family, Scale, Verdict
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Finding, finding_of_run
 from calm.results.records import family_of, trials_of
-from calm.statistics.intervals import clustered_t, smallest_n
+from calm.statistics.intervals import clustered_t
+from calm.statistics.sequential import FIRST
 
 FEWEST: Final = 4
 """Probes below which nothing is claimed of them together."""
@@ -36,12 +37,12 @@ LIMITS: Final[Mapping[Family, tuple[Claim, ...]]] = {
     ),
     "score": (
         Claim("net_robustness", ">=", 0.95),
-        Claim("gain", "<=", 0.03),
+        Claim("gain", "<=", 0.05),
         Claim("unreadable_gain", "<=", 0.05),
     ),
     "rubric": (
         Claim("net_robustness", ">=", 0.95),
-        Claim("gain", "<=", 0.03),
+        Claim("gain", "<=", 0.05),
         Claim("unreadable_gain", "<=", 0.05),
     ),
     "listwise": (
@@ -119,48 +120,85 @@ def _with_all_floors(tables: Sequence[Sequence[Trial]]) -> list[list[Trial]]:
     return [[replace(row, inert=every[row.case, row.target]) for row in rows] for rows in tables]
 
 
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The values of all rows of a run, by question; `asked` counts questions, also those on which nothing can gain."""
+
+    cells: Mapping[str, Sequence[float]]
+    asked: int
+    cases: int
+
+    @property
+    def rows(self) -> int:
+        return sum(map(len, self.cells.values()))
+
+    @property
+    def together(self) -> float:
+        """
+        How many rows of a question are worth one: 1 if each says something else, all if they always move together.
+
+        The variance of the mean over questions, by what it would be if all rows were independent. Where no row moves
+        nothing tells how they would, so the worst is taken.
+        """
+        most = self.rows / len(self.cells)
+        mean = fsum(map(fsum, self.cells.values())) / self.rows
+        apart = fsum((cell - mean) ** 2 for cells in self.cells.values() for cell in cells)
+        by_question = fsum(fsum(cell - mean for cell in cells) ** 2 for cells in self.cells.values())
+        return min(most, max(1.0, by_question / apart)) if apart > 0 else most
+
+    def end(self, end: float) -> float:
+        """Return how far the mean of a question can be off by luck, of values that end there: less for many rows."""
+        return end * sqrt(self.together * len(self.cells) / self.rows)
+
+    def still(self) -> bool:
+        """Return whether all rows say the same."""
+        return len({cell for cells in self.cells.values() for cell in cells}) == 1
+
+
 def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding], scale: Scale) -> Decision:
     """Return the decision on the mean over all rows of some probes, by question."""
     measure = MEASURES[claim.measure]
-    sums: dict[str, float] = defaultdict(float)
-    sizes: dict[str, int] = defaultdict(int)
-    asked: set[str] = set()
-    shown: set[tuple[str, str]] = set()
-    for number, rows in enumerate(_with_all_floors([trials_of(one, scale).rows for one in widest])):
-        for row in rows:
-            cell = measure.per_case(row, scale)
-            cluster = row.cluster or row.case
-            if not isinstance(cell, Reason) or cell.kind is Kind.NO_ROOM:
-                asked.add(cluster)
-            if not isinstance(cell, Reason):
-                sums[cluster] += cell
-                sizes[cluster] += 1
-                shown.add((str(number), row.case))
-    reason = because(Kind.OVER_ROWS, sum(sizes.values()), len(probes))
+    pool = _pool(measure, _with_all_floors([trials_of(one, scale).rows for one in widest]), scale)
+    reason = because(Kind.OVER_ROWS, pool.rows, len(probes))
     lost = [f for f in probes if f.outcome is Outcome.INCOMPLETE]
-    if lost or len(sums) < 2:
+    if lost or len(pool.cells) < 2:
         outcome = Outcome.INCOMPLETE if lost else Outcome.NOT_TESTED
         return Decision(claim.measure, claim, outcome, reason=lost[0].reason if lost else reason)
-    cases = len({case for _, case in shown})
-    if (least := _least(measure, claim, len(shown) / cases)) > len(sums) and least <= len(asked):
-        reason = because(Kind.NEEDS_ROOM, len(sums), len(asked), least)
-        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
-    estimate = _estimate(measure, list(sums.values()), list(sizes.values()), cases, len(shown) / cases)
+    questions, least = len(pool.cells), measure.smallest_n(claim, LEVEL)
+    if questions < least <= pool.asked:
+        return Decision(
+            claim.measure, claim, Outcome.NOT_TESTED, reason=because(Kind.NEEDS_ROOM, questions, pool.asked, least)
+        )
+    estimate = _estimate(measure, pool)
     outcome = decide(estimate, claim)
+    if outcome is Outcome.UNDECIDED and pool.still() and FIRST <= questions < least:
+        reason = because(Kind.STILL, questions, least)
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
     needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
     return Decision(claim.measure, claim, outcome, estimate, reason, needed)
 
 
-def _least(measure: Measure, claim: Claim, probes: float) -> int:
-    """Return the number of questions below which a mean over so many probes cannot be proven for any judge."""
-    limit = 1 - claim.limit if measure.flipped else claim.limit
-    return smallest_n(limit / (measure.high / sqrt(probes)), LEVEL) if limit > 0 else 2
+def _pool(measure: Measure, tables: Sequence[Sequence[Trial]], scale: Scale) -> _Pool:
+    """Return the values of the rows of all probes."""
+    cells: dict[str, list[float]] = defaultdict(list)
+    asked: set[str] = set()
+    cases: set[str] = set()
+    for row in (row for rows in tables for row in rows):
+        cell = measure.per_case(row, scale)
+        question = row.cluster or row.case
+        if not isinstance(cell, Reason):
+            cells[question].append(cell)
+            cases.add(row.case)
+        if not isinstance(cell, Reason) or cell.kind is Kind.NO_ROOM:
+            asked.add(question)
+    return _Pool(cells, len(asked), len(cases))
 
 
-def _estimate(measure: Measure, sums: list[float], sizes: list[int], cases: int, probes: float) -> Estimate:
-    """Return the mean with its bounds; a case cannot move the mean over k probes further than 1 / sqrt(k) by luck."""
-    low, high = clustered_t(sums, sizes, measure.low / sqrt(probes), measure.high / sqrt(probes), LEVEL)
+def _estimate(measure: Measure, pool: _Pool) -> Estimate:
+    """Return the mean with its bounds; how far luck alone can move a question depends on how its rows hang together."""
+    sums, sizes = [fsum(cells) for cells in pool.cells.values()], [len(cells) for cells in pool.cells.values()]
+    low, high = clustered_t(sums, sizes, pool.end(measure.low), pool.end(measure.high), LEVEL)
     mean = fsum(sums) / sum(sizes)
     if measure.flipped:
         mean, low, high = 1 - mean, 1 - high, 1 - low
-    return Estimate(mean, low, high, cases, LEVEL, {}, len(sums))
+    return Estimate(mean, low, high, pool.cases, LEVEL, {}, len(sums))
