@@ -145,8 +145,9 @@ def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | No
     """
     Return with how many cases a fresh run would decide the claim in four of five runs, if the measured value were true.
 
-    None if no number would, or only one more than `FORESEEN` times as large. One part of the interval shrinks with n (`STILL`), the other with its square root; at least
-    `smallest`, the n that can pass at all. It is a plan for a fresh run: to add cases until a claim passes is no test.
+    None if no number would, or only one more than `FORESEEN` times as large. One part of the interval shrinks with n
+    (`STILL`), the other with its square root; at least `smallest`, the n that can pass at all. It is a plan for a fresh
+    run: to add cases until a claim passes is no test.
     """
     value, limit = estimate.value, claim.limit
     edge = limit if claim.op != "abs<=" or value >= 0 else -limit

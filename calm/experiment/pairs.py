@@ -19,10 +19,12 @@ from calm.models.wire import Judge, Rewordable
 from calm.statistics.sequential import FEW
 
 ORDER_SALT = "slot order 1"
-APART = 15
-"""How many cases later some probes begin: what two probes see at their first look proves more than what one does."""
-LATER = 4
-"""One bias of so many begins later."""
+APART = 12
+"""How many cases later each of the `STARTS` begins."""
+START_SALT = "begins 42"
+"""With this one the probes of the default gate that end at their first look rest on 60 cases of equal weight."""
+STARTS = 3
+"""How many places there are at which a bias can begin: probes that end early then saw different cases."""
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
 _NOUN = {
     "bylines": "labels",
@@ -222,8 +224,7 @@ def begins(bias: str, count: int) -> int:
     Probes that end at their first look would all end on the same cases, and the mean over the run would rest on those
     alone: too few to prove it for a judge that the same cases sway in every probe.
     """
-    later = count >= FEW and int(digest("begins", bias), 16) % LATER == 0
-    return APART if later else 0
+    return APART * (int(digest(START_SALT, bias), 16) % STARTS) if count >= FEW else 0
 
 
 def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:

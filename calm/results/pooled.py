@@ -137,18 +137,32 @@ class _Pool:
         """
         How many rows of a question are worth one: 1 if each says something else, all if they always move together.
 
-        The variance of the mean over questions, by what it would be if all rows were independent. Where no row moves
-        nothing tells how they would, so the worst is taken.
+        By the correlation of two rows of a question, in [0, 1]. Where no row moves nothing tells it, so it is 1.
         """
         most = self.rows / len(self.cells)
         mean = fsum(map(fsum, self.cells.values())) / self.rows
-        apart = fsum((cell - mean) ** 2 for cells in self.cells.values() for cell in cells)
-        by_question = fsum(fsum(cell - mean for cell in cells) ** 2 for cells in self.cells.values())
-        return min(most, max(1.0, by_question / apart)) if apart > 0 else most
+        both = each = apart = 0.0
+        for cells in self.cells.values():
+            squares = fsum((cell - mean) ** 2 for cell in cells)
+            both += fsum(cell - mean for cell in cells) ** 2 - squares
+            each += squares * (len(cells) - 1)
+            apart += squares
+        if apart <= 0:
+            return most
+        return 1 + (most - 1) * min(1.0, max(0.0, both / each)) if each > 0 else 1.0
 
     def end(self, end: float) -> float:
-        """Return how far the mean of a question can be off by luck, of values that end there: less for many rows."""
-        return end * sqrt(self.together * len(self.cells) / self.rows)
+        """
+        Return how far the mean of a question can be off by luck, of values that end there: less for many rows.
+
+        A question that most probes asked about weighs more than one that few did, and is what luck can be about.
+        """
+        return end * sqrt(self.together * len(self.cells) / self.rows) * len(self.cells) / self.worth
+
+    @property
+    def worth(self) -> float:
+        """How many questions of equal weight the questions are worth (Kish)."""
+        return self.rows**2 / sum(len(cells) ** 2 for cells in self.cells.values())
 
     def still(self) -> bool:
         """Return whether all rows say the same."""
@@ -171,8 +185,8 @@ def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding],
         )
     estimate = _estimate(measure, pool)
     outcome = decide(estimate, claim)
-    if outcome is Outcome.UNDECIDED and pool.still() and FIRST <= questions < least:
-        reason = because(Kind.STILL, questions, least)
+    if outcome is Outcome.UNDECIDED and pool.still() and questions >= FIRST and pool.worth < least:
+        reason = because(Kind.STILL, round(pool.worth), least)
         return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
     needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
     return Decision(claim.measure, claim, outcome, estimate, reason, needed)
