@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from calm.core.case import UNTREATED, Case, Treated, Treatment, digest, place_of
+from calm.core.case import UNTREATED, Case, Treated, Treatment, place_of, start_of
 from calm.core.edits import AnyEdit, Expects, PromptEdit
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
@@ -16,15 +16,8 @@ from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, worded
 from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Rewordable
-from calm.statistics.sequential import FEW
 
 ORDER_SALT = "slot order 1"
-APART = 12
-"""How many cases later each of the `STARTS` begins."""
-START_SALT = "begins 42"
-"""With this one the probes of the default gate that end at their first look rest on 60 cases of equal weight."""
-STARTS = 3
-"""How many places there are at which a bias can begin: probes that end early then saw different cases."""
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
 _NOUN = {
     "bylines": "labels",
@@ -186,10 +179,8 @@ class Pairing:
 
 def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
     """Return the cases to ask in their order, and the others counted by reason; pilots that aim are asked at once."""
-    cases = in_order(setup.cases, setup.seed, as_given=setup.judge.traits.as_given)
-    if edit is not None:
-        first = begins(edit.bias, len(cases))
-        cases = [*cases[first:], *cases[:first]]
+    first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
+    cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given)
     clusters = clusters_of(setup.cases)
     found = Pairing(setup, edit)
     if edit is None:
@@ -217,16 +208,6 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pair
     return found
 
 
-def begins(bias: str, count: int) -> int:
-    """
-    Return the place of the case that the probes of a bias begin with.
-
-    Probes that end at their first look would all end on the same cases, and the mean over the run would rest on those
-    alone: too few to prove it for a judge that the same cases sway in every probe.
-    """
-    return APART * (int(digest(START_SALT, bias), 16) % STARTS) if count >= FEW else 0
-
-
 def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
     """
     Ask about cases with inert words, and return the verdicts.
@@ -238,13 +219,13 @@ def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
     return [asked.verdict for asked in setup.engine.ask(setup.judge, [(c, 0) for c in shown])]
 
 
-def in_order(cases: Sequence[Case], seed: int, *, as_given: bool) -> list[Case]:
+def in_order(cases: Sequence[Case], seed: int, start: float = 0.0, *, as_given: bool) -> list[Case]:
     """
     Return the cases in the order in which they are asked, each with an order of its answers.
 
     It is the order of `calm.cases.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
-    drawn = sorted(cases, key=lambda case: place_of(seed, case.id))
+    drawn = sorted(cases, key=lambda case: place_of(seed, case.id, start))
     return [c.with_order("" if as_given else ORDER_SALT) for c in drawn]
 
 

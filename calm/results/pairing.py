@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from typing import Final
 
-from calm.core.case import place_of
+from calm.core.case import place_of, start_of
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trial, clusters
@@ -164,7 +164,7 @@ def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measu
     scales = scale_of(audits[0].judge), scale_of(audits[1].judge)
     before, after = _by_case(old.trials), _by_case(new.trials)
     left = sorted(before.keys() - after.keys())
-    stopped = _not_reached(left, after, audits[1])
+    stopped = _not_reached(left, after, new, audits[1])
     matched: list[tuple[TrialRecord, TrialRecord]] = []
     changed, turned = [], []
     for case in sorted(before.keys() & after.keys()):
@@ -208,12 +208,14 @@ def _by_case(records: Sequence[TrialRecord]) -> dict[str, dict[tuple[str, int], 
     return found
 
 
-def _not_reached(cases: Sequence[str], asked: Collection[str], audit: Audit) -> tuple[str, ...]:
+def _not_reached(cases: Sequence[str], asked: Collection[str], one: Finding, audit: Audit) -> tuple[str, ...]:
     """Return the cases that a run which may stop early would have asked after the last one that it asked."""
     if audit.stopping == "fixed" or not asked:
         return ()
-    last = max(place_of(audit.seed, case) for case in asked)
-    return tuple(case for case in cases if place_of(audit.seed, case) > last)
+    count = audit.cases.get("n")
+    start = start_of(one.bias, count) if one.expects is not None and isinstance(count, int) else 0.0
+    last = max(place_of(audit.seed, case, start) for case in asked)
+    return tuple(case for case in cases if place_of(audit.seed, case, start) > last)
 
 
 def _aim(record: TrialRecord) -> tuple[str | None, ...]:
