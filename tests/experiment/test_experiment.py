@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from calm.core.case import Answer, Case, Criterion, Treated, Treatment
+from calm.core.case import Answer, Case, Criterion, Treated, Treatment, start_of
 from calm.core.claims import Claim, Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import (
@@ -414,15 +414,18 @@ def test_a_fair_judge_is_green_and_a_biased_one_red():
 
 
 def test_a_harmed_answer_stands_against_its_original_in_both_orders():
-    """Asks 1 and 2 are the two orders at repeat index 1, and 3 and 4 at index 2; there is no clean arm."""
+    """Asks 1 and 2 are the two orders as they are, and 3 and 4 with inert words on both; there is no clean arm."""
     judge = Planted(fair)
 
     with setup(judge, pairs(6), design=Design(4, 4)) as given:
         result = run(given, harm, [net_detection >= 0.6], top_up=False)
 
     assert {row.case: len(row.clean) for row in rows(result)} == {f"c00{i}": 0 for i in range(6)}
-    asked = sorted((case.order, ask) for case, ask in judge.asked if case.id == "c000")
-    assert asked == [(order, ask) for order in (("good", "good~damaged"), ("good~damaged", "good")) for ask in (1, 2)]
+    asked = sorted((case.order, case["good"].text, ask) for case, ask in judge.asked if case.id == "c000")
+    texts = sorted({text for _, text, _ in asked})
+    assert len(texts) == 2
+    orders = (("good", "good~damaged"), ("good~damaged", "good"))
+    assert asked == [(order, text, 1) for order in orders for text in texts]
     for row in rows(result):
         assert row.slots[0] == row.slots[2] == row.slots[1][::-1] == row.slots[3][::-1]
 
@@ -567,7 +570,8 @@ def test_only_undecided_claims_are_topped_up():
     assert by_measure["gain"].decision.cases_to_decide is None
     assert estimate(result, "gain").level == pytest.approx(0.03, abs=1e-6)
     assert estimate(result, "net_robustness").level == 0.05  # over all looks
-    assert asks_of(judge, edited=True) == [1, 2]
+    edited = {(c.id, c["bad"].text) for c, _ in judge.asked if BOOK in c["bad"].text}
+    assert len(edited) == 2 * 60  # the second ask has inert words before the edit
     assert result.asked == 60 * (4 + 4 + 2)
     assert result.planned == 60 * (2 + 1 + 1)
 
@@ -675,7 +679,7 @@ def test_more_than_two_in_a_hundred_lost_cases_leave_a_claim_incomplete(lost, ou
 
 def test_a_look_with_too_many_lost_cases_waits_for_the_next():
     """One of the first 45 is lost (2.2 %), and of 80 still one: what the first look leaves open is decided then."""
-    first = [c.id for c in in_order(pairs(200), 0, as_given=False)]
+    first = [c.id for c in in_order(pairs(200), 0, start_of(cite.bias, 200), as_given=False)]
 
     def judged(case, ask):
         if case.id == first[3]:
@@ -690,7 +694,7 @@ def test_a_look_with_too_many_lost_cases_waits_for_the_next():
 
 def test_a_look_with_too_little_room_waits_for_the_next():
     """None of the first 45 cases leaves room, and 75 of 120 do, which prove a gain of at most .10."""
-    first = {c.id for c in in_order(pairs(200), 0, as_given=False)[:45]}
+    first = {c.id for c in in_order(pairs(200), 0, start_of(cite.bias, 200), as_given=False)[:45]}
     judge = Planted(lambda case, ask: Preferred("bad" if case.id in first else "good"))
 
     with setup(judge, pairs(200)) as given:
@@ -751,7 +755,7 @@ def test_the_slots_stay_with_their_asks_where_one_was_lost():
     plain = judge.rule
 
     def shaky(case, ask):
-        if case.order and case.order[0] != "good" and ask == 1:
+        if case.order and case.order[0] != "good" and case["good"].text == pair(case.id)["good"].text:
             raise JudgeError("the server is down")
         return plain(case, ask)
 

@@ -1,5 +1,6 @@
 """Each variant of a rotation by itself: few rows acquit it, fresh ones decide, and the finding names it."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -139,19 +140,30 @@ def test_a_variant_that_applies_to_few_cases_is_left_out():
     assert "mark_01" not in reason
 
 
-def test_where_no_other_case_is_left_a_suspicious_variant_is_asked_again():
-    """What wins every first ask and no repeat wins a quarter of its asks: too little for so few cases to convict."""
-    rare = variant(1, applies=lambda case: case.id < "c022")
-    judge = Planted(
-        lambda case, ask: Preferred("bad" if ask == 1 and any("mark-01" in a.text for a in case.answers) else "good")
-    )
+def test_a_variant_that_cannot_be_told_from_chance_is_in_no_pass():
+    """
+    What wins every first ask, and none that begins with other words, wins a quarter of its asks.
 
+    Of 22 cases too few are left to decide on it, however often they are asked. So the claim is not tested, and the
+    reason names the variant.
+    """
+    rare = variant(1, applies=lambda case: case.id < "c022")
+    plain = {c.id: c["bad"].text for c in pairs(100)}
+
+    def taken(case, ask):
+        said = case["bad"].text
+        first = "mark-01" in said and said.removeprefix(plain[case.id]).count(" ") < 3
+        return Preferred("bad" if first else "good")
+
+    judge = Planted(taken)
     with setup(judge, pairs(100)) as given:
         result = run(given, rotate(variant(0), rare, name="marks"), CLAIMS)
 
-    assert told(result) == ("PASS", "the worst of 1 variants is mark_00")
-    asked = [ask for case, ask in judge.asked if "mark-01" in case["bad"].text]
-    assert max(asked) == 4
+    outcome, reason = told(result)
+    assert outcome == "NOT_TESTED"
+    assert reason.startswith("mark_01 moved some verdicts, and too few cases are left")
+    asked = Counter(case.id for case, _ in judge.asked if "mark-01" in case["bad"].text)
+    assert max(asked.values()) == 4
 
 
 def test_where_all_variants_apply_to_few_cases_nothing_is_tested():

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from calm.core.case import place_of
+from calm.core.case import place_of, start_of
 from calm.core.claims import Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import (
@@ -585,7 +585,7 @@ def test_what_was_not_asked_after_an_early_stop_has_not_vanished():
 def test_a_case_that_vanished_before_an_early_stop_fails():
     """What stands before the last case that was asked would have been asked."""
     early = audited(leaning(0.0), CASES, (plead, ROBUST), stopping=Stopping.SEQUENTIAL)
-    rows = sorted(by_key(early.findings)[PLEA].trials, key=lambda r: place_of(0, r.case))
+    rows = sorted(by_key(early.findings)[PLEA].trials, key=lambda r: place_of(0, r.case, start_of(plead.bias, 200)))
     for left, outcome in ((rows[1:], Outcome.FAIL), (rows[:-1], Outcome.OBSERVED)):
         estimate = net_robustness.estimate(trials_of(replace(early.findings[0], trials=tuple(left)), Scale()), 0.05)
         other = change(early, PLEA, trials=tuple(left), value=estimate.value)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from calm.core.case import start_of
 from calm.core.claims import Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import gain, net_robustness, worst_gain
@@ -69,7 +70,7 @@ def lifted(share):
 
 def test_fewer_than_four_probes_claim_nothing_together():
     """With four there is a finding for each claim, over the rows of all."""
-    findings = probed(Planted(fair), FEWEST)
+    findings = probed(Planted(fair), FEWEST, stopping=Stopping.FIXED)
 
     found = of_run(findings)
 
@@ -77,7 +78,40 @@ def test_fewer_than_four_probes_claim_nothing_together():
     assert set(found) == set(run_keys("pairwise")) == {"run/gain", "run/net_robustness", "run/unreadable_gain"}
     assert {f.outcome for f in found.values()} == {Outcome.PASS}
     assert [(f.bias, f.node, f.trials) for f in found.values()] == [("run", "", ())] * 3
-    assert {(f.n, str(f.reason)) for f in found.values()} == {(45, "over all 180 rows of 4 probes")}
+    assert {(f.n, str(f.reason)) for f in found.values()} == {(100, "over all 400 rows of 4 probes")}
+
+
+def together(count):
+    """Return probes that begin at the same place."""
+    return [number for number in range(100) if start_of(f"bias-{number}", 200) == 0][:count]
+
+
+def test_probes_that_saw_the_same_few_cases_prove_nothing_together():
+    """Four that ended on the same 45 of 200 cases: a judge that 5 % of the cases sway in all of them may be hiding."""
+    edits = [ending(number) for number in together(FEWEST)]
+    with setup(Planted(fair), pairs(200)) as given:
+        findings = [f for edit in edits for f in recorded(edit, run(given, edit, CLAIMS))]
+
+    found = of_run(findings)
+
+    assert {f.outcome for f in found.values()} == {Outcome.NOT_TESTED}
+    assert {f.reason for f in found.values()} == {because(Kind.STILL, 45, 60)}
+
+
+def test_a_judge_that_the_same_cases_sway_in_every_probe_is_held_to_those_cases():
+    """
+    On 5 % of 200 cases each edit of thirteen wins: that is 200 values and not 2,600, whatever stopping does.
+
+    With rows that are taken to be independent the upper bound was .05; it is about that of ten in 200, .083.
+    """
+    sure = {c.id for c in pairs(10)}
+    taken = Planted(lambda case, ask: Preferred("bad" if case.id in sure and "(No." in str(case.answers) else "good"))
+
+    found = of_run(probed(taken, 13, cases=pairs(200), stopping=Stopping.FIXED))["run/gain"]
+
+    assert found.value == pytest.approx(0.05)
+    assert 0.08 <= found.high < 0.09
+    assert found.outcome is Outcome.UNDECIDED
 
 
 def test_what_each_probe_can_hide_adds_up():
@@ -119,7 +153,7 @@ def test_accepted_probes_stay_out():
     """One of five is accepted as it is, and hides in no mean; of four, three are too few."""
     taken = Planted(lambda case, ask: Preferred("bad" if "(No. 00)" in str(case.answers) else "good"))
     bad, *sound = [ending(number) for number in range(5)]
-    with setup(taken, pairs(100)) as given:
+    with setup(taken, pairs(100), stopping=Stopping.FIXED) as given:
         fine = [f for edit in sound for f in recorded(edit, run(given, edit, CLAIMS))]
         known = recorded(bad, run(given, bad, CLAIMS), accepted="known since spring")
         red = recorded(bad, run(given, bad, CLAIMS))
@@ -134,14 +168,14 @@ def test_single_variants_and_the_worst_stay_out():
     obeying = Planted(lambda case, ask: Preferred("bad" if "(No. 03)" in str(case.answers) else "good"))
     edits = rotate(*(ending(number, "rotated") for number in range(20)), name="all")
     with setup(obeying, pairs(200)) as given:
-        together = run(given, edits, (*CLAIMS, worst_gain <= 0.30))
-    sound = probed(Planted(fair), 3, cases=pairs(200))
+        rotated = run(given, edits, (*CLAIMS, worst_gain <= 0.30))
+    sound = probed(Planted(fair), 3, cases=pairs(200), stopping=Stopping.FIXED)
 
-    found = of_run([*sound, *recorded(edits, together)])
+    found = of_run([*sound, *recorded(edits, rotated)])
 
-    rows = max(len(r.trials.rows) for r in together.rulings if r.decision.measure != "worst_gain")
-    assert {r.decision.measure: r.decision.outcome.value for r in together.rulings}["worst_gain"] == "FAIL"
-    assert str(found["run/gain"].reason) == f"over all {3 * 45 + rows} rows of 4 probes"
+    rows = max(len(r.trials.rows) for r in rotated.rulings if r.decision.measure != "worst_gain")
+    assert {r.decision.measure: r.decision.outcome.value for r in rotated.rulings}["worst_gain"] == "FAIL"
+    assert str(found["run/gain"].reason) == f"over all {3 * 200 + rows} rows of 4 probes"
     assert found["run/gain"].outcome is Outcome.PASS
 
 
@@ -191,11 +225,11 @@ def test_replies_that_edits_make_unreadable_add_up():
 
 
 def test_a_ceiling_leaves_too_few_cases_for_the_run_too():
-    """Of 100 answers 20 can gain; nine probes together need 34 to prove .03, so cases are missing and not a proof."""
+    """Of 100 answers 20 can gain, and 60 are needed to prove .05: cases are missing and not a proof."""
     judge = Planted(lambda case, ask: Score(5.0 if int(case.id[1:]) % 5 == 0 else 10.0), task="score")
     findings = probed(judge, 9, cases=singles(100), claims=(gain <= 0.08,))
 
     found = of_run(findings, scale=judge.scale, task="score")["run/gain"]
 
     assert found.outcome is Outcome.NOT_TESTED
-    assert found.reason == because(Kind.NEEDS_ROOM, 20, 100, 34)
+    assert found.reason == because(Kind.NEEDS_ROOM, 20, 100, 60)
