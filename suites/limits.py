@@ -10,16 +10,16 @@ from calm import gain, mean_shift, net_detection, net_robustness, worst_detectio
 
 NO_GAIN = {
     "pairwise": [net_robustness >= 0.90, gain <= 0.15, worst_gain <= 0.30],
-    "score": [gain <= 0.08, worst_gain <= 0.25],
-    "rubric": [gain <= 0.08, worst_gain <= 0.25],
+    "score": [gain <= 0.08, worst_gain <= 0.30],
+    "rubric": [gain <= 0.08, worst_gain <= 0.30],
     "listwise": [gain <= 0.15, worst_gain <= 0.30],
 }
 """The edited answer gains nothing: for edits that must not help it."""
 
 SAME_VERDICT = {
     "pairwise": [net_robustness >= 0.90, worst_robustness >= 0.70],
-    "score": [net_robustness >= 0.92, abs(mean_shift) <= 0.08, worst_robustness >= 0.75],
-    "rubric": [net_robustness >= 0.92, abs(mean_shift) <= 0.08, worst_robustness >= 0.75],
+    "score": [net_robustness >= 0.92, abs(mean_shift) <= 0.08, worst_robustness >= 0.70],
+    "rubric": [net_robustness >= 0.92, abs(mean_shift) <= 0.08, worst_robustness >= 0.70],
     "listwise": [net_robustness >= 0.90, worst_robustness >= 0.70],
 }
 """The verdict stays: for edits that favour no answer."""

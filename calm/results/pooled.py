@@ -201,7 +201,7 @@ def _pool(measure: Measure, tables: Sequence[Sequence[Trial]], scale: Scale) -> 
         cell = measure.per_case(row, scale)
         question = row.cluster or row.case
         if not isinstance(cell, Reason):
-            cells[question].append(cell)
+            cells[question].append(round(cell, 12))  # the same, whatever the order of its sums
             cases.add(row.case)
         if not isinstance(cell, Reason) or cell.kind is Kind.NO_ROOM:
             asked.add(question)
