@@ -39,7 +39,7 @@ from calm.commands import cli  # noqa: E402 - found through the line above
 from calm.core.checks import KINDS  # noqa: E402
 from calm.core.edits import Edit  # noqa: E402
 from calm.core.measures import MEASURES  # noqa: E402
-from calm.core.verdict import FAMILIES, Family  # noqa: E402
+from calm.core.verdict import FAMILIES  # noqa: E402
 from calm.gate.catalogue import entries  # noqa: E402
 from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
@@ -154,16 +154,10 @@ def biases() -> str:
 
 
 def of_all_probes() -> str:
-    """Return what is claimed of all probes of a run together, by kind of verdict."""
-
-    def told(kind: Family) -> str:
-        return ", ".join(f"`{RUN}/{claim}`" for claim in LIMITS[kind])
-
-    assert LIMITS["listwise"] == LIMITS["pairwise"]
-    assert LIMITS["rubric"] == LIMITS["score"]
-    return (
-        f"All probes of a run together: on pairs and lists {told('pairwise')}; on scores and rubrics {told('score')}."
-    )
+    """Return what is claimed of all probes of a run together."""
+    claims = LIMITS["pairwise"]
+    assert all(LIMITS[kind] == claims for kind in LIMITS)
+    return f"All probes of a run together: {', '.join(f'`{RUN}/{claim}`' for claim in claims)}."
 
 
 NO_EDIT = {
