@@ -159,7 +159,8 @@ def test_a_probe_that_is_accepted_as_it_is_stays_out_of_the_claims_about_the_run
             )
             project.write("gate.toml", made)
 
-            result = project.run("--calm-gate=gate.toml", "--calm-results=results.json", judge="judges:fond")
+            options = ("--calm-gate=gate.toml", "--calm-results=results.json", "--calm-stopping=fixed")
+            result = project.run(*options, judge="judges:fond")
 
             found = {f["key"]: f for f in project.results()["findings"]}
             assert found["flattery/net_robustness/flatter"]["accepted"]

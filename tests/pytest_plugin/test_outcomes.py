@@ -151,7 +151,7 @@ def test_the_first_screen_goes_from_all_probes_to_variants(project, workers):
     """All probes together first, proven or not; then a probe, its worst variant, and once what each limit means."""
     project.write("test_flattery.py", MANY)
 
-    result = project.run("--color=no", *workers, judge="judges:fond")
+    result = project.run("--color=no", "--calm-stopping=fixed", *workers, judge="judges:fond")
 
     lines = str(result.stdout).partition("= calm =")[2].splitlines()
     keys = [line.partition(": ")[0] for line in lines if ": " in line]

@@ -180,7 +180,7 @@ def test_it_tells_what_was_run_and_found(subtests):
         "12 does not apply",
         "the treated answer must not gain",
         "the whole interval lies beyond the limit 0.10",
-        "a fresh run needs about 352 cases",
+        "a fresh run of about 352 cases decides",
         "--calm-max-usd 1.60 was reached after 61 of 200 cases",
         "until 2026-09-01: the next prompt asks in both orders",
         "the judge's prompt shows no author",

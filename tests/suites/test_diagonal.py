@@ -63,7 +63,7 @@ def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
     assert gate.status == 0, gate.output
 
 
-LISTS = [("noise=0.05,seed=1", set()), ("noise=0.05,seed=2", set()), ("position=0.25", {"position"})]
+LISTS = [("noise=0.05,seed=1", set()), ("noise=0.05,seed=2", set()), ("position=0.3", {"position"})]
 LISTS += [(f"{bias}=0.8", {bias}) for bias in ("verbosity", "injection", "bandwagon", "diversity")]
 
 
