@@ -141,10 +141,10 @@ def suite(name, spec, tmp_path, *more):
 
 
 def test_the_framing_suite_runs_on_a_recorded_judge(tmp_path):
-    """A judge that is harsher in the negative framing by a tenth of the scale fails its claim."""
+    """A judge that is harsher in the negative framing by a tenth of the scale does not pass, on all its cases."""
     output = suite("test_framing.py", GEMINI, tmp_path, "--calm-sample=1000")
 
-    assert "FAIL abs(mean_shift) <= 0.08: measured -0.1" in output
+    assert "UNDECIDED abs(mean_shift) <= 0.08: measured -0.10" in output
 
 
 def test_other_suites_are_not_tested(tmp_path, subtests):
