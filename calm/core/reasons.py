@@ -312,7 +312,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{} of {} cases leave room to gain, and {} are needed: add harder cases, on which the judge gives less than "
         "full marks"
     ),
-    Kind.STILL: "nothing moved on {} questions, and {} are needed to prove it: run more probes or cases",
+    Kind.STILL: "all rows rest on {} questions, and {} are needed to prove it: run more probes or cases",
     Kind.NEEDS_HEIGHT: (
         "in {} of {} cases the answer can fall, and {} are needed: add cases with answers that the judge rates higher"
     ),

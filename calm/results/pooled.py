@@ -185,7 +185,8 @@ def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding],
         )
     estimate = _estimate(measure, pool)
     outcome = decide(estimate, claim)
-    if outcome is Outcome.UNDECIDED and pool.still() and questions >= FIRST and pool.worth < least:
+    if pool.worth < least and (outcome is Outcome.PASS or (pool.still() and questions >= FIRST)):
+        # what the same questions sway in every probe could be none of these, whatever else varies
         reason = because(Kind.STILL, round(pool.worth), least)
         return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
     needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
