@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from calm.core.checks import verify
 from calm.errors import EditError
+from calm.statistics.sequential import FEW
 
 TIE = "tie"
 """The value of `Case.better` when the answers are equally good; therefore no answer may have this id."""
@@ -48,8 +49,6 @@ STARTS: Final = 3
 """At how many places in the order of the cases a bias can begin."""
 APART: Final = 8
 """How many cases there are between two of them, on average."""
-FEW: Final = 100
-"""Cases below which all begin at the same place: there is no look before the end."""
 
 
 def place_of(seed: int, case_id: str, start: float = 0.0) -> float:
@@ -66,7 +65,8 @@ def start_of(bias: str, count: int) -> float:
     Return where in the order of so many cases the probes of a bias begin, in [0, 1).
 
     Probes that end at their first look would all end on the same cases, and the mean over the run would rest on those
-    alone: too few to prove it for a judge that the same cases sway in every probe.
+    alone: too few to prove it for a judge that the same cases sway in every probe. Where no probe looks before the end
+    (below `FEW` cases) all begin at 0.
     """
     return APART * (int(digest(START_SALT, bias), 16) % STARTS) / count if count >= FEW else 0.0
 

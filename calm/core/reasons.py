@@ -62,7 +62,7 @@ class Kind(StrEnum):
     NO_FLOOR = "no-floor"
     AT_BOTTOM = "at-bottom"
     NEEDS_ROOM = "needs-room"
-    STILL = "still"
+    FEW_TOGETHER = "few-together"
     NEEDS_HEIGHT = "needs-height"
     WORST = "worst"
     FEW_OF_EACH = "few-of-each"
@@ -312,7 +312,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{} of {} cases leave room to gain, and {} are needed: add harder cases, on which the judge gives less than "
         "full marks"
     ),
-    Kind.STILL: "all rows rest on {} questions, and {} are needed to prove it: run more probes or cases",
+    Kind.FEW_TOGETHER: "all rows rest on {} questions, and {} are needed to prove it: run more probes or cases",
     Kind.NEEDS_HEIGHT: (
         "in {} of {} cases the answer can fall, and {} are needed: add cases with answers that the judge rates higher"
     ),

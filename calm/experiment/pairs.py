@@ -76,13 +76,13 @@ class Pair:
         the inert arm has them, and the edit follows: a cue that must come last still does.
         """
         assert self.shown is not None, "there is a perturbed arm"
-        turned = self.turned is not None and number % 2 == 0
-        first = self.turned if turned and self.turned is not None else self.shown
+        turned = self.turned if number % 2 == 0 else None
+        first = self.shown if turned is None else turned
         repeat = number if self.turned is None else (number + 1) // 2
         if repeat == 1 or self.again is None:
             return first, repeat
         case = self.again(repeat - 1)
-        case = case.arranged(case.slots[::-1]) if turned else case
+        case = case if turned is None else case.arranged(case.slots[::-1])
         return (first, repeat) if case == first else (case, 1)
 
 

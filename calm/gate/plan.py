@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple, Self
 
 from calm.cases import sample
@@ -272,22 +273,23 @@ class _Surveyor:
         by_itself = alone(edit, order.setup.family)
         shown_to_pilot = [pilot_of(case) if setup.repeatable else case for case in piloted]
         units = [CaseArm(case.id, PILOT, (p,), sampled, True) for case, p in finder.prompts(shown_to_pilot)]
+        judges, controls = [pair.judge for pair in pairs], [pair.control for pair in pairs]
         if not by_itself:
-            bases = finder.prompts([pair.base for pair in pairs], [pair.control for pair in pairs])
-            units += [CaseArm(case.id, CLEAN, (p,), sampled, order.against is None) for case, p in bases]
+            bases = _rendered(finder, [[pair.base] for pair in pairs], controls)
+            units += [
+                CaseArm(p.source.id, CLEAN, shown, sampled, order.against is None)
+                for p, shown in zip(pairs, bases, strict=True)
+            ]
         if has_floor(order, setup):
             most = setup.design.stages()[-1].inert
-            for pair in pairs:
-                forms = [pair.floor(number).case for number in range(1, most + 1)]
-                worded = tuple(p for _, p in finder.prompts(forms, [pair.control] * most))
-                units.append(CaseArm(pair.source.id, INERT, worded, sampled, True))
+            floors = [[pair.floor(number).case for number in range(1, most + 1)] for pair in pairs]
+            inert = _rendered(finder, floors, controls)
+            units += [CaseArm(p.source.id, INERT, shown, sampled, True) for p, shown in zip(pairs, inert, strict=True)]
         if edit is not None:
             several = len(edit.variants) > 1  # then each further ask shows another variant, of about this size
             most = 1 if several else setup.design.stages()[-1].perturbed
-            for pair in pairs:
-                shown = [pair.ask(number)[0] for number in range(1, most + 1)]
-                prompts = tuple(p for _, p in finder.prompts(shown, [pair.judge] * most))
-                units.append(CaseArm(pair.source.id, PERTURBED, prompts, sampled))
+            edited = _rendered(finder, [[p.ask(number)[0] for number in range(1, most + 1)] for p in pairs], judges)
+            units += [CaseArm(p.source.id, PERTURBED, shown, sampled) for p, shown in zip(pairs, edited, strict=True)]
         return units
 
     def _finder(self, judge: Judge) -> RequestFinder:
@@ -320,6 +322,15 @@ class _Surveyor:
             units = tuple(CaseArm(case.id, CROSS, (prompt,), False) for case, prompt in prompts)
             name = ": ".join(part for part in (title, member.model if place or not title else "") if part)
             self.rows.append(ProbeRow(name, units))
+
+
+def _rendered(
+    finder: RequestFinder, cases: Sequence[Sequence[Case]], judges: Sequence[Judge | None]
+) -> list[tuple[Rendering, ...]]:
+    """Return the prompts of each sequence of cases, as its judge renders them; all of them in one go."""
+    flat = [(case, judge) for each, judge in zip(cases, judges, strict=True) for case in each]
+    prompts = iter(finder.prompts([case for case, _ in flat], [judge for _, judge in flat]))
+    return [tuple(prompt for _, prompt in islice(prompts, len(each))) for each in cases]
 
 
 def has_floor(order: Order, setup: Setup) -> bool:

@@ -92,29 +92,29 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     within = set(found.cases[:sample])
     tally = Tally(found.sources, assumptions)
     early = found.settings.stopping is not Stopping.FIXED
+    topped = {row: _topped_up(row, found, within) for row in found.rows}
+    most_of = {row: _most(row, design, within, topped_up=topped[row]) for row in found.rows}
     greeted = [tally.figure([greeting(place)], 0) for place, source in enumerate(found.sources) if source.live]
     lines = [PriceRow(FIRST_CALL, None, figure, True) for figure in greeted]
     for arm in (PILOT, CLEAN, INERT):
         shared = [(row, u) for row in found.rows for u in row.units if u.arm == arm and u.shared and _taken(u, within)]
         if shared:
-            figure = tally.asked((unit, _asks_of(unit, row, _most(row, found, design, within))) for row, unit in shared)
+            figure = tally.asked((unit, _asks_of(unit, row, most_of[row])) for row, unit in shared)
             sure = {
                 unit.prompts[0].key
                 for row, unit in shared
-                if not (row.open or _topped_up(row, found, within) or (early and row.ruled))
-                and not (arm == INERT and row.lengths > 1)
+                if not (row.open or topped[row] or (early and row.ruled)) and not (arm == INERT and row.lengths > 1)
             }
             exact = all(unit.prompts[0].key in sure for _, unit in shared)
             lines.append(PriceRow(arm, len({unit.case for _, unit in shared}), figure, exact))
     for row in found.rows:
         if not (cases := applies(row, within)):
             continue
-        asks = _most(row, found, design, within)
+        asks = most_of[row]
         own = [u for u in row.units if not u.shared and _taken(u, within)]
         figure = tally.asked((u, _asks_of(u, row, asks)) for u in own)
         figure = figure.plus(tally.repeated(own, _of_variants(row, cases, asks)))
-        topped_up = _topped_up(row, found, within)
-        exact = not (topped_up or row.open or row.worst or row.variants > 1 or (early and row.ruled))
+        exact = not (topped[row] or row.open or row.worst or row.variants > 1 or (early and row.ruled))
         lines.append(PriceRow(row.name, cases, figure, exact))
     most = Figure()
     for line in lines:
@@ -127,11 +127,11 @@ def greeting(place: int) -> CallSize:
     return CallSize(f"greeting {place}", len(GREETING), place)
 
 
-def _most(row: ProbeRow, found: Survey, design: Design, within: set[str]) -> Asks:
+def _most(row: ProbeRow, design: Design, within: set[str], *, topped_up: bool) -> Asks:
     """Return how often a case of a probe is asked in each arm at most."""
     variants = rows_at_once(len(within), row.variants)
     stages = design.stages(variants=variants, edited=row.edited)
-    return stages[-1] if _topped_up(row, found, within) else stages[0]
+    return stages[-1] if topped_up else stages[0]
 
 
 def _topped_up(row: ProbeRow, found: Survey, within: set[str]) -> bool:
@@ -139,9 +139,9 @@ def _topped_up(row: ProbeRow, found: Survey, within: set[str]) -> bool:
     cases = applies(row, within)
     if not row.staged or not cases:
         return False
-    topped = [look for look in looks(found.settings.stopping, cases, top_ups=TOP_UPS).looks if look.topped]
+    after = [look for look in looks(found.settings.stopping, cases, top_ups=TOP_UPS).looks if look.topped]
     means = [claim for claim in row.claims if not MEASURES[claim.measure].worst_of]
-    return any(provable(claim, cases, topped) for claim in means)
+    return any(provable(claim, cases, after) for claim in means)
 
 
 def _of_variants(row: ProbeRow, cases: int, asks: Asks) -> int:
@@ -179,7 +179,7 @@ def _asks_of(unit: CaseArm, row: ProbeRow, asks: Asks) -> list[tuple[Rendering, 
 
 
 def _perturbed(unit: CaseArm, row: ProbeRow, count: int) -> list[tuple[Rendering, int]]:
-    """Return the asks after the edit: one variant after another, or each time the other order of the answers."""
+    """Return the asks after the edit: one variant after another, or one prompt after another."""
     first = unit.prompts[0]
     if row.variants > 1:
         more = [(first._replace(key=f"{unit.owner} {row.name} {unit.case} {number}"), 1) for number in range(1, count)]

@@ -122,7 +122,11 @@ def _with_all_floors(tables: Sequence[Sequence[Trial]]) -> list[list[Trial]]:
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """The values of all rows of a run, by question; `asked` counts questions, also those on which nothing can gain."""
+    """
+    The values of all rows of a run, by question, and the number of cases that have one.
+
+    `asked` counts the questions, also those on which nothing can gain.
+    """
 
     cells: Mapping[str, Sequence[float]]
     asked: int
@@ -137,19 +141,16 @@ class _Pool:
         """
         How many rows of a question are worth one: 1 if each says something else, all if they always move together.
 
-        By the correlation of two rows of a question, in [0, 1]. Where no row moves nothing tells it, so it is 1.
+        By the correlation of two rows of a question, in [0, 1]. Where nothing tells it, as where no row moves, it is 1.
         """
         most = self.rows / len(self.cells)
         mean = fsum(map(fsum, self.cells.values())) / self.rows
-        both = each = apart = 0.0
+        both = each = 0.0
         for cells in self.cells.values():
             squares = fsum((cell - mean) ** 2 for cell in cells)
             both += fsum(cell - mean for cell in cells) ** 2 - squares
             each += squares * (len(cells) - 1)
-            apart += squares
-        if apart <= 0:
-            return most
-        return 1 + (most - 1) * min(1.0, max(0.0, both / each)) if each > 0 else 1.0
+        return 1 + (most - 1) * min(1.0, max(0.0, both / each)) if each > 0 else most
 
     def end(self, end: float) -> float:
         """
@@ -164,8 +165,9 @@ class _Pool:
         """How many questions of equal weight the questions are worth (Kish)."""
         return self.rows**2 / sum(len(cells) ** 2 for cells in self.cells.values())
 
+    @property
     def still(self) -> bool:
-        """Return whether all rows say the same."""
+        """Whether all rows say the same."""
         return len({cell for cells in self.cells.values() for cell in cells}) == 1
 
 
@@ -185,9 +187,9 @@ def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding],
         )
     estimate = _estimate(measure, pool)
     outcome = decide(estimate, claim)
-    if pool.worth < least and (outcome is Outcome.PASS or (pool.still() and questions >= FIRST)):
+    if pool.worth < least and (outcome is Outcome.PASS or (pool.still and questions >= FIRST)):
         # what the same questions sway in every probe could be none of these, whatever else varies
-        reason = because(Kind.STILL, round(pool.worth), least)
+        reason = because(Kind.FEW_TOGETHER, round(pool.worth), least)
         return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
     needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
     return Decision(claim.measure, claim, outcome, estimate, reason, needed)

@@ -95,7 +95,7 @@ def test_probes_that_saw_the_same_few_cases_prove_nothing_together():
     found = of_run(findings)
 
     assert {f.outcome for f in found.values()} == {Outcome.NOT_TESTED}
-    assert {f.reason for f in found.values()} == {because(Kind.STILL, 45, 60)}
+    assert {f.reason for f in found.values()} == {because(Kind.FEW_TOGETHER, 45, 60)}
 
 
 def test_a_judge_that_the_same_cases_sway_in_every_probe_is_held_to_those_cases():
