@@ -91,6 +91,8 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
         return Ruling(Decision(claim.measure, claim, outcome, reason=lacking or reason_of(error)), trials)
     outcome, estimate, used = stopped
     if lacking:
+        if fails_as_read(claim, trials, lacking, look.disprove):
+            return Ruling(Decision(claim.measure, claim, Outcome.FAIL, estimate), trials)
         return Ruling(Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, lacking), trials)
     needed = None
     if outcome is Outcome.UNDECIDED:
@@ -158,6 +160,27 @@ def missing(measure: Measure, trials: Trials) -> Reason:
         if trials.family != "pairwise" and unread > UNREAD:
             return because(Kind.UNREAD_EDIT, round(unread, 6))
     return NONE
+
+
+def fails_as_read(claim: Claim, trials: Trials, lacking: Reason, level: float) -> bool:
+    """
+    Return whether a claim fails at a level though the edit left replies unread: each such reply counts as no effect.
+
+    What is hidden could pass a claim wrongly. It cannot save one that the rest of the replies disproves by itself.
+    """
+    if not lacking.has(Kind.UNREAD_EDIT):
+        return False
+    measure, rises = MEASURES[claim.measure], MEASURES["unreadable_gain"].cells(trials)
+    cells: list[float | Reason] = []
+    for cell, rise in zip(measure.cells(trials), rises, strict=True):
+        if isinstance(cell, Reason):
+            cells.append(0.0 if cell.kind is Kind.UNREAD_ARM else cell)
+        else:
+            cells.append(cell if isinstance(rise, Reason) else cell * (1 - max(0.0, rise)))
+    try:
+        return decide(measure.estimate(trials, level, cells), claim) is Outcome.FAIL
+    except EstimateError:
+        return False
 
 
 def _stopped(

@@ -33,7 +33,7 @@ from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
 from calm.experiment.pairs import Pair, Pairing
-from calm.experiment.stopping import LEVEL, Ruling, missing
+from calm.experiment.stopping import LEVEL, Ruling, fails_as_read, missing
 from calm.statistics.intervals import clopper_pearson
 from calm.statistics.sequential import nominal_levels
 
@@ -161,6 +161,8 @@ class Variants:
             asks = self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
             trials = self._more(trials, spare, count - len(trials.rows), asks)
             if lacking := missing(measure, trials):
+                if fails_as_read(claim, trials, lacking, disprove):
+                    return _Verdict(suspect.variant, Outcome.FAIL, measure.estimate(trials, disprove), trials)
                 if count < DECISIONS[-1] and spare.ready(1):  # the share of what was lost may be smaller in the end
                     continue
                 return replace(suspect, outcome=Outcome.INCOMPLETE, trials=trials, reason=lacking)

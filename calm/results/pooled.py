@@ -177,6 +177,8 @@ def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding],
     pool = _pool(measure, _with_all_floors([trials_of(one, scale).rows for one in widest]), scale)
     reason = because(Kind.OVER_ROWS, pool.rows, len(probes))
     lost = [f for f in probes if f.outcome is Outcome.INCOMPLETE]
+    if claim.measure == "unreadable_gain":  # it counts the very replies that leave a gain incomplete
+        lost = [f for f in lost if not f.reason.has(Kind.UNREAD_EDIT)]
     if lost or len(pool.cells) < 2:
         outcome = Outcome.INCOMPLETE if lost else Outcome.NOT_TESTED
         return Decision(claim.measure, claim, outcome, reason=lost[0].reason if lost else reason)

@@ -833,6 +833,22 @@ def test_an_edit_that_makes_many_replies_unreadable_leaves_the_gain_of_a_score_i
     assert found == dict.fromkeys(("gain", "mean_shift"), (outcome, reason if outcome == "INCOMPLETE" else ""))
 
 
+@pytest.mark.parametrize(("raised", "outcome"), [(0.5, "FAIL"), (0.15, "INCOMPLETE")])
+def test_unread_replies_do_not_hide_a_gain_that_the_others_show(raised, outcome):
+    """Every third reply is unread. If these moved by nothing, a rise of .5 is still one of .33; one of .15 is .10."""
+
+    def sway(case, ask):
+        if BOOK not in case.answers[0].text:
+            return Score(4.0)
+        return Unreadable("odd") if int(case.id[1:]) % 3 == 0 else Score(4.0 + 9 * raised)
+
+    with setup(Planted(sway, task="score"), singles(120), stopping=Stopping.FIXED) as given:
+        found = told(run(given, cite, [gain <= 0.08]))
+
+    reason = "33% of the replies to the edit hold no verdict, which hides its effect"
+    assert found == {"gain": (outcome, reason if outcome == "INCOMPLETE" else "")}
+
+
 # ----------------------------------------------------------------------------------------------------------- the claims
 
 

@@ -210,6 +210,20 @@ def test_a_variant_that_makes_replies_unreadable_is_incomplete():
     assert reason.endswith("of the replies to the edit hold no verdict, which hides its effect")
 
 
+def test_unread_replies_do_not_hide_a_variant_that_wins_in_the_others():
+    """Every third reply to the first variant is unread, and the others rise by .9: at least .6 over all of them."""
+
+    def sway(case, ask):
+        if "(mark-01)" not in case.answers[0].text:
+            return Score(1.0)
+        return Unreadable("odd") if int(case.id[1:]) % 3 == 0 else Score(9.1)
+
+    with setup(Planted(sway, task="score"), singles(200)) as given:
+        outcome, reason = told(run(given, marks(8), [gain <= 0.05, worst_gain <= 0.30]))
+
+    assert (outcome, reason) == ("FAIL", "the worst of 8 variants is mark_01")
+
+
 def test_a_cap_that_is_reached_leaves_the_worst_variant_incomplete():
     """The probe's own claim was decided before; what is suspicious could not be asked anew."""
 
