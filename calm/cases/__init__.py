@@ -10,7 +10,8 @@ from pathlib import Path
 
 from calm.cases.reading import ANSWERS, read
 from calm.cases.spreading import all_pairs, one_answer_each
-from calm.core.case import Case, digest, place_of
+from calm.core.case import Case, digest
+from calm.core.order import place_of
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 

@@ -7,11 +7,10 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from calm.core.checks import verify
 from calm.errors import EditError
-from calm.statistics.sequential import FEW
 
 TIE = "tie"
 """The value of `Case.better` when the answers are equally good; therefore no answer may have this id."""
@@ -41,34 +40,6 @@ def digest(*parts: object) -> str:
     """
     text = _CANONICAL.encode(parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-START_SALT: Final = "begins 42"
-"""With this one the probes of the default gate spread over all starts."""
-STARTS: Final = 3
-"""At how many places in the order of the cases a bias can begin."""
-APART: Final = 8
-"""How many cases there are between two of them, on average."""
-
-
-def place_of(seed: int, case_id: str, start: float = 0.0) -> float:
-    """
-    Return by what the cases of a run are ordered, in [0, 1): they are sampled, asked and looked at in this order.
-
-    A probe that begins at `start`, in [0, 1), comes to the cases before it last.
-    """
-    return (int(digest("sample", seed, case_id)[:13], 16) / 16**13 - start) % 1.0
-
-
-def start_of(bias: str, count: int) -> float:
-    """
-    Return where in the order of so many cases the probes of a bias begin, in [0, 1).
-
-    Probes that end at their first look would all end on the same cases, and the mean over the run would rest on those
-    alone: too few to prove it for a judge that the same cases sway in every probe. Where no probe looks before the end
-    (below `FEW` cases) all begin at 0.
-    """
-    return APART * (int(digest(START_SALT, bias), 16) % STARTS) / count if count >= FEW else 0.0
 
 
 @dataclass(frozen=True, slots=True)

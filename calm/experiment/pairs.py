@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from calm.core.case import UNTREATED, Case, Treated, Treatment, place_of, start_of
+from calm.core.case import UNTREATED, Case, Treated, Treatment
 from calm.core.edits import AnyEdit, Expects, PromptEdit
+from calm.core.order import place_of, start_of
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict

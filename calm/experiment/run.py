@@ -19,7 +19,7 @@ from calm.experiment.arms import Arms
 from calm.experiment.asks import TOP_UPS
 from calm.experiment.pairs import Pairing, pair_up
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Ruling, Stopping, looks, observe, provable, rule_on, untested
+from calm.experiment.stopping import Ruling, Stopping, could_prove, looks, observe, rule_on, untested
 from calm.experiment.worst import Variants
 from calm.models.pacing import PRIORITY
 from calm.models.wire import Judge
@@ -139,7 +139,7 @@ def _looked(
     left: dict[Claim, Ruling] = {}
     for number, look in enumerate(plan.looks, start=1):
         asks = stages[look.topped]
-        if look.topped and not any(provable(claim, questions, plan.looks[number - 1 :]) for claim in left):
+        if look.topped and not any(could_prove(claim, questions, plan.looks[number - 1 :]) for claim in left):
             rulings |= left  # more asks of so few cases could prove nothing
             break
         if later := plan.looks[number : number + setup.looks_ahead]:

@@ -61,7 +61,7 @@ def looks(rule: Stopping, n: int, *, top_ups: int) -> GroupPlan:
     return plan_for(n, sequential=rule is Stopping.SEQUENTIAL, top_ups=top_ups)
 
 
-def provable(claim: Claim, questions: int, looks: Sequence[Look]) -> bool:
+def could_prove(claim: Claim, questions: int, looks: Sequence[Look]) -> bool:
     """Return whether a judge that never moves could prove a claim on so many questions at one of these looks."""
     return questions >= MEASURES[claim.measure].smallest_n(claim, max(look.prove for look in looks))
 

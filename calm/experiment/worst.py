@@ -104,7 +104,8 @@ class Variants:
         measure = MEASURES[claim.measure]
         edit = self._pairing.edit
         assert edit is not None, "a rotation"
-        found = [self._screened(variant, claim, measure) for variant in edit.variants]
+        limit = most_harm(claim, measure) - self._lost_to_inert(measure)
+        found = [self._screened(variant, claim, measure, limit) for variant in edit.variants]
         known = [one for one in found if one is not None]
         suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
         decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
@@ -119,8 +120,12 @@ class Variants:
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
         return ruling
 
-    def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure) -> _Verdict | None:
-        """Return a pass if the variant is acquitted, else that it is undecided; None if it applies to too few cases."""
+    def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure, limit: float) -> _Verdict | None:
+        """
+        Return a pass if the variant is acquitted, else that it is undecided; None if it applies to too few cases.
+
+        It is acquitted if its rows move less than `limit`, in [0, 1], the way that they must not.
+        """
         mine = {row.cluster: replace(row, inert=(), floor="") for row in reversed(self._rows_of(variant))}
         spare = self._spare(variant, set(mine), asked=True)
         trials = replace(self._trials, rows=tuple(reversed(mine.values())), lost={})
@@ -134,7 +139,7 @@ class Variants:
             used = replace(trials, rows=trials.rows[:count])
             if len(used.rows) < count:
                 break
-            harms, limit = _harms(used, claim, measure), most_harm(claim, measure) - self._lost_to_inert(measure)
+            harms = _harms(used, claim, measure)
             if len(harms) < count:
                 break
             high = clopper_pearson(fsum(harms), count, level)[1]

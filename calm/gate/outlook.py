@@ -42,7 +42,7 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
     probes = [(order, _claimed(order, sizes[id(order.setup.cases)])) for order in asked]
     family, most = asked[0].setup.family, max(probes, key=lambda pair: pair[1].clusters)
     cases, clusters = len(most[0].setup.cases), most[1].clusters
-    of_run = OF_RUN[family] if limits == "suites" else attainable_of_run(family, clusters)
+    of_run = OF_RUN if limits == "suites" else attainable_of_run(family, clusters)
     chance = green([probe for _, probe in probes], family, of_run)
     about = f"{cases} cases" + (f" about {clusters} questions" if clusters < cases else "")
     at = "these limits" if limits == "suites" else "the attainable limits"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from math import ceil
 
 from calm.core.measures import MEASURES
 from calm.experiment.asks import TOP_UPS, Asks, Design
 from calm.experiment.setup import rows_at_once
-from calm.experiment.stopping import Stopping, looks, provable
+from calm.experiment.stopping import Stopping, could_prove, looks
 from calm.experiment.worst import DECISIONS, SCREENS
 from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
 from calm.gate.requests import OUTPUT_TOKENS, CallSize, Rendering, Source
@@ -141,7 +142,7 @@ def _topped_up(row: ProbeRow, found: Survey, within: set[str]) -> bool:
         return False
     after = [look for look in looks(found.settings.stopping, cases, top_ups=TOP_UPS).looks if look.topped]
     means = [claim for claim in row.claims if not MEASURES[claim.measure].worst_of]
-    return any(provable(claim, cases, after) for claim in means)
+    return any(could_prove(claim, cases, after) for claim in means)
 
 
 def _of_variants(row: ProbeRow, cases: int, asks: Asks) -> int:
@@ -186,8 +187,7 @@ def _perturbed(unit: CaseArm, row: ProbeRow, count: int) -> list[tuple[Rendering
         return [(first, 1), *more]
     asked: Counter[str] = Counter()
     found = []
-    for number in range(count):
-        prompt = unit.prompts[number % len(unit.prompts)]
+    for prompt in islice(cycle(unit.prompts), count):
         asked[prompt.key] += 1
         found.append((prompt, asked[prompt.key]))
     return found

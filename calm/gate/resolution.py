@@ -120,7 +120,7 @@ def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim:
 def attainable_of_run(family: Family, clusters: int) -> tuple[Claim, ...]:
     """Return the claims about a whole run with attainable limits."""
     whole = Claimed((), None, rotation=True, clusters=clusters)
-    return tuple(attainable(claim, family, whole) for claim in LIMITS[family])
+    return tuple(attainable(claim, family, whole) for claim in LIMITS)
 
 
 def knows(design: Design, stopping: Stopping) -> bool:

@@ -502,7 +502,7 @@ def all_green(
             if MEASURES[claim.measure].worst_of and probe.variants > 1:
                 apart = worst_outcomes(claim, probe, judge, rules, width, rng=rng, runs=max(100, runs // 5))
                 green &= uniforms(rng, (runs,)) < (apart > 0).mean()
-    for claim in LIMITS[judge.family]:
+    for claim in LIMITS:
         if len(pools[claim.measure]) >= FEWEST_POOLED:
             green &= _pooled(pools[claim.measure], claim).outcomes() > 0
     return float(green.mean())

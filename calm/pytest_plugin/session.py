@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from calm.experiment.lookahead import Lookahead, Order
     from calm.experiment.setup import Setup
     from calm.gate.plan import PlanRecord
-    from calm.gate.probe import Probe  # noqa: F401 - named in a stash key below
+    from calm.gate.probe import Probe
     from calm.models.wire import Judge
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
@@ -86,7 +86,7 @@ class Session:
 SESSION = pytest.StashKey[Session]()
 JUDGE = pytest.StashKey["Judge"]()
 CASES = pytest.StashKey["dict[str, list[Case]]"]()
-PROBE = pytest.StashKey["Probe"]()
+PROBE: pytest.StashKey[Probe] = pytest.StashKey()
 SUBJECT = pytest.StashKey[dict[str, Any]]()
 CALLED = pytest.StashKey[bool]()
 

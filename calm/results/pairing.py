@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from typing import Final
 
-from calm.core.case import place_of, start_of
 from calm.core.measures import MEASURES, Measure
+from calm.core.order import place_of, start_of
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trial, clusters
 from calm.core.verdict import Scale, Verdict

@@ -20,7 +20,7 @@ from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Kind, Reason, because
 from calm.core.trials import Trial
-from calm.core.verdict import Family, Scale, Verdict
+from calm.core.verdict import Scale, Verdict
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Finding, finding_of_run
 from calm.results.records import family_of, trials_of
@@ -29,28 +29,11 @@ from calm.statistics.sequential import FIRST
 
 FEWEST: Final = 4
 """Probes below which nothing is claimed of them together."""
-LIMITS: Final[Mapping[Family, tuple[Claim, ...]]] = {
-    "pairwise": (
-        Claim("net_robustness", ">=", 0.95),
-        Claim("gain", "<=", 0.05),
-        Claim("unreadable_gain", "<=", 0.05),
-    ),
-    "score": (
-        Claim("net_robustness", ">=", 0.95),
-        Claim("gain", "<=", 0.05),
-        Claim("unreadable_gain", "<=", 0.05),
-    ),
-    "rubric": (
-        Claim("net_robustness", ">=", 0.95),
-        Claim("gain", "<=", 0.05),
-        Claim("unreadable_gain", "<=", 0.05),
-    ),
-    "listwise": (
-        Claim("net_robustness", ">=", 0.95),
-        Claim("gain", "<=", 0.05),
-        Claim("unreadable_gain", "<=", 0.05),
-    ),
-}
+LIMITS: Final = (
+    Claim("net_robustness", ">=", 0.95),
+    Claim("gain", "<=", 0.05),
+    Claim("unreadable_gain", "<=", 0.05),
+)
 """What is claimed of all probes of a run together, where gate.toml states no other limit."""
 ROWS_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "net_robustness": ("net_robustness",),
@@ -58,11 +41,6 @@ ROWS_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "unreadable_gain": ("gain", "mean_shift"),
 }
 """For each claim the measures of the findings whose rows it takes."""
-
-
-def run_keys(family: Family) -> tuple[str, ...]:
-    """Return the keys of the claims about a whole run, as gate.toml names them."""
-    return tuple(f"{RUN}/{claim.measure}" for claim in LIMITS[family])
 
 
 def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping[str, float]) -> tuple[Finding, ...]:
@@ -77,7 +55,7 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
         return ()
     found = list(findings)
     made = []
-    for stated in LIMITS[family]:
+    for stated in LIMITS:
         key = f"{RUN}/{stated.measure}"
         claim = Claim(stated.measure, stated.op, limits.get(key, stated.limit))
         probes = probes_of(found, claim.measure)

@@ -295,10 +295,8 @@ def test_a_judge_of_a_conftest_is_planned_too(project):
     done = calm(project.path, "lexical", "--sample=10", "--repeats=2+2", "--", ".")
 
     assert done.returncode == 0, done.stderr
-    assert calls(done.stdout, "least") == (
-        10 + 20 + 20 + 20,
-        True,
-    )  # pilots and three arms; so few cases are not topped up
+    # pilots and three arms; so few cases are not topped up
+    assert calls(done.stdout, "least") == (10 + 20 + 20 + 20, True)
     assert project.calls() == 0
 
 

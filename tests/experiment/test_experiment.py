@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from calm.core.case import Answer, Case, Criterion, Treated, Treatment, start_of
+from calm.core.case import Answer, Case, Criterion, Treated, Treatment
 from calm.core.claims import Claim, Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import (
@@ -22,6 +22,7 @@ from calm.core.measures import (
     tie_rate,
     unreadable_gain,
 )
+from calm.core.order import start_of
 from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.engine.budget import Caps

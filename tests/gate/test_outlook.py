@@ -89,7 +89,7 @@ def test_a_claim_that_the_table_does_not_know_stays():
 def test_the_chance_in_the_line_is_that_of_the_simulation(n, limit):
     """Eight rotations, by the table and by a joint simulation of 300 runs."""
     claims = (Claim("net_robustness", ">=", limit), GAIN)
-    by_table = green([about(n, claims=claims, rotation=True)] * 8, "pairwise", LIMITS["pairwise"])
+    by_table = green([about(n, claims=claims, rotation=True)] * 8, "pairwise", LIMITS)
     judge = Simulated("pairwise", Noise(0.05))
     simulated = all_green([ProbeClaims(claims, variants=11)] * 8, judge, Rules(), n, Random(1), runs=300)
 

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from calm.core.case import place_of
 from calm.core.claims import Claim, Decision, Outcome
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import MEASURES
+from calm.core.order import place_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale
 from calm.experiment.asks import Design

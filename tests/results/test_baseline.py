@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from calm.core.case import place_of, start_of
 from calm.core.claims import Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import (
@@ -22,6 +21,7 @@ from calm.core.measures import (
     worst_gain,
     worst_robustness,
 )
+from calm.core.order import place_of, start_of
 from calm.core.reasons import Kind, because, in_words, reason_of
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError

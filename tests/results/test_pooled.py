@@ -4,17 +4,17 @@ import math
 
 import pytest
 
-from calm.core.case import start_of
 from calm.core.claims import Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import gain, net_robustness, worst_gain
+from calm.core.order import start_of
 from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Score, Unreadable
 from calm.engine.budget import Caps
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
 from calm.results.audit import finding
-from calm.results.pooled import FEWEST, LIMITS, pooled, run_keys
+from calm.results.pooled import FEWEST, LIMITS, pooled
 from tests.planted import Asking, Local, Planted, chance, fair, pair, pairs, setup, singles
 
 CLAIMS = (net_robustness >= 0.90, gain <= 0.15)
@@ -75,7 +75,7 @@ def test_fewer_than_four_probes_claim_nothing_together():
     found = of_run(findings)
 
     assert of_run(findings[: 2 * (FEWEST - 1)]) == {}
-    assert set(found) == set(run_keys("pairwise")) == {"run/gain", "run/net_robustness", "run/unreadable_gain"}
+    assert set(found) == {"run/gain", "run/net_robustness", "run/unreadable_gain"}
     assert {f.outcome for f in found.values()} == {Outcome.PASS}
     assert [(f.bias, f.node, f.trials) for f in found.values()] == [("run", "", ())] * 3
     assert {(f.n, str(f.reason)) for f in found.values()} == {(100, "over all 400 rows of 4 probes")}
@@ -203,7 +203,7 @@ def test_gate_toml_may_set_another_limit():
     found = of_run(findings, limits={"run/gain": 0.2})["run/gain"]
 
     assert (found.outcome, found.claim.limit, found.stated.limit) == (Outcome.PASS, 0.2, 0.05)
-    assert LIMITS["pairwise"][1].limit == 0.05
+    assert LIMITS[1].limit == 0.05
 
 
 def test_replies_that_edits_make_unreadable_add_up():
@@ -222,6 +222,23 @@ def test_replies_that_edits_make_unreadable_add_up():
     assert found["run/gain"].outcome is Outcome.PASS
     assert found["run/unreadable_gain"].outcome is Outcome.FAIL
     assert found["run/unreadable_gain"].value == pytest.approx(0.12, abs=0.04)
+
+
+def test_replies_that_hide_a_gain_are_counted_as_unread_all_the_same():
+    """One edit leaves every third reply unread: what its gain was is not known, and how many are unread is."""
+
+    def mute(case, ask):
+        hidden = "(No. 02)" in case.answers[0].text and int(case.id[1:]) % 3 == 0
+        return Unreadable("odd") if hidden else Score(5.0)
+
+    judge = Planted(mute, task="score")
+    findings = probed(judge, 4, cases=singles(120), claims=(gain <= 0.08,), stopping=Stopping.FIXED)
+
+    found = of_run(findings, scale=judge.scale, task="score")
+
+    assert found["run/gain"].outcome is Outcome.INCOMPLETE
+    assert found["run/unreadable_gain"].outcome is Outcome.FAIL
+    assert found["run/unreadable_gain"].value == pytest.approx(1 / 12, abs=1e-6)
 
 
 def test_a_ceiling_leaves_too_few_cases_for_the_run_too():
