@@ -40,8 +40,9 @@ class JudgeError(CalmError, RuntimeError):
     A judge that could not answer, as opposed to one that answered badly.
 
     The message is a text, or a `calm.core.reasons.Reason` where code has to know why. `fatal` if no later call can be
-    answered; `again` if the same call may be, after `after_s` seconds if the server says so; `limited` if the server
-    only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money.
+    answered; `unproven` if that holds of a server that has not answered yet, while one that has refuses this call
+    alone; `again` if the same call may be answered, after `after_s` seconds if the server says so; `limited` if the
+    server only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money.
     """
 
     def __init__(
@@ -49,12 +50,14 @@ class JudgeError(CalmError, RuntimeError):
         message: object = "",
         *,
         fatal: bool = False,
+        unproven: bool = False,
         again: bool = False,
         after_s: float | None = None,
         limited: bool = False,
         billed: bool = False,
     ) -> None:
-        self.fatal, self.again, self.after_s = fatal, again, after_s
+        self.fatal, self.unproven = fatal, unproven
+        self.again, self.after_s = again, after_s
         self.limited, self.billed = limited, billed
         super().__init__(message)
 

@@ -18,7 +18,7 @@ from calm.results.audit import CONTROLS, RUN, Audit, Finding, write_whole
 from calm.results.meaning import meanings, resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
-from calm.results.wording import PLAN, bill, claim, control, flip_words, headline, measured, untested
+from calm.results.wording import PLAN, bill, cases, claim, control, flip_words, headline, measured, untested
 
 SUMMARY = 1_048_576
 """Bytes that GitHub takes of a step's summary."""
@@ -155,7 +155,7 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
 
 
 def _rows(found: Sequence[Finding], wanted: Callable[[Finding], bool]) -> tuple[tuple[str, ...], ...]:
-    return tuple((_named(f), f.outcome.value, _measured(f), str(f.n), plain(_why(f), CELL)) for f in found if wanted(f))
+    return tuple((_named(f), f.outcome.value, _measured(f), cases(f), plain(_why(f), CELL)) for f in found if wanted(f))
 
 
 def _named(one: Finding) -> str:
@@ -209,7 +209,7 @@ def _full(one: Finding) -> tuple[str, ...]:
         one.outcome.value,
         _measured(one),
         control(one).removeprefix("inert words "),
-        str(one.n),
+        cases(one),
         flips,
         *rates,
     )

@@ -145,7 +145,7 @@ def _sentence(one: Finding) -> str:
     limit = decimals(one.claim.limit)
     edge = f"\N{PLUS-MINUS SIGN}{limit}" if one.claim.op == "abs<=" else limit
     told = _points(one)
-    result = f"Measured {measured(one)}{f' ({told})' if told else ''} on {one.n} case{'s' * (one.n != 1)}"
+    result = f"Measured {measured(one)}{f' ({told})' if told else ''} on {_cases(one)}"
     match one.outcome:
         case Outcome.PASS:
             return f"{result}: the whole interval keeps to the limit {edge}, so the claim is proven."
@@ -156,6 +156,14 @@ def _sentence(one: Finding) -> str:
             return f"{result}: too few to tell on which side of {edge} it is.{more if one.cases_to_decide else ''}"
         case _:
             return f"{result}, but the data are not complete, so nothing is decided."
+
+
+def _cases(one: Finding) -> str:
+    """Return from how many cases the figures are, and how many were lost."""
+    if not one.lost:
+        return f"{one.n} case{'s' * (one.n != 1)}"
+    were = "was" if one.lost == 1 else "were"
+    return f"{one.n} of {one.n + one.lost} cases ({one.lost} {were} lost: their replies did not come)"
 
 
 def biases_of(rows: Sequence[FindingRow]) -> tuple[Bias, ...]:

@@ -124,6 +124,7 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
         "high": one.high,
         "level": one.level,
         "n": one.n,
+        **({"lost": one.lost} if one.lost else {}),
         "robustnessRate": one.robustness_rate,
         "consistencyRate": one.consistency_rate,
         "flips": dict(one.flips),

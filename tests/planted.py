@@ -60,6 +60,7 @@ class Local:
     model: str = "m"
     served_as: str | None = None
     live: bool = True
+    greeting: bool = True
     limits: Limits = NO_HURRY
     price: object = None
     max_tokens: int = 100

@@ -39,6 +39,8 @@ class Kind(StrEnum):
     CALL_NOT_CACHED = "call-not-cached"
     VERDICT_NOT_CACHED = "verdict-not-cached"
     OTHER_MODEL = "other-model"
+    NOT_SERVED_AS = "not-served-as"
+    NOT_GREETED = "not-greeted"
     SERVER_LOST = "server-lost"
     SERVER_LOST_KEPT = "server-lost-kept"
     APPLIES_NOT = "applies-not"
@@ -115,6 +117,7 @@ class Kind(StrEnum):
     SAME_LENGTH = "same-length"
     SAME_PLACE = "same-place"
     OVER_ROWS = "over-rows"
+    ROWS_LOST = "rows-lost"
     POOLED = "pooled"
     POOLED_UNDECIDED = "pooled-undecided"
     OTHER_EDITS = "other-edits"
@@ -286,6 +289,14 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "the model {!r} was served by {!r} when the run began and answers as {!r} now: "
         "verdicts of two models cannot be compared; run again"
     ),
+    Kind.NOT_SERVED_AS: (
+        "the model {!r} is served by {!r}, but judge.toml says served_as = {!r}; correct it, or find out who changed "
+        "the model"
+    ),
+    Kind.NOT_GREETED: (
+        "judge.toml says greeting = false: no first call told which model serves {!r}; replies of the cache may be "
+        "those of an earlier one"
+    ),
     Kind.SERVER_LOST: _SERVER_LOST,
     Kind.SERVER_LOST_KEPT: f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there",
     Kind.APPLIES_NOT: "does not apply",
@@ -389,6 +400,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.SAME_PLACE: "without the cue, inert words in the same place do {:.2f}: this is rewording, see rewording",
     Kind.OVER_ROWS: lambda rows, probes: f"over all {rows:,} rows of {probes} probes",
+    Kind.ROWS_LOST: lambda count: f"{_cases(count)} of these probes {'was' if count == 1 else 'were'} lost",
     Kind.POOLED: lambda count: f"pooled over {count} probe{'s' * (count != 1)}",
     Kind.POOLED_UNDECIDED: lambda count: (
         f"pooled over {count} probe{'s' * (count != 1)}: the fewer they are, the wider the interval; "

@@ -148,7 +148,7 @@ class Attempts:
     def _weigh(self, server: Server, endpoint: Endpoint, failures: list[JudgeError]) -> None:
         """Note a failed attempt, and give the server up if there is no more hope."""
         health, last = server.health, failures[-1]
-        if last.fatal:
+        if last.fatal or (last.unproven and not health.proven):
             self._servers.lose(server, reason_of(last))
         elif health.failed(failures):
             self._servers.lose(server, because(self._lost, name(endpoint.model), health.row, reason_of(last)))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from calm.core.reasons import Kind, because, name
+from calm.core.reasons import Kind, because
 from calm.engine.attempts import Attempts
 from calm.engine.calls import STOPPED, Calls
 from calm.engine.journal import Journal
@@ -138,9 +138,7 @@ class Cache:
         if self._store.mode is Mode.REPLAY:
             raise JudgeError(because(Kind.CALL_NOT_CACHED))
         reply = await self._attempts.reply(prepared.call)
-        expected = self._servers.served.get(prepared.server.identity)
-        if expected and reply.model and reply.model != expected:
-            why = because(Kind.OTHER_MODEL, name(prepared.request.endpoint.model), name(expected), name(reply.model))
+        if why := self._servers.mismatch(prepared.server, reply.model):
             self._servers.lose(prepared.server, why)
             raise JudgeError(why, fatal=True)
         return await self.record(key, prepared.stored, reply)

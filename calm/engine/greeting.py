@@ -1,11 +1,11 @@
-"""The first live call to each endpoint: does its server answer, and which model serves it?"""
+"""The greeting, the first live call to each endpoint: does its server answer, and which model serves it?"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from calm.core.reasons import Kind, because, name, reason_of
+from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.engine.attempts import Call
 from calm.engine.ledger import Ledger
 from calm.engine.servers import GREETING_TOKENS
@@ -33,6 +33,9 @@ class Greeting:
         """
         if not endpoint.live or endpoint.identity in self._served:
             return
+        if not endpoint.greeting:
+            self._ledger.note(because(Kind.NOT_GREETED, name(endpoint.model)))
+            return
         before = self._store.served(endpoint.identity)
         if self._store.mode is Mode.REPLAY:
             if before is None:
@@ -53,8 +56,7 @@ class Greeting:
         try:
             found = self._reply(Call(endpoint, endpoint.greet, 0, GREETING_TOKENS, min(endpoint.retries, RETRIES)))
         except JudgeError as error:
-            hint = "; the first live call did not fit: allow more" if reason_of(error).has(Kind.CAPPED) else ""
-            raise ConfigError(f"{error}{hint}") from error
+            raise ConfigError(f"{error}{_hint(endpoint, reason_of(error))}") from error
         if endpoint.served_as and found.model and found.model != endpoint.served_as:
             raise ConfigError(
                 f"the model {endpoint.model!r} is served by {found.model!r}, but judge.toml says "
@@ -63,3 +65,14 @@ class Greeting:
         if endpoint.schema is not None and schema_fault(found, endpoint.schema):
             self._ledger.note(because(Kind.SCHEMA_BROKEN, name(endpoint.model)))
         return found.model or endpoint.model
+
+
+def _hint(endpoint: Endpoint, why: Reason) -> str:
+    """Return what else may be wrong where a greeting was not answered, as the caller cannot see that it was one."""
+    if why.has(Kind.CAPPED):
+        return "; the first live call did not fit: allow more"
+    return (
+        "\nthis was the greeting, the first call of a run, which asks for one word; if the server of "
+        f"{endpoint.model!r} answers the judge's own prompts alone, set greeting = false in the [model] table of "
+        "judge.toml"
+    )

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from calm.core.identity import Identity
-from calm.core.reasons import Reason
+from calm.core.reasons import NONE, Kind, Reason, because, name
 from calm.models.pacing import Health, Pace
 from calm.models.pricing import price_of, tokens_in
 from calm.models.wire import Endpoint, Price, Usage
@@ -57,11 +57,12 @@ class Servers:
     """
     The servers of a run, by the identities of their endpoints.
 
-    `served` names the model that serves each of them since the run began; `broken` is why the first one was given up.
+    `served` names the model that serves each of those that were greeted; `broken` is why the first one was given up.
     """
 
     def __init__(self, served: Mapping[str, str]) -> None:
         self.served = dict(served)
+        self._first: dict[str, str] = {}
         self._servers: dict[str, Server] = {}
         self._endpoints: dict[Identity, Server] = {}
         self.broken: Reason | None = None
@@ -78,6 +79,21 @@ class Servers:
                 self._endpoints.clear()
             self._endpoints[Identity(endpoint)] = found
         return found
+
+    def mismatch(self, server: Server, model: str) -> Reason:
+        """
+        Return why a reply of a model is not one of this run, or `NONE`.
+
+        Where no greeting told which model serves the endpoint, it is the one that judge.toml names, or that of the
+        first reply.
+        """
+        endpoint, known = server.endpoint, self.served.get(server.identity)
+        if not model:
+            return NONE
+        if known is None and endpoint.served_as is not None and model != endpoint.served_as:
+            return because(Kind.NOT_SERVED_AS, name(endpoint.model), name(model), name(endpoint.served_as))
+        expected = known or self._first.setdefault(server.identity, model)
+        return NONE if model == expected else because(Kind.OTHER_MODEL, *map(name, (endpoint.model, expected, model)))
 
     def lose(self, server: Server, why: Reason) -> None:
         """Give a server up; the first reason of a run stays in `broken`."""

@@ -95,7 +95,7 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     early = found.settings.stopping is not Stopping.FIXED
     topped = {row: _topped_up(row, found, within) for row in found.rows}
     most_of = {row: _most(row, design, within, topped_up=topped[row]) for row in found.rows}
-    greeted = [tally.figure([greeting(place)], 0) for place, source in enumerate(found.sources) if source.live]
+    greeted = [tally.figure([greeting(place)], 0) for place, source in enumerate(found.sources) if source.greeted]
     lines = [PriceRow(FIRST_CALL, None, figure, True) for figure in greeted]
     for arm in (PILOT, CLEAN, INERT):
         shared = [(row, u) for row in found.rows for u in row.units if u.arm == arm and u.shared and _taken(u, within)]

@@ -39,7 +39,7 @@ def _figure(found: Survey, plan: Plan, noise: float, assumptions: Assumptions) -
     """Return what the run takes with a judge that errs in a share of its asks."""
     sources = list(found.sources)
     tally = Tally(sources, assumptions)
-    total = tally.figure([greeting(place) for place, source in enumerate(sources) if source.live], 0)
+    total = tally.figure([greeting(place) for place, source in enumerate(sources) if source.greeted], 0)
     crossed = [u for row in found.rows for u in row.units if u.arm == CROSS]
     total = total.plus(tally.rendered((u.prompts[0], 1) for u in crossed))
     wanted = set(found.cases[: plan.cases])

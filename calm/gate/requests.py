@@ -25,7 +25,11 @@ OUTPUT_TOKENS = 200
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What answers: a model on a server, or the user's code. `free`: it costs no money and almost no time."""
+    """
+    What answers: a model on a server, or the user's code.
+
+    `free`: it costs no money and almost no time. `greeted`: a run begins with a live call to it.
+    """
 
     name: str
     limits: Limits
@@ -33,6 +37,7 @@ class Source:
     max_tokens: int
     live: bool
     free: bool
+    greeted: bool = False
 
 
 class CallSize(NamedTuple):
@@ -98,7 +103,9 @@ class RequestFinder:
             price = price_of(endpoint) if endpoint.live else None
             self._places[endpoint.identity] = len(self._sources)
             live = endpoint.live
-            self._sources.append(Source(endpoint.model, endpoint.limits, price, endpoint.max_tokens, live, not live))
+            greeted = live and endpoint.greeting
+            source = Source(endpoint.model, endpoint.limits, price, endpoint.max_tokens, live, not live, greeted)
+            self._sources.append(source)
         return self._places[endpoint.identity]
 
 

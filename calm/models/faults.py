@@ -38,6 +38,7 @@ def answered(address: Address, response: Response) -> JudgeError:
     return JudgeError(
         address.secrets.scrub(f"{address} answered {response.status}: {said!r}; {advice}"),
         fatal=fatal,
+        unproven=response.status == 403,
         again=not fatal and _worth_another_try(response),
         after_s=_after_s(response.headers),
         limited=response.status == 429,
@@ -148,7 +149,13 @@ def _broke(data: object) -> bool:
 
 
 def _hopeless(status: int, data: object) -> bool:
-    return status in {401, 402, 403, 404, 405} or 300 <= status < 400 or _broke(data)
+    """
+    Return whether no other call to this server can be answered either: without its key or its money, none is.
+
+    What is said of one call holds of that call. A firewall may forbid one text (403), and one machine of several may
+    not know the model (404).
+    """
+    return status in {401, 402} or _broke(data)
 
 
 def _advice(status: int, data: object, key_name: str | None) -> str:

@@ -21,6 +21,8 @@ LEAST_ROW: Final = 8
 MOST_ROW: Final = 40
 PATIENCE: Final = 5
 """So often one call must have failed before its server is given up; a timeout counts twice."""
+REFUSALS: Final = 3
+"""So many times `Health.enough` calls must have been refused for good, with no answer between, to give it up."""
 
 FIRST: Final = 1
 """The round of the first look of an experiment, and of whatever is asked outside one; pilots come before it."""
@@ -124,13 +126,15 @@ class Health:
 
     `row` counts the failed attempts since the last answer; those that only met a rate limit do not count. When `row`
     reaches `enough`, new calls wait for the result of a repeated one, so that a server that is down for a moment is not
-    stormed. The server is given up when one call has failed `PATIENCE` times by then, or when three times `enough`
-    calls were refused for good.
+    stormed. The server is given up when one call has failed `PATIENCE` times by then, or when `REFUSALS` times
+    `enough` calls in a row were refused for good. A call that is refused by itself loses that call alone. `proven` says
+    whether the server has answered.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.enough = min(max(LEAST_ROW, limits.concurrency // 2), MOST_ROW)
         self.row = self.refused = 0
+        self.proven = False
         self.lost: Reason | None = None
         self.trusted = asyncio.Event()
         self.trusted.set()
@@ -144,6 +148,7 @@ class Health:
 
     def answered(self) -> None:
         """Note an answer."""
+        self.proven = True
         if not self.row and not self.refused:
             return
         self.row = self.refused = 0
@@ -158,7 +163,7 @@ class Health:
         self.refused += not last.again
         self._weigh()
         strain = sum(2 if f.billed else 1 for f in failures if not f.limited)
-        return (self.row >= self.enough and strain >= PATIENCE) or self.refused >= 3 * self.enough
+        return (self.row >= self.enough and strain >= PATIENCE) or self.refused >= REFUSALS * self.enough
 
     def lose(self, why: Reason) -> None:
         """Give the server up: every call that waits, or comes later, fails with this reason."""

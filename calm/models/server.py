@@ -40,6 +40,7 @@ class Server:
     `base_url` is None for the provider's own server. `temperature` is None where the user did not say: 0 is sent then
     to models that take it, except to a Claude model, which has to be asked through an older version of its API.
     `schema` and `logprobs` are what its judge will ask for, so that `greet` finds out whether the server takes them.
+    `greeting` says whether a run begins with a call that asks for one word.
     `retries` is how often the engine tries a call again. A `keyless` server was read without its keys, for a replay:
     it cannot be called. `transport` says what its requests are sent with; it changes no request and no reply.
     """
@@ -60,6 +61,7 @@ class Server:
     served_as: str | None = None
     schema: Mapping[str, Json] | None = None
     logprobs: bool = False
+    greeting: bool = True
     retries: int = RETRIES
     keyless: bool = False
     transport: TransportName = "fast"
@@ -70,7 +72,7 @@ class Server:
 
     @property
     def live(self) -> bool:
-        """A run begins with a live call: models change behind their names."""
+        """Its calls cost money and time, and models change behind their names."""
         return True
 
     @property

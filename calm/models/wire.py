@@ -76,7 +76,8 @@ class Endpoint(Protocol):
     A server and a model, or what stands for them.
 
     `identity` names all that decides what is answered but the request itself: provider, URL, model, query, headers;
-    never a secret. `live` is true where a run must begin with a live call. `served_as` is the model that replies must
+    never a secret. `live` is true where calls cost money and time, `greeting` where a run begins with a live call, to
+    find out whether the server answers and which model serves it. `served_as` is the model that replies must
     come from, if the user named one. `retries` is how often a call that failed may be tried again. `schema` is the JSON
     schema that the reply to `greet` should follow (None: any reply will do). `notes` say what a reader of the run must
     know about how calls are made; they are complete once `greet` has answered. `call` and `greet` make one attempt, and
@@ -91,6 +92,8 @@ class Endpoint(Protocol):
     def served_as(self) -> str | None: ...
     @property
     def live(self) -> bool: ...
+    @property
+    def greeting(self) -> bool: ...
     @property
     def limits(self) -> Limits: ...
     @property

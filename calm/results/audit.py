@@ -128,6 +128,8 @@ class Finding:
     """What inert words in the place of the edit did to the same rows."""
     scale: Mapping[str, float] = field(default_factory=dict)
     """The ends of the judge's scale, `low` and `high`, where a verdict is a score; else empty."""
+    lost: int = 0
+    """How many cases more were asked and got too few replies: the figures are those of a part."""
     trials: tuple[TrialRecord, ...] = ()
 
     @property
@@ -334,6 +336,7 @@ def finding(
         against=against.label if against else None,
         control=control,
         scale=_points(trials.scale, trials.family) if trials else {},
+        lost=sum(trials.lost.values()) if trials else 0,
         trials=tuple(_record(row, controlled=against is not None, tied=tied) for row in rows),
     )
 

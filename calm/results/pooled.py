@@ -18,7 +18,7 @@ from typing import Final
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, Measure
-from calm.core.reasons import Kind, Reason, because
+from calm.core.reasons import Kind, Reason, because, listed
 from calm.core.trials import Trial
 from calm.core.verdict import Scale, Verdict
 from calm.experiment.stopping import LEVEL
@@ -154,6 +154,8 @@ def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding],
     measure = MEASURES[claim.measure]
     pool = _pool(measure, _with_all_floors([trials_of(one, scale).rows for one in widest]), scale)
     reason = because(Kind.OVER_ROWS, pool.rows, len(probes))
+    if gone := sum(one.lost for one in probes):
+        reason = listed([reason, because(Kind.ROWS_LOST, gone)])
     lost = [f for f in probes if f.outcome is Outcome.INCOMPLETE]
     if claim.measure == "unreadable_gain":  # it counts the very replies that leave a gain incomplete
         lost = [f for f in lost if not f.reason.has(Kind.UNREAD_EDIT)]

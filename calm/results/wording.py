@@ -115,7 +115,7 @@ def _line(finding: Finding) -> str:
     text = f"{finding.outcome.value} {claim(finding)}"
     if finding.value is None:
         return f"{text}: {finding.reason}"
-    text += f": measured {measured(finding)}, n={finding.n}"
+    text += f": measured {measured(finding)}, n={cases(finding)}"
     if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
         text += f"; {PLAN.format(finding.cases_to_decide)}"
     moved = flip_words(finding)
@@ -152,6 +152,11 @@ def measured(finding: Finding) -> str:
     """Return value and interval, with the value in points where the judge gives a score."""
     told = points(finding)
     return f"{value(finding)} ({told})" if told else value(finding)
+
+
+def cases(finding: Finding) -> str:
+    """Return from how many cases the figures of a finding are, and of how many where replies were lost."""
+    return f"{finding.n} of {finding.n + finding.lost}: {finding.lost} lost" if finding.lost else str(finding.n)
 
 
 def points(finding: Finding) -> str:

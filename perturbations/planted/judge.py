@@ -29,6 +29,7 @@ class Within:
     model: str = "planted"
     served_as: str | None = None
     live: bool = False
+    greeting: bool = False
     limits: Limits = field(default_factory=lambda: Limits(concurrency=64))
     price: Price | None = None
     max_tokens: int = 256

@@ -17,6 +17,7 @@ from calm.engine.budget import Caps
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
+from calm.models.pacing import REFUSALS, Health
 from calm.models.wire import Limits, Message, Price, Reply, Request, Usage
 from tests.planted import Asking, Local, Planted, engine, pair, pairs, usage
 from tests.servers import Answer, wire_server
@@ -268,6 +269,51 @@ def test_a_fatal_error_stops_the_storm():
     assert running.broken == reason_of("the key was refused")
 
 
+def forbidden(number):
+    return JudgeError("a firewall forbids it", unproven=True)
+
+
+def test_a_call_that_is_refused_by_itself_does_not_retire_its_server():
+    """Of 300 calls, a tenth is refused for good: these are lost, and all others are answered."""
+    for error in (forbidden(0), JudgeError("no such route")):
+        server = Local(lambda body, number, error=error: error if number % 10 == 0 else Reply("good", model="m-1"))
+
+        with engine() as running:
+            found = verdicts(running, Asking(server), once(pairs(300)))
+
+        assert found.count(Preferred("good")) == 270
+        assert len(server.begun) == 300
+        assert running.broken is None
+
+
+def test_a_server_that_forbids_the_first_call_is_given_up_at_once():
+    """Before the first answer nothing tells a key that may do nothing from a text that is forbidden."""
+    server = Local(lambda body, number: forbidden(number), limits=Limits(concurrency=4))
+
+    with engine() as running:
+        verdicts(running, Asking(server), once(pairs(100)))
+
+    assert 1 <= len(server.begun) <= 4
+    assert running.broken == reason_of("a firewall forbids it")
+
+
+def test_a_server_that_refuses_every_call_in_a_row_is_given_up():
+    """After 20 answers nothing is answered any more: so many refusals in a row as are named, and those in flight."""
+    limits = Limits(concurrency=8)
+    server = Local(
+        lambda body, number: Reply("good", model="m-1") if number <= 20 else JudgeError("no such route"), limits=limits
+    )
+
+    with engine() as running:
+        found = verdicts(running, Asking(server), once(pairs(300)))
+
+    most = REFUSALS * Health(limits).enough
+    assert found.count(Preferred("good")) == 20
+    assert 20 + most <= len(server.begun) <= 20 + most + limits.concurrency
+    assert running.broken is not None
+    assert running.broken.kind is Kind.SERVER_LOST
+
+
 def test_an_error_that_is_not_fatal_loses_one_call():
     """The others go on."""
     server = Local(lambda body, number: JudgeError("too slow") if number % 5 == 0 else Reply("good", model="m-1"))
@@ -360,6 +406,41 @@ def test_a_cap_in_dollars_needs_a_price():
 
     with engine(caps=Caps(usd=1.0)) as running, pytest.raises(ConfigError, match="no price is known for the model"):
         running.greet(server)
+
+
+def test_a_server_that_knows_only_some_prompts_is_asked_without_a_greeting():
+    """With `greeting = false` nothing but the questions is sent; a note says what was not checked."""
+    server = Local(hello=JudgeError("this prompt is not known"), greeting=False)
+
+    with engine() as running:
+        running.greet(server)
+        made = running.ledger.calls["made"]
+        found = verdicts(running, Asking(server), once(pairs(5)))
+
+    assert made == 0
+    assert found == [Preferred("good")] * 5
+    assert [note.kind for note in running.notes] == [Kind.NOT_GREETED]
+
+
+def test_a_greeting_that_fails_says_how_to_do_without_it():
+    """The user did not write that prompt, so the error says what it was and how to switch it off."""
+    with engine() as running, pytest.raises(ConfigError, match=r"this was the greeting.*greeting = false"):
+        running.greet(Local(hello=JudgeError("this prompt is not known")))
+
+
+def test_without_a_greeting_a_change_of_model_is_noticed_all_the_same():
+    """The first reply, or the user, says which model it is; a reply of another one retires the server."""
+    for server, kind in (
+        (Local(lambda body, number: Reply("good", model="m-1" if number <= 5 else "m-2")), Kind.OTHER_MODEL),
+        (Local(lambda body, number: Reply("good", model="m-2"), served_as="m-1"), Kind.NOT_SERVED_AS),
+    ):
+        server.greeting = False
+        with engine() as running:
+            running.greet(server)
+            verdicts(running, Asking(server), once(pairs(100)))
+
+        assert running.broken is not None
+        assert running.broken.kind is kind
 
 
 def test_an_endpoint_that_is_not_live_is_not_greeted():

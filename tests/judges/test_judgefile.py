@@ -86,6 +86,7 @@ extra_body = { reasoning_effort = "low", nested = { list = [1, 2.5, true] } }
 max_tokens = 1024
 temperature = 0.5
 timeout_s = 60
+greeting = false
 concurrency = 8
 rpm = 500
 tpm = 200000
@@ -142,6 +143,7 @@ def test_every_key_is_read(write):
         1024,
         60,
     )
+    assert not server.greeting
     assert (server.limits, server.price) == (Limits(8, 500, 200000), Price(0.40, 1.60, "judge.toml"))
     assert judge.parameters == {
         "max_tokens": 1024,
@@ -302,6 +304,7 @@ base_url = "localhost:8000"
 max_tokens = true
 temperature = -1
 timeout_s = "60"
+greeting = "no"
 concurrency = 0
 rpm = 1.5
 query = "x"
@@ -335,6 +338,7 @@ x = 1
         "[model] max_tokens: expected a whole number above 0, got max_tokens=True",
         "[model] temperature: expected a number of at least 0, got temperature=-1",
         "[model] timeout_s: expected a number above 0, got timeout_s='60'",
+        "[model] greeting: expected true or false, got greeting='no'",
         "[model] concurrency: expected a whole number above 0, got concurrency=0",
         "[model] rpm: expected a whole number above 0, got rpm=1.5",
         "[model] query: expected a table such as { name = value }, got query='x'",
@@ -357,7 +361,7 @@ x = 1
         "[model] extra_body: expected what JSON",
     ):
         assert [p for p in found if p.startswith(begin)]
-    assert len(found) == 28
+    assert len(found) == 29
 
 
 def test_what_is_not_toml_is_told_with_its_place(write, subtests):

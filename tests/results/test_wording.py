@@ -1,11 +1,13 @@
 """Findings in words."""
 
+import json
 from dataclasses import replace
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
 from calm.results.audit import Limit
 from calm.results.control import Control
+from calm.results.reports import html, junit, markdown, sarif
 from calm.results.wording import claim, flip_words, floor, headline, limit, line, measured, points, untested, value
 from tests.results.test_audit import AUDIT, BARE, ONE
 
@@ -24,6 +26,21 @@ CONTROL = replace(ONE, bias="consistency", key="consistency/consistency_rate", m
 
 def told(*findings):
     return headline(replace(AUDIT, findings=findings))
+
+
+def test_figures_of_a_part_of_the_cases_say_so_where_they_stand():
+    """57 of 200 cases were lost: terminal, page, summary, SARIF and JUnit say so beside the figures."""
+    part = replace(FAILED, n=143, lost=57)
+    audit = replace(AUDIT, findings=(part,))
+
+    assert ", n=143 of 200: 57 lost; " in line(part)
+    assert ", n=143 of 200: 57 lost; " in junit.render(audit)
+    assert "| 143 of 200: 57 lost |" in markdown.render(audit)
+    page = html.render(audit)
+    assert "<small>of 200: 57 lost</small>" in page
+    assert "on 143 of 200 cases (57 were lost: their replies did not come)" in page
+    assert json.loads(sarif.render(audit))["runs"][0]["results"][0]["properties"]["lost"] == 57
+    assert "lost" not in line(FAILED)
 
 
 def test_the_headline_of_a_green_run():

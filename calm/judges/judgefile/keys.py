@@ -22,6 +22,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "max_tokens",
         "temperature",
         "timeout_s",
+        "greeting",
         "transport",
         "concurrency",
         "rpm",

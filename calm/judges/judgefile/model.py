@@ -54,6 +54,7 @@ def server_of(
         served_as=model.line("served_as"),
         schema=schema,
         logprobs=logprobs,
+        greeting=model.truth("greeting") is not False,
         keyless=env is None,
         transport=one_of(TRANSPORTS, model.choice("transport", TRANSPORTS)) or "fast",
     )

@@ -136,6 +136,14 @@ class Table:
         self.expected(key, "a whole number above 0")
         return None
 
+    def truth(self, key: str) -> bool | None:
+        """Return true or false; None, which is noted, for any other value."""
+        value = self.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        self.expected(key, "true or false")
+        return None
+
     def table(self, key: str) -> Table | None:
         """Return an inner table; None, which is noted, for any other value."""
         value = self.get(key)
