@@ -8,9 +8,10 @@ from importlib.resources import files
 from os import PathLike, fspath
 from pathlib import Path
 
-from calm.cases.reading import ANSWERS, read
+from calm.cases.reading import ANSWERS, MAX_SHOWN, read
 from calm.cases.spreading import all_pairs, one_answer_each
 from calm.core.case import Case, digest
+from calm.core.items import clashes
 from calm.core.order import place_of
 from calm.core.verdict import Task
 from calm.errors import ConfigError
@@ -53,6 +54,44 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
             f"{name}: expected a file of cases (JSON Lines), got an error: {reason}; check its path"
         ) from error
     return [part for case in cases for part in spread(case, task)]
+
+
+def read_files(paths: Sequence[str | PathLike[str]], *, task: Task | None = None) -> list[Case]:
+    """
+    Return the cases of some files, as `read_cases` does, in their order.
+
+    Raises:
+        ConfigError: the faults of all files; ids that two files share, and ids of answers that stand for two answers to
+            one question.
+    """
+    found: dict[str, Case] = {}
+    place: dict[str, str] = {}
+    problems: list[str] = []
+    for path in paths:
+        name = fspath(path)
+        try:
+            cases = read_cases(path, task=task)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        twice = [case.id for case in cases if case.id in found]
+        problems += [
+            f"{name}: id: expected ids that differ in all files, got {one!r} of {place[one]} again; rename one"
+            for one in twice
+        ]
+        found |= {case.id: case for case in cases}
+        place |= {case.id: name for case in cases}
+    if not problems and len(paths) > 1:
+        problems = [f"{place[one.case]}: case {one.case!r}: answers: {one}" for one in clashes(found.values())]
+    if problems:
+        raise ConfigError(shortened(problems))
+    return list(found.values())
+
+
+def shortened(problems: Sequence[str]) -> list[str]:
+    """Return the first faults of many, and how many more there are."""
+    more = len(problems) - 2 * MAX_SHOWN
+    return [*problems] if more <= 0 else [*problems[: 2 * MAX_SHOWN], f"and {more} more; fix these first"]
 
 
 def spread(case: Case, task: Task | None) -> list[Case]:

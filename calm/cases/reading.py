@@ -10,6 +10,7 @@ from typing import IO, NoReturn, TypeAlias
 
 from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
+from calm.core.items import clashes
 from calm.core.verdict import Task
 from calm.errors import ConfigError, nearest
 
@@ -86,6 +87,10 @@ def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case
         if case is not None and count == before:
             cases.append(case)
 
+    for clash in [] if count else clashes(cases):
+        count += 1
+        if len(shown) < MAX_SHOWN:
+            shown.append(f"{name}:{first[clash.case]}: answers: {clash}")
     if count > len(shown):
         shown.append(f"{name}: and {count - len(shown)} more; fix these first")
     if not count and not cases:

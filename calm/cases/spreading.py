@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from calm.core.case import TIE, Case
+from calm.core.items import ITEM
 
 ANSWER = "answer"
 """The id of the answer of a case that holds one."""
@@ -23,7 +24,7 @@ def one_answer_each(case: Case) -> list[Case]:
     Ids end with the place of the answer and name no author; all of them carry the tag `item`. Gold scores and criteria
     of the answer go along. An answer without an author is left out.
     """
-    tags = {**case.tags, "item": case.tags.get("item", case.id)}
+    tags = {**case.tags, ITEM: case.tags.get(ITEM, case.id)}
     return [
         replace(
             case,
@@ -47,7 +48,7 @@ def all_pairs(case: Case) -> list[Case]:
     Ids name no author. All cases carry the tag `item`, and `better` where scores or the truth of criteria give it.
     """
     written = [answer for answer in case.answers if answer.author is not None]
-    tags = {**case.tags, "item": case.tags.get("item", case.id)}
+    tags = {**case.tags, ITEM: case.tags.get(ITEM, case.id)}
     pairs = [(a, b) for a, b in combinations(written, 2) if a.author != b.author]
     return [
         replace(

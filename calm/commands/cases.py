@@ -151,9 +151,9 @@ def _write(out: Path, cases: Iterable[Case]) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from calm.cases import read_cases
+    from calm.cases import read_files
 
-    cases = _differing([case for file in options.files for case in read_cases(file, task=options.task)])
+    cases = read_files(options.files, task=options.task)
     _say(f"{len(cases)} cases in {len(options.files)} file{'s' if len(options.files) > 1 else ''}")
     warnings = [warning for part in PARTS for warning in part(cases)]
     for warning in warnings:
@@ -161,21 +161,6 @@ def _check(options: argparse.Namespace) -> int:
     if not warnings:
         _say("no warning")
     return REFUSED if warnings and options.strict else DONE
-
-
-def _differing(cases: list[Case]) -> list[Case]:
-    """
-    Return the cases.
-
-    Raises:
-        ConfigError: ids that occur twice, as in two files.
-    """
-    count = Counter(case.id for case in cases)
-    twice = [name for name, number in count.items() if number > 1]
-    if twice:
-        more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
-        raise ConfigError(f"expected ids that differ in all files, got {twice[0]!r} twice{more}; rename one")
-    return cases
 
 
 def _texts(cases: Sequence[Case]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from calm.errors import ConfigError
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.core.case import Case
+    pass
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,7 +45,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _cross_check(options: argparse.Namespace) -> int:
-    from calm.cases import sample
+    from calm.cases import read_files, sample
     from calm.gate.from_spec import judge_from
     from calm.results.audit import write_whole
     from calm.studies import coherence
@@ -56,7 +56,7 @@ def _cross_check(options: argparse.Namespace) -> int:
         raise ConfigError(f"--rounds: expected 2 or more, because one ask cannot show noise, got {options.rounds}")
     judge = judge_from(options.judge)
     scorer = judge_from(options.scorer) if options.scorer else None
-    cases = sample(_cases(options.cases), options.sample, options.seed)
+    cases = sample(read_files(options.cases), options.sample, options.seed)
     checks: list[coherence.Check] = []
     given = {"rounds": options.rounds, "seed": options.seed}
     with opened_engine(options) as engine:
@@ -82,21 +82,3 @@ def _cross_check(options: argparse.Namespace) -> int:
         print(printable(f"wrote {options.out}"))
     known = checks and all(one.net is not None and not one.incomplete for one in checks)
     return DONE if known else REFUSED
-
-
-def _cases(files: list[str]) -> list[Case]:
-    """
-    Return the cases of files, with all their answers.
-
-    Raises:
-        ConfigError: a file with faults, or an id that occurs twice.
-    """
-    from calm.cases import read_cases
-
-    found: dict[str, Case] = {}
-    for file in files:
-        for case in read_cases(file):
-            if case.id in found:
-                raise ConfigError(f"{file}: case id {case.id!r} is in another file too; give each case its own id")
-            found[case.id] = case
-    return list(found.values())

@@ -102,9 +102,9 @@ def _tasks(tasks: Sequence[Family]) -> str:
 
 
 def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
-    from calm.cases import bundled, read_cases
+    from calm.cases import bundled, read_files
 
-    cases = [c for file in options.cases for c in read_cases(file, task=task)] if options.cases else bundled(task)
+    cases = read_files(options.cases, task=task) if options.cases else bundled(task)
     if options.case is not None:
         by_id = {c.id: c for c in cases}
         if options.case not in by_id:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from calm.cases import bundled, read_cases
+from calm.cases import bundled, read_files
 from calm.core.case import Case
 from calm.errors import ConfigError, nearest
 from calm.models.wire import Judge
@@ -111,17 +111,4 @@ def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
         return recorded(judge.name).cases()
     if not files:
         return bundled(judge.task)
-    found: dict[str, Case] = {}
-    problems: list[str] = []
-    for file in files:
-        try:
-            cases = read_cases(Path(file), task=judge.task)
-        except ConfigError as error:
-            problems += error.problems
-            continue
-        twice = [c.id for c in cases if c.id in found]
-        problems += [f"{file}: case id {one!r} is in another file, too; ids are unique in a run" for one in twice]
-        found |= {c.id: c for c in cases}
-    if problems:
-        raise ConfigError(problems)
-    return list(found.values())
+    return read_files(files, task=judge.task)

@@ -16,6 +16,7 @@ from math import fsum, isnan, nan
 import numpy as np
 
 from calm.core.case import TIE, Answer, Case
+from calm.core.items import item_of
 from calm.core.templates import Message
 from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict
 from calm.engine.engine import Engine
@@ -25,7 +26,7 @@ from calm.models.server import Server
 from calm.models.wire import Json, Request, Token
 from calm.selfpreference.crossing import CrossResult, Member, messages_for
 from calm.selfpreference.perplexity import Curves, curves, log_perplexity
-from calm.selfpreference.verdicts import Judgment, item_of
+from calm.selfpreference.verdicts import Judgment
 
 NO_PROMPT_LOGPROBS = (
     "its server gives no log-probabilities of the prompt's tokens (`prompt_logprobs`); a server such as vLLM does"
@@ -36,11 +37,12 @@ TRIED = 3
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two answers to one question: who wrote them, and who won by the judge and by the truth (1, 0, a half, or NaN)."""
+    """Two answers to one question: authors, texts, and who won by the judge and by the truth (1, 0, a half, or NaN)."""
 
     item: str
     first: str
     second: str
+    texts: tuple[str, str]
     judged: float
     true: float
 
@@ -67,12 +69,12 @@ def _curves(crossed: CrossResult, member: Member, engine: Engine) -> Curves:
         raise EstimateError(NO_PROMPT_LOGPROBS)
     pairs = list(comparisons([one for one in crossed.judged if one.judge == member.model], member.model))
     likely = log_perplexities(server, crossed.crossing.cases, engine)
-    kept = [p for p in pairs if (p.item, p.first) in likely and (p.item, p.second) in likely]
+    kept = [p for p in pairs if all((p.item, text) in likely for text in p.texts)]
     if not kept:
         raise EstimateError(NO_PROMPT_LOGPROBS if pairs else "it compared no two answers to one question")
     return curves(
-        np.array([likely[p.item, p.first] for p in kept]),
-        np.array([likely[p.item, p.second] for p in kept]),
+        np.array([likely[p.item, p.texts[0]] for p in kept]),
+        np.array([likely[p.item, p.texts[1]] for p in kept]),
         np.array([p.judged for p in kept]),
         np.array([p.true for p in kept]),
         np.array([p.first == member.model for p in kept]),
@@ -89,7 +91,7 @@ def server_of(member: Member) -> Server | None:
 
 def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> dict[tuple[str, str], float]:
     """
-    Return the log-perplexity of each answer, by item and author, in nats a token; those that have one.
+    Return the log-perplexity of each answer, by item and text, in nats a token; those that have one.
 
     The first answers are asked about one by one: a server that gives no log-probabilities of them is asked no more.
     """
@@ -98,7 +100,7 @@ def log_perplexities(server: Server, cases: Sequence[Case], engine: Engine) -> d
         for answer in case.answers:
             if answer.author is not None:
                 bare = Case(item_of(case), case.question, (Answer("a", answer.text),), fields=case.fields)
-                answers.setdefault((item_of(case), answer.author), bare)
+                answers.setdefault((item_of(case), answer.text), bare)
     requests = [(_request(server, case), 1) for case in answers.values()]
     tokens: list[Sequence[Token]] = []
     while len(tokens) < min(TRIED, len(requests)) and not any(tokens):
@@ -144,16 +146,16 @@ def comparisons(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
     if judged and len(judged[0].case.answers) == 2:
         yield from _of_pairs(judged, own)
         return
-    by_item: dict[str, list[tuple[str, float, float]]] = {}
+    by_item: dict[str, list[tuple[str, str, float, float]]] = {}
     for one in judged:
         answer = one.case.answers[0]
         if answer.author is not None:
             worth = _worth(one.verdict, one.case), _truth(one.case)
-            by_item.setdefault(item_of(one.case), []).append((answer.author, *worth))
+            by_item.setdefault(item_of(one.case), []).append((answer.author, answer.text, *worth))
     for item, answers in by_item.items():
         for pair in combinations(sorted(answers), 2):
             a, b = pair if pair[1][0] != own else pair[::-1]
-            yield Comparison(item, a[0], b[0], _won(a[1], b[1]), _won(a[2], b[2]))
+            yield Comparison(item, a[0], b[0], (a[1], b[1]), _won(a[2], b[2]), _won(a[3], b[3]))
 
 
 def _of_pairs(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
@@ -167,7 +169,8 @@ def _of_pairs(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
         first, second = sorted(case.answers, key=lambda a: (a.author != own, a.author or ""))
         said = [_won_by(one.verdict, first.id) for one in orders]
         true = nan if case.better is None else 0.5 if case.better == TIE else float(case.better == first.id)
-        yield Comparison(item, str(first.author), str(second.author), fsum(said) / len(said), true)
+        texts = first.text, second.text
+        yield Comparison(item, str(first.author), str(second.author), texts, fsum(said) / len(said), true)
 
 
 def _won_by(verdict: Verdict, answer: str) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 
 from calm.core.case import TIE
 from calm.core.claims import Estimate
+from calm.core.items import item_of
 from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Tie, Verdict
 from calm.errors import EstimateError
@@ -35,7 +36,7 @@ from calm.selfpreference.opportunity import (
     own_scores,
 )
 from calm.selfpreference.skill import Cells, Excess, beyond, enough, estimated, joined, matched, skilled
-from calm.selfpreference.verdicts import Judgment, item_of
+from calm.selfpreference.verdicts import Judgment
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from random import Random
 import numpy as np
 
 from calm.core.claims import Estimate
+from calm.core.items import item_of
 from calm.core.reasons import Kind, because, in_words
 from calm.core.units import Unit
 from calm.errors import EstimateError
@@ -34,7 +35,7 @@ from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.skill import Excess
-from calm.selfpreference.verdicts import Judgment, item_of
+from calm.selfpreference.verdicts import Judgment
 from calm.statistics.multiplicity import holm
 
 SCHEMA = "calm-self-preference/1"

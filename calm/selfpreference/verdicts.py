@@ -1,8 +1,7 @@
 """
 From cases and verdicts to the tables of this package, for a user's judges and recorded ones.
 
-An answer's `author` is its generator. Cases with the same question are one item: the tag `item` names it, or else the
-text of the question.
+An answer's `author` is its generator. Cases about the same question (`calm.core.items`) are one item.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from calm.core.case import Case
+from calm.core.items import item_of
 from calm.core.verdict import Criteria, Scale, Score, Verdict
 from calm.errors import EstimateError
 from calm.selfpreference.framing_scores import ScoreTable, score_table
@@ -24,11 +24,6 @@ class Judgment:
     judge: str
     case: Case
     verdict: Verdict
-
-
-def item_of(case: Case) -> str:
-    """Return the item of a case: the tag `item`, or the question."""
-    return case.tags.get("item", case.question)
 
 
 def rubric_table_of(judged: Iterable[Judgment], families: Mapping[str, str]) -> RubricTable:

@@ -2,11 +2,15 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
 from calm import Answer, Case, ConfigError
+from calm.cases import read_cases, read_files
 from calm.cases.foreign import columns_from, import_cases
+from calm.cases.lines import line
+from calm.core.items import clashes
 
 REVIEWS = "prompt,first,second,winner\nWhy?,So.,Thus.,m1\nHow?,Well.,Badly.,m2\nWhen?,Now.,Then.,tie\n"
 JSON_REVIEWS = [
@@ -54,8 +58,9 @@ def test_a_calm_file_keeps_every_record_its_order_and_its_variants(tmp_path):
 
     assert found.records == 3
     assert [case.question for case in found.cases] == ["q1", "q0", "q1"]
-    assert found.cases[0] == Case(
-        "authority-0001",
+    assert [case.id[:-8] for case in found.cases] == ["authority-00001-", "authority-00002-", "authority-00003-"]
+    assert replace(found.cases[0], id="") == Case(
+        "",
         "q1",
         (Answer("answer1", "good"), Answer("answer2", "bad")),
         better="answer1",
@@ -107,7 +112,9 @@ def test_a_file_of_refinements_has_one_answer_a_case(tmp_path):
 
     found = import_cases(path, form="calm")
 
-    assert found.cases[0] == Case("f-0001", "q", (Answer("answer1", "x"),), variants={"polish": {"answer1": "xx"}})
+    assert replace(found.cases[0], id="") == Case(
+        "", "q", (Answer("answer1", "x"),), variants={"polish": {"answer1": "xx"}}
+    )
 
 
 def test_a_malformed_calm_file_names_record_and_field_and_imports_nothing(tmp_path):
@@ -149,8 +156,8 @@ def test_votes_on_a_pair_become_one_case_with_the_majority_as_gold(tmp_path):
 
     found = import_cases(path, form="mtbench")
 
-    assert [(case.better, case.tags["votes"]) for case in found.cases] == [("a", "a: 2, b: 1")]
-    assert found.cases[0].answers == (Answer("a", "A", "m1"), Answer("b", "B", "m2"))
+    assert [(case.better, case.tags["votes"]) for case in found.cases] == [("m1", "m1: 2, m2: 1")]
+    assert found.cases[0].answers == (Answer("m1", "A", "m1"), Answer("m2", "B", "m2"))
     assert found.notes == ("3 votes are on 1 pairs: the votes on a pair became one case",)
 
 
@@ -217,9 +224,9 @@ def test_an_llmbar_record_is_a_pair_with_its_label_as_gold(tmp_path):
 
     found = import_cases(path, form="llmbar")
 
-    assert found.cases == (
-        Case("natural-0001", "q", (Answer("output_1", "x"), Answer("output_2", "y")), better="output_2"),
-    )
+    assert [replace(case, id="") for case in found.cases] == [
+        Case("", "q", (Answer("output_1", "x"), Answer("output_2", "y")), better="output_2"),
+    ]
 
 
 @pytest.mark.parametrize("label", [0, 3, True, None, "first"])
@@ -250,10 +257,10 @@ def test_the_same_table_gives_the_same_cases_however_it_is_written(tmp_path, nam
 
     found = import_cases(path, columns=PLAN)
 
-    assert [(c.id, c.question, c["a"].text, c["b"].text, c.better) for c in found.cases] == [
-        ("r-00001", "Why?", "So.", "Thus.", "a"),
-        ("r-00002", "How?", "Well.", "Badly.", "b"),
-        ("r-00003", "When?", "Now.", "Then.", "tie"),
+    assert [(c.id[:8], c.question, c["a"].text, c["b"].text, c.better) for c in found.cases] == [
+        ("r-00001-", "Why?", "So.", "Thus.", "a"),
+        ("r-00002-", "How?", "Well.", "Badly.", "b"),
+        ("r-00003-", "When?", "Now.", "Then.", "tie"),
     ]
 
 
@@ -305,9 +312,9 @@ def test_every_field_can_be_mapped(tmp_path):
         Case(
             "7",
             "q",
-            (Answer("a", "x", "m1"), Answer("b", "y")),
+            (Answer("m1", "x", "m1"), Answer("b", "y")),
             reference="r",
-            scores={"a": 4.5, "b": 2.0},
+            scores={"m1": 4.5, "b": 2.0},
             fields={"context": "d"},
             variants={"lengthen": {"b": "yy"}},
             tags={"long": "true"},
@@ -479,5 +486,105 @@ def test_a_large_file_is_imported_whole(tmp_path):
 
     found = import_cases(path)
 
-    assert (len(found.cases), found.cases[-1].id) == (20_000, "f-20000")
+    assert (len(found.cases), found.cases[-1].id[:8]) == (20_000, "f-20000-")
     assert len(found.cases[7]["a"].text) == 1_000_000
+
+
+# ----------------------------------------------------------------------------------------------------------------- ids
+
+
+def test_an_answer_is_named_after_its_author_and_after_its_text_where_one_author_has_two(tmp_path):
+    """Under one question an id stands for one answer, in every pair that has it; elsewhere it is the author's name."""
+    rows = [
+        vote("model_a", turn=None, a="A", b="B"),
+        vote("model_b", turn=None, a="A", b="other B"),
+        vote("model_a", turn=None, a="other B", b="C", models=("m2", "m3")),
+    ]
+    rows += [{**row, "conversation_a": talk("r", "A"), "conversation_b": talk("r", "B")} for row in rows[:1]]
+    path = wrote(tmp_path / "votes.json", rows)
+
+    found = import_cases(path, form="mtbench").cases
+
+    ids = [[answer.id for answer in case.answers] for case in found]
+    assert ids[0][0] == ids[1][0] == ids[3][0] == "m1"
+    assert ids[3][1] == "m2"
+    assert ids[1][1] == ids[2][0]
+    assert ids[0][1] != ids[1][1]
+    assert all(name.startswith("m2-") for name in (ids[0][1], ids[1][1]))
+    assert [case.better for case in found] == ["m1", ids[1][1], ids[2][0], "m1"]
+    assert not clashes(found, strict=True)
+
+
+@pytest.mark.parametrize(
+    "models",
+    [("tie", "!x"), ("a~b", "a-b"), ("~", "!"), (" ", "\n"), ("same", "same"), ("x\ny", "x y"), ("author tie", "tie")],
+)
+@pytest.mark.parametrize("texts", [("A", "B"), ("A", "A")])
+def test_no_name_of_an_author_breaks_the_rules_of_ids(tmp_path, models, texts):
+    """What was imported can be read again, with two ids, and each vote on the answer that it was for."""
+    row = {"question": "q", "x": texts[0], "y": texts[1], "model_x": models[0], "model_y": models[1], "better": "b"}
+    maps = ["answer_a=x", "answer_b=y", "author_a=model_x", "author_b=model_y"]
+
+    (case,) = import_cases(wrote(tmp_path / "f.json", [row]), columns=columns_from(maps)).cases
+
+    path = wrote(tmp_path / "cases.jsonl", line(case))
+    (again,) = read_cases(path, task="pairwise")
+    assert (again.better, again.answers[1].author) == (again.answers[1].id, models[1] or None)
+    assert len({answer.id for answer in again.answers}) == 2
+
+
+def test_columns_name_answers_without_authors_until_they_would_stand_for_two(tmp_path):
+    """A question that occurs twice with other answers gets ids with a digest; scores and variants go along."""
+    row = {"question": "q", "answer_a": "x", "answer_b": "y", "score_a": 3, "variant.long.b": "yy", "better": "a"}
+    path = wrote(tmp_path / "f.json", [row, {**row, "answer_a": "z"}, {**row, "question": "r"}])
+
+    found = import_cases(path).cases
+
+    first, second, alone = ([answer.id for answer in case.answers] for case in found)
+    assert (alone, first[1], second[1]) == (["a", "b"], "b", "b")
+    assert first[0].startswith("a-")
+    assert first[0] != second[0]
+    for case, ids in zip(found, (first, second, alone), strict=True):
+        assert (case.better, case.scores, case.variants) == (ids[0], {ids[0]: 3.0}, {"long": {ids[1]: "yy"}})
+
+
+def test_records_of_a_table_with_the_same_answers_are_votes(tmp_path):
+    """In either order, with an id or without: one case, and the majority is its gold; a blank label is no vote."""
+    head = "id,question,answer_a,author_a,answer_b,author_b,better\n"
+    rows = ["1,q,x,m1,y,m2,a", "2,q,y,m2,x,m1,b", "3,q,x,m1,y,m2,b", "4,q,x,m1,y,m2,", "5,q,x,m1,y,m3,tie"]
+    path = wrote(tmp_path / "f.csv", head + "\n".join(rows))
+
+    found = import_cases(path)
+
+    assert [(c.id, c.better, c.tags) for c in found.cases] == [
+        ("1", "m1", {"votes": "m1: 2, m2: 1"}),
+        ("5", "tie", {"votes": "tie: 1"}),
+    ]
+    assert found.notes == ("5 votes are on 2 pairs: the votes on the same answers became one case",)
+
+
+def test_five_files_of_one_name_can_be_in_one_run(tmp_path):
+    """Case ids tell by what a record holds where it is from; the same file gives the same ids in every folder."""
+    written = []
+    for number, suffix in enumerate(("longer", "cheerful", "with_reference_book", "fear", "longer")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        rows = [{"question": f"q{n}", "answer1": "x", "answer2": "y", f"answer2_{suffix}": f"z{n}"} for n in range(50)]
+        found = import_cases(wrote(folder / "dataset.json", rows), form="calm")
+        written.append(wrote(folder / "cases.jsonl", "".join(map(line, found.cases))))
+
+    assert len(read_files(written[:4], task="pairwise")) == 200
+    assert written[0].read_text("utf-8") == written[4].read_text("utf-8")
+    with pytest.raises(ConfigError, match="expected ids that differ in all files, got 'dataset-00001-"):
+        read_files([written[0], written[4]])
+
+
+def test_an_id_depends_on_its_own_record_alone(tmp_path):
+    """A corrected label, a further vote and further records leave the ids of all others as they are."""
+    rows = [vote("model_a"), vote("model_b", a="X")]
+    before = import_cases(wrote(tmp_path / "v.json", rows), form="mtbench").cases
+
+    more = [rows[0] | {"winner": "tie"}, *rows[1:], vote("model_b"), vote("tie", a="Y")]
+    after = import_cases(wrote(tmp_path / "v.json", more), form="mtbench").cases
+
+    assert [case.id for case in after[:2]] == [case.id for case in before]

@@ -163,7 +163,7 @@ def test_check_says_that_there_is_nothing_to_warn_of(files, capsys):
 
 def test_check_refuses_ids_that_two_files_share(files):
     """They would be one case in a run."""
-    with pytest.raises(ConfigError, match="expected ids that differ in all files, got 'c' twice; rename one"):
+    with pytest.raises(ConfigError, match="expected ids that differ in all files, got 'c' of cases"):
         run("cases", "check", "cases.jsonl", "cases.jsonl")
 
 

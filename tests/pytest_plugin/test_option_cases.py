@@ -35,7 +35,7 @@ def test_one_id_in_two_files_is_an_error(project):
     result = project.run("--calm-cases=more.jsonl")
 
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: calm: more.jsonl: case id 'c000' is in another file, too*"])
+    result.stderr.fnmatch_lines(["ERROR: calm: more.jsonl: id: *got 'c000' of cases.jsonl again*"])
 
 
 def test_the_ini_setting_lists_files_beside_the_ini_file(project, monkeypatch):

@@ -9,9 +9,9 @@ edit that does the same. A file of refinements has no `answer2`: its cases have 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final
 
+from calm.cases.foreign.naming import case_id, named
 from calm.cases.foreign.records import Faults, Row, Table
 from calm.cases.foreign.result import ImportResult, listed
 from calm.core.case import Case
@@ -51,21 +51,18 @@ def import_calm(table: Table) -> ImportResult:
         for key in lacking:
             missing.setdefault(key, []).append(record)
         tags = {key: text for key in other if (text := faults.optional(row, key, record)) is not None}
-        case = faults.case(
-            {
-                "id": f"{Path(table.name).stem}-{record:04d}",
-                "question": faults.question(row, "question", record),
-                "answers": [{"id": key, "text": faults.text(row, key, record) or ""} for key in answers],
-                "better": "answer1" if pairs else None,
-                "variants": variants,
-                "tags": tags | ({"missing_variants": ", ".join(lacking)} if lacking else {}),
-            },
-            record,
-        )
+        draft: dict[str, object] = {
+            "question": faults.question(row, "question", record),
+            "answers": [{"id": key, "text": faults.text(row, key, record) or ""} for key in answers],
+            "better": "answer1" if pairs else None,
+            "variants": variants,
+            "tags": tags | ({"missing_variants": ", ".join(lacking)} if lacking else {}),
+        }
+        case = faults.case({"id": case_id(table.name, record, draft), **draft}, record)
         cases += [case] if case else []
     faults.settle()
     notes = [f"{key}: no text in {len(at)} of {len(cases)}: {listed(at)}" for key, at in missing.items()]
-    return ImportResult(tuple(cases), len(table.rows), tuple(notes))
+    return ImportResult(tuple(named(cases)), len(table.rows), tuple(notes))
 
 
 def _variants(

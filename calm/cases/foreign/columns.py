@@ -6,13 +6,14 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Final
 
+from calm.cases.foreign.naming import case_id, named
 from calm.cases.foreign.records import Faults, Row, Table, shown
 from calm.cases.foreign.result import ImportResult, listed
+from calm.cases.foreign.votes import polls
 from calm.core.case import TIE, Case
 from calm.errors import ConfigError, nearest
 
@@ -111,11 +112,11 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
     shape = _shape(table, plan)
     faults = Faults(table.name)
     first: dict[str, int] = {}
-    cases: list[Case] = []
-    unknown: list[int] = []
+    cases: list[tuple[int, Case]] = []
     for record, row in enumerate(table.rows, 1):
-        draft = _draft(row, record, shape, faults, Path(table.name).stem)
-        case = faults.case(draft, record)
+        draft = _draft(row, record, shape, faults)
+        name = _word(row, "id", shape, record, faults) or case_id(table.name, record, draft)
+        case = faults.case({"id": name, **draft}, record)
         if case is None:
             continue
         if case.id in first:
@@ -123,19 +124,32 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
             again = f"expected a new id, got {shown(case.id)} again (first in record {first[case.id]}); rename one"
             faults.add(record, column, again)
         first.setdefault(case.id, record)
-        cases.append(case)
-        if not (case.better or case.scores):
-            unknown.append(record)
+        cases.append((record, case))
     faults.settle()
-    notes = []
-    if unknown and len(unknown) < len(cases):
-        notes.append(f"{len(unknown)} of {len(cases)} cases have no gold: {listed(unknown)}")
+    found, notes = _settled(cases, shape)
+    unknown = [record for record, case in found if not (case.better or case.scores)]
+    if unknown and len(unknown) < len(found):
+        notes.append(f"{len(unknown)} of {len(found)} cases have no gold: {listed(unknown)}")
     elif unknown:
         notes.append("no case has gold: map a column to better or score, or say --better a, if you have it")
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
         notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
-    return ImportResult(tuple(cases), len(table.rows), tuple(notes))
+    return ImportResult(tuple(case for _, case in found), len(table.rows), tuple(notes))
+
+
+def _settled(cases: Sequence[tuple[int, Case]], shape: _Shape) -> tuple[list[tuple[int, Case]], list[str]]:
+    """Return the cases with ids of their own, records with the same answers as one, and what is to be said of that."""
+    own = list(zip((record for record, _ in cases), named([case for _, case in cases]), strict=True))
+    if not shape.letters:
+        return own, []
+    found = polls(own)
+    if len(found) == len(own):
+        return own, []
+    noun = "pairs" if len(shape.letters) == 2 else "lists of answers"
+    note = f"{len(own)} votes are on {len(found)} {noun}: the votes on the same answers became one case"
+    kept = [(poll.record, replace(poll.settled, tags={"votes": str(poll), **poll.case.tags})) for poll in found]
+    return kept, [note]
 
 
 def _shape(table: Table, plan: Columns) -> _Shape:
@@ -183,8 +197,8 @@ def _letter(key: str) -> str | None:
     return found[2] if found else None
 
 
-def _draft(row: Row, record: int, shape: _Shape, faults: Faults, stem: str) -> dict[str, object]:
-    """Return a record as a row of calm's own format."""
+def _draft(row: Row, record: int, shape: _Shape, faults: Faults) -> dict[str, object]:
+    """Return a record as a row of calm's own format, without its id."""
 
     def text(key: str, *, needed: bool = False) -> str | None:
         column = shape.columns.get(key)
@@ -224,7 +238,6 @@ def _draft(row: Row, record: int, shape: _Shape, faults: Faults, stem: str) -> d
     }
     question = text("question", needed=True)
     return {
-        "id": _word(row, "id", shape, record, faults) or f"{stem}-{record:05d}",
         "question": "-" if question is None else question,
         "answers": answers,
         "better": _better(row, shape, record, given, faults),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
+from calm.cases.foreign.naming import case_id, named
 from calm.cases.foreign.records import Faults, Row, Table, shown
 from calm.cases.foreign.result import ImportResult, listed
+from calm.cases.foreign.votes import NONE, polls
 from calm.core.case import TIE, Case
 
-_WINNERS: Final[Mapping[str, int | str | None]] = {
-    "model_a": 0,
-    "model_b": 1,
+_WINNERS: Final[Mapping[str, str | None]] = {
+    "model_a": "a",
+    "model_b": "b",
     "tie": TIE,
     "tie (bothbad)": TIE,
     "tie (inconsistent)": None,
@@ -36,30 +36,16 @@ def import_llmbar(table: Table) -> ImportResult:
         label = row.get("label")
         if isinstance(label, bool) or label not in (1, 2, "1", "2"):
             faults.add(record, "label", f"expected 1 or 2, got {shown(label)}; name the better output")
-        case = faults.case(
-            {
-                "id": f"{Path(table.name).stem}-{record:04d}",
-                "question": faults.question(row, "input", record),
-                "answers": [
-                    {"id": key, "text": faults.text(row, key, record) or ""} for key in ("output_1", "output_2")
-                ],
-                "better": f"output_{2 if label in (2, '2') else 1}",
-            },
-            record,
-        )
+        outputs = [{"id": key, "text": faults.text(row, key, record) or ""} for key in ("output_1", "output_2")]
+        draft: dict[str, object] = {
+            "question": faults.question(row, "input", record),
+            "answers": outputs,
+            "better": f"output_{2 if label in (2, '2') else 1}",
+        }
+        case = faults.case({"id": case_id(table.name, record, draft), **draft}, record)
         cases += [case] if case else []
     faults.settle()
-    return ImportResult(tuple(cases), len(table.rows))
-
-
-@dataclass(frozen=True, slots=True)
-class _Vote:
-    """One vote on a pair: the question, the answers with their authors, and who won (0, 1, "tie" or None)."""
-
-    question: str
-    sides: tuple[tuple[str, str], tuple[str, str]]
-    winner: int | str | None
-    tags: tuple[tuple[str, str], ...]
+    return ImportResult(tuple(named(cases)), len(table.rows))
 
 
 def import_mtbench(table: Table) -> ImportResult:
@@ -75,43 +61,24 @@ def import_mtbench(table: Table) -> ImportResult:
         ConfigError: a record that is none of these; all of them, by file, record and field.
     """
     faults = Faults(table.name)
-    votes: dict[tuple[object, ...], list[tuple[int, _Vote]]] = {}
-    for record, row in enumerate(table.rows, 1):
-        if (vote := _vote(row, record, faults)) is not None:
-            pair = (vote.question, *sorted(vote.sides))
-            votes.setdefault(pair, []).append((record, vote))
-    faults.settle()
     cases: list[Case] = []
-    open_pairs: list[int] = []
-    for given in votes.values():
-        record, first = given[0]
-        better, counts = _majority([vote for _, vote in given], first)
-        if better is None:
-            open_pairs.append(record)
-        case = faults.case(
-            {
-                "id": f"{Path(table.name).stem}-{record:05d}",
-                "question": first.question,
-                "answers": [
-                    {"id": name, "text": text, "author": author}
-                    for name, (author, text) in zip("ab", first.sides, strict=True)
-                ],
-                "better": better,
-                "tags": dict(first.tags) | {"votes": counts},
-            },
-            record,
-        )
+    for record, row in enumerate(table.rows, 1):
+        vote = _vote(row, record, faults)
+        case = None if vote is None else faults.case({"id": case_id(table.name, record, vote), **vote}, record)
         cases += [case] if case else []
     faults.settle()
+    found = polls(list(enumerate(named(cases), 1)), blank=NONE)
     notes = []
-    if len(cases) < len(table.rows):
-        notes.append(f"{len(table.rows)} votes are on {len(cases)} pairs: the votes on a pair became one case")
-    if open_pairs:
-        notes.append(f"{len(open_pairs)} pairs have no majority, so no gold: {listed(open_pairs)}")
-    return ImportResult(tuple(cases), len(table.rows), tuple(notes))
+    if len(found) < len(table.rows):
+        notes.append(f"{len(table.rows)} votes are on {len(found)} pairs: the votes on a pair became one case")
+    if undecided := [poll.record for poll in found if poll.majority is None]:
+        notes.append(f"{len(undecided)} pairs have no majority, so no gold: {listed(undecided)}")
+    settled = [replace(poll.settled, tags={**poll.case.tags, "votes": str(poll)}) for poll in found]
+    return ImportResult(tuple(settled), len(table.rows), tuple(notes))
 
 
-def _vote(row: Row, record: int, faults: Faults) -> _Vote | None:
+def _vote(row: Row, record: int, faults: Faults) -> dict[str, object] | None:
+    """Return a record as a row of calm's own format, without its id; None, and its faults, if it is wrong."""
     before = faults.count
     turn = row.get("turn")
     if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or turn < 1):
@@ -127,12 +94,12 @@ def _vote(row: Row, record: int, faults: Faults) -> _Vote | None:
     if faults.count > before:
         return None
     texts = [_joined([reply for _, reply in talk]) for talk in talks]
-    return _Vote(
-        _joined([said for said, _ in talks[0]]),
-        ((authors[0], texts[0]), (authors[1], texts[1])),
-        _WINNERS[str(winner)],
-        tuple((key, str(row[key])) for key in _TAGS if isinstance(row.get(key), str | int)),
-    )
+    return {
+        "question": _joined([said for said, _ in talks[0]]),
+        "answers": [{"id": i, "text": t, "author": a} for i, t, a in zip("ab", texts, authors, strict=True)],
+        "better": _WINNERS[str(winner)],
+        "tags": {key: str(row[key]) for key in _TAGS if isinstance(row.get(key), str | int)},
+    }
 
 
 def _turns(row: Row, key: str, most: int | None, record: int, faults: Faults) -> list[tuple[str, str]]:
@@ -161,16 +128,3 @@ def _turns(row: Row, key: str, most: int | None, record: int, faults: Faults) ->
 
 def _joined(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else "\n\n".join(f"Turn {n}:\n{text}" for n, text in enumerate(texts, 1))
-
-
-def _majority(votes: list[_Vote], first: _Vote) -> tuple[str | None, str]:
-    """Return the id that more than half of the votes name (or "tie"; None if there is none), and the counts."""
-    names = {side: name for name, side in zip("ab", first.sides, strict=True)}
-    count: Counter[str] = Counter()
-    for vote in votes:
-        winner = vote.winner
-        count["none" if winner is None else names[vote.sides[winner]] if isinstance(winner, int) else winner] += 1
-    name, most = count.most_common(1)[0]
-    settled = most * 2 > count.total() and name != "none" and first.sides[0] != first.sides[1]
-    better = name if settled else None
-    return better, ", ".join(f"{name}: {number}" for name, number in sorted(count.items()))

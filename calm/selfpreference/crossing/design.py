@@ -10,6 +10,7 @@ from typing import Final
 
 from calm.core.case import Answer, Case, Criterion, digest
 from calm.core.checks import verify
+from calm.core.items import clashes, item_of
 from calm.core.reasons import NONE, Kind, Reason, counted
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
@@ -17,7 +18,7 @@ from calm.errors import ConfigError, EstimateError
 from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
 from calm.selfpreference.families import Leak, families_of, leaks, plain
-from calm.selfpreference.verdicts import Judgment, item_of
+from calm.selfpreference.verdicts import Judgment
 
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
@@ -131,6 +132,8 @@ def arrange(
             "the cases name no authors; let models answer with `calm answer` and give its file with --calm-cases"
         )
     renamed, known = _named_as_judges(answered, members)
+    if family == "pairwise":
+        renamed = _each_once(renamed)
     if about is not None:
         _check_own(about, members, known)
     stated = {**_stated(answered), **{m.model: m.family for m in members if m.family}, **(families or {})}
@@ -163,6 +166,26 @@ def _check_own(about: str, members: Sequence[Member], authors: Sequence[str]) ->
         raise EstimateError(
             "there is no other judge to compare with; name some of other families with --calm-peers a.toml,b.toml"
         )
+
+
+def _each_once(cases: Sequence[Case]) -> list[Case]:
+    """
+    Return each pair of answers once: pairs are told apart by their question and the ids of their answers.
+
+    Raises:
+        ConfigError: an id stands for two answers to one question, or two cases disagree about the same pair.
+    """
+    if wrong := clashes(cases, strict=True):
+        raise ConfigError(f"case {wrong[0].case!r}: answers: {wrong[0]}")
+    found: dict[object, Case] = {}
+    for case in cases:
+        first = found.setdefault((item_of(case), frozenset(a.id for a in case.answers)), case)
+        if first.better != case.better:
+            raise ConfigError(
+                f"case {case.id!r}: better: expected {first.better!r}, as case {first.id!r} says of the same two "
+                f"answers, got {case.better!r}; keep one of them, or let `calm cases import` count the votes"
+            )
+    return list(found.values())
 
 
 def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[list[Case], list[str]]:

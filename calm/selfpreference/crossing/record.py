@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from calm.core.case import Answer, Case, Criterion
+from calm.core.items import ITEM, item_of
 from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Score, Tie, Verdict, code, decode
 from calm.errors import ConfigError
 from calm.models.wire import Json
@@ -14,7 +15,7 @@ from calm.selfpreference import report
 from calm.selfpreference.crossing.design import UNIT, CrossDesign, CrossResult, Member, identity
 from calm.selfpreference.crossing.tables import Tables, tables_of
 from calm.selfpreference.report import SelfPreference
-from calm.selfpreference.verdicts import Judgment, item_of
+from calm.selfpreference.verdicts import Judgment
 
 
 def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None, seed: int) -> dict[str, Json]:
@@ -165,7 +166,7 @@ def _case_from(known: Json) -> Case:
         criteria=tuple(Criterion(name, "", value) for name, value in points.items()),
         met=met,
         scores={a: float(str(value)) for a, value in _object(body.get("scores", {})).items()},
-        tags={"item": str(body["item"])},
+        tags={ITEM: str(body["item"])},
     )
 
 

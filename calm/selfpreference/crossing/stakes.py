@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from calm.core.case import TIE, Case
+from calm.core.items import item_of
 from calm.core.reasons import Kind, because
 from calm.errors import EstimateError
 from calm.models.wire import Judge
@@ -12,7 +13,6 @@ from calm.selfpreference.crossing.design import CrossDesign, CrossInputs, arrang
 from calm.selfpreference.families import plain
 from calm.selfpreference.skill import LEAST
 from calm.selfpreference.symbols import self_preference_excess
-from calm.selfpreference.verdicts import item_of
 
 
 def arranged_for(judge: Judge, wanted: CrossInputs, seed: int, measures: Collection[str]) -> CrossDesign:

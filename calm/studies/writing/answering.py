@@ -16,6 +16,7 @@ from pathlib import Path
 
 from calm.cases.lines import line
 from calm.core.case import Answer, Case, digest
+from calm.core.items import ITEM
 from calm.core.validation import Fault
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
@@ -26,9 +27,6 @@ from calm.selfpreference.crossing import FAMILIES_TAG, messages_for, with_truth
 from calm.selfpreference.families import family_of, plain
 from calm.studies.writing import replies
 from calm.studies.writing.writerfile import ASK, Writer
-
-ITEM = "item"
-"""The tag that all answers to one question share."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,65 @@
+"""Which cases are about one question, and answers whose id stands for another one there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from calm.core.case import Case, digest
+
+ITEM: Final = "item"
+"""The tag that says which question a case is about, where its own text does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """An id that stands for one answer in an earlier case and for another one in this case, under one question."""
+
+    case: str
+    answer: str
+    first: str
+
+    def __str__(self) -> str:
+        return (
+            f"expected an id that stands for one answer under one question, got {self.answer!r} for another text or "
+            f"author than in case {self.first!r}; rename one of the two, or give the cases different tags.{ITEM} if "
+            "they are not about the same question"
+        )
+
+
+def item_of(case: Case) -> str:
+    """
+    Return the question that a case is about: its tag `item`, else its question with its reference and fields.
+
+    >>> from calm.core.case import Answer
+    >>> item_of(Case("1", "Why?", (Answer("a", "So."),))), item_of(Case("2", "Why?", (), tags={"item": "q7"}))
+    ('Why?', 'q7')
+    """
+    if (named := case.tags.get(ITEM)) is not None:
+        return named
+    if case.reference is None and not case.fields:
+        return case.question
+    return f"{case.question} #{digest('item', case.reference, sorted(case.fields.items()))[:16]}"
+
+
+def clashes(cases: Iterable[Case], *, strict: bool = False) -> list[Clash]:
+    """
+    Return the ids that stand for two answers under one question, each with the first case that has it.
+
+    The id of an answer that stands alone names nothing, so only cases with several answers count. Where all cases have
+    one question and no tag says otherwise, the question says nothing of what they are about: unless `strict`, none of
+    them clash.
+    """
+    several = [case for case in cases if len(case.answers) > 1]
+    if not strict and len({item_of(case) for case in several}) == 1 and not any(ITEM in case.tags for case in several):
+        return []
+    known: dict[tuple[str, str], tuple[tuple[str, str | None], str]] = {}
+    found: list[Clash] = []
+    for case in several:
+        item = item_of(case)
+        for answer in case.answers:
+            said, first = known.setdefault((item, answer.id), ((answer.text, answer.author), case.id))
+            if said != (answer.text, answer.author):
+                found.append(Clash(case.id, answer.id, first))
+    return found

@@ -1,0 +1,232 @@
+"""Arena-like votes, from the import to the figures: every figure equals a count that knows nothing of calm."""
+
+import csv
+import json
+import subprocess
+import sys
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from statistics import NormalDist, fmean
+
+import pytest
+
+from calm.commands import cli
+
+MODELS = ("gpt-9", "claude-9", "qwen-9", "llama-9")
+QUESTIONS = 60
+JUDGES = '''
+"""Judges that take the answer of the higher quality, and add something for their own answers and for the first slot."""
+
+import re
+from hashlib import sha256
+from types import SimpleNamespace
+
+OWN = {"gpt-9": 25, "claude-9": 0, "qwen-9": 0, "llama-9": 3}
+
+
+def worth(judge, text, slot):
+    """Return what a judge finds a text worth."""
+    noise = sha256(f"{judge} {text}".encode()).digest()[0] % 21 - 10
+    return int(re.search("quality ([0-9]+)", text)[1]) + noise + OWN[judge] * text.startswith(judge) + 4 * (slot == 0)
+
+
+def winner(judge, first, second):
+    """Return 0 or 1, or "tie"."""
+    a, b = worth(judge, first, 0), worth(judge, second, 1)
+    return "tie" if a == b else int(b > a)
+
+
+def made(model):
+    def judge(case):
+        said = winner(model, *(answer.text for answer in case.answers))
+        return said if said == "tie" else case.answers[said].id
+
+    judge.name, judge.quick = model, True
+    return judge
+
+
+judges = SimpleNamespace(**{model.partition("-")[0]: made(model) for model in OWN})
+'''
+
+
+def votes(seed=5):
+    """
+    Return votes on pairs: (question, (model, text) shown first, (model, text) shown second, winner).
+
+    A model's answer meets those of several others, a third of the models have two answers to a question, some pairs are
+    voted on up to five times in either order, and some are of a model with itself.
+    """
+    rng = Random(seed)
+    found = []
+    for number in range(QUESTIONS):
+        question = f"What is thing {number}?"
+        answers = [
+            (model, f"{model} take {take} on {number}: quality {rng.randrange(30, 70)}")
+            for model in MODELS
+            for take in range(1 + (rng.random() < 1 / 3))
+        ]
+        pairs = list(combinations(answers, 2))
+        for a, b in rng.sample(pairs, min(len(pairs), 7)):
+            better = "ab"[int(b[1][-2:]) > int(a[1][-2:])]
+            for _ in range(rng.choice((1, 1, 2, 3, 5))):
+                said = rng.choice((better, better, better, "ab", "tie"))
+                said = rng.choice(said) if said == "ab" else said
+                if rng.random() < 0.5:
+                    found.append((question, a, b, said))
+                else:
+                    found.append((question, b, a, {"a": "b", "b": "a"}.get(said, said)))
+    rng.shuffle(found)
+    return found
+
+
+def as_mtbench(folder, given):
+    """Write the votes in the format of MT-bench, and return the options that import it."""
+    rows = [
+        {
+            "question_id": question,
+            "model_a": a[0],
+            "model_b": b[0],
+            "winner": {"a": "model_a", "b": "model_b"}.get(said, said),
+            **{
+                f"conversation_{side}": [
+                    {"role": "user", "content": question},
+                    {"role": "assistant", "content": one[1]},
+                ]
+                for side, one in (("a", a), ("b", b))
+            },
+        }
+        for question, a, b, said in given
+    ]
+    (folder / "votes.json").write_text(json.dumps(rows), "utf-8")
+    return ["votes.json", "--format=mtbench"]
+
+
+def as_table(folder, given):
+    """Write the votes as a table with an id for each, and return the options that import it."""
+    with (folder / "votes.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "prompt", "model_a", "response_a", "model_b", "response_b", "winner"])
+        for number, (question, a, b, said) in enumerate(given):
+            writer.writerow([number, question, *a, *b, said])
+    pairs = ("question=prompt", "answer_a=response_a", "answer_b=response_b", "author_a=model_a", "author_b=model_b")
+    return ["votes.csv", *(f"--map={pair}" for pair in pairs), "--map=better=winner"]
+
+
+def counted(given, winner):
+    """Return the figures of each judge, counted from the votes and the judges' rule alone."""
+    said: dict[object, Counter] = {}
+    for question, a, b, vote in given:
+        name = {"a": a, "b": b}.get(vote, "tie")
+        said.setdefault((question, frozenset((a, b))), Counter())[name] += 1
+    figures = {}
+    for judge in MODELS:
+        favour = {True: {"own": [], "out": []}, False: {"own": [], "out": []}}
+        outcome = Counter()
+        for (_, pair), count in said.items():
+            own = [one for one in pair if one[0] == judge]
+            other = [one for one in pair if one[0] != judge]
+            if len(own) != 1:
+                continue
+            (best, most), total = count.most_common(1)[0], count.total()
+            gold = best if 2 * most > total else None
+
+            def share(name, mine=own[0], theirs=other[0]):
+                orders = winner(name, mine[1], theirs[1]), winner(name, theirs[1], mine[1])
+                return fmean(0.5 if w == "tie" else w == place for place, w in enumerate(orders))
+
+            found = share(judge)
+            outcome[gold if gold in (None, "tie") else gold == own[0], found] += 1
+            outcome["all", found] += 1
+            if gold in (None, "tie"):
+                continue
+            favour[gold == own[0]]["own"].append(found)
+            favour[gold == own[0]]["out"].append(fmean(share(m) for m in MODELS if m not in (judge, other[0][0])))
+        total = sum(n for (gold, _), n in outcome.items() if gold == "all")
+        recall = [
+            outcome[side, float(side)] / (outcome[side, 1.0] + outcome[side, 0.0]) for side in (True, False)
+        ]  # of the pairs that the judge decided
+        figures[judge] = {
+            "own": outcome["all", 1.0] / total,
+            "other": outcome["all", 0.0] / total,
+            "gap": recall[0] - recall[1],
+            "excess": excess(*(fmean(favour[side][who]) for who in ("own", "out") for side in (True, False))),
+        }
+    return figures
+
+
+def excess(won, lost, out_won, out_lost):
+    """Return what a judge gives its own beyond outsiders that are as often right as it is (one noise for both)."""
+    normal = NormalDist()
+    right = [normal.inv_cdf(out_won), normal.inv_cdf(1 - out_lost)]
+    low, high = 0.0, 20.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        reached = fmean(normal.cdf(middle * z) for z in right) >= (won + 1 - lost) / 2
+        low, high = (low, middle) if reached else (middle, high)
+    fair = normal.cdf(high * right[0]), 1 - normal.cdf(high * right[1])
+    return fmean((won - fair[0], lost - fair[1]))
+
+
+@pytest.fixture
+def arena(tmp_path, monkeypatch):
+    """A folder with the judges, and what they say."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arena_judges.py").write_text(JUDGES, "utf-8")
+    rule: dict[str, object] = {}
+    exec(compile(JUDGES, "arena_judges.py", "exec"), rule)
+    yield tmp_path, rule["winner"]
+    sys.modules.pop("arena_judges", None)
+
+
+SPECS = [f"arena_judges:judges.{model.partition('-')[0]}" for model in MODELS]
+
+
+@pytest.mark.parametrize("write", [as_mtbench, as_table], ids=["mtbench", "table"])
+def test_figures_of_imported_votes_are_those_of_a_plain_count(arena, write):
+    """No two pairs become one: shares, gap and excess of each judge are the counted ones."""
+    folder, winner = arena
+    given = votes()
+    expected = counted(given, winner)
+
+    imported = cli.main(["cases", "import", *write(folder, given), "-o", "cases.jsonl"])
+    asked = cli.main(["self-preference", *SPECS, "--cases=cases.jsonl", "-o", "out.json"])
+
+    assert (imported, asked) == (0, 0)
+    body = json.loads(Path("out.json").read_text("utf-8"))
+    found = {
+        row["judge"]: {
+            **{name: row["published"][name] for name in ("own", "other", "gap")},
+            "excess": row["corrected"]["self_preference_excess"]["value"],
+        }
+        for row in body["judges"]
+    }
+    assert {judge: pytest.approx(figures, abs=1e-9) for judge, figures in expected.items()} == found
+    assert expected["gpt-9"]["excess"] > 0.15 > 0.05 > expected["qwen-9"]["excess"]
+
+
+def test_the_suite_fails_a_judge_of_imported_votes_that_prefers_its_own(arena):
+    """Pairs that became one left the excess undecided; the gate finds it, and its value is the counted one."""
+    folder, winner = arena
+    given = votes()
+    cli.main(["cases", "import", *as_mtbench(folder, given), "-o", "cases.jsonl"])
+    peers = f"--calm-peers={','.join(SPECS[1:])}"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--pyargs",
+        "calm.suites.test_self_preference",
+    ]
+    options = [f"--calm-judge={SPECS[0]}", "--calm-cases=cases.jsonl", peers, "--calm-results=results.json"]
+
+    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=300, check=False)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    finding = json.loads(Path("results.json").read_text("utf-8"))["findings"][0]
+    assert finding["outcome"] == "FAIL"
+    assert finding["value"] == pytest.approx(counted(given, winner)["gpt-9"]["excess"], abs=1e-6)
