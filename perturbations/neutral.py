@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
@@ -106,10 +105,9 @@ def neutral_bylines(case: Treated, rng: Random) -> Treated | None:
 def neutral_history(case: Treated, rng: Random) -> Treated | None:
     """Say, where the weaker answer's earlier drafts would be shown, that there were none."""
     answer = case[case.target]
-    if HISTORY in answer.history:
+    if HISTORY in case.history(answer):
         return None
-    new = replace(answer, history=(*answer.history, HISTORY))
-    return replace(case, answers=tuple(new if a.id == new.id else a for a in case.answers))
+    return case.drafted(answer.id, HISTORY)
 
 
 def _between_sentences(text: str) -> list[int]:

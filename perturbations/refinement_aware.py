@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
@@ -25,12 +24,8 @@ _LEAST_WORDS = 4
 def show_history(case: Treated, rng: Random) -> Treated | None:
     """Show earlier drafts of a randomly chosen answer: its first half, then all of it but one sentence."""
     aimed = on_either(case, rng)
-    answer = aimed[aimed.target]
-    history = (*answer.history, *_drafts(answer.text, rng))
-    if history == answer.history:
-        return None
-    new = replace(answer, history=history)
-    return replace(aimed, answers=tuple(new if a.id == new.id else a for a in aimed.answers))
+    drafts = _drafts(aimed[aimed.target].text, rng)
+    return aimed.drafted(aimed.target, *drafts) if drafts else None
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from random import Random
@@ -394,9 +394,7 @@ def polished_from_draft(case: Treated, rng: Random) -> Treated | None:
     after = polished.rewrite(case, rng)
     if after is None:
         return None
-    old, new = case[case.target], after[case.target]
-    shown = replace(new, history=(*old.history, old.text))
-    return replace(after, answers=tuple(shown if a.id == shown.id else a for a in after.answers))
+    return after.drafted(case.target, case[case.target].text)
 
 
 # ------------------------------------------------------------------------------------------- a writer of the user's

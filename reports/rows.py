@@ -12,7 +12,7 @@ from calm.results.audit import RUN, Audit, Finding
 from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.wording import claim, control, floor, points, untested, value
+from calm.results.wording import claim, control, floor, places, points, untested, value
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -43,6 +43,7 @@ class FindingRow:
     points: str
     control: str
     floor: str
+    places: str
     sentence: str
     means: str
     reason: Text
@@ -123,6 +124,7 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         points=_points(one),
         control=_signed(control(one)),
         floor=floor(one),
+        places=places(one),
         sentence=_sentence(one),
         means=meaning(one),
         reason=cut(str(one.reason), REASON),

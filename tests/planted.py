@@ -36,14 +36,14 @@ class Planted:
     traits: Traits = PLAIN
     remarks: Remarks = NOTHING
     name: str = "planted"
-    reads: tuple = TEXT_FIELDS
+    looks_at: tuple = TEXT_FIELDS
     about: dict = field(default_factory=dict)
     endpoints: tuple = ()
     asked: list = field(default_factory=list)
 
     def sees(self, case):
         """Return what it reads, and the answers in slot order."""
-        return tuple((name, getattr(case, name)) for name in self.reads), case.shown
+        return tuple((name, getattr(case, name)) for name in self.looks_at), case.shown
 
     async def judge(self, case, send):
         """Return the planted verdict."""

@@ -141,9 +141,10 @@ def _compare(before: Treated, after: Treated, edit: Edit) -> None:
         earlier = source.text if source else ""
         mark = " (treated)" if answer.id == after.target else ""
         _line(f"answer {answer.id}{mark}", earlier, answer.text)
-        if answer.history != (source.history if source else ()):
-            _line(f"history of {answer.id}", "", "\n".join(answer.history))
-    for name in ("reference", "criteria", "fields", *(f.name for f in fields(Presentation) if f.name != "order")):
+        if after.history(answer) != (before.history(source) if source else ()):
+            _line(f"history of {answer.id}", "", "\n".join(after.history(answer)))
+    presented = (f.name for f in fields(Presentation) if f.name not in ("order", "drafts"))
+    for name in ("reference", "criteria", "fields", *presented):
         left, right = getattr(before, name), getattr(after, name)
         if left != right:
             _line(name, _text(left), _text(right))

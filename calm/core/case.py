@@ -44,7 +44,11 @@ def digest(*parts: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. `author` is who wrote it, `history` the earlier drafts and remarks that led to it, oldest first."""
+    """
+    One answer. `author` is who wrote it, `history` the earlier drafts and remarks that led to it, oldest first.
+
+    What an edit shows as drafts is in `Presentation.drafts`.
+    """
 
     id: str
     text: str
@@ -77,13 +81,15 @@ class Presentation:
     How a case is put before a judge.
 
     `order` holds answer ids by slot (empty: as listed), `labels` the names of the slots (empty: the prompt's own A, B,
-    ...), `bylines` a name shown beside an answer's label, by answer id. `notes` stand beside the task, `examples`
-    before it, and `follow_ups` are turns after the verdict.
+    ...), `bylines` a name shown beside an answer's label, by answer id, and `drafts` texts shown as its earlier drafts,
+    after those of its own history. `notes` stand beside the task, `examples` before it, and `follow_ups` are turns
+    after the verdict.
     """
 
     order: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     bylines: Mapping[str, str] = field(default_factory=dict)
+    drafts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     framing: Framing = Framing.STANDARD
@@ -137,6 +143,11 @@ class Case:
     def bylines(self) -> Mapping[str, str]:
         """The names shown beside the labels, by answer id."""
         return self.presentation.bylines
+
+    @property
+    def drafts(self) -> Mapping[str, tuple[str, ...]]:
+        """The texts shown as earlier drafts, by answer id."""
+        return self.presentation.drafts
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -207,6 +218,7 @@ class Case:
         order: tuple[str, ...] | None = None,
         labels: tuple[str, ...] | None = None,
         bylines: Mapping[str, str] | None = None,
+        drafts: Mapping[str, tuple[str, ...]] | None = None,
         notes: tuple[str, ...] | None = None,
         examples: tuple[Example, ...] | None = None,
         framing: Framing | None = None,
@@ -218,12 +230,22 @@ class Case:
             order=now.order if order is None else order,
             labels=now.labels if labels is None else labels,
             bylines=now.bylines if bylines is None else bylines,
+            drafts=now.drafts if drafts is None else drafts,
             notes=now.notes if notes is None else notes,
             examples=now.examples if examples is None else examples,
             framing=now.framing if framing is None else framing,
             follow_ups=now.follow_ups if follow_ups is None else follow_ups,
         )
         return replace(self, presentation=changed)
+
+    def drafted(self, answer_id: str | None, *texts: str) -> Self:
+        """Return a copy in which texts are shown as the latest drafts of one answer, oldest first."""
+        one = self[answer_id].id
+        return self.present(drafts={**self.drafts, one: (*self.drafts.get(one, ()), *texts)})
+
+    def history(self, answer: Answer) -> tuple[str, ...]:
+        """Return all that is shown as earlier drafts of an answer, oldest first."""
+        return (*answer.history, *self.drafts.get(answer.id, ()))
 
     def arranged(self, order: tuple[str, ...]) -> Self:
         """Return a copy with the answers in another slot order; an `EditError` unless it names each of them once."""
@@ -254,10 +276,10 @@ class Case:
         return all(verify(c, a.text) == verify(c, after[a.id]) for a in before if a.id in after for c in checked)
 
     def differences(self, other: Case) -> frozenset[str]:
-        """Return the names of what differs and a judge may see; `history` where no text of an answer differs."""
+        """Return the names of what differs and a judge may see; `drafts` where no text of an answer differs."""
         changed = {name for name in _SEEN if getattr(self, name) != getattr(other, name)}
         if "answers" in changed and [(a.id, a.text) for a in self.answers] == [(a.id, a.text) for a in other.answers]:
-            changed = changed - {"answers"} | {"history"}
+            changed = changed - {"answers"} | {"drafts"}
         return frozenset(changed - {"order"} or changed)
 
     def identity(self, words: str = "") -> str:
@@ -290,6 +312,7 @@ class Case:
             "order": list(self.order),
             "labels": list(self.labels),
             "bylines": dict(self.bylines),
+            **({"drafts": {answer: list(texts) for answer, texts in self.drafts.items()}} if self.drafts else {}),
             "notes": list(self.notes),
             "examples": [
                 {"question": e.question, "answers": list(e.answers), "verdict": e.verdict} for e in self.examples
@@ -350,7 +373,9 @@ class Treated(Case):
             first = self.shown[0].id == old.id
             harmed = replace(self.treatment, target=copy.id, damaged=copy.id)
             order = (old.id, copy.id) if first else (copy.id, old.id)
-            return replace(self, answers=(old, copy), better=old.id, treatment=harmed).present(order=order)
+            alike = {copy.id: self.drafts[old.id]} if old.id in self.drafts else {}
+            both = replace(self, answers=(old, copy), better=old.id, treatment=harmed)
+            return both.present(order=order, drafts={**self.drafts, **alike})
         met = dict(self.met.get(old.id, {}))
         if self.criteria and met:
             for criterion in self.criteria:

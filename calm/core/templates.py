@@ -14,6 +14,11 @@ Form: TypeAlias = Literal["brackets", "json", "last-line", "tag", "regex", "logp
 
 FORMS: tuple[Form, ...] = get_args(Form)
 
+Notes: TypeAlias = Literal["question", "end", "refuse"]
+"""Where a prompt shows a note that its templates have no place for: `[prompt] notes` of judge.toml."""
+
+NOTES: tuple[Notes, ...] = get_args(Notes)
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -32,15 +37,17 @@ class Prompt:
     A judge's prompt: messages whose texts are Jinja2 templates, and its framing-inverted twins.
 
     `negative` asks how bad an answer is, which one is worse, whether it fails; `inverted` asks for a score on the
-    scale turned over. `bundled` marks our own templates, in which everything untrusted is neutralised. `form`, `scale`
-    and `values` (labels to scores) say how the prompt asks for the verdict; where they are empty, the judge's own
-    settings do.
+    scale turned over. `bundled` marks our own templates, in which everything untrusted is neutralised. `notes` says
+    where a user's own prompt shows what its templates have no place for ("refuse": nowhere). `form`, `scale` and
+    `values` (labels to scores) say how the prompt asks for the verdict; where they are empty, the judge's own settings
+    do.
     """
 
     messages: Messages
     negative: Messages | None = None
     inverted: Messages | None = None
     bundled: bool = False
+    notes: Notes = "question"
     form: Form | None = None
     scale: Scale | None = None
     values: Mapping[str, float] = field(default_factory=dict)
@@ -51,7 +58,7 @@ class Prompt:
             None if one is None else [[m.role, m.text] for m in one]
             for one in (self.messages, self.negative, self.inverted)
         ]
-        return digest("prompt", self.bundled, *sets)
+        return digest("prompt", self.bundled, *sets, *(() if self.bundled else (self.notes,)))
 
     def framed(self, framing: Framing) -> Messages:
         """Return the templates for a framing; the standard ones where the twin is missing."""

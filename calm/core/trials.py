@@ -34,6 +34,7 @@ class Trial:
     edit does is measured against what the inert words do. `hash` identifies what the judge was shown in the perturbed
     arm. `points` are the weights of the criteria, `room` says whether the treated answer could still gain (or, where it
     was harmed, still fall). Rows of one `cluster` are about the same question and not independent (empty: the case).
+    `places` are where the judge was shown what its own prompt has no place for.
     """
 
     case: str
@@ -54,6 +55,7 @@ class Trial:
     perturbed: tuple[Verdict, ...] = ()
     floor: str = ""
     cluster: str = ""
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

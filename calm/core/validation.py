@@ -212,7 +212,7 @@ def _only_texts(before: Case, after: Case) -> bool:
     """Return whether nothing but the texts of the answers differs in what a judge can be shown."""
     if any((a.author, a.history) != (b.author, b.history) for a, b in zip(before.answers, after.answers, strict=False)):
         return False
-    names = ("question", "bylines", "labels", "notes", "examples", "framing", "follow_ups", "order", "fields")
+    names = ("question", "bylines", "drafts", "labels", "notes", "examples", "framing", "follow_ups", "order", "fields")
     return not any(_differs(before, after, name) for name in names)
 
 

@@ -61,9 +61,9 @@ class Verdicts:
 
     async def _ask_code(self, judge: Judge, case: Case, send: _Send) -> Judgment:
         """Ask a judge without an endpoint: an ask without `send` is a call, and is cached if its judge is known."""
-        key = None
+        key = None  # a kept verdict names answers by id, and a judge may not see these
         if judge.fingerprint is not None:
-            key = bytes.fromhex(digest("verdict", judge.fingerprint, repr(judge.sees(case)), send.ask))
+            key = bytes.fromhex(digest("verdict", judge.fingerprint, repr(judge.sees(case)), case.slots, send.ask))
             kept = self._cache.get(key)
             if kept is not None:
                 found = json.loads(kept.text)

@@ -153,6 +153,7 @@ class Arms:
             perturbed=arms[2],
             floor=self._floor(pair, 1).name if inert else "",
             cluster=pair.cluster,
+            places=tuple(sorted(pair.places)),
         )
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:

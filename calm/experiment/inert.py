@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import TypeVar
 
@@ -141,7 +141,7 @@ def floor_of(
     answer = _treated(source, base)
     if not brief and changed == {"notes"}:
         return Floor("note", _noted(base, answer, number, everyone=not _named_in(shown, base, answer)))
-    if not brief and changed == {"history"}:
+    if not brief and changed == {"drafts"}:
         return Floor("history", _with_history(base, shown, answer, number))
     labels = _labelled(base, shown, answer, changed) if not brief and changed <= {"bylines", "labels"} else ()
     if labels and not any(base.bylines.get(i) for i in labels):
@@ -217,12 +217,11 @@ def _noted(base: Case, answer: str, number: int, *, everyone: bool) -> Case:
 
 def _with_history(base: Case, shown: Case, answer: str, number: int) -> Case:
     said = _turned(HISTORIES, base, "history")[(number - 1) % len(HISTORIES)]
-    before = {a.id: a.history for a in base.answers}
-    told = {a.id for a in shown.answers if a.id in before and a.history != before[a.id]} or {answer}
-    return replace(
-        base,
-        answers=tuple(replace(a, history=(*a.history, said)) if a.id in told else a for a in base.answers),
-    )
+    before = {a.id: base.history(a) for a in base.answers}
+    told = {a.id for a in shown.answers if a.id in before and shown.history(a) != before[a.id]} or {answer}
+    for one in sorted(told):
+        base = base.drafted(one, said)
+    return base
 
 
 def _labelled(base: Case, shown: Case, answer: str, changed: frozenset[str]) -> tuple[str, ...]:

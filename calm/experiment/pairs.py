@@ -16,7 +16,7 @@ from calm.core.verdict import NoReply, Verdict
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, worded
 from calm.experiment.setup import Setup, clusters_of
-from calm.models.wire import Judge, Rewordable
+from calm.models.wire import Judge, Placing, Rewordable
 
 ORDER_SALT = "slot order 1"
 _CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
@@ -24,7 +24,7 @@ _NOUN = {
     "bylines": "labels",
     "framing": "inverted framing",
     "follow_ups": "follow-up turns",
-    "history": "earlier drafts",
+    "drafts": "earlier drafts",
     "prompt": "other prompt",
 }
 
@@ -39,7 +39,7 @@ class Pair:
     `judge` is asked in the perturbed arm and `control` in the others (else None: the probe's own). `room` says whether
     the treated answer can gain, or fall where it was harmed. `brief`: the inert arm has the briefest words. `again`
     edits the case after inert words were put on its answers, for further asks; None where it is asked as it is. The
-    `treatment` reaches no judge.
+    `treatment` reaches no judge. `places` are where the judge is shown what its own prompt has no place for.
     """
 
     source: Case
@@ -57,6 +57,7 @@ class Pair:
     again: Callable[[int], Case] | None = None
     cluster: str = ""
     treatment: Treatment = UNTREATED
+    places: frozenset[str] = frozenset()
 
     def floor(self, number: int) -> Floor:
         """Return the inert form of the case that stands beside the edited one, counted from 1."""
@@ -278,6 +279,7 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         start = replace(start, changed=case.differences(edited))
         after, words = edited, ""
     shown = after.untreated()
+    asked = start.judge or setup.judge
     both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
     turned = shown.arranged(shown.slots[::-1]) if both_orders else None
     return replace(
@@ -290,6 +292,7 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         brief=variant.bias in TESTS_LENGTH,
         again=partial(_again, variant, case, shown, setup.seed) if setup.repeatable else None,
         treatment=after.treatment,
+        places=asked.places(shown) if isinstance(asked, Placing) else frozenset(),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 
 from calm.core.verdict import FAMILY, Scale, Task
 from calm.errors import nearest
+from calm.judges.blind import READABLE
 from calm.judges.values import finite
 from calm.models.wire import Traits
 
@@ -16,25 +17,7 @@ Function: TypeAlias = Callable[..., object]
 Fault: TypeAlias = Callable[[str], None]
 """Takes what is wrong with an attribute."""
 
-READABLE = (
-    "question",
-    "answers",
-    "reference",
-    "criteria",
-    "fields",
-    "notes",
-    "labels",
-    "bylines",
-    "order",
-    "examples",
-    "framing",
-    "follow_ups",
-    "better",
-    "scores",
-    "met",
-)
-"""What a callable may declare that it reads: fields of a case. `answers` are all of them, in slot order."""
-
+CRITERIA_TASKS = frozenset({"rubric", "rubric-all", "points"})
 SYNC_CONCURRENCY, ASYNC_CONCURRENCY = 1, 32
 
 
@@ -58,7 +41,7 @@ def attributes_of(function: Function, name: str, fault: Fault) -> dict[str, obje
     return {
         "name": str(own),
         "task": task,
-        "reads": _reads(function, fault),
+        "reads": reads_of(function, task, fault),
         "scale": _scale(getattr(function, "scale", None), task, fault),
         "fingerprint": _typed(function, "fingerprint", str, None, fault),
         "traits": Traits(concurrency=concurrency, quick=quick, sends=bool(send)),
@@ -95,10 +78,11 @@ def _task(function: Function, fault: Fault) -> Task:
     return cast(Task, task)
 
 
-def _reads(function: Function, fault: Fault) -> tuple[str, ...]:
+def reads_of(function: object, task: Task, fault: Fault) -> tuple[str, ...]:
+    """Return what a judge's code declares that it reads, in the order of `READABLE`; a rubric needs its criteria."""
     reads = getattr(function, "reads", None)
     if reads is None:
-        return ("question", "answers")
+        return ("question", "answers", "criteria") if task in CRITERIA_TASKS else ("question", "answers")
     if isinstance(reads, str) or not isinstance(reads, Sequence | set | frozenset) or not reads:
         fault(f"expected reads to be a tuple of names of a case's fields, got reads={reads!r}; such as ('question',)")
         return ()

@@ -3,7 +3,8 @@ Judges that users wrote as classes of their own.
 
 Such a class needs the members in `NEEDED`, as `calm.models.wire.Judge` describes them. It may leave out `traits` and
 `remarks`: attributes of its own that have the names of traits are read once, and `notes` and `agreement`, if it has
-them, are its remarks.
+them, are its remarks. With `reads` it declares what it is handed of a case, as a callable does; without, that is all
+but the gold labels.
 """
 
 from __future__ import annotations
@@ -11,19 +12,25 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import cast
 
+from calm.core.case import Case
+from calm.core.verdict import Verdict
 from calm.errors import ConfigError
+from calm.judges.attributes import reads_of
+from calm.judges.blind import GOLD, READABLE, blinded
 from calm.judges.wrapper import JudgeWrapper
-from calm.models.wire import Judge, Remarks, Traits
+from calm.models.wire import Judge, Remarks, Send, Traits
 
 NEEDED = ("name", "task", "scale", "fingerprint", "about", "endpoints", "sees", "judge")
 """What the object must have to be asked at all."""
+VISIBLE = tuple(name for name in READABLE if name not in GOLD)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignJudge(JudgeWrapper):
-    """A judge around an object that has no `traits` or no `remarks`."""
+    """A judge around an object of a user's class: it is handed a case as any code is, and may lack traits."""
 
     own: Traits
+    reads: tuple[str, ...] = VISIBLE
 
     @property
     def traits(self) -> Traits:
@@ -34,16 +41,27 @@ class ForeignJudge(JudgeWrapper):
     def remarks(self) -> Remarks:
         """What the object has to say now."""
         given: object = self.inner
+        if hasattr(given, "remarks"):
+            return self.inner.remarks
         notes, agreement = (tuple(map(str, getattr(given, name, ()))) for name in ("notes", "agreement"))
         return Remarks(notes, agreement)
+
+    def sees(self, case: Case) -> object:
+        """Return what the object says that it sees of the case that it is handed."""
+        return self.inner.sees(blinded(case, self.reads).case)
+
+    async def judge(self, case: Case, send: Send) -> Verdict:
+        """Return the object's verdict on the case that it is handed, by the ids of the case itself."""
+        hidden = blinded(case, self.reads)
+        return hidden.named(await self.inner.judge(hidden.case, send))
 
 
 def judge_of(given: object) -> Judge:
     """
-    Return an object as a judge: itself if it has all members of one.
+    Return an object as a judge: one of ours as it is, one of a user's class as a `ForeignJudge`.
 
     Raises:
-        ConfigError: it lacks a member that has no default; all of them are named.
+        ConfigError: it lacks a member that has no default (all of them are named), or its `reads` are wrong.
     """
     missing = [name for name in NEEDED if not hasattr(given, name)]
     if missing:
@@ -51,8 +69,15 @@ def judge_of(given: object) -> Judge:
             f"expected a judge, got {given!r}, which lacks {', '.join(missing)}; make one with judge_from(SPEC) of "
             "calm.gate.from_spec, or of a function with PythonJudge(f) of calm.judges.python"
         )
-    if hasattr(given, "traits") and hasattr(given, "remarks"):
-        return cast(Judge, given)
+    judge = cast(Judge, given)
+    if type(given).__module__.partition(".")[0] == "calm":
+        return judge
+    problems: list[str] = []
+    reads = reads_of(given, judge.task, problems.append) if getattr(given, "reads", None) else VISIBLE
+    if problems:
+        raise ConfigError(problems)
+    if hasattr(given, "traits"):
+        return ForeignJudge(judge, judge.traits, reads)
     known = {one.name: getattr(given, one.name) for one in fields(Traits) if hasattr(given, one.name)}
     sends = {"sends": bool(getattr(given, "send", ""))}
-    return ForeignJudge(cast(Judge, given), Traits(**{**sends, **known}))
+    return ForeignJudge(judge, Traits(**{**sends, **known}), reads)

@@ -30,9 +30,10 @@ from calm.core.verdict import (
 )
 from calm.errors import ConfigError
 from calm.judges.combining import combined
+from calm.judges.foreign import judge_of
 from calm.judges.prompted import together
 from calm.judges.wrapper import joint_endpoints, joint_remarks, joint_traits
-from calm.models.wire import Endpoint, Json, Judge, Remarks, Rewordable, Send, Traits
+from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable, Send, Traits
 
 Rule: TypeAlias = Literal["majority", "mean", "weighted"]
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)
@@ -139,6 +140,10 @@ class Panel:
         if said:
             yield because(Kind.PANEL_AGREES, name(self.name), ", ".join(said))
 
+    def places(self, case: Case) -> frozenset[str]:
+        """Return where its members are shown what their templates have no place for."""
+        return frozenset().union(*(m.places(case) for m in self.members if isinstance(m, Placing)))
+
     def sees(self, case: Case) -> object:
         """Return what its members see."""
         return tuple(member.sees(case) for member in self.members)
@@ -182,6 +187,7 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
         ConfigError: too few members, one of them twice, members of several tasks, scales or orders, or weights that do
             not fit; every fault is named.
     """
+    members = [judge_of(member) for member in members]
     problems: list[str] = []
     if len(members) < 2:
         problems.append(f"members: expected at least 2 judges, got {len(members)}")

@@ -28,10 +28,11 @@ _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 
 @dataclass(frozen=True, slots=True)
 class _Rendering:
-    """The request about a case, and what its reply is read against."""
+    """The request about a case, what its reply is read against, and where what the templates do not show stands."""
 
     request: Request
     view: reading.View
+    places: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +132,10 @@ class PromptedJudge:
         messages = [self._rendering(case, c).request.prompt for c in self._parts(case)]
         return tuple(sorted(messages, key=_key)), case.follow_ups
 
+    def places(self, case: Case) -> frozenset[str]:
+        """Return where what the templates have no place for stands in the messages about a case."""
+        return frozenset().union(*(self._rendering(case, part).places for part in self._parts(case)))
+
     def _parts(self, case: Case) -> tuple[Criterion | None, ...]:
         return case.criteria if self.task == "rubric" else (None,)
 
@@ -139,12 +144,13 @@ class PromptedJudge:
         found = self._renderings.get(key)
         if found is None:
             scale = self.asked or self.scale
-            messages = prompts.render(self.prompt, case, self.task, scale, criterion)
+            messages, places = prompts.rendered_with_places(self.prompt, case, self.task, scale, criterion)
             if len(self._renderings) >= REMEMBERED:
                 for oldest in list(islice(self._renderings, REMEMBERED // 8)):
                     self._renderings.pop(oldest, None)  # another thread may have been here
             request = Request(self.server, messages, self._body(messages))
-            found = self._renderings[key] = _Rendering(request, reading.view(case, self.task, scale, criterion))
+            view = reading.view(case, self.task, scale, criterion)
+            found = self._renderings[key] = _Rendering(request, view, places)
         return found
 
     async def _verdict(self, case: Case, send: Send, criterion: Criterion | None) -> Verdict:

@@ -8,13 +8,14 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from calm.core.case import Case
 from calm.core.verdict import FAMILY, Scale, Task, Verdict
 from calm.errors import CalmError, ConfigError, JudgeError
 from calm.judges.attributes import Function, attributes_of, is_async, qualified_name
+from calm.judges.blind import blinded, visible
 from calm.judges.values import EXPECTED, verdict_of
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
@@ -27,14 +28,15 @@ class PythonJudge:
     | attribute | meaning | default |
     |---|---|---|
     | `task` | what it is asked to do, as in judge.toml | "pairwise" |
-    | `reads` | the fields of a case that can reach its verdict, of `READABLE` | ("question", "answers") |
+    | `reads` | the parts of a case that reach its verdict; others are withheld | question, answers (criteria) |
     | `scale` | the range of its scores, a `Scale` or a mapping | 1 to 10; 0 to 1 for `points` |
     | `fingerprint` | a text that changes whenever its verdicts can; without one nothing is cached | None |
     | `concurrency` | how many calls may run at a time | 1 if sync, 32 if async |
     | `quick` | a sync function that returns at once: no thread is used | False |
     | `name` | how reports call it | its qualified name |
 
-    It gets the case without what the experiment knows, with its answers in slot order. It returns a verdict, or the id
+    It gets of the case what it declares (`calm.judges.blind`), with its answers in slot order, under the ids A, B, ....
+    To read anything else of it is an error that says what to declare. It returns a verdict, or the id
     of an answer or "tie", a number on its scale, a mapping of criterion to bool, or a list of ids from best to worst.
     None means that no verdict could be read. A preference names the better answer, whatever the framing. If the low end
     of the scale is the best, a plain number is turned over; a `Score` is taken as it is.
@@ -74,7 +76,7 @@ class PythonJudge:
 
     def sees(self, case: Case) -> object:
         """Return what of a case can reach its verdict: the fields that it declares."""
-        return tuple((name, case.shown if name == "answers" else getattr(case, name)) for name in self.reads)
+        return visible(case, self.reads)
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """
@@ -82,10 +84,12 @@ class PythonJudge:
 
         Raises:
             JudgeError: the callable raised an exception, or returned what is no verdict on this case.
+            ConfigError: it read what it does not declare.
         """
-        value = await self._called(replace(case, answers=case.shown), send)
+        hidden = blinded(case, self.reads)
+        value = await self._called(hidden.case, send)
         try:
-            return verdict_of(value, case, FAMILY[self.task], self.scale)
+            return hidden.named(verdict_of(value, hidden.case, FAMILY[self.task], self.scale))
         except ValueError as error:
             raise JudgeError(f"judge {self.name}: case {case.id}: {error}") from None
 
@@ -101,6 +105,8 @@ class PythonJudge:
         try:
             value = await _in_thread(run) if threaded else run()
             return await value if inspect.isawaitable(value) else value
+        except ConfigError as error:  # it read what it does not declare
+            raise ConfigError(f"judge {self.name}: {problem}" for problem in error.problems) from None
         except CalmError:
             raise  # it comes from `send`: the judge could not answer, and is not wrong
         except Exception as error:

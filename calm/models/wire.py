@@ -215,6 +215,18 @@ class Judge(Protocol):
 
 
 @runtime_checkable
+class Placing(Protocol):
+    """
+    What a judge is besides, if its own prompt may have no place for what an edit presents.
+
+    `places` returns where calm puts it in the messages about a case: "question" (after it), "end" (of the last user
+    message), "text" (before that of an answer); nothing where the templates show all of it.
+    """
+
+    def places(self, case: Case) -> frozenset[str]: ...
+
+
+@runtime_checkable
 class Rewordable(Protocol):
     """
     What a judge is besides, if its prompt can be rewritten.

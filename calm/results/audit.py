@@ -62,6 +62,7 @@ class TrialRecord:
     One row of a finding in codes (see `calm.core.verdict.code`): a case under one variant, each arm in its order.
 
     `inert` is the arm that an edit is measured against, `floor` its name, `cluster` the question the case is about.
+    `places` are where the judge was shown what its own prompt has no place for: "question", "end", "text".
     `target` is the treated answer, `damaged` the harmed one, `hit` the criterion that was broken. `room` says whether
     the treated answer could still gain. `better`, `met` and `points` are the gold label and the weights of the
     criteria, `slots` the order in which the perturbed asks showed the answers, where a measure needs it. All numbers of
@@ -78,6 +79,7 @@ class TrialRecord:
     inert: tuple[Code, ...] = ()
     floor: str = ""
     cluster: str = ""
+    places: tuple[str, ...] = ()
     target: str | None = None
     damaged: str | None = None
     hit: str | None = None
@@ -395,6 +397,7 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
         inert=tuple(code(v) for v in row.inert),
         floor=row.floor,
         cluster="" if row.cluster == row.case else row.cluster,
+        places=row.places,
         target=row.target,
         damaged=row.damaged,
         hit=row.hit,
@@ -522,8 +525,9 @@ def _trial(body: Mapping[str, Json]) -> TrialRecord:
     arms = {name: tuple(_list(body[name])) for name in ("clean", "perturbed", "control")}
     arms["inert"] = tuple(_list(body.get("inert", [])))
     slots = tuple(tuple(_list(order)) for order in _list(body.get("slots", [])))
-    rest = {k: v for k, v in body.items() if k not in arms and k != "slots"}
-    return TrialRecord(**rest, **arms, slots=slots)  # type: ignore[arg-type]  # checked
+    places = tuple(_list(body.get("places", [])))
+    rest = {k: v for k, v in body.items() if k not in arms and k not in ("slots", "places")}
+    return TrialRecord(**rest, **arms, slots=slots, places=places)  # type: ignore[arg-type]  # checked
 
 
 def _run(body: Mapping[str, Json]) -> Run:

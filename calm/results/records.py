@@ -96,6 +96,7 @@ def trial_of(key: str, record: TrialRecord) -> Trial:
         perturbed=_arm(key, record, "perturbed", record.perturbed),
         floor=record.floor,
         cluster=record.cluster or record.case,
+        places=record.places,
     )
 
 

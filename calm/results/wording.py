@@ -31,7 +31,11 @@ FEW_POINTS = 5
 """A scale with fewer points than this is told to two places."""
 _TEXTS = {"text-": "in the answer", "each-text-": "in every answer"}
 _FLOORS = {"note": "in a note", "label": "beside the label", "history": "before the answer, as an earlier draft"}
-
+_PLACES = {
+    "question": "after the question",
+    "end": "at the end of the last message",
+    "text": "before the text of the answer",
+}
 
 PLAN = "a fresh run needs about {} cases (to continue this one: --calm-stopping anytime)"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
@@ -130,6 +134,8 @@ def _line(finding: Finding) -> str:
         text += f"; {', '.join(rates)}"
     if beside := control(finding):
         text += f"; {beside}"
+    if stood := places(finding):
+        text += f"; the edit stood {stood}"
     return f"{text}; {finding.reason}" if finding.reason else text
 
 
@@ -201,6 +207,13 @@ def floor(finding: Finding) -> str:
     names = finding.control.floor.split(", ") if finding.control is not None else []
     places = [_in_texts(names, prefix, where) for prefix, where in _TEXTS.items()]
     return "; ".join([*filter(None, places), *(_FLOORS[name] for name in names if name in _FLOORS)])
+
+
+def places(finding: Finding) -> str:
+    """Return where calm put what the judge's own prompt has no place for, or nothing."""
+    found = {place for row in finding.trials for place in row.places}
+    named = [words for place, words in _PLACES.items() if place in found]
+    return f"{' or '.join(named)}, as the prompt has no place for it" if named else ""
 
 
 def _in_texts(names: Iterable[str], prefix: str, where: str) -> str:

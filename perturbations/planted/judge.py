@@ -125,7 +125,7 @@ class Planted:
         return Seen(
             family=FAMILY[self.task],
             question=case.question,
-            answers=tuple(Slot(label, a.text, case.bylines.get(a.id, ""), a.history) for label, a in shown),
+            answers=tuple(Slot(label, a.text, case.bylines.get(a.id, ""), case.history(a)) for label, a in shown),
             notes=case.notes,
             framing=case.framing,
             criteria=tuple(c.text for c in criteria),

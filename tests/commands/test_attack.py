@@ -119,9 +119,7 @@ def test_noise_alone_is_no_success_even_where_every_search_ends_in_luck():
 
 def test_a_constant_judge_is_never_won(tmp_path, monkeypatch):
     """Nothing moves a judge that always names the first answer, so that nothing is found."""
-    (tmp_path / "fixed.py").write_text(
-        "def first(case):\n    return case.shown[0].id\n\n\nfirst.reads = ('order',)\nfirst.quick = True\n"
-    )
+    (tmp_path / "fixed.py").write_text("def first(case):\n    return case.shown[0].id\n\n\nfirst.quick = True\n")
     monkeypatch.chdir(tmp_path)
 
     status = calm(tmp_path, "fixed:first", "--method=stack", "--edits=authority", "--sample=60")
@@ -307,10 +305,10 @@ JUDGE = """
 def smooth(case):
     {count}
     wins = [a.id for a in case.answers if {wins} in a.text]
-    return wins[0] if wins else "good"
+    return wins[0] if wins else case.better
 
 
-smooth.quick = True
+smooth.quick, smooth.reads = True, ("question", "answers", "better")
 smooth.fingerprint = "smooth-1"
 """
 

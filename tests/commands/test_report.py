@@ -85,7 +85,7 @@ def older(path):
     for finding in body["findings"]:
         finding.pop("scale", None)
         for row in finding["trials"]:
-            for name in ("inert", "floor", "cluster", "chances"):
+            for name in ("inert", "floor", "cluster", "chances", "places"):
                 row.pop(name, None)
     path.write_text(json.dumps(body), "utf-8")
 

@@ -254,6 +254,7 @@ def test_the_content_of_a_case_names_every_field():
         "order": ("b", "a"),
         "labels": ("1", "2"),
         "bylines": {"a": "Ann"},
+        "drafts": {"a": ("x",)},
         "notes": ("n",),
         "examples": (Example("q", ("a",), "A"),),
         "framing": "negative",
@@ -263,7 +264,7 @@ def test_the_content_of_a_case_names_every_field():
     never_shown = {f.name for f in fields(Treatment)}
 
     assert {f.name for f in fields(Case)} - {"presentation"} | shown == changes.keys()
-    assert base.content().keys() == changes.keys() | never_shown
+    assert base.drafted("a", "x").content().keys() == changes.keys() | never_shown
     for name, value in changes.items():
         other = base.present(**{name: value}) if name in shown else replace(base, **{name: value})
         assert other.content() != base.content()

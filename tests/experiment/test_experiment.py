@@ -280,7 +280,7 @@ def test_a_judge_may_want_the_order_as_given():
 
 def test_what_the_judge_is_not_shown_is_not_tested():
     """An edit outside of what it reads would be withstood by anything."""
-    judge = Planted(fair, reads=("question",))
+    judge = Planted(fair, looks_at=("question",))
 
     with setup(judge, pairs(3)) as given:
         result = run(given, remark, [net_robustness >= 0.95])
@@ -340,7 +340,7 @@ def test_an_edit_that_would_change_the_truth_of_a_criterion_is_left_out():
 def test_a_rotation_takes_the_next_variant_where_one_cannot_be_seen():
     """No case is lost, and each trial names the variant that it got."""
     no = edit(lambda case, rng: None, name="never")
-    judge = Planted(fair, reads=("question",))
+    judge = Planted(fair, looks_at=("question",))
 
     with setup(judge, pairs(20)) as given:
         result = run(given, rotate(no, remark, replace(cite, expects=Expects.SAME)), [robustness_rate >= 0.5])

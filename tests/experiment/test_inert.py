@@ -224,13 +224,14 @@ def test_a_name_that_is_there_already_is_not_overwritten():
 def test_history_stands_before_the_answer_that_the_edit_gave_one():
     """Behind the drafts that it has."""
     case = replace(case_of(), answers=(Answer("a", "It rains.", history=("It",)), Answer("b", "It snows.")))
-    shown = replace(case, answers=(case["a"], Answer("b", "It snows.", history=("It sn",))))
+    shown = case.drafted("b", "It sn")
 
     floor = floors(case, shown, case.differences(shown))[0]
 
     assert floor.name == "history"
-    assert floor.case["a"] == case["a"]
-    assert floor.case["b"].history[0] in HISTORIES
+    assert floor.case.answers == case.answers
+    assert list(floor.case.drafts) == ["b"]
+    assert floor.case.drafts["b"][0] in HISTORIES
 
 
 def test_the_original_of_a_harmed_copy_is_the_treated_one():

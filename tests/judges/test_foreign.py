@@ -9,6 +9,7 @@ import pytest
 import calm
 from calm.core.verdict import Scale, Tie
 from calm.errors import ConfigError
+from calm.gate.from_spec import judge_from
 from calm.judges.foreign import NEEDED, judge_of
 from calm.models.wire import Endpoint, Judge, Remarks, Traits
 from tests.planted import Planted, tied
@@ -28,11 +29,18 @@ class Least:
         return Tie()
 
 
-def test_a_whole_judge_is_taken_as_it_is():
+def test_a_judge_of_ours_is_taken_as_it_is():
     """Nothing is put around it."""
-    judge = Planted(tied)
+    judge = judge_from("lexical")
 
     assert judge_of(judge) is judge
+
+
+def test_a_judge_of_ones_own_gets_the_traits_that_it_states():
+    """What it has is taken; the case is handed to it as to any code."""
+    judge = judge_of(Planted(tied))
+
+    assert (judge.traits, judge.remarks) == (Planted(tied).traits, Remarks())
 
 
 def test_traits_may_be_left_out():

@@ -44,15 +44,16 @@ def said(verdicts, case, rule="majority", weights=(), task="pairwise"):
     return asyncio.run(panel(members, rule, weights).judge(case, Ask()))
 
 
-X, Y = Preferred("x"), Preferred("y")
+X, Y = Preferred("A"), Preferred("B")
+"""What a member says of the slots of `PAIR`: the answer x is in the first one."""
 
 
 def test_the_law_is_told_the_rule_and_the_weights():
     """Two that hardly prefer x against one that is sure of y: the majority takes x, the mean y."""
-    hardly = Preferred("x", {"x": 0.51, "y": 0.49, "tie": 0.0})
-    sure = Preferred("y", {"x": 0.0, "y": 1.0, "tie": 0.0})
+    hardly = Preferred("A", {"A": 0.51, "B": 0.49, "tie": 0.0})
+    sure = Preferred("B", {"A": 0.0, "B": 1.0, "tie": 0.0})
 
-    assert said([hardly, hardly, sure], PAIR) == X
+    assert said([hardly, hardly, sure], PAIR) == Preferred("x")
     assert said([hardly, hardly, sure], PAIR, "mean").answer == "y"
     assert said([hardly, hardly, sure], PAIR, "weighted", (30, 30, 0.1)).answer == "x"
 
@@ -63,7 +64,7 @@ def test_an_unreadable_minority_is_left_out_counted_and_noted():
 
     found = [asyncio.run(one.judge(PAIR, Ask())) for _ in range(3)]
 
-    assert found == [X, X, X]
+    assert found == [Preferred("x")] * 3
     assert tuple(map(str, one.remarks.notes)) == (
         "panel panel of a, b, c: c gave no verdict in 3 of 3 asks; the panel went without it",
     )
@@ -71,7 +72,7 @@ def test_an_unreadable_minority_is_left_out_counted_and_noted():
 
 def test_a_panel_tells_how_far_its_members_agree():
     """Two who say the same and one who says otherwise: one of three pairs of verdicts is alike."""
-    one = panel([says("x", name="a"), says("x", name="b", fingerprint="b"), says("y", name="c")])
+    one = panel([says("A", name="a"), says("A", name="b", fingerprint="b"), says("B", name="c")])
     assert one.remarks.agreement == ()
 
     for ask in (1, 2, 3):

@@ -67,12 +67,14 @@ def test_what_is_sent_is_what_is_recorded():
 
 
 def test_sees_is_what_reaches_the_model():
-    """What the prompt does not show is not seen; order, texts and follow-ups are."""
-    judge = judge_at(
-        "http://127.0.0.1:9/v1", prompt=Prompt((Message("user", "{{ answers[0].text }}{{ answers[1].text }}"),))
-    )
+    """What the prompt does not show is not seen; order, texts and follow-ups are, and notes unless it refuses them."""
+    prompt = Prompt((Message("user", "{{ answers[0].text }}{{ answers[1].text }}"),))
+    judge = judge_at("http://127.0.0.1:9/v1", prompt=prompt)
+    refusing = judge_at("http://127.0.0.1:9/v1", prompt=replace(prompt, notes="refuse"))
 
-    assert judge.sees(PAIR) == judge.sees(PAIR.present(notes=("a note",)))
+    assert judge.sees(PAIR) != judge.sees(PAIR.present(notes=("a note",)))
+    assert refusing.sees(PAIR) == refusing.sees(PAIR.present(notes=("a note",)))
+    assert judge.sees(PAIR) == judge.sees(replace(PAIR, reference="r"))
     assert judge.sees(PAIR) == judge.sees(PAIR.present(framing=Framing.NEGATIVE))
     assert judge.sees(PAIR) != judge.sees(PAIR.arranged(("b", "a")))
     assert judge.sees(PAIR) != judge.sees(PAIR.present(follow_ups=("Sure?",)))

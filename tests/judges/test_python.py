@@ -25,7 +25,7 @@ from calm import (
     Unreadable,
 )
 from calm.core.verdict import NoReply
-from calm.judges.attributes import READABLE
+from calm.judges.blind import READABLE
 from calm.judges.python import PythonJudge
 from calm.models.wire import Judge, Reply, Request
 
@@ -176,9 +176,9 @@ def test_a_quick_sync_callable_may_not_take_send():
 def test_a_returned_value_becomes_a_verdict(subtests):
     """Verdicts, ids, numbers, mappings and lists, each for its task; None is unreadable."""
     for case, task, value, verdict in [
-        (PAIR, "pairwise", "bad", Preferred("bad")),
+        (PAIR, "pairwise", "A", Preferred("bad")),
         (PAIR, "pairwise", "tie", Tie()),
-        (PAIR, "pairwise", Preferred("good", {"good": 0.9, "bad": 0.1}), Preferred("good", {"good": 0.9, "bad": 0.1})),
+        (PAIR, "pairwise", Preferred("B", {"B": 0.9, "A": 0.1}), Preferred("good", {"good": 0.9, "bad": 0.1})),
         (PAIR, "pairwise", Tie(), Tie()),
         (PAIR, "pairwise", None, Unreadable("the callable returned None")),
         (PAIR, "pairwise", Unreadable("lost"), Unreadable("lost")),
@@ -190,9 +190,9 @@ def test_a_returned_value_becomes_a_verdict(subtests):
         (ONE, "points", 0.25, Score(0.25)),
         (ONE, "rubric", {"k2": True, "k1": None}, Criteria({"k1": None, "k2": True})),
         (ONE, "rubric-all", Criteria({"k1": False, "k2": True}), Criteria({"k1": False, "k2": True})),
-        (MANY, "listwise", ["y", "x", "z"], Ranking((("y",), ("x",), ("z",)))),
-        (MANY, "listwise", ("y", ["x", "z"]), Ranking((("y",), ("x", "z")))),
-        (MANY, "listwise", Ranking((("z",), ("x", "y"))), Ranking((("z",), ("x", "y")))),
+        (MANY, "listwise", ["B", "A", "C"], Ranking((("y",), ("x",), ("z",)))),
+        (MANY, "listwise", ("B", ["A", "C"]), Ranking((("y",), ("x", "z")))),
+        (MANY, "listwise", Ranking((("C",), ("A", "B"))), Ranking((("z",), ("x", "y")))),
     ]:
         with subtests.test(case=case, task=task, value=value, verdict=verdict):
             found = ask(returning(value, task=task), case)
@@ -203,8 +203,8 @@ def test_a_returned_value_becomes_a_verdict(subtests):
 def test_a_value_that_is_no_verdict_is_a_broken_judge(subtests):
     """The error names the judge, the case and the value; it is never data."""
     for case, task, value, expected in [
-        (PAIR, "pairwise", "god", "got 'god'; did you mean 'good'?"),
-        (PAIR, "pairwise", Preferred("A"), "got 'A'"),
+        (PAIR, "pairwise", "good", "got 'good'; known: A, B, tie"),
+        (PAIR, "pairwise", Preferred("C"), "got 'C'"),
         (PAIR, "pairwise", Preferred("tie"), "got 'tie'"),
         (PAIR, "pairwise", True, "got True of type bool"),
         (PAIR, "pairwise", 0, "got 0 of type int"),
@@ -219,9 +219,9 @@ def test_a_value_that_is_no_verdict_is_a_broken_judge(subtests):
         (ONE, "rubric", {"k1": True, "k2": True, "k3": True}, "got 'k3'"),
         (ONE, "rubric", {"k1": True, "k2": 1}, "for criterion 'k2', got 1 of type int"),
         (ONE, "rubric", True, "got True of type bool"),
-        (MANY, "listwise", ["x", "y"], "expected each answer's id once (x, y, z)"),
-        (MANY, "listwise", ["x", "y", "y", "z"], "expected each answer's id once"),
-        (MANY, "listwise", ["x", "y", "w"], "got 'w'"),
+        (MANY, "listwise", ["A", "B"], "expected each answer's id once (A, B, C)"),
+        (MANY, "listwise", ["A", "B", "B", "C"], "expected each answer's id once"),
+        (MANY, "listwise", ["A", "B", "w"], "got 'w'"),
         (MANY, "listwise", "x", "of type str"),
     ]:
         with subtests.test(case=case, task=task, value=value, expected=expected):
@@ -299,14 +299,15 @@ def test_the_answers_of_a_case_are_in_slot_order():
 
     ask(PythonJudge(look), PAIR)
 
-    assert [a.id for a in got[0].answers] == [a.id for a in got[0].shown] == ["bad", "good"]
+    assert [a.id for a in got[0].answers] == [a.id for a in got[0].shown] == ["A", "B"]
+    assert [a.text for a in got[0].answers] == ["No.", "So."]
 
 
 def test_a_sync_callable_runs_in_a_thread_unless_it_is_quick():
     """A slow function does not hold up the others; a quick one is spared the thread."""
 
     def where(case):
-        return "good" if threading.current_thread() is threading.main_thread() else "bad"
+        return "B" if threading.current_thread() is threading.main_thread() else "A"
 
     def quick(case):
         return where(case)
@@ -318,20 +319,20 @@ def test_a_sync_callable_runs_in_a_thread_unless_it_is_quick():
 
 
 async def awaits(case, send):
-    return (await send(Request(None, ("bad",)))).text
+    return (await send(Request(None, ("A",)))).text
 
 
 def calls(case, send):
-    return send(Request(None, ("bad",))).text
+    return send(Request(None, ("A",))).text
 
 
 def by_name(case, *, send):
-    return send(Request(None, ("bad",))).text
+    return send(Request(None, ("A",))).text
 
 
 def in_a_loop_of_its_own(case, send):
     async def inner():
-        return (await send(Request(None, ("bad",)))).text
+        return (await send(Request(None, ("A",)))).text
 
     return asyncio.run(inner())
 
@@ -367,7 +368,7 @@ def test_a_second_argument_with_a_default_of_its_own_is_left_alone():
     """Only `send` by name, or a second argument that must be given, is filled."""
 
     def function(case, weight=0.5):
-        return "good" if weight == 0.5 else "bad"
+        return "B" if weight == 0.5 else "A"
 
     assert ask(PythonJudge(function), PAIR) == Preferred("good")
 

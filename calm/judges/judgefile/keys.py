@@ -41,6 +41,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "negative_user",
         "negative_user_file",
         "order",
+        "notes",
     ),
     "verdict": ("format", "field", "tag", "pattern", "schema_file", "values", "scale"),
     "verdict.scale": ("low", "high", "step", "best"),

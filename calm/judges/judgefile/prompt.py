@@ -8,11 +8,11 @@ from typing import Final
 
 from jinja2 import Environment, TemplateError, meta
 
-from calm.core.templates import Message, Prompt
+from calm.core.templates import NOTES, Message, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import nearest
 from calm.judges import prompts
-from calm.judges.judgefile.tables import Table
+from calm.judges.judgefile.tables import Table, one_of
 from calm.judges.reading import Format
 from calm.models.address import Provider
 
@@ -30,16 +30,19 @@ def prompt_of(table: Table, task: Task | None, form: Format, scale: Scale, provi
         _template(table, "negative_user", names),
     )
     messages = _messages(table, provider, names)
+    notes = one_of(NOTES, table.choice("notes", NOTES))
     _check_parts(table)
     if len(table.problems) > before or task is None:
         return None
     if messages is None and user is None:
+        if notes is not None:
+            table.say("notes", "the bundled prompt has a place for notes; take it out, or write a prompt")
         table.problems.extend(_unasked(table.path, form))
         return prompts.bundled(task, form.kind)
     negative = None
     if negative_system is not None or negative_user is not None:
         negative = _turns(system if negative_system is None else negative_system, negative_user or user or "")
-    prompt = Prompt(messages=messages or _turns(system, user or ""), negative=negative)
+    prompt = Prompt(messages or _turns(system, user or ""), negative, notes=notes or "question")
     problems = prompts.check(prompt, task, scale, names=names) or _hidden(prompt, task)
     table.problems.extend(f"{table.path}: [prompt] {problem}" for problem in problems)
     return prompt

@@ -12,6 +12,7 @@ from itertools import chain
 
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError, nearest
+from calm.judges.foreign import judge_of
 from calm.judges.mitigations import (
     discussion,
     evidence,
@@ -77,6 +78,7 @@ def mitigated(judge: Judge, names: Sequence[str], reader: Reader | None = None) 
         ConfigError: an unknown name, or an argument that the mitigation does not take.
         NotApplicable: a mitigation that can do nothing for this judge.
     """
+    judge = judge_of(judge)
     for name in names:
         if problem := fault(name):
             raise ConfigError(f"mitigations: {problem}")

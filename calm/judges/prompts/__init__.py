@@ -1,8 +1,19 @@
 """Rendering: the Jinja2 templates of a judge's prompt, byte for byte in a sandbox."""
 
-from calm.judges.prompts.rendering import check, render
+from calm.judges.prompts.rendering import check, render, rendered_with_places
 from calm.judges.prompts.sandbox import MAX_RENDERED
 from calm.judges.prompts.shipped import bundled, part
 from calm.judges.prompts.variables import TAGS, VARIABLES, neutral, shown
 
-__all__ = ["MAX_RENDERED", "TAGS", "VARIABLES", "bundled", "check", "neutral", "part", "render", "shown"]
+__all__ = [
+    "MAX_RENDERED",
+    "TAGS",
+    "VARIABLES",
+    "bundled",
+    "check",
+    "neutral",
+    "part",
+    "render",
+    "rendered_with_places",
+    "shown",
+]

@@ -7,27 +7,39 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
-from calm.core.templates import Message, Prompt
+from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
+from calm.judges.prompts.placing import placed
 from calm.judges.prompts.sandbox import FAULTS, complaint, rendered
 from calm.judges.prompts.variables import context_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
 
 
-def render(
-    prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None = None
-) -> tuple[Message, ...]:
+def render(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None = None) -> Messages:
     """
     Return the messages that a judge is sent about a case, rendered byte for byte.
 
-    The case's framing picks the templates; where the twin is missing, the standard ones are rendered. Follow-ups are
-    not part of it. `criterion` is the one asked about, for the task rubric.
+    What a user's own templates have no place for stands where `placed` puts it. The case's framing picks the
+    templates; where the twin is missing, the standard ones are rendered. Follow-ups are not part of it. `criterion` is
+    the one asked about, for the task rubric.
 
     Raises:
         ConfigError: a template that cannot be rendered; the message names the template, its line and the variable.
     """
+    return rendered_with_places(prompt, case, task, scale, criterion)[0]
+
+
+def rendered_with_places(
+    prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None = None
+) -> tuple[Messages, frozenset[str]]:
+    """Return the messages, as `render` does, and where what the templates have no place for stands in them."""
+    return placed(prompt, case, lambda one: _drawn(prompt, one, task, scale, criterion))
+
+
+def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None) -> Messages:
+    """Return the messages of the templates alone."""
     context = context_of(case, scale, criterion, bundled=prompt.bundled)
     out = []
     for index, message in enumerate(prompt.framed(case.framing), start=1):

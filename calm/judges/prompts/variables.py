@@ -107,9 +107,8 @@ def _plain(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _shown(
-    answer: Answer, slot: str, byline: str | None, clean: Callable[[str], str], quote: Callable[[str], str]
-) -> Shown:
+def _shown(case: Case, answer: Answer, slot: str, clean: Callable[[str], str], quote: Callable[[str], str]) -> Shown:
+    byline = case.bylines.get(answer.id)
     name = None if byline is None else quote(byline)
     label = quote(slot)
     return Shown(
@@ -117,7 +116,7 @@ def _shown(
         slot=label,
         byline=name,
         text=clean(answer.text),
-        history=tuple(clean(h) for h in answer.history),
+        history=tuple(clean(h) for h in case.history(answer)),
     )
 
 
@@ -132,8 +131,7 @@ def context_of(case: Case, scale: Scale, criterion: Criterion | None, *, bundled
     return {
         "question": clean(case.question),
         "answers": tuple(
-            _shown(answer, slot, case.bylines.get(answer.id), clean, quote)
-            for answer, slot in zip(case.shown, case.slot_labels, strict=False)
+            _shown(case, answer, slot, clean, quote) for answer, slot in zip(case.shown, case.slot_labels, strict=False)
         ),
         "reference": None if case.reference is None else clean(case.reference),
         "criteria": lines,
@@ -166,5 +164,6 @@ def shown(case: Case) -> tuple[object, ...]:
         case.framing,
         tuple(case.fields.items()),
         tuple(case.bylines.items()),
+        tuple(case.drafts.items()),
         Identity(case.criteria) if case.criteria else None,
     )

@@ -43,7 +43,12 @@ def view(case: Case, task: Task, scale: Scale, criterion: Criterion | None = Non
             )
         asked = asked if criterion is None else (criterion.id,)
     shown = case.shown
-    texts = [case.question, *(a.text for a in shown), *(h for a in shown for h in a.history), case.reference or ""]
+    texts = [
+        case.question,
+        *(a.text for a in shown),
+        *(h for a in shown for h in case.history(a)),
+        case.reference or "",
+    ]
     texts += [*case.notes, *case.fields.values(), *case.bylines.values(), *(c.text for c in case.criteria)]
     texts += [t for e in case.examples for t in (e.question, *e.answers)]
     return View(

@@ -67,7 +67,7 @@ def test_the_statistical_filter_takes_out_codes_repetition_and_length():
 
     assert code.endswith(REMOVED)
     assert len(flood) < 1000
-    assert len(seen[0]["b"].text) < 450
+    assert len(seen[0]["B"].text) < 450
 
 
 def test_a_text_that_is_made_to_be_slow_is_not(subtests):

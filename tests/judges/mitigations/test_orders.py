@@ -44,12 +44,13 @@ def test_rotations_balance_any_number_of_answers():
     found = verdict(mitigated(judge, ["rotations"]), TRIPLE)
 
     assert found == Ranking((("a", "b", "c"),))
-    assert [c.shown[0].id for c, _ in judge.asked] == ["a", "b", "c"]
+    firsts = [c.shown[0].text for c, _ in judge.asked]
+    assert firsts == [a.text for a in TRIPLE.answers]
 
 
 def test_an_order_without_a_verdict_leaves_none():
     """Without one of the orders a slot could win again."""
-    judge = Planted(lambda case, ask: Unreadable("hm") if case.shown[0].id == "b" else Preferred("a"))
+    judge = Planted(lambda case, ask: Unreadable("hm") if case.shown[0].text == PAIR["b"].text else Preferred("A"))
 
     assert verdict(mitigated(judge, ["average"]), PAIR) == Unreadable("hm")
 
