@@ -221,12 +221,15 @@ class Audit:
         Return whether a control was decided: it has a finding of a measure that decides it, and none of these is open.
 
         Consistency is how often the judge agrees with itself, sensitivity how often it notices harm. Whether replies
-        can be read, or the better answer is found, decides neither.
+        can be read, or the better answer is found, decides neither for good. But a control of which any claim failed is
+        decided against the judge, whatever else is open.
         """
-        of = CONTROLS[control]
-        mine = [f for f in self.findings if f.bias == control and f.measure in of]
+        mine = [f for f in self.findings if f.bias == control]
+        if any(f.outcome is Outcome.FAIL and f.red for f in mine):
+            return True
         # a variant by itself proves nothing, and need not apply: only its failure counts
-        found = [f.outcome for f in mine if f.outcome is Outcome.FAIL or not f.single]
+        of = [f for f in mine if f.measure in CONTROLS[control]]
+        found = [f.outcome for f in of if f.outcome is Outcome.FAIL or not f.single]
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 
     @property
