@@ -25,6 +25,7 @@ from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Code, Family, Scale, chances, code
 from calm.errors import ConfigError
+from calm.models.pricing import Cost
 from calm.models.wire import Json
 from calm.results.codes import from_code, to_code
 from calm.results.control import Control, control_of
@@ -162,7 +163,12 @@ class JudgeRecord:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Figures of one run. They differ between runs and decide nothing."""
+    """
+    Figures of one run. They differ between runs and decide nothing.
+
+    `usd` is what is known of the cost, None where nothing is; `unpriced` are the models that were called at a price
+    that is not known, with which `usd` is a lower bound.
+    """
 
     started: str = ""
     seconds: float = 0.0
@@ -171,6 +177,12 @@ class Run:
     usd: float | None = None
     per_finding: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
+    unpriced: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> Cost | None:
+        """What the run cost; None where an old record says only that it is not known."""
+        return None if self.usd is None and not self.unpriced else Cost(self.usd or 0.0, self.unpriced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,7 +550,8 @@ def _run(body: Mapping[str, Json]) -> Run:
     words, codes = _list(data.pop("notes", [])), _list(data.pop("note_codes", []))
     known = codes if len(codes) == len(words) else [None] * len(words)
     notes = tuple(from_code(code, str(text)) for code, text in zip(known, words, strict=True))
-    return Run(notes=notes, **_fitting(Run, data))  # type: ignore[arg-type]  # checked
+    unpriced = tuple(map(str, _list(data.pop("unpriced", []))))
+    return Run(notes=notes, unpriced=unpriced, **_fitting(Run, data))  # type: ignore[arg-type]  # checked
 
 
 def _mapping(value: Json) -> dict[str, Json]:

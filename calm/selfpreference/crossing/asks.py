@@ -29,7 +29,7 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     asking = [m for m in crossing.members if m.judge is not None]
     for member in asking:
         if member.judge is not None:
-            engine.greet(*member.judge.endpoints)
+            engine.admit(member.judge)
     questions = [(m.judge, case, 1) for m in asking if m.judge is not None for case in crossing.cases]
     answers = iter(engine.ask_each(questions))
     judged: list[Judgment] = []
