@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import (
-    CONTINUE,
-    add_caps,
-    bill,
-    opened_engine,
-    refuse_folders,
-    refuse_impossible,
-    sampled,
-)
+from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -76,6 +68,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _attack(options: argparse.Namespace) -> int:
     from calm.cases.lines import line
     from calm.core.claims import Estimate
+    from calm.core.reasons import NONE, Kind, because
     from calm.experiment.run import unserved
     from calm.experiment.setup import Setup
     from calm.gate.from_spec import cases_from, judge_from
@@ -84,7 +77,8 @@ def _attack(options: argparse.Namespace) -> int:
 
     design = _checked(options)
     judge = judge_from(options.judge)
-    if reason := unserved(judge, "attack"):
+    replayed = because(Kind.REPLAYED) if judge.traits.recorded is not None else NONE
+    if reason := replayed or unserved(judge, "attack"):
         raise ConfigError(f"{judge.name} cannot be attacked: {reason}")
     cases = cases_from(options.cases, judge)
     if options.method == "transfer" and not any(attacking.ATTACK in case.variants for case in cases):
@@ -98,14 +92,13 @@ def _attack(options: argparse.Namespace) -> int:
         print(printable(_plan(options, judge, cases, design, groups), "\n"))
         return DONE
     with opened_engine(options) as engine:
-        engine.admit(judge)
+        engine.greet(*judge.endpoints)
         setup = Setup(judge, tuple(cases), engine, options.seed, design)
         found = attacking.attack(setup, _search(options, groups, writer), options.sample)
         spent = bill(engine)
     out = Path(options.out)
     body = attacking.to_json(found, setup, options.method)
     write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])
-    print(sampled(min(options.sample, len(cases)), len(cases)))
     print(printable(attacking.summary(found, judge.name, options.method), "\n"))
     _show(found)
     print(printable(f"\nwrote {out}; {spent}", "\n"))
@@ -187,8 +180,8 @@ def _plan(
     from calm.cases import sample
     from calm.experiment.asks import Design
     from calm.gate.plan import PlanSettings, survey_clean
+    from calm.gate.plan_text import dollars
     from calm.gate.prices import FIRST_CALL, Figure, plan_of
-    from calm.models.pricing import dollars
     from calm.studies.attack import steps
 
     found = survey_clean(judge, cases, PlanSettings(options.sample, options.seed, Design(1, 0)))
@@ -203,10 +196,9 @@ def _plan(
     rows = []
     for word, searched, held in (("if nothing wins", tried, 0), ("at most", most, design.perturbed)):
         times = 1 + design.clean + searched + held
-        usd = str(once.cost) if not once.usd else f"about {dollars(times * once.usd)} USD"
+        usd = "price unknown" if once.usd is None else f"about {dollars(times * once.usd)} USD"
         rows.append(f"{word}: {times:.1f} asks a case, {round(times * once.calls)} calls of the judge, {usd}")
-    taken = sampled(len(found.cases), len(cases))
-    lines = [f"attack on {judge.name} by {options.method}: {taken}; no call is made", *rows]
+    lines = [f"attack on {judge.name} by {options.method}: {len(found.cases)} cases; no call is made", *rows]
     if options.method in WRITING:
         each = options.n if options.method == "best-of" else options.rounds
         lines.append(f"calls of the writer: at most {each * len(found.cases)}")

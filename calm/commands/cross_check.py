@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import add_caps, bill, opened_engine, refuse_folders, refuse_impossible, sampled
+from calm.commands.spending import add_caps, bill, opened_engine, refuse_folders, refuse_impossible
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -46,6 +46,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _cross_check(options: argparse.Namespace) -> int:
     from calm.cases import read_files, sample
+    from calm.core.reasons import Kind, because
     from calm.gate.from_spec import judge_from
     from calm.results.audit import write_whole
     from calm.studies import coherence
@@ -56,19 +57,20 @@ def _cross_check(options: argparse.Namespace) -> int:
         raise ConfigError(f"--rounds: expected 2 or more, because one ask cannot show noise, got {options.rounds}")
     judge = judge_from(options.judge)
     scorer = judge_from(options.scorer) if options.scorer else None
-    found = read_files(options.cases)
-    cases = sample(found, options.sample, options.seed)
+    for one in filter(None, (judge, scorer)):
+        if one.traits.recorded is not None:
+            raise ConfigError(f"{one.name} cannot be cross-checked: {because(Kind.REPLAYED)}")
+    cases = sample(read_files(options.cases), options.sample, options.seed)
     checks: list[coherence.Check] = []
     given = {"rounds": options.rounds, "seed": options.seed}
     with opened_engine(options) as engine:
-        engine.admit(judge)
+        engine.greet(*judge.endpoints)
         if any(len(case.answers) > 2 for case in cases) or scorer is None:
             checks.append(coherence.check_order(judge, cases, engine, **given))
         if scorer is not None:
-            engine.admit(scorer)
+            engine.greet(*scorer.endpoints)
             checks += coherence.check_scores(judge, scorer, cases, engine, **given)
         spent = bill(engine)
-    print(sampled(len(cases), len(found)))
     print(printable(coherence.summary(checks), "\n"))
     print(printable(spent))
     if options.out:
@@ -78,7 +80,6 @@ def _cross_check(options: argparse.Namespace) -> int:
             "judges": names,
             "seed": options.seed,
             "rounds": options.rounds,
-            "cases": {"n": len(cases), "of": len(found)},
             "checks": coherence.to_json(checks),
         }
         write_whole(Path(options.out), [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])

@@ -37,7 +37,7 @@ from typing import TypeAlias
 
 from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
-from calm.core.reasons import Kind, Reason, because, counted
+from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.trials import Trial, Trials, clusters, distance, favour, same
 from calm.core.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, chances, readable
 from calm.errors import ClaimError, EstimateError
@@ -204,7 +204,7 @@ def _raw_movement(row: Trial, scale: Scale) -> float | Reason:
 
 def _reworded(row: Trial, scale: Scale) -> float | Reason:
     """Return how much more often the edit moves the verdict than asking again does."""
-    return _across(row.clean, row.perturbed, row, scale) - _spread(row.clean, row, scale)
+    return _once(row) or _across(row.clean, row.perturbed, row, scale) - _spread(row.clean, row, scale)
 
 
 def _favours(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> list[float]:
@@ -302,14 +302,22 @@ def _robust(row: Trial, _scale: Scale) -> float | Reason:
     return _mean([float(same(u, v)) for u in row.clean for v in row.perturbed])
 
 
+def _once(row: Trial) -> Reason:
+    """Return that a case was asked once, where one ask does not say what a second would, or `NONE`."""
+    alone = len(row.clean) < 2 and any(chances(v) is None for v in row.clean)
+    return because(Kind.ASKED_ONCE) if alone else NONE
+
+
 def _consistent(row: Trial, scale: Scale) -> float | Reason:
+    if reason := _once(row):
+        return reason
     if all(chances(v) is not None for v in row.clean):
         return 1 - _spread(row.clean, row, scale)
     return _mean([float(same(u, v)) for u, v in combinations(row.clean, 2)])
 
 
 def _repeat_distance(row: Trial, scale: Scale) -> float | Reason:
-    return _spread(row.clean, row, scale)
+    return _once(row) or _spread(row.clean, row, scale)
 
 
 def _read(row: Trial, _scale: Scale) -> float | Reason:

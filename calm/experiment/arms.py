@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calm.core.case import digest
+from calm.core.case import Case, digest
 from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Kind, Reason, reason_of
 from calm.core.templates import Message
@@ -17,9 +17,10 @@ from calm.engine.batches import Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
 from calm.experiment.asks import Asks
-from calm.experiment.inert import Floor
+from calm.experiment.inert import REPEATS, Floor
 from calm.experiment.pairs import Pair, Pairing
 from calm.experiment.setup import Setup
+from calm.models.wire import Judge
 
 EXAMPLES = 60
 """How many rows of a probe are kept with their texts."""
@@ -107,11 +108,13 @@ class Arms:
     def _questions(self, row: Row, asks: Asks) -> tuple[list[Question], list[Question], list[Question]]:
         pair = row.pair
         control, judge = pair.control or self._setup.judge, pair.judge or self._setup.judge
-        clean = [(control, pair.base, k) for k in range(1, asks.clean + 1)] if self._has_clean else []
+        clean = [(control, pair.base, k) for k in _numbers(control, pair.base, asks.clean)] if self._has_clean else []
         inert: list[Question] = []
-        if self._has_floor and pair.shown is not None:
+        if control.traits.recorded is not None and self._has_floor and pair.shown is not None:
+            clean, inert = clean[: (len(clean) + 1) // 2], clean[(len(clean) + 1) // 2 :]
+        elif self._has_floor and pair.shown is not None:
             inert = [(control, self._floor(pair, k).case, k) for k in range(1, asks.inert + 1)]
-        return clean, inert, [(judge, *pair.ask(k)) for k in range(1, row.perturbed + 1)]
+        return clean, inert, [(judge, *pair.ask(k)) for k in _numbers(judge, pair.shown, row.perturbed)]
 
     def _floor(self, pair: Pair, number: int) -> Floor:
         """Return an inert form of a case, made once."""
@@ -151,7 +154,7 @@ class Arms:
             clean=arms[0],
             inert=arms[1],
             perturbed=arms[2],
-            floor=self._floor(pair, 1).name if inert else "",
+            floor="" if not inert else REPEATS if self._setup.judge.traits.recorded else self._floor(pair, 1).name,
             cluster=pair.cluster,
             places=tuple(sorted(pair.places)),
         )
@@ -179,6 +182,12 @@ class Arms:
             clean=tuple(_exchanges(store, a, prompts) for a in clean),
             perturbed=tuple(_exchanges(store, a, prompts) for a in perturbed),
         )
+
+
+def _numbers(judge: Judge, case: Case | None, most: int) -> range:
+    """Return the numbers of the asks about a case: all, or as many as a record holds."""
+    record = judge.traits.recorded
+    return range(1, (most if record is None or case is None else min(most, record.held(case))) + 1)
 
 
 def _exchanges(

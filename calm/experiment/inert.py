@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from calm.core.additions import called, closed, opened
 from calm.core.case import Case, Treated, digest
@@ -80,6 +80,10 @@ _SENTENCE = 10
 _LEAST = 2
 """An edit that adds fewer words to a text adds none: the briefest inert words are nearer to two than to one."""
 _FORMULAS = (("\\[", "\\]"), ("\\begin{", "\\end{"))
+
+
+REPEATS: Final = "repeats"
+"""The floor of a judge that replays a table: nobody asked it about inert words, so its own repeats stand there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,11 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pair
     cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given)
     clusters = clusters_of(setup.cases)
     found = Pairing(setup, edit)
+    if (record := setup.judge.traits.recorded) is not None:
+        judged = [record.judged(c) for c in cases]
+        cases = [c for c in judged if c is not None]
+        if len(cases) < len(judged):
+            found.excluded[because(Kind.NOT_RECORDED)] += len(judged) - len(cases)
     if edit is None:
         found.pairs = [Pair(c, c, hash=c.identity(), cluster=clusters[c.id]) for c in cases]
         return found
@@ -249,6 +254,10 @@ def _edited(
             reasons.append(found)
             continue
         judge, control = found.judge or setup.judge, found.control or setup.judge
+        record = judge.traits.recorded
+        if record is not None and found.shown is not None and not record.held(found.shown):
+            reasons.append(because(Kind.NOT_RECORDED))
+            continue
         if not compared or judge.sees(found.ask(1)[0]) != control.sees(found.base):
             return found
         reasons.append(because(Kind.NOT_SHOWN, " or ".join(sorted(_NOUN.get(c, c) for c in found.changed))))

@@ -110,7 +110,8 @@ def run(
         return Result(tuple(untested(claims, observed, reason, outcome)))
     measures = [*(MEASURES[c.measure] for c in claims), *observed]
     has_clean = not alone(edit, setup.family)
-    has_floor = has_clean and setup.repeatable and edit is not None and any(m.floored for m in measures)
+    fits = setup.repeatable or (setup.judge.traits.recorded is not None and setup.judge.traits.repeats != 1)
+    has_floor = has_clean and fits and edit is not None and any(m.floored for m in measures)
     arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
     rulings, trials, planned = _looked(setup, pairing, arms, claims, observed, top_up=top_up)
     return Result(rulings, arms.texts(trials), arms.asked, planned)

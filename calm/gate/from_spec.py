@@ -13,7 +13,10 @@ from calm.core.case import Case
 from calm.errors import ConfigError, nearest
 from calm.models.wire import Judge
 
-SPECS = "lexical, planted:..., recorded:SET/MODEL, panel:A+B, a path to a judge.toml, or package.module:attribute"
+SPECS = (
+    "lexical, planted:..., recorded:SET/MODEL, recorded:FILE, panel:A+B, a path to a judge.toml, or "
+    "package.module:attribute"
+)
 
 
 def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool = False) -> Judge:
@@ -104,11 +107,23 @@ def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
             share, or files for a recorded judge.
     """
     if judge.name.startswith("recorded:"):
-        from calm.judges.recorded import recorded
+        from calm.judges.recorded import RecordedJudge
 
-        if files:
-            raise ConfigError(f"{judge.name} replays its own cases, got {files[0]}; leave --calm-cases out")
-        return recorded(judge.name).cases()
-    if not files:
-        return bundled(judge.task)
-    return read_files(files, task=judge.task)
+        if isinstance(judge, RecordedJudge):
+            if files:
+                raise ConfigError(f"{judge.name} replays its own cases, got {files[0]}; leave --calm-cases out")
+            return judge.cases()
+    cases = read_files(files, task=judge.task) if files else bundled(judge.task)
+    recall(judge, cases)
+    return cases
+
+
+def recall(judge: Judge, cases: Sequence[Case]) -> None:
+    """
+    Tell a judge that replays a table which cases its verdicts are about; others need no telling.
+
+    Raises:
+        ConfigError: the table does not fit the cases; all its faulty records are named.
+    """
+    if judge.traits.recorded is not None:
+        judge.traits.recorded.recall(cases)

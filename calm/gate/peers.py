@@ -27,7 +27,7 @@ def read_peers(text: str, task: Task, *, keyless: bool = False) -> tuple[Member,
     problems: list[str] = []
     for name in filter(None, (part.strip() for part in text.split(","))):
         try:
-            recorded = name.endswith(".json")
+            recorded = name.endswith(".json") and not name.startswith("recorded:")
             members = read_record(Path(name)) if recorded else [member_of(judge_from(name, keyless=keyless))]
         except ConfigError as error:
             problems += [f"--calm-peers: {problem}" for problem in error.problems]

@@ -9,7 +9,7 @@ from typing import Self
 from calm.core.case import Case
 from calm.core.templates import Prompt
 from calm.core.verdict import Scale, Task, Verdict
-from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable, Send, Traits
+from calm.models.wire import Endpoint, Json, Judge, Placing, Record, Remarks, Rewordable, Send, Traits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,33 @@ def joint_traits(judges: Sequence[Judge]) -> Traits:
         repeats=min((one.repeats for one in traits if one.repeats is not None), default=None),
         weighs=all(one.weighs for one in traits),
         at_most=any(one.at_most for one in traits),
+        recorded=_joint_record([one.recorded for one in traits if one.recorded is not None]),
     )
+
+
+def _joint_record(records: Sequence[Record]) -> Record | None:
+    return records[0] if len(records) == 1 else JointRecord(tuple(records)) if records else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointRecord:
+    """The records of several judges that are asked together: what each of them holds."""
+
+    records: tuple[Record, ...]
+
+    def recall(self, cases: Sequence[Case]) -> None:
+        """Tell each record the cases."""
+        for record in self.records:
+            record.recall(cases)
+
+    def judged(self, case: Case) -> Case | None:
+        """Return a case in an order in which each record has it; None if there is none."""
+        orders = (found for record in self.records if (found := record.judged(case)) is not None)
+        return next((found for found in orders if self.held(found)), None)
+
+    def held(self, case: Case) -> int:
+        """Return how many verdicts each record has on a case as it is shown."""
+        return min(record.held(case) for record in self.records)
 
 
 def joint_remarks(judges: Sequence[Judge]) -> Remarks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -142,6 +142,20 @@ class Send(Protocol):
     async def __call__(self, request: Request) -> Reply: ...
 
 
+class Record(Protocol):
+    """
+    Verdicts that were given beforehand on the cases of a run, each on a case in one order and one framing.
+
+    `recall` tells it the cases, before anything is asked; it raises a `ConfigError` where it does not fit them. Later
+    calls change nothing. `judged` returns a case in an order in which it was judged, None where it never was. `held`
+    counts the verdicts on a case as it is shown: 0 for an edited one.
+    """
+
+    def recall(self, cases: Sequence[Case]) -> None: ...
+    def judged(self, case: Case) -> Case | None: ...
+    def held(self, case: Case) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     """
@@ -158,6 +172,7 @@ class Traits:
     | `repeats` | how many verdicts it has on one question; None: as many as are asked for |
     | `weighs` | its verdicts come with the probability of each, so that one ask says what repeats would |
     | `at_most` | a verdict may take fewer calls than a plan finds, never more |
+    | `recorded` | the table of verdicts that it replays, and gives no others; None: it can be asked anything |
     """
 
     as_given: bool = False
@@ -169,6 +184,7 @@ class Traits:
     repeats: int | None = None
     weighs: bool = False
     at_most: bool = False
+    recorded: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)

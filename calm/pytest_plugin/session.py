@@ -103,10 +103,7 @@ def check_options(config: pytest.Config) -> None:
     from calm.experiment.stopping import Stopping
 
     problems: list[str] = []
-    readers = (
-        *(design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of),
-        families_of,
-    )
+    readers = (design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of)
     for reader in readers:
         try:
             reader(config)
@@ -272,6 +269,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     from calm.core.case import Case
     from calm.errors import ConfigError
     from calm.experiment.setup import Setup
+    from calm.gate.from_spec import recall
 
     check_options(config)
     judge = judge_in(config, judge)
@@ -282,11 +280,12 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
         )
     session = config.stash[SESSION]
     if session.plan is None:
-        engine_of(config).admit(judge)
+        engine_of(config).greet(*judge.endpoints)
     chosen = next((drawn for known, drawn in session.sampled if known is cases), None)
     if chosen is None:
         chosen = tuple(sample(cases, sample_of(config), seed_of(config)))
         session.sampled.append((cases, chosen))
+    recall(judge, cases)
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
     return Setup(judge, chosen, engine_of(config), *rules)
@@ -316,23 +315,14 @@ def design_for(config: pytest.Config, judge: Judge) -> Design:
 
 def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> CrossInputs:
     """Return what a cross of judges and authors can use: all cases, and the judges that `--calm-peers` names."""
+    from calm.gate.from_spec import recall
     from calm.selfpreference.crossing import CrossInputs
 
-    return CrossInputs(tuple(cases), peers_of(config, judge), sample_of(config), families_of(config))
-
-
-def families_of(config: pytest.Config) -> dict[str, str]:
-    """
-    Return the families that the user states for authors.
-
-    Raises:
-        ConfigError: something that is neither NAME=FAMILY nor a file of them.
-    """
-    if not (said := option(config, "families")):
-        return {}
-    from calm.selfpreference.stated import stated
-
-    return stated([said], "--calm-families")
+    peers = peers_of(config, judge)
+    for peer in peers:
+        if peer.judge is not None:
+            recall(peer.judge, cases)
+    return CrossInputs(tuple(cases), peers, sample_of(config))
 
 
 def peers_of(config: pytest.Config, judge: Judge) -> tuple[Member, ...]:
@@ -375,14 +365,14 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
     return made
 
 
-def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design, of: int) -> dict[str, Any]:
-    """Return what the record says of a judge, its cases (a sample of so many), and the number of asks."""
+def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design) -> dict[str, Any]:
+    """Return what the record says of a judge, its cases, and the number of asks."""
     from calm.cases import sha256
     from calm.experiment.setup import clusters_of
 
     session = config.stash[SESSION]
     for known, same, subject in session.subjects:
-        if known == judge and same == cases and subject["repeats"] == str(design) and subject["cases"]["of"] == of:
+        if known == judge and same == cases and subject["repeats"] == str(design):
             return subject
     about = dict(judge.about)
     served = engine_of(config).served
@@ -399,12 +389,7 @@ def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], desig
     }
     subject = {
         "judge": record,
-        "cases": {
-            "n": len(cases),
-            "of": of,
-            "questions": len(set(clusters_of(cases).values())),
-            "sha256": sha256(cases),
-        },
+        "cases": {"n": len(cases), "questions": len(set(clusters_of(cases).values())), "sha256": sha256(cases)},
         "repeats": str(design),
     }
     session.subjects.append((judge, cases, subject))
@@ -444,7 +429,7 @@ def figures_of(config: pytest.Config) -> dict[str, Any]:
         "calls": dict(ledger.calls),
         "tokens": dict(ledger.tokens),
         "usd": ledger.usd,
-        "unpriced": list(ledger.unpriced),
+        "priced": ledger.priced,
         "keys": ledger.keys.packed() if ledger.keys is not None else None,
         "notes": [to_code(note) for note in (*engine.notes, engine.broken, *_notes_of(session)) if note],
     }

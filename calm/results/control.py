@@ -17,7 +17,7 @@ from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import EstimateError
-from calm.experiment.inert import TESTS_LENGTH
+from calm.experiment.inert import REPEATS, TESTS_LENGTH
 from calm.experiment.stopping import LEVEL
 
 MUCH: Final[Mapping[Family, float]] = {"pairwise": 0.10, "listwise": 0.10, "score": 0.05, "rubric": 0.05}
@@ -47,7 +47,8 @@ def control_of(trials: Trials | None, bias: str) -> tuple[Control | None, Reason
 
     A bias whose edits are inert words themselves has no such reason: there it is the finding.
     """
-    rows = () if trials is None else tuple(row for row in trials.rows if row.inert and row.room and len(row.clean) > 1)
+    found = () if trials is None else trials.rows
+    rows = tuple(row for row in found if row.inert and row.room and len(row.clean) > 1 and row.floor != REPEATS)
     if trials is None or not rows:
         return None, NONE
     asked = replace(trials, rows=tuple(replace(row, perturbed=row.inert, inert=()) for row in rows))

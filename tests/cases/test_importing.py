@@ -126,7 +126,7 @@ def test_a_malformed_calm_file_names_record_and_field_and_imports_nothing(tmp_pa
         "record 2: answer1: expected a text, got 3; write it in quotes or leave it out",
         "record 2: question: expected a question, got an empty text; write what the answers reply to",
         "record 3: answer1: expected a text, got none; add it",
-        "nothing was imported",
+        "nothing of it is used",
     ]
 
 
@@ -215,7 +215,7 @@ def test_a_malformed_vote_names_record_and_field(tmp_path, change, said):
     told = problems(path, form="mtbench")
 
     assert told[0].startswith(f"record 2: {said}")
-    assert told[-1] == "nothing was imported"
+    assert told[-1] == "nothing of it is used"
 
 
 def test_an_llmbar_record_is_a_pair_with_its_label_as_gold(tmp_path):
@@ -420,7 +420,7 @@ def test_a_faulty_record_is_named_with_its_column(tmp_path, change, said):
     told = problems(path)
 
     assert told[0].startswith(f"record 2: {said}")
-    assert told[-1] == "nothing was imported"
+    assert told[-1] == "nothing of it is used"
 
 
 def test_many_faults_are_counted(tmp_path):
@@ -475,7 +475,7 @@ def test_a_broken_parquet_file_is_refused(tmp_path):
 
 def test_a_folder_or_a_missing_file_is_refused(tmp_path):
     """The message says which it is."""
-    assert problems(tmp_path)[0].startswith("expected a file to import, got a folder")
+    assert problems(tmp_path)[0].startswith("expected a file to read, got a folder")
     assert "No such file" in problems(tmp_path / "none.csv")[0]
 
 

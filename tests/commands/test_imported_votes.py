@@ -12,6 +12,7 @@ from statistics import NormalDist, fmean
 
 import pytest
 
+from calm.cases import read_cases
 from calm.commands import cli
 
 MODELS = ("gpt-9", "claude-9", "qwen-9", "llama-9")
@@ -230,3 +231,31 @@ def test_the_suite_fails_a_judge_of_imported_votes_that_prefers_its_own(arena):
     finding = json.loads(Path("results.json").read_text("utf-8"))["findings"][0]
     assert finding["outcome"] == "FAIL"
     assert finding["value"] == pytest.approx(counted(given, winner)["gpt-9"]["excess"], abs=1e-6)
+
+
+def test_tables_of_verdicts_stand_for_the_judges_that_gave_them(arena):
+    """The same figures from a file for each judge, with no judge to ask; the file's name is the author's."""
+    folder, winner = arena
+    given = votes()
+    cli.main(["cases", "import", *as_mtbench(folder, given), "-o", "cases.jsonl"])
+    specs = []
+    for model in MODELS:
+        with Path(f"{model}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["case", "order", "verdict"])
+            for case in read_cases("cases.jsonl", task="pairwise"):
+                for order in (case.answers, case.answers[::-1]):
+                    said = winner(model, *(answer.text for answer in order))
+                    verdict = said if said == "tie" else order[said].id
+                    writer.writerow([case.id, json.dumps([answer.id for answer in order]), verdict])
+        specs.append(f"recorded:{model}.csv")
+
+    statuses = [
+        cli.main(["self-preference", *judges, "--cases=cases.jsonl", "-o", out])
+        for judges, out in ((specs, "tables.json"), (SPECS, "judges.json"))
+    ]
+
+    first, second = (json.loads(Path(name).read_text("utf-8")) for name in ("tables.json", "judges.json"))
+    assert statuses == [0, 0]
+    assert first["judges"] == second["judges"]
+    assert [one["verdicts"] for one in first["judged"]] == [one["verdicts"] for one in second["judged"]]

@@ -17,6 +17,7 @@ from calm.errors import ConfigError
 from calm.gate.catalogue import entries, find_edit
 from calm.judges.judgefile import read_judge
 from calm.judges.prompts import VARIABLES
+from calm.judges.recorded.entries import FIELDS
 from calm.results import audit
 from tests.docs.pages import (
     DOCS,
@@ -457,3 +458,21 @@ def test_the_layers_of_the_contract_are_few_and_stand_in_its_order():
 
     assert len(layers) <= 15
     assert numbers == [len(layers) - i for i, names in enumerate(layers) for _ in names]
+
+
+def test_the_page_on_recorded_verdicts_shows_what_its_commands_say(tmp_path, monkeypatch, capsys):
+    """The example runs as it stands: by specification and by judge.toml, and its fault is told in these words."""
+    page = HOW_TO / "replay-verdicts.md"
+    write_files(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    first, *_ = blocks(page, "sh")[0].splitlines()
+    printed, fault = blocks(page, "text")
+    twice = (tmp_path / "verdicts.csv").read_text("utf-8").replace('good,bad",2,good', 'good,bad",1,good', 1)
+
+    for command in (shlex.split(first), ["calm", "try", "judge.toml", "--cases", "cases.jsonl"]):
+        assert load_generator().cli.main(command[1:]) == 0
+        assert capsys.readouterr().out == printed
+    (tmp_path / "verdicts.csv").write_text(twice, "utf-8")
+    assert load_generator().cli.main(shlex.split(first)[1:]) == 4
+    assert fault.strip() in capsys.readouterr().err
+    assert sorted(first_cells(section(page, "## The columns")))[:7] == sorted(FIELDS)

@@ -64,7 +64,7 @@ class Faults:
         if self.count > len(self.shown):
             self.shown.append(f"{self.name}: and {self.count - len(self.shown)} more; fix these first")
         if self.shown:
-            raise ConfigError([*self.shown, f"{self.name}: nothing was imported"])
+            raise ConfigError([*self.shown, f"{self.name}: nothing of it is used"])
 
     def text(self, row: Row, key: str, record: int) -> str | None:
         """Return a text that a record must have; None, and a fault, for anything else."""
@@ -133,7 +133,7 @@ def load(path: Path, kind: Kind | None = None) -> Table:
         ConfigError: a file that cannot be read, is of another kind, or has no records; or all its faulty records.
     """
     if path.is_dir():
-        raise ConfigError(f"{path}: expected a file to import, got a folder; name one of its files")
+        raise ConfigError(f"{path}: expected a file to read, got a folder; name one of its files")
     kind = kind or ENDINGS.get(path.suffix.lower())
     if kind is None:
         raise ConfigError(
@@ -144,7 +144,7 @@ def load(path: Path, kind: Kind | None = None) -> Table:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(f"{path}: expected a file to import, got an error: {reason}; check its path") from error
+        raise ConfigError(f"{path}: expected a file to read, got an error: {reason}; check its path") from error
     if not data.strip():
         raise ConfigError(f"{path}: expected at least one record, got an empty file")
     table = _parquet(path, data) if kind == "parquet" else _written(path, data, kind)
@@ -202,7 +202,7 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
             at = text.count("\n", 0, error.pos) + 1
             raise ConfigError(
                 f"{faults.name}: line {at}, column {error.colno}: expected JSON, got an error: {error.msg}; "
-                "nothing was imported"
+                "nothing of it is used"
             ) from error
     except RecursionError:
         faults.add(record, "record", "expected a record, got JSON that is nested too deeply; flatten it")
@@ -254,5 +254,5 @@ def _parquet(path: Path, data: bytes) -> Table:
         rows = tuple(dict(row) for row in table.to_pylist())  # not pandas: it writes NaN where a value is missing
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         reason = str(error).partition("\n")[0]
-        raise ConfigError(f"{path}: expected a Parquet file, got an error: {reason}; nothing was imported") from error
+        raise ConfigError(f"{path}: expected a Parquet file, got an error: {reason}; nothing of it is used") from error
     return Table(str(path), columns, rows)

@@ -11,6 +11,7 @@ from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS, TABLES
 from calm.judges.judgefile.model import server_of
 from calm.judges.judgefile.prompt import ORDERS, prompt_of
+from calm.judges.judgefile.recorded import replay_of
 from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown
 from calm.judges.judgefile.verdict import format_of, scale_of
 from calm.judges.mitigations import MITIGATIONS, fault, mitigated, unfit
@@ -35,9 +36,11 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
     document = read_document(path)
     if "panel" in document:
         return _panel(path, document, env, keyless=keyless)
+    if "recorded" in document:
+        return replay_of(path, document)
     for name, value in document.items():
         if name not in TABLES:
-            problems.append(f"{path}: unknown table [{name}]{nearest(name, (*TABLES, 'panel'))}")
+            problems.append(f"{path}: unknown table [{name}]{nearest(name, (*TABLES, 'panel', 'recorded'))}")
         elif not isinstance(value, dict):
             problems.append(f"{path}: expected a table [{name}], got {shown(name, value)}")
     judge, model, prompt, verdict = (

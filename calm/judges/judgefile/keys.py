@@ -46,5 +46,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "verdict": ("format", "field", "tag", "pattern", "schema_file", "values", "scale"),
     "verdict.scale": ("low", "high", "step", "best"),
     "panel": ("members", "weights", "rule"),
+    "recorded": ("file", "columns", "model"),
+    "recorded.columns": ("case", "order", "framing", "repeat", "criterion", "verdict", "reply"),
 }
 """The keys of each table. Tables whose keys are the user's own (headers, query, extra_body, values) are not listed."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from calm.core.case import Case
 from calm.core.reasons import Reason, reason_of
 from calm.core.verdict import NoReply, Scale, Score, Verdict
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
-from calm.selfpreference.crossing.design import CrossDesign, CrossResult, identity
+from calm.selfpreference.crossing.design import CrossDesign, CrossResult, Member, identity
 from calm.selfpreference.verdicts import Judgment
 
 
@@ -21,7 +22,8 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
         EstimateError: a record holds no verdict of a member on any of the cases.
     """
     for member in crossing.members:
-        if member.judge is None and not any(identity(case) in member.recalled for case in crossing.cases):
+        fixed = member.judge is None or member.judge.traits.recorded is not None
+        if fixed and not any(_known(member, case) for case in crossing.cases):
             raise EstimateError(
                 f"the record of {member.model!r} holds no verdict on any of these answers; make it from the same file "
                 "of answers, or name the judge itself"
@@ -29,21 +31,29 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     asking = [m for m in crossing.members if m.judge is not None]
     for member in asking:
         if member.judge is not None:
-            engine.admit(member.judge)
-    questions = [(m.judge, case, 1) for m in asking if m.judge is not None for case in crossing.cases]
+            engine.greet(*member.judge.endpoints)
+    questions = [(m.judge, case, 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
     answers = iter(engine.ask_each(questions))
     judged: list[Judgment] = []
     lost: Counter[Reason] = Counter()
     for member in crossing.members:
         for case in crossing.cases:
-            verdict = next(answers).verdict if member.judge is not None else member.recalled.get(identity(case))
-            if verdict is None:
+            if not _known(member, case):
                 continue
+            verdict = next(answers).verdict if member.judge is not None else member.recalled[identity(case)]
             if isinstance(verdict, NoReply):
                 lost[reason_of(verdict.reason)] += 1
             else:
                 judged.append(Judgment(member.model, case, _on_unit(verdict, member.scale)))
     return CrossResult(crossing, tuple(judged), lost)
+
+
+def _known(member: Member, case: Case) -> bool:
+    """Return whether a member can be asked about a case, or has a verdict on it."""
+    if member.judge is None:
+        return identity(case) in member.recalled
+    record = member.judge.traits.recorded
+    return record is None or record.held(case) > 0
 
 
 def _on_unit(verdict: Verdict, scale: Scale) -> Verdict:

@@ -1,5 +1,5 @@
 """
-Recorded judges replay verdicts that real models gave once. They need no model, no key and no call.
+Verdicts that ship with calm: real models gave them once.
 
 `recorded:headlines/MODEL` scores headlines from 1 to 5, asked how good or how bad they are. `recorded:ifeval/MODEL`
 marks verifiable criteria. Each verdict was given once, on unchanged cases. So there is one ask of each question, and
@@ -109,7 +109,7 @@ class RecordedJudge:
         return rubric_table() if self.recording.task == "rubric" else score_table()
 
 
-def recorded(spec: str) -> RecordedJudge:
+def bundled(spec: str) -> RecordedJudge:
     """
     Return the judge of a specification: `recorded:headlines/MODEL` or `recorded:ifeval/MODEL`.
 

@@ -1,0 +1,53 @@
+"""The `[recorded]` table of judge.toml: a judge whose verdicts stand in a table of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, get_args
+
+from calm.core.verdict import Task
+from calm.errors import ConfigError, nearest
+from calm.judges.judgefile.keys import KEYS
+from calm.judges.judgefile.tables import Table, dict_of, one_of, shown
+from calm.judges.judgefile.verdict import format_of, scale_of
+from calm.judges.recorded.replay import Replay
+
+_TABLES: Final = ("judge", "recorded", "verdict")
+_TASKS: Final[tuple[Task, ...]] = get_args(Task)
+
+
+def replay_of(path: Path, document: Mapping[str, object]) -> Replay:
+    """
+    Return the judge of a file with a table `[recorded]`; the table of verdicts is beside it.
+
+    Raises:
+        ConfigError: one line for each fault of the file, or of the table of verdicts.
+    """
+    problems: list[str] = []
+    for key, value in document.items():
+        if key in ("model", "prompt"):
+            problems.append(f"{path}: expected [recorded] without [{key}], got both; nothing is asked: take one out")
+        elif key not in _TABLES:
+            problems.append(f"{path}: unknown table [{key}]{nearest(key, _TABLES)}")
+        elif not isinstance(value, dict):
+            problems.append(f"{path}: expected a table [{key}], got {shown(key, value)}")
+    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name", "task", "family"))
+    table = Table(path, "recorded", dict_of(document.get("recorded")), problems, KEYS["recorded"])
+    verdict = Table(path, "verdict", dict_of(document.get("verdict")), problems, KEYS["verdict"])
+    name, family, file = judge.line("name", required=True), judge.line("family"), table.text("file", required=True)
+    task = one_of(_TASKS, judge.choice("task", _TASKS, required=True))
+    model = table.line("model")
+    columns = table.texts("columns")
+    for key in columns:
+        if key not in KEYS["recorded.columns"]:
+            table.say("columns", f"expected a known key, got {key!r}{nearest(key, KEYS['recorded.columns'])}")
+    form, _ = format_of(verdict, task)
+    scale = scale_of(verdict, task)
+    if form.kind == "logprobs":
+        verdict.say("format", "expected a format of texts, got logprobs; a table holds no tokens")
+    for one in (judge, table, verdict):
+        one.unknown()
+    if problems or name is None or task is None or file is None:
+        raise ConfigError(problems)
+    return Replay(name, task, scale, path.parent / file, form, columns, model or name, family)
