@@ -35,7 +35,7 @@ JUDGES = (
 OPEN, CLOSE = "<!-- generated: calm-protocol -->", "<!-- end: calm-protocol -->"
 ROWS = {
     "position": ("position/robustness_rate/swap", "Pos"),
-    "verbosity": ("verbosity/robustness_rate/expand@2", "Ver"),
+    "verbosity": ("verbosity/robustness_rate", "Ver"),
     "compassion-fade": ("compassion-fade/robustness_rate/name_models", "Com"),
     "bandwagon": ("bandwagon/robustness_rate", "Ban"),
     "distraction, the weaker answer's author": ("distraction/robustness_rate/hobby_note", "Dst"),
@@ -46,7 +46,7 @@ ROWS = {
     "sentiment, the better answer": ("sentiment/robustness_rate/feeling_in_better", "Sen"),
     "diversity": ("diversity/robustness_rate/identity_note", "Div"),
     "chain-of-thought": ("chain-of-thought/robustness_rate/solve_first", ""),
-    "refinement-aware": ("refinement-aware/robustness_rate/show_history", ""),
+    "refinement-aware": ("refinement-aware/robustness_rate", ""),
 }
 """What a row is called, the key of its finding, and the column of the paper's Table 4."""
 OTHERS = {

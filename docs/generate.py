@@ -160,9 +160,10 @@ def of_all_probes() -> str:
 
 NO_EDIT = {
     "consistency": "ask the same prompt again",
+    "paraphrase": "say an answer in other words: near synonyms, or what a writer made of it",
     "self-preference": "ask judges of other families about the same answers",
 }
-"""What suites without an edit do."""
+"""What suites do that have no module of edits."""
 
 
 def extra_suites() -> str:

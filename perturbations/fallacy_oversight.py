@@ -7,9 +7,7 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
-from calm.core.validation import ready
 from calm.perturbations.prose import sentences, stock
-from calm.perturbations.ready_made import RULES
 
 STEPS = (
     "A week has more than six days and for this reason the following is proven.",  # a non sequitur
@@ -30,13 +28,12 @@ _DIGIT = re.compile(r"\d")
     expects=Expects.WORSE,
     source="arXiv:2410.02736",
     tasks=("pairwise", "score", "listwise"),
-    ready=RULES["fallacy"],
 )
 def fallacy(case: Treated, rng: Random) -> Treated | None:
     """Replace a reason in the better answer by a broken step, or add one before its last sentence, which stays."""
     # a sentence of an answer that stands alone may be an error, and without it the answer would be better: all stay
     answer = case[case.target]
-    text = ready(case, "fallacy", RULES["fallacy"]) or _broken(answer.text, rng, replace=len(case.answers) > 1)
+    text = _broken(answer.text, rng, replace=len(case.answers) > 1)
     return case.damage(answer.id, lambda _: text)
 
 

@@ -9,10 +9,9 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
-from calm.core.validation import ready
+from calm.core.ready_made import Own
 from calm.perturbations.cues import on_better
 from calm.perturbations.prose import append, prepend, sentences
-from calm.perturbations.ready_made import RULES
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "sentiment"
@@ -57,25 +56,25 @@ TONES: Mapping[str, Tone] = {
 }
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", ready=RULES["cheerful"])
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def cheerful(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer a cheerful tone."""
     return _toned(case, "cheerful", rng)
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", ready=RULES["sad"])
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def sad(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer a sad tone."""
     return _toned(case, "sad", rng)
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", ready=RULES["angry"])
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def angry(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer an angry tone."""
     return _toned(case, "angry", rng)
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736", ready=RULES["fearful"])
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def fearful(case: Treated, rng: Random) -> Treated | None:
     """Give the weaker answer a fearful tone."""
     return _toned(case, "fearful", rng)
@@ -87,7 +86,13 @@ def feel_first(case: Treated, rng: Random) -> Treated | None:
     return prepend(case, rng.choice(TONES[rng.choice(tuple(TONES))].openers))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736", tasks=("pairwise", "listwise"))
+@perturbation(
+    bias=BIAS,
+    expects=Expects.SAME,
+    source="arXiv:2410.02736",
+    tasks=("pairwise", "listwise"),
+    own=Own(names=tuple(TONES), aim=on_better),
+)
 def feeling_in_better(case: Treated, rng: Random) -> Treated | None:
     """Give the better answer a cheerful, sad, angry or fearful tone."""
     aimed = on_better(case)
@@ -95,11 +100,8 @@ def feeling_in_better(case: Treated, rng: Random) -> Treated | None:
 
 
 def _toned(case: Treated, mood: str, rng: Random) -> Treated | None:
-    """Return the case with the treated answer in a mood: the text that the case holds ready for it, or one by rule."""
+    """Return the case with the treated answer in a mood."""
     answer = case[case.target]
-    text = ready(case, mood, RULES[mood])
-    if text is not None:
-        return case.edit(answer.id, lambda _: text)
     tone = TONES[mood]
     ends = [end for _, end in sentences(answer.text)]
     if len(ends) > 1:

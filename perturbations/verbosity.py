@@ -9,11 +9,9 @@ from random import Random
 from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
 from calm.core.edits import Edit
-from calm.core.validation import Band, ready
 from calm.errors import ConfigError
 from calm.perturbations.passages import like, on_stronger, open_sentences, replaced, reworded
 from calm.perturbations.prose import append, items, prepend, sentences, stock
-from calm.perturbations.ready_made import RULES
 from calm.perturbations.triggers import Plant, in_text
 
 AGAIN = ("In other words:", "To put it another way:", "Said once more:", "Which is to say:", "To repeat this:")
@@ -56,18 +54,11 @@ _BLANK_NEXT = re.compile(r"[^\S\n]*(?:\n[^\S\n]*(?:\n|\Z)|\Z)")
 def expand(dose: float = 2.0) -> Edit:
     """Return an edit that brings an answer to `dose` times its length, by repeating its own sentences."""
 
-    @perturbation(
-        bias="verbosity",
-        expects=Expects.NOT_BETTER,
-        source="arXiv:2410.02736",
-        dose=dose,
-        ready=RULES["expand"],
-    )
+    @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="arXiv:2410.02736", dose=dose)
     def expand(case: Treated, rng: Random) -> Treated | None:
         """Repeat the weaker answer's sentences up to a given length; its last sentence stays last."""
         text = case[case.target].text
-        band = Band(dose * (1 - TOLERANCE), dose * (1 + TOLERANCE))
-        longer = ready(case, "expand", RULES["expand"], length=band) or _expanded(text, dose, rng)
+        longer = _expanded(text, dose, rng)
         if abs(len(longer) / max(1, len(text)) - dose) > TOLERANCE * dose:
             return None
         return case.edit(case.target, lambda _: longer)

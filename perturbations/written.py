@@ -1,29 +1,30 @@
 """
 Written: edits that a writer, any model, makes beforehand; each has a rule in its place where there is no writer.
 
-`written("polish")` takes the text that a case holds ready (`calm rewrite` puts it there), if it passes the rules of its
-kind, and else the edit by rule: the gate itself needs no writer. `polish(writer)` asks a function of yours instead.
+`written("polish")` shows the text that a case holds (`calm rewrite` puts it there, or you), and else the edit by rule:
+the gate itself needs no writer. `polish(writer)` asks a function of yours instead.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from importlib.resources import files
 from random import Random
 from typing import TypeAlias
 
 from calm import Case, Expects, Treated
 from calm.core import edits
-from calm.core.validation import UNKNOWN, problems, ready
+from calm.core.ready_made import KINDS as TEXTS
+from calm.core.ready_made import Own, rules_for
+from calm.core.validation import problems
 from calm.core.verdict import FAMILIES, Family
 from calm.errors import ConfigError, nearest
 from calm.perturbations import fallacy_oversight, sensitivity, sentiment, verbosity
 from calm.perturbations.passages import lexicon
 from calm.perturbations.prose import append, prepend, without_code
-from calm.perturbations.ready_made import RULES, rules_for
 
 Writer: TypeAlias = Callable[[str, str], str]
 """A function of an instruction and a text that returns the text rewritten."""
@@ -223,7 +224,7 @@ def _by_words(name: str, words: Lexicon) -> edits.Rewrite:
             parts += [text[at : found.start()], change(found)]
             at = found.end()
         new = "".join([*parts, text[at:]])
-        return None if problems(text, new, RULES[name]) else case.edit(case.target, lambda _: new)
+        return None if problems(text, new, rules_for(name)) else case.edit(case.target, lambda _: new)
 
     return reword
 
@@ -305,13 +306,8 @@ KINDS: Mapping[str, Kind] = {
 """All kinds but `translate_LANGUAGE`, of which there is one for each language."""
 
 ASKED_AS: Mapping[str, tuple[str, ...]] = {
-    "verbosity": ("lengthen",),
-    "sentiment": tuple(kind.name for kind in MOODS),
-    "fallacy": ("fallacy",),
-    "polish": ("polish",),
-    "paraphrase": ("paraphrase",),
-    "error": ("plant_error",),
-    "neutral": ("neutral",),
+    word: tuple(kind.name for kind in TEXTS.values() if kind.word == word)
+    for word in dict.fromkeys(kind.word for kind in TEXTS.values() if kind.word)
 }
 """What `calm rewrite --kinds` calls the kinds, besides `translate:LANGUAGE`."""
 
@@ -355,30 +351,25 @@ def names_of(asked: str) -> tuple[str, ...]:
 
 def written(name: str, *, rule: bool = True) -> edits.Edit:
     """
-    Return the edit of a kind: the text that a case holds ready if it passes, else the edit by rule.
+    Return the edit of a kind: the text that a case holds if it is usable, else the edit by rule.
 
     Without `rule` it applies to no other case than one with such a text.
     """
     kind = kind_of(name)
-
-    def rewrite(case: Treated, rng: Random) -> Treated | None:
-        text = ready(case, name, rules_for(name) or UNKNOWN)
-        if text is not None:
-            return _put(kind, case, text)
-        return kind.rule(case, rng) if rule else None
-
-    return _edit(kind, rewrite)
+    return _edit(kind, kind.rule, only=not rule)
 
 
 def _put(kind: Kind, case: Treated, text: str) -> Treated | None:
-    if kind.expects is Expects.WORSE:
-        return case.damage(case.target, lambda _: text)
-    return case.edit(case.target, lambda _: text)
+    if kind.expects is not Expects.WORSE:
+        return case.edit(case.target, lambda _: text)
+    if len(case.answers) == 1 and any(criterion.check is None for criterion in case.criteria):
+        return None  # which criterion it breaks nobody knows
+    return case.damage(case.target, lambda _: text)
 
 
-def _edit(kind: Kind, rewrite: edits.Rewrite) -> edits.Edit:
+def _edit(kind: Kind, rewrite: edits.Rewrite, *, only: bool = False) -> edits.Edit:
     made = kind.expects, rewrite, kind.source, kind.tasks, None, kind.summary
-    return edits.Edit(kind.name, kind.bias, *made, ready=rules_for(kind.name))
+    return edits.Edit(kind.name, kind.bias, *made, own=Own(put=partial(_put, kind), only=only))
 
 
 lengthened = written("lengthen")
@@ -388,13 +379,29 @@ error_planted = written("plant_error")
 worded_anew = written("neutral")
 
 
-@edits.perturbation(bias="refinement-aware", expects=Expects.SAME, source=CALM)
+def _polished(case: Treated, text: str) -> Treated:
+    return case.edit(case.target, lambda _: text)
+
+
+def _from_draft(case: Treated, text: str) -> Treated:
+    return _polished(case, text).drafted(case.target, case[case.target].text)
+
+
+@edits.perturbation(
+    bias="refinement-aware",
+    expects=Expects.SAME,
+    source=CALM,
+    own=Own(names=("polish",), put=_from_draft, base=_polished),
+)
 def polished_from_draft(case: Treated, rng: Random) -> Treated | None:
-    """Show the polished weaker answer, with the original as its earlier draft; the control is `polished`."""
-    after = polished.rewrite(case, rng)
-    if after is None:
-        return None
-    return after.drafted(case.target, case[case.target].text)
+    """Show the polished weaker answer with the original as its earlier draft; `polished` is what to compare with."""
+    after = polished(case, rng)
+    return None if after is None else _from_draft(case, after[case.target].text)
+
+
+def own_alone(edit: edits.Edit) -> edits.Edit:
+    """Return an edit that only shows texts that the cases hold: a rotation without any leaves it out."""
+    return replace(edit, own=replace(edit.own, only=True))
 
 
 # ------------------------------------------------------------------------------------------- a writer of the user's
@@ -457,7 +464,7 @@ def neutral_rewrite(writer: Writer) -> edits.Edit:
 def _asking(name: str, writer: Writer) -> edits.Edit:
     """Return an edit that asks a writer once for each text; a text that breaks the rules of the kind is left out."""
     kind = kind_of(name)
-    rules = rules_for(name) or RULES["neutral"]
+    rules = rules_for(name)
     told = instruction(kind)
 
     @cache  # an edit is a pure function, which a model is not: what it wrote first stands
@@ -468,7 +475,7 @@ def _asking(name: str, writer: Writer) -> edits.Edit:
         text = case[case.target].text
         if not text.strip():
             return None
-        new = ready(case, name, rules) or asked(text)
+        new = asked(text)
         return None if problems(text, new, rules) else _put(kind, case, new)
 
     return _edit(kind, rewrite)

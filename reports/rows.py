@@ -12,7 +12,7 @@ from calm.results.audit import RUN, Audit, Finding
 from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.wording import claim, control, floor, places, points, untested, value
+from calm.results.wording import claim, control, floor, own_texts, places, points, untested, value
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -49,6 +49,7 @@ class FindingRow:
     reason: Text
     flips: str
     excluded: tuple[tuple[str, int], ...]
+    own: str
     plot: Plot | None
     cost: str
 
@@ -130,6 +131,7 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         reason=cut(str(one.reason), REASON),
         flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",
         excluded=tuple(sorted(in_words(one.excluded).items(), key=lambda item: (-item[1], item[0]))),
+        own=own_texts(one),
         plot=plot_of(one, axis),
         cost=", ".join(f"{name} {figure:g}" for name, figure in figures.items()),
     )

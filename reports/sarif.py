@@ -129,6 +129,8 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
         "consistencyRate": one.consistency_rate,
         "flips": dict(one.flips),
         "excluded": {_text(reason): count for reason, count in in_words(one.excluded).items()},
+        "ownTexts": one.own,
+        "textsNotShown": {_text(reason): count for reason, count in in_words(one.unused).items()},
         "control": _control(one),
     }
     found: dict[str, Json] = {

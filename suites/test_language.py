@@ -10,11 +10,13 @@ from calm.perturbations.language import (
     strip_diacritics,
     switch_code,
 )
+from calm.perturbations.written import LANGUAGES, written
 from calm.suites.limits import NO_EFFECT
 
 pytestmark = pytest.mark.calm_every_variant
 
-WAYS_TO_SPEAK = rotate(switch_code, speak_dialect, drop_articles, strip_diacritics, romanise)
+TRANSLATED = [written(f"translate_{code}", rule=False) for code in LANGUAGES]
+WAYS_TO_SPEAK = rotate(switch_code, speak_dialect, drop_articles, strip_diacritics, romanise, *TRANSLATED)
 
 
 def test_the_way_to_speak_does_not_move_the_verdict(probe):

@@ -32,9 +32,10 @@ from calm.perturbations.sensitivity_degenerate import (
     stuff_keywords,
     truncate,
 )
+from calm.perturbations.written import error_planted, own_alone
 from calm.suites.limits import NOTICED
 
-DEFECTS = rotate(change_number, negate, delete_point, break_criterion, name="defect")
+DEFECTS = rotate(change_number, negate, delete_point, break_criterion, own_alone(error_planted), name="defect")
 DEGENERATES = rotate(
     empty_answer,
     reasoning_opener,

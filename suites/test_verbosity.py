@@ -13,6 +13,7 @@ from calm.perturbations.verbosity import (
     restate_items,
     wrap_courteously,
 )
+from calm.perturbations.written import lengthened, own_alone
 from calm.suites.limits import NO_EFFECT, NO_GAIN
 
 PADDING = rotate(
@@ -26,6 +27,7 @@ PADDING = rotate(
     wrap_courteously,
     open_courteously,
     close_courteously,
+    own_alone(lengthened),
 )
 
 

@@ -137,6 +137,7 @@ def decided(path):
             **{name: value for name, value in one.items() if name not in ("reason", "excluded", "accepted", "summary")},
             "reason_code": shape(one["reason_code"]) if "reason_code" in one else None,
             "excluded_codes": [shape(code) for code in one.get("excluded_codes", [])],
+            "unused_codes": [shape(code) for code in one.get("unused_codes", [])],
             "reason": bool(one["reason"]),
             "excluded": sorted(one["excluded"].values()),
             "accepted": one["accepted"] is not None,

@@ -10,10 +10,10 @@ import pytest
 from calm import Expects, perturbation
 from calm.cases import bundled
 from calm.core.edits import Edit
+from calm.core.ready_made import rules_for
 from calm.core.validation import ADDED, Band, Rules, problems
 from calm.core.verdict import FAMILY
 from calm.gate.catalogue import entries
-from calm.perturbations.ready_made import RULES
 from calm.testing import GROWTH, SIZES, check_perturbation, operations
 from calm.testing.operations import Tally
 from calm.testing.samples import KINDS, long_text
@@ -271,7 +271,7 @@ def test_every_shipped_edit_passes(expects):
 def test_validation_reads_a_text_once():
     """What a run checks of an edited text takes operations that grow as the text does, whatever the rules."""
     every = Rules(Band(0.5, 2.0), Band(0.0, 1.0), Band(0.0), True, "same", True, True, "seen")
-    for rules in (every, ADDED, RULES["translate"]):
+    for rules in (every, ADDED, rules_for("translate_de")):
         for kind in (*KINDS, "`", "~", "1. ", "$a. ", "- a\n", "| a | b |\n"):
             counted = []
             for size in SIZES:

@@ -34,8 +34,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         verbs,
         "check",
         "Check cases before a judge is asked about them. The command warns if a simple rule, such as the longest "
-        "answer, nearly equals the gold labels. It also warns of repeated questions, and of ready-made texts that "
-        "calm refuses.",
+        "answer, nearly equals the gold labels. It also warns of repeated questions. It says which suites show "
+        "ready-made texts, in how many cases, and warns of texts that nobody can use.",
         "calm cases check cases.jsonl --strict",
     )
     check.add_argument("files", nargs="+", metavar="FILE", help="cases as JSON Lines")
@@ -199,16 +199,22 @@ def _rulers(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _variants(cases: Sequence[Case]) -> Iterator[str]:
-    from calm.core.validation import check_variants, refusals_table
-    from calm.perturbations.ready_made import rules_for
+    """Print what ready-made texts are worth and which suites show them, and warn of those that nobody can use."""
+    from calm.commands.ready_texts import outlook_table, outlooks
+    from calm.core.edits import Expects
+    from calm.core.ready_made import check_texts, texts_table
+    from calm.perturbations.written import KINDS
 
-    rows = check_variants(cases, rules_for)
+    rows = check_texts(cases, lambda name: name in KINDS and KINDS[name].expects is Expects.WORSE)
     if not rows:
         return
-    refused = [row for row in rows if row.verdict == "refused"]
-    print(printable(refusals_table(rows), keep="\n"))
+    print(printable(texts_table(rows), keep="\n"))
+    found = list(outlooks(cases))
+    if found:
+        print(printable("\n".join(outlook_table(found)), keep="\n"))
+    refused = [row for row in rows if row.fault is not None]
     if refused:
-        yield f"{len(refused)} of {len(rows)} ready-made variants would be refused: no judge is asked about them"
+        yield f"{len(refused)} of {len(rows)} ready-made texts cannot be used: no judge is asked about them"
 
 
 PARTS = (_texts, _rulers, _variants)

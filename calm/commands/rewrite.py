@@ -37,6 +37,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _rewrite(options: argparse.Namespace) -> int:
     from calm.cases import read_cases
+    from calm.commands.ready_texts import places_of
     from calm.studies.writing import replies, rewriting
     from calm.studies.writing.writerfile import read_writer
 
@@ -53,6 +54,8 @@ def _rewrite(options: argparse.Namespace) -> int:
         by = f"{writer.name} ({writer.family})" if writer.family else writer.name
     rewriting.write_cases(out, cases, found, by)
     print(printable(rewriting.summary(found), "\n"))
+    for place in places_of(names):
+        print(printable(place))
     print(printable(f"wrote {out}; {spent}"))
     if found.refused:
         print(printable(f"wrote {replies.beside(out)}: {len(found.refused)} refused texts; none of them is used"))

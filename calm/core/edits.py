@@ -9,6 +9,7 @@ from random import Random
 from typing import TypeAlias, TypeVar
 
 from calm.core.case import Case, Treated, digest
+from calm.core.ready_made import BY_NAME, Held, Own, held_for
 from calm.core.templates import Prompt
 from calm.core.validation import Rules
 from calm.core.verdict import FAMILIES, Family
@@ -53,7 +54,7 @@ class Edit(_Labelled):
     Call it as `edit(case, rng)`; None means that it does not apply to the case. `tasks` are the kinds of verdict that
     it serves, `dose` a strength that is part of its name in results, `source` where the idea comes from. `rules` say
     what it may change of an answer's text (None: what its expectation allows). An `attack` speaks to whoever judges.
-    `ready` says what a text may change that a case holds ready under the name of the edit.
+    A text that a case holds for it goes before what it would make; `own` says which texts, and how they are shown.
     """
 
     name: str
@@ -67,22 +68,73 @@ class Edit(_Labelled):
     variants: tuple[Edit, ...] = ()
     rules: Rules | None = None
     attack: bool = False
-    ready: Rules | None = None
+    own: Own = BY_NAME
 
     def __call__(self, case: Treated, rng: Random) -> Treated | None:
-        """Return the edited case, or None where the edit does not apply."""
-        return self.rewrite(case, rng)
+        """Return the edited case, by the case's own text if it has a usable one; None where the edit does not apply."""
+        text = self.own_text(case)
+        if text is not None:
+            return self._put(self._aimed(case) or case, text.text)
+        return None if self.own.only and not self.variants else self.rewrite(case, rng)
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of the texts in `Case.variants` that it shows; a rotation leaves that to its variants."""
+        return () if self.variants else self.own.names or (self.label,)
+
+    def held(self, case: Treated) -> tuple[Held, ...]:
+        """Return the texts that a case holds for this edit, each with why it cannot be shown, if so."""
+        if not case.variants:
+            return ()
+        if self.variants:
+            found = {(one.name, one.answer): one for v in self.variants for one in v.held(case)}
+            usable = {(one.name, one.answer): one for v in self.variants for one in v.held(case) if one.usable}
+            return tuple((found | usable).values())
+        aimed = self._aimed(case) or case.treat(None)
+        return held_for(aimed, self.takes, self._put, keeps_truth=self.expects is not Expects.WORSE)
+
+    def own_text(self, case: Treated) -> Held | None:
+        """Return the text of the case that this edit shows; of several that are usable, one that the case decides."""
+        usable = [one for one in self.held(case) if one.usable]
+        if not usable or self.variants:
+            return None
+        return usable[int(digest("own", self.label, case.id), 16) % len(usable)]
+
+    def base(self, case: Treated) -> Treated:
+        """Return what the case is compared with after this edit: itself, or what the edit says of its own text."""
+        text = self.own_text(case) if self.own.base is not None else None
+        return case if text is None or self.own.base is None else self.own.base(case, text.text)
+
+    def within(self, cases: Sequence[Case]) -> Edit:
+        """Return a rotation without the variants that only show texts of which these cases hold none."""
+        names = {name for case in cases for name in case.variants} if any(v.own.only for v in self.variants) else set()
+        kept = tuple(v for v in self.variants if not v.own.only or names.intersection(v.takes))
+        return self if len(kept) in (0, len(self.variants)) else _rotation(self, kept)
+
+    def _aimed(self, case: Treated) -> Treated | None:
+        return case if self.own.aim is None else self.own.aim(case)
+
+    def _put(self, case: Treated, text: str) -> Treated | None:
+        if self.own.put is not None:
+            return self.own.put(case, text)
+        if self.expects is Expects.WORSE:
+            return case.damage(case.target, lambda _: text)
+        return case.edit(case.target, lambda _: text)
 
     def __repr__(self) -> str:
         return _shown(self)
 
     def choices(self, case: Treated, seed: int) -> tuple[Edit, ...]:
         """Return the edits to try on a case, the one drawn for it first; more than one only for a rotation."""
-        return _turned(self.variants, self, case, seed) or (self,)
+        if not self.variants:
+            return (self,)
+        holds = {v.label for v in self.variants if case.variants and v.own_text(case) is not None}
+        drawn = _turned(tuple(v for v in self.variants if v.label in holds or not v.own.only), self, case, seed)
+        return tuple(sorted(drawn, key=lambda v: v.label not in holds))  # the case's own texts first
 
     def apply(self, case: Treated, seed: int) -> Treated | None:
         """Return the case after this one edit, with randomness drawn from seed, edit and case alone."""
-        edited = self.rewrite(case, _drawn(self, case, seed))
+        edited = self(case, _drawn(self, case, seed))
         _refuse_other(f"perturbation {self.label}", edited, Treated, "case.edit(case.target, change)")
         if edited is not None and edited.untreated() == case.untreated():
             raise EditError(
@@ -151,8 +203,7 @@ def _turned(variants: tuple[E, ...], edit: AnyEdit, case: Treated, seed: int) ->
     if not variants:
         return ()
     start = int(digest("rotate", seed, edit.bias, edit.name, case.id), 16) % len(variants)
-    drawn = variants[start:] + variants[:start]
-    return tuple(sorted(drawn, key=lambda v: case.target not in case.variants.get(v.name, {})))  # ready texts first
+    return variants[start:] + variants[:start]
 
 
 def _refuse_other(whose: str, edited: object, kind: type, how: str) -> None:
@@ -177,7 +228,7 @@ def perturbation(
     dose: float | None = None,
     rules: Rules | None = None,
     attack: bool = False,
-    ready: Rules | None = None,
+    own: Own = BY_NAME,
 ) -> Callable[[Rewrite], Edit]:
     """
     Turn a function `(case, rng) -> case or None` into a perturbation named like the function.
@@ -190,7 +241,7 @@ def perturbation(
         dose: its strength, where it is one of several; part of its key in results.
         rules: what it may change of an answer's text, where that is not what its expectation allows.
         attack: whether it speaks to whoever judges, as an injection does: a row of `calm mitigate --grid`.
-        ready: what a text may change that a case holds ready under its name (`Case.variants`).
+        own: which texts of a case it shows before what it would make (`Case.variants`), where not those of its name.
 
     Raises:
         ConfigError: a task that is not known, or a bias that is not in kebab case.
@@ -200,7 +251,7 @@ def perturbation(
     def make(rewrite: Rewrite) -> Edit:
         summary = _summary(rewrite)
         made = rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary
-        return Edit(*made, rules=rules, attack=attack, ready=ready)
+        return Edit(*made, rules=rules, attack=attack, own=own)
 
     return make
 
@@ -272,9 +323,13 @@ def rotate(*edits: E, name: str = "") -> E:
         if len(values) > 1:
             raise ConfigError(f"rotate(): the variants differ in {what}: {', '.join(sorted(values))}")
     variants = tuple(v for e in edits for v in (e.variants or (e,)))
+    return _rotation(replace(one, name=name, dose=None), variants)
 
+
+def _rotation(one: E, variants: tuple[E, ...]) -> E:
+    """Return an edit as the rotation of some variants."""
     summary = f"One of: {', '.join(v.label for v in variants)}."
-    return replace(one, name=name, rewrite=_first_of(variants), dose=None, summary=summary, variants=variants)
+    return replace(one, rewrite=_first_of(variants), summary=summary, variants=variants)
 
 
 def _first_of(variants: Sequence[Callable[[T, Random], T | None]]) -> Callable[[T, Random], T | None]:

@@ -46,6 +46,10 @@ class Kind(StrEnum):
     APPLIES_NOT = "applies-not"
     CHANGES_TRUTH = "changes-truth"
     REFUSED = "refused"
+    FOR_OTHER_ANSWER = "for-other-answer"
+    OTHER_TEXT_SHOWN = "other-text-shown"
+    OWN_TEXTS = "own-texts"
+    TEXTS_UNASKED = "texts-unasked"
     NOT_SHOWN = "not-shown"
     NO_PROMPT = "no-prompt"
     OWN_PROMPT = "own-prompt"
@@ -307,6 +311,19 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.APPLIES_NOT: "does not apply",
     Kind.CHANGES_TRUTH: "would change the truth of a criterion",
     Kind.REFUSED: "refused: {}",
+    Kind.FOR_OTHER_ANSWER: "it is for another answer than the treated one",
+    Kind.OTHER_TEXT_SHOWN: "another text of the case was shown",
+    Kind.OWN_TEXTS: lambda *parts: (
+        "texts that the cases hold: "
+        + "; ".join(
+            f"{bias} shows them in {shown} of {_cases(cases)}{f' ({left} not shown)' if left else ''}"
+            for bias, shown, cases, left in zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
+        )
+    ),
+    Kind.TEXTS_UNASKED: lambda *parts: (
+        "no probe of this run shows the texts "
+        + ", ".join(f"{text} ({_cases(count)})" for text, count in zip(parts[::2], parts[1::2], strict=True))
+    ),
     Kind.NOT_SHOWN: "the judge is shown no {}",
     Kind.NO_PROMPT: "the judge has no prompt that can be rewritten",
     Kind.OWN_PROMPT: "the prompt is the judge's own, and the edit knows the wording of the bundled prompts alone",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
 
+from calm.core.ready_made import Held
 from calm.core.reasons import Reason
 from calm.core.verdict import (
     Criteria,
@@ -35,6 +36,7 @@ class Trial:
     arm. `points` are the weights of the criteria, `room` says whether the treated answer could still gain (or, where it
     was harmed, still fall). Rows of one `cluster` are about the same question and not independent (empty: the case).
     `places` are where the judge was shown what its own prompt has no place for.
+    `own` names the text of the case itself that was shown (empty: the edit made it), `held` all that the case has.
     """
 
     case: str
@@ -56,6 +58,8 @@ class Trial:
     floor: str = ""
     cluster: str = ""
     places: tuple[str, ...] = ()
+    own: str = ""
+    held: tuple[Held, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

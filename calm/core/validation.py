@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
@@ -71,7 +71,7 @@ class Rules:
 
 
 UNKNOWN = Rules()
-"""The rules for a ready-made text of a name that nobody has rules for: that it differs visibly."""
+"""The rules for a text that somebody brings: that it differs visibly."""
 
 ADDED = Rules(numbers="there", code=True, difference="spaced")
 """The rules for an edit made by rule after which the verdict must stay, or not rise."""
@@ -181,11 +181,11 @@ def refusal(edit: Expecting, before: Case, after: Case) -> Fault | None:
     Return why an edited case may not be asked about, or None.
 
     Where the verdict must stay or not rise, the gold must be unchanged, the numbers and the code of each original
-    answer must still be there, and if only texts were changed, the change must be visible. A ready-made text of the
-    case, and the text of an edit with its own `rules`, must keep those rules instead.
+    answer must still be there, and if only texts were changed, the change must be visible. The text of an edit with its
+    own `rules` must keep those instead; a text that the case itself holds for the edit must only differ visibly.
     """
     own: Rules | None = getattr(edit, "rules", None)
-    prepares: Rules | None = getattr(edit, "ready", None)
+    names: tuple[str, ...] = getattr(edit, "takes", ())
     keeps = edit.expects in KEEPS
     if not keeps and own is None:
         return None
@@ -193,11 +193,10 @@ def refusal(edit: Expecting, before: Case, after: Case) -> Fault | None:
         return Fault("gold", f"expected no change, got another {changed[0]}")
     texts = {answer.id: answer.text for answer in before.answers}
     edited = [(a.id, texts[a.id], a.text) for a in after.answers if a.id in texts and texts[a.id] != a.text]
-    ready = before.variants.get(edit.name, {})
     only = len(edited) == 1 and _only_texts(before, after)
     for answer, old, new in edited:
-        prepared = prepares if ready.get(answer) == new else None
-        rules = own or prepared or (ADDED if only else _BESIDE)
+        held = any(before.variants.get(name, {}).get(answer) == new for name in names)
+        rules = UNKNOWN if held else own or (ADDED if only else _BESIDE)
         if found := problems(old, new, rules):
             return found[0]
     return None
@@ -214,74 +213,6 @@ def _only_texts(before: Case, after: Case) -> bool:
         return False
     names = ("question", "bylines", "drafts", "labels", "notes", "examples", "framing", "follow_ups", "order", "fields")
     return not any(_differs(before, after, name) for name in names)
-
-
-# ------------------------------------------------------------------------------------------------- ready-made texts
-
-
-def ready(case: Treated, name: str, rules: Rules, *, length: Band | None = None) -> str | None:
-    """
-    Return the text that a case holds ready for its treated answer, or None if it has none that keeps the rules.
-
-    `length` narrows the rules: an edit with a stated length takes only a text of that length.
-    """
-    text = case.variants.get(name, {}).get(case.target or "")
-    if text is None:
-        return None
-    if length is not None:
-        rules = replace(rules, length=length)
-    return None if problems(case[case.target].text, text, rules) else text
-
-
-State: TypeAlias = Literal["ok", "unknown", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """One ready-made text: `ok`, `refused` with the reason, or `unknown`: usable, but its name has no rules."""
-
-    case: str
-    kind: str
-    answer: str
-    verdict: State
-    faults: tuple[Fault, ...] = ()
-
-    @property
-    def reason(self) -> str:
-        """All that is wrong with it, in words."""
-        return "; ".join(map(str, self.faults))
-
-
-def check_variants(cases: Iterable[Case], rules: Callable[[str], Rules | None]) -> list[Checked]:
-    """Return a row for each ready-made text of the cases; `rules` gives those of its name, None where it has none."""
-    rows: list[Checked] = []
-    for case in cases:
-        for kind, texts in case.variants.items():
-            known = rules(kind)
-            for answer, text in texts.items():
-                found = problems(case[answer].text, text, known or UNKNOWN)
-                verdict: State = "refused" if found else "unknown" if known is None else "ok"
-                rows.append(Checked(case.id, kind, answer, verdict, tuple(found)))
-    return rows
-
-
-def refusals_table(rows: Sequence[Checked]) -> str:
-    """Return a table for a terminal: for each kind how many texts are usable and refused, and why."""
-    kinds = sorted({row.kind for row in rows})
-    lines = [("kind", "texts", "usable", "refused", "why")]
-    for kind in kinds:
-        mine = [row for row in rows if row.kind == kind]
-        why = Counter(row.faults[0].about for row in mine if row.verdict == "refused")
-        unknown = any(row.verdict == "unknown" for row in mine)
-        said = ", ".join(f"{reason} {count}" for reason, count in why.most_common())
-        note = "no rules of this name: only a visible difference was checked" if unknown else ""
-        refused = sum(why.values())
-        lines.append(
-            (kind, str(len(mine)), str(len(mine) - refused), str(refused), "; ".join(filter(None, (said, note))))
-        )
-    widths = [max(len(line[column]) for line in lines) for column in range(4)]
-    shown = ["  ".join([*(cell.ljust(w) for cell, w in zip(line, widths, strict=False)), line[4]]) for line in lines]
-    return "\n".join(line.rstrip() for line in shown)
 
 
 # ------------------------------------------------------------------------------------------------------------- sight

@@ -41,7 +41,7 @@ class Arms:
         self._setup, self._pairing = setup, pairing
         self._has_clean, self._has_floor = has_clean, has_floor
         self._asked: dict[tuple[str, str], tuple[list[Judgment], list[Judgment], list[Judgment]]] = {}
-        self._shared: dict[str, int] = {}
+        self._shared: dict[tuple[str, str], int] = {}
         self._floors: dict[tuple[str, str, int], Floor] = {}
         self._prefetched: list[Prefetch] = []
 
@@ -74,7 +74,7 @@ class Arms:
             clean, inert, perturbed = ([next(answers) for _ in arm] for arm in arms)
             pair = row.pair
             self._asked[pair.source.id, pair.variant] = clean, inert, perturbed
-            self._shared[pair.source.id] = len(clean)
+            self._shared[pair.source.id, "" if pair.base == pair.source else pair.variant] = len(clean)
             trial = self._trial(pair, clean, inert, perturbed)
             if isinstance(trial, Reason):
                 gone[pair.source.id] = trial
@@ -157,6 +157,8 @@ class Arms:
             floor="" if not inert else REPEATS if self._setup.judge.traits.recorded else self._floor(pair, 1).name,
             cluster=pair.cluster,
             places=tuple(sorted(pair.places)),
+            own=pair.own,
+            held=pair.held,
         )
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:

@@ -75,6 +75,9 @@ TESTS_LENGTH = frozenset({"verbosity", "neutral", "rewording"})
 CLASSES: tuple[int, ...] = (5, 15)
 """The lengths, in words, of the inert texts that go into an answer: about so many, as whole sentences come."""
 
+REWRITE = "rewrite"
+"""The floor of a text that a writer made, where the case holds a neutral rewrite, too."""
+
 _SENTENCE = 10
 """About how many words an opener has, and a closer; a shorter text is a brief one."""
 _LEAST = 2
@@ -92,7 +95,7 @@ class Floor:
     What an edit is held against: the case with inert words, as a judge is shown it.
 
     `name` says where they stand, and how many: "text-15" (words in the treated answer), "each-text-5" (in that of every
-    answer), "note", "label", "history".
+    answer), "note", "label", "history", "rewrite" (the treated answer in other words).
     """
 
     name: str
@@ -155,6 +158,13 @@ def floor_of(
     if added < _LEAST:
         return _in_each(base, number, min(classes))
     return _in_text(base, answer, added, number, classes)
+
+
+def rewritten(source: Treated, base: Case, text: str, number: int) -> Floor:
+    """Return the case with a neutral rewrite of the treated answer; further asks of it have brief inert words."""
+    answer = _treated(source, base)
+    case = base.edit(answer, lambda _: text)
+    return Floor(REWRITE, case if number == 1 else worded(case, number - 1))
 
 
 def pilot_of(base: Case) -> Case:

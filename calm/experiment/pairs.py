@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from calm.core.case import UNTREATED, Case, Treated, Treatment
-from calm.core.edits import AnyEdit, Expects, PromptEdit
+from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.order import place_of, start_of
+from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
-from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, worded
+from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
 from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Placing, Rewordable
 
@@ -39,7 +40,9 @@ class Pair:
     `judge` is asked in the perturbed arm and `control` in the others (else None: the probe's own). `room` says whether
     the treated answer can gain, or fall where it was harmed. `brief`: the inert arm has the briefest words. `again`
     edits the case after inert words were put on its answers, for further asks; None where it is asked as it is. The
-    `treatment` reaches no judge. `places` are where the judge is shown what its own prompt has no place for.
+    `treatment` reaches no judge. `places` are where the judge is shown what its own prompt has no place for. `own`
+    names the text of the case itself that the edit shows (empty: none), `held` are all that it has for the edit, and
+    `neutral` is its neutral rewrite, where that is what `own` is held against.
     """
 
     source: Case
@@ -58,11 +61,16 @@ class Pair:
     cluster: str = ""
     treatment: Treatment = UNTREATED
     places: frozenset[str] = frozenset()
+    own: str = ""
+    held: tuple[Held, ...] = ()
+    neutral: str | None = None
 
     def floor(self, number: int) -> Floor:
         """Return the inert form of the case that stands beside the edited one, counted from 1."""
         assert self.shown is not None, "there is a perturbed arm"
         aimed = self.source.treat(self.treatment.target)
+        if self.neutral is not None:
+            return rewritten(aimed, self.base, self.neutral, number)
         return floor_of(aimed, self.base, self.shown, self.changed, number, brief=self.brief)
 
     @property
@@ -176,7 +184,7 @@ class Pairing:
         """Return a case under one variant of the edit; None where that does not apply."""
         case, start = self._starts[pair.source.id]
         found = _edited(self.setup, variant, case, start, compared=True)
-        return None if isinstance(found, Reason) else found
+        return None if isinstance(found, Reason) else replace(found, held=pair.held)
 
 
 def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
@@ -259,7 +267,7 @@ def _edited(
             reasons.append(because(Kind.NOT_RECORDED))
             continue
         if not compared or judge.sees(found.ask(1)[0]) != control.sees(found.base):
-            return found
+            return replace(found, held=edit.held(case)) if isinstance(edit, Edit) else found
         reasons.append(because(Kind.NOT_SHOWN, " or ".join(sorted(_NOUN.get(c, c) for c in found.changed))))
     # "does not apply" is the weakest reason: another variant's says more
     return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), because(Kind.APPLIES_NOT))
@@ -285,7 +293,7 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
             return because(Kind.APPLIES_NOT)
         if (fault := fault_in(variant, case, edited)) is not None:
             return fault
-        start = replace(start, changed=case.differences(edited))
+        start = _compared(variant, case, edited, start)
         after, words = edited, ""
     shown = after.untreated()
     asked = start.judge or setup.judge
@@ -299,14 +307,40 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         hash=shown.identity(words),
         room=has_room(after, variant.expects, start.pilot, setup.family, setup.judge.scale),
         brief=variant.bias in TESTS_LENGTH,
-        again=partial(_again, variant, case, shown, setup.seed) if setup.repeatable else None,
+        again=partial(_again, variant, case, shown, setup.seed, own=bool(start.own)) if setup.repeatable else None,
         treatment=after.treatment,
         places=asked.places(shown) if isinstance(asked, Placing) else frozenset(),
     )
 
 
-def _again(variant: AnyEdit, case: Treated, shown: Case, seed: int, number: int) -> Case:
-    """Return the case with inert words and then the edit; as it was shown before where the edit cannot follow them."""
+def _compared(variant: Edit, case: Treated, edited: Treated, start: Pair) -> Pair:
+    """Return the pair with what the edit changed, which text of the case it shows, and what that is held against."""
+    text = variant.own_text(case)
+    if text is None:
+        return replace(start, changed=case.differences(edited))
+    as_it_is = start.base == case.untreated()
+    base = variant.base(case) if as_it_is else case
+    kind = text_kind(text.name)
+    neutral = None
+    if as_it_is and base is case and kind is not None and kind.rewrites and text.name != NEUTRAL:
+        neutral = neutral_text(case.treat(text.answer))
+    return replace(
+        start,
+        base=base.untreated() if as_it_is else start.base,
+        changed=base.differences(edited),
+        own=text.name,
+        neutral=neutral,
+    )
+
+
+def _again(variant: AnyEdit, case: Treated, shown: Case, seed: int, number: int, *, own: bool) -> Case:
+    """
+    Return the case with inert words and then the edit; as it was shown before where the edit cannot follow them.
+
+    A text of the case's `own` would take the place of the words: there they follow the edit.
+    """
+    if own:
+        return worded(shown, number)
     with_words = worded(case, number).treat(case.target)
     if isinstance(variant, PromptEdit):
         return with_words.untreated()

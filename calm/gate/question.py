@@ -9,7 +9,7 @@ from typing import cast
 
 from calm.core.case import Case
 from calm.core.claims import Claim, Decision, Outcome, decide
-from calm.core.edits import AnyEdit
+from calm.core.edits import AnyEdit, Edit
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Kind, Reason, because
 from calm.errors import ClaimError, EstimateError
@@ -110,6 +110,7 @@ class Question:
         self.ended = True
         context, edit = self._context, self._edit
         setup, own_cases = context.setup_for(self._cases), self._cases is not None
+        edit = edit.within(setup.cases) if isinstance(edit, Edit) else edit
         stated, suite = tuple(claims), context.node.suite
         order = Order(setup, edit, stated, tuple(observed), self._against, top_up, suite, own_cases=own_cases)
         if order.idle:

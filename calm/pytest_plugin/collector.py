@@ -320,7 +320,8 @@ def _noted(audit: Audit) -> Audit:
     """Return the record with what its rows say of the judge and the cases, before all other notes."""
     from calm.results.notes import notes_of
 
-    return replace(audit, run=replace(audit.run, notes=(*notes_of(audit.findings), *audit.run.notes)))
+    notes = notes_of(audit.findings, audit.cases.get("texts"))
+    return replace(audit, run=replace(audit.run, notes=(*notes, *audit.run.notes)))
 
 
 def _write_results(audit: Audit, path: Path, config: pytest.Config) -> None:

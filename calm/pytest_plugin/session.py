@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -387,9 +388,15 @@ def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], desig
         "parameters": about.pop("parameters", {}),
         "about": about | ({"files": files} if (files := judge_files(config, judge)) else {}),
     }
+    texts = Counter(name for case in cases for name in case.variants)
     subject = {
         "judge": record,
-        "cases": {"n": len(cases), "questions": len(set(clusters_of(cases).values())), "sha256": sha256(cases)},
+        "cases": {
+            "n": len(cases),
+            "questions": len(set(clusters_of(cases).values())),
+            "sha256": sha256(cases),
+            **({"texts": dict(sorted(texts.items()))} if texts else {}),
+        },
         "repeats": str(design),
     }
     session.subjects.append((judge, cases, subject))

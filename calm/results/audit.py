@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
@@ -19,7 +20,8 @@ from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hi
 
 from calm.core.claims import Claim, Decision, Outcome
 from calm.core.edits import AnyEdit, Expects
-from calm.core.measures import Measure, consistency_rate, flips, rate, robustness_rate
+from calm.core.measures import MEASURES, Measure, consistency_rate, flips, rate, robustness_rate
+from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
@@ -63,6 +65,7 @@ class TrialRecord:
 
     `inert` is the arm that an edit is measured against, `floor` its name, `cluster` the question the case is about.
     `places` are where the judge was shown what its own prompt has no place for: "question", "end", "text".
+    `own` names the text of the case itself that was shown, if the edit did not make it.
     `target` is the treated answer, `damaged` the harmed one, `hit` the criterion that was broken. `room` says whether
     the treated answer could still gain. `better`, `met` and `points` are the gold label and the weights of the
     criteria, `slots` the order in which the perturbed asks showed the answers, where a measure needs it. All numbers of
@@ -80,6 +83,7 @@ class TrialRecord:
     floor: str = ""
     cluster: str = ""
     places: tuple[str, ...] = ()
+    own: str = ""
     target: str | None = None
     damaged: str | None = None
     hit: str | None = None
@@ -128,6 +132,10 @@ class Finding:
     baseline: Mapping[str, Json] | None = None
     control: Control | None = None
     """What inert words in the place of the edit did to the same rows."""
+    own: int = 0
+    """How many of its cases were shown with a text that they hold themselves."""
+    unused: Mapping[Reason, int] = field(default_factory=dict)
+    """How many texts that these cases hold for its edit were not shown, by reason; not counted of a worst variant."""
     scale: Mapping[str, float] = field(default_factory=dict)
     """The ends of the judge's scale, `low` and `high`, where a verdict is a score; else empty."""
     lost: int = 0
@@ -337,6 +345,8 @@ def finding(
         asks=trials.asks if trials else "",
         against=against.label if against else None,
         control=control,
+        own=len({row.case for row in rows if row.own}),
+        unused=_unused(rows, decision.measure),
         scale=_points(trials.scale, trials.family) if trials else {},
         lost=sum(trials.lost.values()) if trials else 0,
         trials=tuple(_record(row, controlled=against is not None, tied=tied) for row in rows),
@@ -384,6 +394,19 @@ def _points(scale: Scale, family: Family) -> dict[str, float]:
     return {"low": scale.low, "high": scale.high} if family == "score" else {}
 
 
+def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
+    """Return how many texts that the cases hold were not shown, by reason; nothing of the worst variant's rows."""
+    if measure in MEASURES and MEASURES[measure].worst_of:
+        return {}
+    shown: dict[str, set[str]] = {}
+    for row in rows:
+        shown.setdefault(row.case, set()).add(row.own)
+    found: Counter[Reason] = Counter()
+    for case, held in {row.case: row.held for row in rows if row.held}.items():
+        found.update(unused(held, shown[case]))
+    return ordered(found)
+
+
 def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
     compared = tuple(code(v) for v in row.clean)
     return TrialRecord(
@@ -398,6 +421,7 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
         floor=row.floor,
         cluster="" if row.cluster == row.case else row.cluster,
         places=row.places,
+        own=row.own,
         target=row.target,
         damaged=row.damaged,
         hit=row.hit,
@@ -432,13 +456,16 @@ def _rounded(value: float | None) -> float | None:
 
 def finding_to_json(one: Finding) -> dict[str, Json]:
     """Return a finding as JSON-able data, with codes beside the words of its reasons."""
-    plain = _plain(replace(one, excluded={}))
+    plain = _plain(replace(one, excluded={}, unused={}))
     assert isinstance(plain, dict)
     plain["excluded"] = {**in_words(one.excluded)}
+    plain["unused"] = {**in_words(one.unused)}
     if one.reason:
         plain["reason_code"] = to_code(one.reason)
     if one.excluded:
         plain["excluded_codes"] = [{**to_code(reason), "count": count} for reason, count in one.excluded.items()]
+    if one.unused:
+        plain["unused_codes"] = [{**to_code(reason), "count": count} for reason, count in one.unused.items()]
     return plain
 
 
@@ -448,6 +475,7 @@ def finding_from_json(body: Mapping[str, Json]) -> Finding:
     words = _fitting(_Words, {name: data.pop(name) for name in ("reason", "excluded")})
     reason = from_code(data.pop("reason_code", None), str(words["reason"]))
     excluded = _excluded(data.pop("excluded_codes", []), _mapping(words["excluded"]))
+    left = _excluded(data.pop("unused_codes", []), _mapping(data.pop("unused", {})))
     control = _control(data.pop("control", None))
     claim = data.pop("claim")
     records = tuple(_trial(_mapping(t)) for t in _list(data.pop("trials")))
@@ -462,6 +490,7 @@ def finding_from_json(body: Mapping[str, Json]) -> Finding:
         outcome=outcome,
         reason=reason,
         excluded=excluded,
+        unused=left,
         control=control,
         trials=records,
     )

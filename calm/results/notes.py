@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from calm.core.edits import Expects
-from calm.core.reasons import NONE, Kind, Reason, because
-from calm.experiment.inert import CLASSES
+from calm.core.ready_made import NEUTRAL
+from calm.core.reasons import NONE, Kind, Reason, because, name
+from calm.experiment.inert import CLASSES, REWRITE
+from calm.models.wire import Json
 from calm.results.audit import Finding
 from calm.results.control import Control
 from calm.results.records import family_of
@@ -25,10 +27,15 @@ MUCH_REWORDED: Final = 0.05
 REWORDING: Final = "rewording"
 
 
-def notes_of(findings: Sequence[Finding]) -> list[Reason]:
-    """Return what the rows of all findings say of the judge and the cases, the judge first."""
-    found = (repeats(findings), rewording(findings), on_length(findings), room(findings), clustering(findings))
-    return [note for note in found if note]
+def notes_of(findings: Sequence[Finding], held: Json = None) -> list[Reason]:
+    """
+    Return what the rows of all findings say of the judge and the cases, the judge first.
+
+    `held` says how many cases hold a ready-made text, by its name, as a record does.
+    """
+    judge = repeats(findings), rewording(findings), on_length(findings)
+    cases = room(findings), clustering(findings), own_texts(findings), unasked(findings, held)
+    return [note for note in (*judge, *cases) if note]
 
 
 def repeats(findings: Iterable[Finding]) -> Reason:
@@ -80,6 +87,26 @@ def room(findings: Iterable[Finding]) -> Reason:
     ]
     cases, with_room = ({row.case for row in rows if row.room or every} for every in (True, False))
     return because(Kind.ROOM, len(with_room), len(cases)) if cases else NONE
+
+
+def own_texts(findings: Iterable[Finding]) -> Reason:
+    """Return in how many cases each probe was asked with texts that the cases hold themselves, or `NONE`."""
+    seen: dict[str, tuple[int, int, int]] = {}
+    for one in findings:
+        if (one.own or one.unused) and not one.single:
+            now = one.own, len({row.case for row in one.trials}), sum(one.unused.values())
+            probe = "/".join(filter(None, [one.bias, one.perturbation]))
+            seen[probe] = max(now, seen.get(probe, now), key=lambda of: (of[1], of[0], -of[2]))
+    return because(Kind.OWN_TEXTS, *(part for bias, of in seen.items() for part in (bias, *of))) if seen else NONE
+
+
+def unasked(findings: Iterable[Finding], held: Json) -> Reason:
+    """Return the names of the texts that the cases hold and that no probe showed, or `NONE`."""
+    rows = [row for one in findings for row in one.trials]
+    shown = {row.own for row in rows} | {NEUTRAL for row in rows if row.floor == REWRITE}
+    left = {text: count for text, count in held.items() if text not in shown} if isinstance(held, dict) else {}
+    parts = [part for text, count in left.items() if isinstance(count, int) for part in (name(text), count)]
+    return because(Kind.TEXTS_UNASKED, *parts) if parts else NONE
 
 
 def clustering(findings: Iterable[Finding]) -> Reason:

@@ -97,6 +97,7 @@ def trial_of(key: str, record: TrialRecord) -> Trial:
         floor=record.floor,
         cluster=record.cluster or record.case,
         places=record.places,
+        own=record.own,
     )
 
 

@@ -56,7 +56,10 @@ def finding_without_texts(finding: Finding) -> Finding:
     excluded: Counter[Reason] = Counter()
     for reason, count in finding.excluded.items():
         excluded[bare(reason, OTHER)] += count
-    return replace(finding, reason=bare(finding.reason, WHY), excluded=ordered(excluded))
+    unused: Counter[Reason] = Counter()
+    for reason, count in finding.unused.items():
+        unused[bare(reason, OTHER)] += count
+    return replace(finding, reason=bare(finding.reason, WHY), excluded=ordered(excluded), unused=ordered(unused))
 
 
 def bare(reason: Reason, instead: Reason) -> Reason:

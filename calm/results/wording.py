@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from calm.core.claims import Claim, Outcome, decimals
 from calm.core.measures import MEASURES
-from calm.core.reasons import Kind, Reason, because
+from calm.core.reasons import Kind, Reason, because, in_words
 from calm.results.audit import CONTROLS, Audit, Finding
 from calm.selfpreference.symbols import TABLE_MEASURES
 
@@ -30,12 +30,18 @@ ON_SCALE = frozenset(
 FEW_POINTS = 5
 """A scale with fewer points than this is told to two places."""
 _TEXTS = {"text-": "in the answer", "each-text-": "in every answer"}
-_FLOORS = {"note": "in a note", "label": "beside the label", "history": "before the answer, as an earlier draft"}
 _PLACES = {
     "question": "after the question",
     "end": "at the end of the last message",
     "text": "before the text of the answer",
 }
+_FLOORS = {
+    "note": "in a note",
+    "label": "beside the label",
+    "history": "before the answer, as an earlier draft",
+    "rewrite": "a neutral rewrite of the answer",
+}
+
 
 PLAN = "a fresh run needs about {} cases (to continue this one: --calm-stopping anytime)"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
@@ -136,6 +142,8 @@ def _line(finding: Finding) -> str:
         text += f"; {beside}"
     if stood := places(finding):
         text += f"; the edit stood {stood}"
+    if texts := own_texts(finding):
+        text += f"; {texts}"
     return f"{text}; {finding.reason}" if finding.reason else text
 
 
@@ -196,6 +204,15 @@ def control(finding: Finding) -> str:
         return ""
     given = "" if found.gain is None else f", gained {_clipped(found.gain):z.2f}"
     return f"inert words moved {max(0.0, _clipped(found.moved)):.2f}{given}"
+
+
+def own_texts(finding: Finding) -> str:
+    """Return in how many cases a text was shown that they hold themselves, and why others were not; else nothing."""
+    if not finding.own and not finding.unused:
+        return ""
+    shown = f"own texts shown in {finding.own} of {len({row.case for row in finding.trials})} cases"
+    left = [f"{count} {reason}" for reason, count in sorted(in_words(finding.unused).items(), key=lambda one: -one[1])]
+    return f"{shown}, {sum(finding.unused.values())} not shown ({'; '.join(left)})" if left else shown
 
 
 def floor(finding: Finding) -> str:

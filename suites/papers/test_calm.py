@@ -19,6 +19,7 @@ from calm import (
     rotate,
     self_preference_excess,
 )
+from calm.core.ready_made import Own
 from calm.perturbations.authority import cite_book, cite_quote, cite_url
 from calm.perturbations.bandwagon import PERCENTS, crowd_note
 from calm.perturbations.chain_of_thought import solve_first
@@ -31,12 +32,17 @@ from calm.perturbations.position import swap
 from calm.perturbations.refinement_aware import show_history
 from calm.perturbations.sentiment import angry, cheerful, fearful, feeling_in_better, sad
 from calm.perturbations.verbosity import expand
+from calm.perturbations.written import lengthened, own_alone, polished_from_draft
 
 pytestmark = [pytest.mark.calm_every_variant(folder=True), pytest.mark.calm(repeats="2+1")]
 
 
 @perturbation(
-    bias="fallacy-oversight", expects=Expects.OBSERVE, source="arXiv:2410.02736", tasks=("pairwise", "listwise")
+    bias="fallacy-oversight",
+    expects=Expects.OBSERVE,
+    source="arXiv:2410.02736",
+    tasks=("pairwise", "listwise"),
+    own=Own(names=("fallacy",), aim=on_better),
 )
 def fallacy_in_place(case, rng):
     """Put a broken step into the better answer, beside the other answer: the paper's own way, without its original."""
@@ -48,7 +54,7 @@ def fallacy_in_place(case, rng):
 # with OBSERVE no pilot is asked: RR needs to know nothing about room to gain
 BIASES = {
     "position": swap,
-    "verbosity": expand(2.0),
+    "verbosity": rotate(expand(2.0), own_alone(lengthened)),
     "compassion-fade": name_models,
     "bandwagon": rotate(*map(crowd_note, PERCENTS)),
     "distraction": hobby_note,
@@ -60,6 +66,7 @@ BIASES = {
     "diversity": identity_note,
 }
 OBSERVED = {name: replace(edit, expects=Expects.OBSERVE) for name, edit in BIASES.items()}
+HISTORY = replace(rotate(show_history, own_alone(polished_from_draft)), expects=Expects.OBSERVE)
 
 
 @pytest.mark.parametrize("bias", OBSERVED)
@@ -78,9 +85,7 @@ def test_what_solving_first_adds_is_observed(probe):
 
 
 def test_refined_with_its_history_is_held_against_refined_without(probe):
-    probe(replace(show_history, expects=Expects.OBSERVE)).observe(
-        robustness_rate, score=[mean_shift, robustness_rate], rubric=[mean_shift, robustness_rate]
-    )
+    probe(HISTORY).observe(robustness_rate, score=[mean_shift, robustness_rate], rubric=[mean_shift, robustness_rate])
 
 
 def test_self_enhancement_is_observed_where_the_cases_name_authors(probe):

@@ -11,20 +11,17 @@ from hypothesis import strategies as st
 from calm import Answer, Case, Expects, perturbation
 from calm.cases import bundled
 from calm.core.edits import Edit
+from calm.core.ready_made import KINDS, rules_for
 from calm.core.validation import (
     Band,
     Fault,
     Rules,
-    check_variants,
     content_words,
     numbers,
     problems,
-    ready,
     refusal,
-    refusals_table,
 )
 from calm.perturbations import __path__ as perturbations
-from calm.perturbations.ready_made import RULES, rules_for
 from calm.perturbations.verbosity import expand
 
 TEXT = (
@@ -64,7 +61,7 @@ def test_a_good_rewrite_has_no_problem(subtests):
     """A text that says the same, in the length of its kind, may be used."""
     for name, text in good_rewrites():
         with subtests.test(name=name, text=text):
-            assert problems(TEXT, text, RULES[name]) == []
+            assert problems(TEXT, text, rules_for(name)) == []
 
 
 def test_a_bad_rewrite_is_refused_by_what_is_wrong(subtests):
@@ -82,7 +79,7 @@ def test_a_bad_rewrite_is_refused_by_what_is_wrong(subtests):
         ("Alas.", ["length", "kept words", "numbers", "final answer"]),
     ]:
         with subtests.test(after=after, wrong=wrong):
-            assert kinds_of(problems(TEXT, after, RULES["sad"])) == wrong
+            assert kinds_of(problems(TEXT, after, rules_for("sad"))) == wrong
 
 
 def test_the_reason_holds_what_was_measured():
@@ -152,52 +149,6 @@ def test_a_translation_is_in_other_words_and_the_same_numbers():
     assert kinds_of(problems(TEXT, TEXT.replace("noon", "Mittag"), rules)) == ["new words"]
 
 
-# ----------------------------------------------------------------------------------------------------- ready-made
-
-
-def test_a_ready_text_is_used_only_if_it_passes():
-    """A text that lost a number is left out; so is one of another length than is asked for, or of another answer."""
-    assert ready(case_of(sad=SAD), "sad", RULES["sad"]) == SAD
-    assert ready(case_of(sad=SAD.replace("320", "310")), "sad", RULES["sad"]) is None
-    assert ready(case_of(lengthen=LONGER), "lengthen", RULES["lengthen"], length=Band(1.5, 2.5)) == LONGER
-    assert ready(case_of(lengthen=LONGER), "lengthen", RULES["lengthen"], length=Band(2.5, 3.5)) is None
-    assert ready(case_of(sad=SAD).treat("good"), "sad", RULES["sad"]) is None
-    assert ready(case_of(), "sad", RULES["sad"]) is None
-
-
-def test_checking_ready_made_texts_tells_each_with_its_reason():
-    """One row a text, whatever its name; a name without rules is said to have none."""
-    cases = [case_of(sad=SAD, lengthen=TEXT, own_kind="Whatever it says."), case_of()]
-
-    rows = check_variants(cases, rules_for)
-
-    assert [(r.case, r.kind, r.answer, r.verdict) for r in rows] == [
-        ("c1", "sad", "bad", "ok"),
-        ("c1", "lengthen", "bad", "refused"),
-        ("c1", "own_kind", "bad", "unknown"),
-    ]
-    assert rows[1].faults[0].about == "unchanged"
-    assert "length: expected 1.25 to 4 times the original, got 1.00" in rows[1].reason
-
-
-def test_rules_of_ones_own_replace_those_of_a_name():
-    """A published set's own names can be held to rules."""
-    rows = check_variants([case_of(mine="Short.")], {"mine": Rules(Band(1.0, 2.0))}.get)
-
-    assert [r.faults[0].about for r in rows] == ["length"]
-
-
-def test_the_table_counts_by_kind_and_reason():
-    """Kinds in order, how many are usable, and why the others are not."""
-    table = refusals_table(check_variants([case_of(sad=SAD, lengthen=TEXT), case_of(sad=TEXT)], rules_for))
-
-    assert table.splitlines() == [
-        "kind      texts  usable  refused  why",
-        "lengthen  1      0       1        unchanged 1",
-        "sad       2      1       1        unchanged 1",
-    ]
-
-
 # --------------------------------------------------------------------------------------------------------- in a run
 
 
@@ -260,11 +211,11 @@ def test_an_edit_about_the_unseen_brings_its_own_rules():
     assert refusal(edit, case_of(), edit.apply(case_of(), 0)) is None
 
 
-def test_a_ready_made_text_is_held_to_the_rules_of_its_kind():
-    """The numbers of a translation are compared as digits, not as they are written."""
+def test_a_text_that_a_case_brings_is_held_to_no_band():
+    """The same words made by an edit are refused: nobody but the case vouches for them."""
     before = "Pay 1,000.50 by noon today, please, as the shop closes early."
     german = "Zahlen Sie 1.000,50 bitte heute bis Mittag, da der Laden zeitig schließt."
-    edit = replace(edit_of(lambda _: german, Expects.SAME, "translate_de"), ready=rules_for("translate_de"))
+    edit = edit_of(lambda _: german, Expects.SAME, "translate_de")
     case = case_of(before, translate_de=german)
 
     assert refusal(edit, case, edit.apply(case, 0)) is None
@@ -314,11 +265,11 @@ ANY = st.one_of(PROSE, st.text(max_size=80))
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
-@given(before=ANY, after=ANY, name=st.sampled_from(sorted(RULES)))
+@given(before=ANY, after=ANY, name=st.sampled_from(sorted([*KINDS, "translate_de"])))
 def test_any_two_texts_can_be_compared(before, after, name):
     """Nothing raises, each reason names its property, and the same text is never a rewrite."""
-    assert all(fault.words for fault in problems(before, after, RULES[name]))
-    assert problems(before, before, RULES[name]) != []
+    assert all(fault.words for fault in problems(before, after, rules_for(name)))
+    assert problems(before, before, rules_for(name)) != []
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
@@ -340,4 +291,4 @@ def test_a_number_that_is_lost_is_always_seen(text, number):
         return
 
     for name in ("sad", "lengthen", "neutral", "translate"):
-        assert "numbers" in kinds_of(problems(before, after, RULES[name]))
+        assert "numbers" in kinds_of(problems(before, after, rules_for(name)))

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, Expects
+from calm.core.ready_made import text_kind
 from calm.errors import ConfigError
 from calm.perturbations import written as module
-from calm.perturbations.ready_made import rules_for
 from calm.perturbations.written import (
     ASKED_AS,
     KINDS,
@@ -72,7 +72,7 @@ def test_every_kind_has_a_rule_that_works_without_a_writer(name):
     assert first[first.target].text != case[case.target].text
     assert (edit.name, edit.bias, edit.expects) == (name, kind_of(name).bias, kind_of(name).expects)
     assert edit.summary.endswith(".")
-    assert rules_for(name) is not None
+    assert text_kind(name) is not None
 
 
 @each("name", NAMES)
@@ -82,10 +82,10 @@ def test_without_its_rule_an_edit_applies_to_cases_with_a_text_only(name):
 
 
 def test_a_ready_made_text_goes_before_the_rule():
-    """What a writer wrote is used as it is; one that lost a number is not, and the rule stands in."""
-    good, bad = case_of(lengthen=LONGER), case_of(lengthen=LONGER.replace("20", "30"))
+    """What somebody wrote is used as it is, whatever it changed; where it is the original, the rule stands in."""
+    good, bad = case_of(lengthen=LONGER.replace("20", "30")), case_of(lengthen=TEXT)
 
-    assert lengthened.apply(good, 0)["bad"].text == LONGER
+    assert lengthened.apply(good, 0)["bad"].text == LONGER.replace("20", "30")
     assert lengthened.apply(bad, 0)["bad"].text == lengthened.apply(case_of(), 0)["bad"].text
     assert written("lengthen", rule=False).apply(bad, 0) is None
 

@@ -62,7 +62,7 @@ def test_it_names_every_field_and_no_other(subtests):
         (Limit, SCHEMA["$defs"]["limit"]),
     ]:
         with subtests.test(record=record, place=place):
-            codes = {Finding: {"reason_code", "excluded_codes"}, Run: {"note_codes"}}
+            codes = {Finding: {"reason_code", "excluded_codes", "unused_codes"}, Run: {"note_codes"}}
 
             assert set(place["properties"]) == {f.name for f in fields(record)} | codes.get(record, set())
             assert place["additionalProperties"] is False

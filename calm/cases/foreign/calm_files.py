@@ -15,17 +15,10 @@ from calm.cases.foreign.naming import case_id, named
 from calm.cases.foreign.records import Faults, Row, Table
 from calm.cases.foreign.result import ImportResult, listed
 from calm.core.case import Case
+from calm.core.ready_made import KINDS
 
-NAMES: Final = {
-    "longer": "lengthen",
-    "with_reference_book": "cite_book",
-    "with_reference_quote": "cite_quote",
-    "with_reference_url": "cite_url",
-    "fear": "fearful",
-    "fallacy_oversight": "fallacy",
-    "polished": "polish",
-}
-"""The names of edits by suffix; `cheerful`, `sad`, `angry` and any other suffix are names already."""
+NAMES: Final = {kind.suffix: name for name, kind in KINDS.items() if kind.suffix}
+"""The names of texts by suffix; any other suffix is a name already."""
 _VARIANT: Final = re.compile(r"(answer[12])_(\w+)")
 
 

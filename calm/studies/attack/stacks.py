@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calm.core.case import Case, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects
@@ -131,9 +131,11 @@ def _next(queue: list[Group], one: AttackedCase, seed: int) -> tuple[Treated, Ed
 
 def _laid(edit: Edit, case: Treated, original: Treated, seed: int) -> Treated | str:
     """Return a case with one more edit on its stack, or why the edit cannot be used."""
-    after = edit.apply(case, seed)
-    if after is None:
+    bare = replace(case, variants={})  # a ready-made text would take the place of the whole stack
+    edited = edit.apply(bare, seed)
+    if edited is None:
         return "does not apply"
+    after = replace(edited, variants=case.variants)
     treated = original.target
     if after != case.edit(treated, lambda _: after[treated].text):
         return "changes more than the answer's text"

@@ -16,13 +16,13 @@ from pathlib import Path
 from calm.cases.lines import line
 from calm.core.case import TIE, Answer, Case
 from calm.core.edits import Expects
+from calm.core.ready_made import rules_for, unusable
 from calm.core.templates import Message, Prompt
-from calm.core.validation import UNKNOWN, Fault, problems
+from calm.core.validation import Fault, problems
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
 from calm.judges.prompts import neutral, render
 from calm.models.wire import Reply
-from calm.perturbations.ready_made import rules_for
 from calm.perturbations.written import Kind, kind_of, task_of, written
 from calm.results.audit import write_whole
 from calm.studies.writing import replies
@@ -84,7 +84,7 @@ class Rewrites:
 
 
 def jobs_for(cases: Iterable[Case], names: Sequence[str]) -> tuple[list[Job], Counter[str]]:
-    """Return the texts to write, and how many of each kind are there already: a usable text is not written again."""
+    """Return the texts to write, and how many of each kind are there already: what is usable is not written again."""
     jobs: list[Job] = []
     kept: Counter[str] = Counter()
     for case in cases:
@@ -92,7 +92,7 @@ def jobs_for(cases: Iterable[Case], names: Sequence[str]) -> tuple[list[Job], Co
             for answer in _treated(case, kind):
                 job = Job(case, answer, kind)
                 text = case.variants.get(kind.name, {}).get(answer)
-                if text is not None and not faults(job, text):
+                if text is not None and _usable(job, text):
                     kept[kind.name] += 1
                 elif job.text.strip():
                     jobs.append(job)
@@ -109,13 +109,18 @@ def _treated(case: Case, kind: Kind) -> list[str]:
     return [i for i in ids if i != case.better] if len(ids) == 2 else ids
 
 
+def _usable(job: Job, text: str) -> bool:
+    """Return whether a text that is there already can be shown, whoever brought it."""
+    return unusable(job.case, job.answer, text, keeps_truth=job.kind.expects is not Expects.WORSE) is None
+
+
 def faults(job: Job, text: str) -> list[Fault]:
-    """Return why a text may not replace an answer: broken rules of its kind, or a criterion of another truth."""
-    found = problems(job.text, text, rules_for(job.kind.name) or UNKNOWN)
-    if not found and job.kind.expects is not Expects.WORSE:
-        edited = job.case.edit(job.answer, lambda _: text)
-        if not job.case.truth_kept_by(edited):
-            found.append(Fault("gold", "expected each criterion to keep its truth, got a text that changes one"))
+    """Return why a writer's text may not be used: broken rules of its kind, or a criterion of another truth."""
+    found = problems(job.text, text, rules_for(job.kind.name))
+    if not found:
+        keeps_truth = job.kind.expects is not Expects.WORSE
+        fault = unusable(job.case, job.answer, text, keeps_truth=keeps_truth)
+        found = [fault] if fault is not None else []
     return found
 
 
