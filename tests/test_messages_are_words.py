@@ -140,6 +140,7 @@ def decided(path):
             "unused_codes": [shape(code) for code in one.get("unused_codes", [])],
             "reason": bool(one["reason"]),
             "excluded": sorted(one["excluded"].values()),
+            "unused": sorted(one.get("unused", {}).values()),
             "accepted": one["accepted"] is not None,
         }
         for one in body["findings"]
