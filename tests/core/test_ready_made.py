@@ -115,7 +115,8 @@ def test_a_polished_text_is_compared_with_itself_and_not_with_its_draft():
     base, edited = polished_from_draft.base(case), polished_from_draft.apply(case, 0)
 
     assert base["bad"].text == edited["bad"].text == OWN
-    assert (base["bad"].history, edited["bad"].history) == ((), (TEXT,))
+    assert (base.history(base["bad"]), edited.history(edited["bad"])) == ((), (TEXT,))
+    assert base.differences(edited) == {"drafts"}
 
 
 def test_a_name_with_a_strength_is_the_name_of_a_text():
