@@ -14,6 +14,7 @@ from calm.results.audit import BASELINE, Audit, Finding
 from calm.results.reports.charts import finite, number
 from calm.results.reports.rows import REASON, WORDS, FindingRow
 from calm.results.reports.texts import Text, cut
+from calm.results.wording import cases_asked, cost
 
 FACT = 20_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""
@@ -137,7 +138,6 @@ def moment(stamp: str) -> Moment | None:
 def first_facts(audit: Audit) -> list[tuple[str, str]]:
     """Return the facts that a reader wants first: judge, prompt, cases, cost."""
     judge, run = audit.judge, audit.run
-    count = audit.cases.get("n", 0)
     prompt = judge.about.get("prompt")
     bundled = prompt.get("bundled") if isinstance(prompt, dict) else None
     hashed = f"SHA-256 {judge.prompt_sha256[:12]}\N{HORIZONTAL ELLIPSIS}" if judge.prompt_sha256 else "none"
@@ -145,9 +145,9 @@ def first_facts(audit: Audit) -> list[tuple[str, str]]:
         ("Judge", f"{judge.name} ({judge.task})"),
         ("Model", judge.served or judge.model or "not stated"),
         ("Prompt", f"bundled: {bundled}, {hashed}" if isinstance(bundled, str) else hashed),
-        ("Cases", f"{count:,}" if isinstance(count, int) else str(count)),
+        ("Cases", cases_asked(audit).replace(" cases", "", 1)),
         ("Calls", f"{run.calls.get('made', 0):,} made, {run.calls.get('cached', 0):,} from the cache"),
-        ("Cost", _cost(run.usd)),
+        ("Cost", cost(run)),
         ("Took", _time(run.seconds)),
     ]
     return [(name, cut(text, REASON).text) for name, text in facts]
@@ -156,6 +156,7 @@ def first_facts(audit: Audit) -> list[tuple[str, str]]:
 def judge_facts(audit: Audit) -> list[tuple[str, str]]:
     """Return who was judged, and by which data."""
     judge = audit.judge
+    about = {name: value for name, value in audit.cases.items() if name not in ("n", "of", "sha256")}
     facts = [
         ("Task", judge.task),
         ("Model", judge.model or "not stated"),
@@ -164,7 +165,7 @@ def judge_facts(audit: Audit) -> list[tuple[str, str]]:
         ("Fingerprint", judge.fingerprint or "unknown: nothing of it may be cached"),
         ("Scale", _pairs_in_words(judge.scale) or "none"),
         ("Parameters", _pairs_in_words(judge.parameters) or "none stated"),
-        ("Cases", _pairs_in_words({k: v for k, v in audit.cases.items() if k != "sha256"}) or "none"),
+        ("Cases", ", ".join(filter(None, (cases_asked(audit), _pairs_in_words(about))))),
         ("Cases SHA-256", str(audit.cases.get("sha256", "not stated"))),
         ("Seed", str(audit.seed)),
         ("Asks a case", asks_in_words(audit.repeats)),
@@ -183,14 +184,8 @@ def run_figures(audit: Audit) -> list[tuple[str, str]]:
         ("Took", _time(run.seconds)),
         ("Calls", f"{calls}{share}" if calls else "none"),
         ("Tokens", ", ".join(f"{count:,} {name}" for name, count in run.tokens.items()) or "none counted"),
-        ("Cost", _cost(run.usd)),
+        ("Cost", cost(run)),
     ]
-
-
-def _cost(usd: float | None) -> str:
-    if usd is None:
-        return "price unknown"
-    return f"US$ {usd:,.2f}" if usd >= 0.01 else f"US$ {usd:.4f}" if usd > 0 else "no cost"
 
 
 def _time(seconds: float) -> str:

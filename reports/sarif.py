@@ -72,6 +72,7 @@ def to_sarif(audit: Audit, *, root: Path | None = None) -> dict[str, Json]:
             "model": _text(audit.judge.model or ""),
             "promptSha256": _text(audit.judge.prompt_sha256 or ""),
             "cases": _plain(audit.cases.get("n")),
+            "casesSampledFrom": _plain(audit.cases.get("of")),
             "seed": audit.seed,
         },
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import DONE, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible
+from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible, sampled
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -51,13 +51,14 @@ def _answer(options: argparse.Namespace) -> int:
     answering.refuse_output(out, Path(options.cases))
     writers = _writers(options.writers)
     answering.families_of_writers(writers)
-    cases = read_cases(options.cases)[: options.sample]
+    every = read_cases(options.cases)
+    cases = every[: options.sample]
     with opened_engine(options) as engine:
         found = answering.answer(cases, writers, engine)
         spent = bill(engine)
     answering.write_answers(out, found)
     print(printable(answering.summary(found, writers), "\n"))
-    print(printable(f"wrote {out}: {len(found.cases)} of {len(cases)} questions; {spent}"))
+    print(printable(f"wrote {out}: {len(found.cases)} of {sampled(len(cases), len(every), 'questions')}; {spent}"))
     if found.failures:
         print(printable(f"wrote {replies.beside(out)}: {len(found.failures)} replies that are not answers"))
     if found.missing:

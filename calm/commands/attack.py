@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible
+from calm.commands.spending import (
+    CONTINUE,
+    add_caps,
+    bill,
+    opened_engine,
+    refuse_folders,
+    refuse_impossible,
+    sampled,
+)
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -92,13 +100,14 @@ def _attack(options: argparse.Namespace) -> int:
         print(printable(_plan(options, judge, cases, design, groups), "\n"))
         return DONE
     with opened_engine(options) as engine:
-        engine.greet(*judge.endpoints)
+        engine.admit(judge)
         setup = Setup(judge, tuple(cases), engine, options.seed, design)
         found = attacking.attack(setup, _search(options, groups, writer), options.sample)
         spent = bill(engine)
     out = Path(options.out)
     body = attacking.to_json(found, setup, options.method)
     write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])
+    print(sampled(min(options.sample, len(cases)), len(cases)))
     print(printable(attacking.summary(found, judge.name, options.method), "\n"))
     _show(found)
     print(printable(f"\nwrote {out}; {spent}", "\n"))
@@ -180,8 +189,8 @@ def _plan(
     from calm.cases import sample
     from calm.experiment.asks import Design
     from calm.gate.plan import PlanSettings, survey_clean
-    from calm.gate.plan_text import dollars
     from calm.gate.prices import FIRST_CALL, Figure, plan_of
+    from calm.models.pricing import dollars
     from calm.studies.attack import steps
 
     found = survey_clean(judge, cases, PlanSettings(options.sample, options.seed, Design(1, 0)))
@@ -196,9 +205,10 @@ def _plan(
     rows = []
     for word, searched, held in (("if nothing wins", tried, 0), ("at most", most, design.perturbed)):
         times = 1 + design.clean + searched + held
-        usd = "price unknown" if once.usd is None else f"about {dollars(times * once.usd)} USD"
+        usd = str(once.cost) if not once.usd else f"about {dollars(times * once.usd)} USD"
         rows.append(f"{word}: {times:.1f} asks a case, {round(times * once.calls)} calls of the judge, {usd}")
-    lines = [f"attack on {judge.name} by {options.method}: {len(found.cases)} cases; no call is made", *rows]
+    taken = sampled(len(found.cases), len(cases))
+    lines = [f"attack on {judge.name} by {options.method}: {taken}; no call is made", *rows]
     if options.method in WRITING:
         each = options.n if options.method == "best-of" else options.rounds
         lines.append(f"calls of the writer: at most {each * len(found.cases)}")

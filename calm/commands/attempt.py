@@ -53,7 +53,7 @@ def _try(options: argparse.Namespace) -> int:
     edit = find_edit(options.edit, str(judge.about.get("model") or judge.name)) if options.edit else None
     engine = Engine(Store(None, Mode.OFF))
     try:
-        engine.greet(*judge.endpoints)
+        engine.admit(judge)
         setup = Setup(judge, (case,), engine, options.seed)
         pairing = pair_up(setup, edit, None)
         if not pairing.pairs:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import add_caps, bill, opened_engine, refuse_folders, refuse_impossible
+from calm.commands.spending import add_caps, bill, opened_engine, refuse_folders, refuse_impossible, sampled
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -60,17 +60,19 @@ def _cross_check(options: argparse.Namespace) -> int:
     for one in filter(None, (judge, scorer)):
         if one.traits.recorded is not None:
             raise ConfigError(f"{one.name} cannot be cross-checked: {because(Kind.REPLAYED)}")
-    cases = sample(read_files(options.cases), options.sample, options.seed)
+    found = read_files(options.cases)
+    cases = sample(found, options.sample, options.seed)
     checks: list[coherence.Check] = []
     given = {"rounds": options.rounds, "seed": options.seed}
     with opened_engine(options) as engine:
-        engine.greet(*judge.endpoints)
+        engine.admit(judge)
         if any(len(case.answers) > 2 for case in cases) or scorer is None:
             checks.append(coherence.check_order(judge, cases, engine, **given))
         if scorer is not None:
-            engine.greet(*scorer.endpoints)
+            engine.admit(scorer)
             checks += coherence.check_scores(judge, scorer, cases, engine, **given)
         spent = bill(engine)
+    print(sampled(len(cases), len(found)))
     print(printable(coherence.summary(checks), "\n"))
     print(printable(spent))
     if options.out:
@@ -80,6 +82,7 @@ def _cross_check(options: argparse.Namespace) -> int:
             "judges": names,
             "seed": options.seed,
             "rounds": options.rounds,
+            "cases": {"n": len(cases), "of": len(found)},
             "checks": coherence.to_json(checks),
         }
         write_whole(Path(options.out), [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])

@@ -164,18 +164,17 @@ def _reader(options: argparse.Namespace, *, keyless: bool) -> _Reader:
 
 def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]) -> str:
     """Return the calls, cost and time of each set alone, and of all sets together."""
-    from calm.gate.plan_text import dollars, duration
+    from calm.gate.plan_text import duration
     from calm.gate.prices import Assumptions
     from calm.studies.mitigate.plan import plan_all
 
     plan = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
     lines = ["No call was made. Each set alone takes at most:"]
     for one, _, most in plan.sets:
-        usd = "" if most.usd is None else f", {dollars(most.usd)} USD"
-        lines.append(f"  {one.label}: {most.calls} calls{usd}, {duration(most.seconds)}")
+        lines.append(f"  {one.label}: {most.calls} calls, {most.cost}, {duration(most.seconds)}")
     lines += [f"  {one.label}: not applicable: {one.reason}" for one in sets if one.judge is None]
-    usd = "" if plan.together.usd is None else f", {dollars(plan.together.usd)} USD"
-    lines.append(f"All sets together, with shared calls counted once, take at most: {plan.together.calls} calls{usd}")
+    total = f"{plan.together.calls} calls, {plan.together.cost}"
+    lines.append(f"All sets together, with shared calls counted once, take at most: {total}")
     lines += [f"at least: {node} {why}; what it asks after that is not counted" for node, why in planner.floors]
     return "\n".join(lines)
 

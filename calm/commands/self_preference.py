@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible
+from calm.core.reasons import Kind
 from calm.errors import ConfigError, EstimateError, nearest
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from calm.core.case import Case
     from calm.models.wire import Json, Judge
@@ -37,6 +39,20 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     own.add_argument(
         "--seed", type=int, default=0, metavar="I", help="seed of the sample and the intervals (default 0)"
     )
+    own.add_argument(
+        "--family",
+        action="append",
+        default=[],
+        metavar="NAME=FAMILY",
+        help="the family of an author, such as human=human; human=unknown leaves its answers out; may be repeated",
+    )
+    own.add_argument(
+        "--families",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the same for many, as .toml or .csv (name,family)",
+    )
     own.add_argument("--plan", action="store_true", help="show what the command would ask and cost; make no call")
     own.add_argument("--perplexity", action="store_true", help="also fetch how likely each judge finds each answer")
     own.add_argument("--outsider", metavar="MODEL", help="scores: also compare with this neutral judge alone")
@@ -50,6 +66,7 @@ def _run(options: argparse.Namespace) -> int:
 
     refuse_impossible(options)
     refuse_folders(options, "out")
+    typed, families = _families(options)
     judges = [judge_from(spec) for spec in options.judges]
     if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
         tables = crossing.recorded_tables(judges[0])
@@ -58,12 +75,15 @@ def _run(options: argparse.Namespace) -> int:
     cases = _cases(options, judges[0])
     for judge in judges:
         recall(judge, cases)
+    members = [crossing.member_of(judge) for judge in judges]
+    _check_names(typed, cases, [member.model for member in members])
     try:
         arranged = crossing.arrange(
-            [crossing.member_of(judge) for judge in judges],
+            members,
             cases,
             sample=options.sample,
             seed=options.seed,
+            families=families | typed,
         )
     except EstimateError as error:
         raise ConfigError(str(error)) from error
@@ -79,6 +99,35 @@ def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
     if not options.cases:
         raise ConfigError("--cases: expected a file of answers, which `calm answer` writes, got none")
     return cases_from(options.cases, judge)
+
+
+def _families(options: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
+    """
+    Return the families that the user states in words, and those that the files hold.
+
+    Raises:
+        ConfigError: the faults of all.
+    """
+    from calm.selfpreference.stated import stated
+
+    return stated(options.family, "--family"), stated(options.families, "--families")
+
+
+def _check_names(typed: Mapping[str, str], cases: Sequence[Case], judges: Sequence[str]) -> None:
+    """
+    Refuse a family of somebody who is neither an author nor a judge.
+
+    Raises:
+        ConfigError: there is such a name.
+    """
+    from calm.selfpreference.families import plain
+
+    known = dict.fromkeys([*judges, *(a.author for case in cases for a in case.answers if a.author is not None)])
+    names = {plain(name) for name in known}
+    if strange := [name for name in typed if plain(name) not in names]:
+        raise ConfigError(
+            f"--family: expected the name of an author or a judge, got {strange[0]!r}{nearest(strange[0], known)}"
+        )
 
 
 def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) -> None:
@@ -106,6 +155,7 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
     found = survey_cross(arranged)
     print(printable(render(found, plan_of(found, len(found.cases), found.settings.design)), "\n"))
+    print(printable("\n".join(_left_out(arranged.left_out)), "\n"), end="\n" if arranged.left_out else "")
     if options.perplexity:
         answers = {(a.author, a.text, case.question) for case in arranged.cases for a in case.answers}
         servers = [member.model for member in arranged.members if server_of(member) is not None]
@@ -177,10 +227,48 @@ def summary(figures: SelfPreference, body: Mapping[str, Json]) -> str:
     rows = [head, *((row.judge, row.family, *(_figure(row, name) for name in names)) for row in figures.rows)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    why = {reason: row.judge for row in figures.rows for name, reason in row.reasons.items() if name in SHOWN}
-    lines += [f"{judge}: {reason}" for reason, judge in why.items()]
+    lines += [*_reasons(figures.rows), *_not_compared(figures.rows), *_left_out(body.get("left_out"))]
     lines += [str(leak) for leak in figures.leaks]
-    return "\n".join([f"{figures.items} questions, {figures.kind} verdicts", *lines, *_agreed(body)])
+    asked = body.get("questions")
+    drawn = f" of {asked['of']}" if isinstance(asked, dict) and asked["of"] != asked["n"] else ""
+    title = f"{figures.items}{drawn} questions{' (--sample)' if drawn else ''}, {figures.kind} verdicts"
+    return "\n".join([title, *lines, *_agreed(body)])
+
+
+def _reasons(rows: Sequence[JudgeRow]) -> list[str]:
+    """Return why figures are missing, or say little: a line for each judge or, where all have one reason, for all."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        for name, reason in row.reasons.items():
+            if name in SHOWN:
+                missing = name not in row.corrected and row.published.get(name) is None
+                words = f"not estimated: {reason}" if missing else reason
+                found.setdefault(words, {}).setdefault(row.judge, []).append(SHOWN[name])
+    lines = []
+    for words, names in found.items():
+        figures = ", ".join(dict.fromkeys(name for of in names.values() for name in of))
+        lines.append(f"{', '.join(names)}: {figures}: {words}")
+    return lines
+
+
+def _not_compared(rows: Sequence[JudgeRow]) -> list[str]:
+    """Return which judges and authors a corrected figure goes without, and why."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for name, estimate in row.corrected.items():
+            for reason, count in estimate.excluded.items():
+                if name in SHOWN and reason.kind in (Kind.FEW_VERDICTS_BY, Kind.FEW_VERDICTS_ON):
+                    of = found.setdefault(f"{SHOWN[name]}: {reason} ({count} questions)", [])
+                    of.append(row.judge)
+    return [f"{', '.join(judges)}: {words}" for words, judges in found.items()]
+
+
+def _left_out(counts: Json | Mapping[str, int]) -> list[str]:
+    """Return whose answers are in no figure."""
+    if not isinstance(counts, Mapping):
+        return []
+    of = "left out, as its family is stated as unknown, so that nobody can be compared with it"
+    return [f"{author}: {count} case{'s' * (count != 1)} with its answers {of}" for author, count in counts.items()]
 
 
 def _figure(row: JudgeRow, name: str) -> str:

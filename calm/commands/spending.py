@@ -59,6 +59,16 @@ def refuse_folders(options: argparse.Namespace, *names: str) -> None:
         raise ConfigError(problems)
 
 
+def sampled(count: int, there: int, what: str = "cases") -> str:
+    """
+    Return how many cases a command takes, and of how many they are a sample.
+
+    >>> sampled(200, 300), sampled(3, 3, "questions")
+    ('200 of 300 cases (--sample)', '3 questions')
+    """
+    return f"{count} of {there} {what} (--sample)" if count < there else f"{count} {what}"
+
+
 @contextmanager
 def opened_engine(options: argparse.Namespace) -> Iterator[Engine]:
     """Open an engine with the caps and the cache of a command, and close it at the end."""
@@ -75,7 +85,6 @@ def opened_engine(options: argparse.Namespace) -> Iterator[Engine]:
 
 def bill(engine: Engine) -> str:
     """Return how many calls were made, how many replies came from the cache, and the cost."""
-    calls, usd = engine.ledger.calls, engine.ledger.usd
-    cost = f"{usd:.4f} USD" if engine.ledger.priced else "price unknown"
+    calls = engine.ledger.calls
     notes = "".join(f"; {note}" for note in engine.notes)
-    return f"{calls['made']} calls made, {calls['cached']} cached, {cost}{notes}"
+    return f"{calls['made']} calls made, {calls['cached']} cached, {engine.ledger.cost}{notes}"

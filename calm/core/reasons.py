@@ -34,6 +34,8 @@ class Kind(StrEnum):
     LISTED = "listed"
     GATE_FILE = "gate-file"
     CAPPED = "capped"
+    CAPPED_UNPRICED = "capped-unpriced"
+    CAP_SEES_NO_CODE = "cap-sees-no-code"
     STOPPED = "stopped"
     TRIED = "tried"
     CALL_NOT_CACHED = "call-not-cached"
@@ -57,6 +59,8 @@ class Kind(StrEnum):
     PILOT_UNREAD = "pilot-unread"
     CONTROL = "control"
     OTHER_TASK = "other-task"
+    FEW_VERDICTS_BY = "few-verdicts-by"
+    FEW_VERDICTS_ON = "few-verdicts-on"
     UNSERVED = "unserved"
     NOT_RECORDED = "not-recorded"
     IDLE_COLUMNS = "idle-columns"
@@ -290,6 +294,14 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.LISTED: lambda *parts: "; ".join(map(str, parts)),
     Kind.GATE_FILE: "gate.toml, until {}: {}",
     Kind.CAPPED: "a cap was reached: {}",
+    Kind.CAPPED_UNPRICED: (
+        "no price is known for the model {}, so --calm-max-usd cannot hold, and no call is made to it; give "
+        "price_usd_per_mtok in the [model] table of judge.toml"
+    ),
+    Kind.CAP_SEES_NO_CODE: (
+        "--calm-max-usd counts the calls that calm makes: {} is Python code, and what it spends by itself is neither "
+        "known nor stopped; --calm-max-calls stops it"
+    ),
     Kind.STOPPED: "the run was stopped",
     Kind.TRIED: "{}; tried {} times",
     Kind.CALL_NOT_CACHED: "--calm-cache=replay: this call is not in the cache, and no call may be made",
@@ -330,6 +342,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NO_GOLD: "no gold label",
     Kind.PILOT_UNREAD: "no gold label, and the pilot verdict could not be read",
     Kind.CONTROL: "the control: {}",
+    Kind.FEW_VERDICTS_BY: "{} is not compared with: it gave too few verdicts for an interval",
+    Kind.FEW_VERDICTS_ON: "the answers of {} are not compared with: they got too few verdicts for an interval",
     Kind.OTHER_TASK: "{} serves {}; the judge's task is {}",
     Kind.UNSERVED: "its verdicts were given once, beforehand: it serves {} alone",
     Kind.NOT_RECORDED: "no verdict on the case as it is shown is on record",

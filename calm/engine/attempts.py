@@ -99,6 +99,8 @@ class Attempts:
     async def _attempt(self, call: Call, server: Server, *, again: bool) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
         price, model = server.price, call.endpoint.model
+        if price is None and call.endpoint.live and self._calls.budget.caps.usd is not None:
+            raise JudgeError(because(Kind.CAPPED_UNPRICED, name(model)))
         counted = self._calls.budget.counts or price is not None
         most = server.worst(call.size, call.endpoint.max_tokens) if counted else Usage()
         dollars = cost(price, most) if price else 0.0
@@ -123,6 +125,8 @@ class Attempts:
                 self._ledger.usd += dollars
                 if dollars:
                     self._ledger.note(because(Kind.MAY_BE_BILLED, name(model)))
+                elif price is None and call.endpoint.live:
+                    self._ledger.no_price(model)
             return error
         finally:
             self._calls.end(worst, used)
@@ -137,7 +141,8 @@ class Attempts:
         pairs = (used.input, worst.input), (used.output, worst.output)
         tokens = sum(reported if reported is not None else most or 0 for reported, most in pairs)
         if price is None:
-            ledger.priced = ledger.priced and not call.endpoint.live
+            if call.endpoint.live:
+                ledger.no_price(call.endpoint.model)
             return Amount(1, tokens, 0.0)
         if used.input is None or used.output is None:
             ledger.note(because(Kind.NO_USAGE, name(call.endpoint.model)))

@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from typing import Final, TypeVar
 
 from calm.core.case import Case
-from calm.core.reasons import Reason
+from calm.core.reasons import Kind, Reason, because, name
 from calm.engine.attempts import Attempts
 from calm.engine.batches import Batches, Prefetch, Question
 from calm.engine.budget import Budget, Caps
@@ -26,6 +26,7 @@ from calm.engine.store import BEAT_S, Mode, Store
 from calm.engine.thread import LoopThread
 from calm.engine.verdicts import Judgment, Response, Verdicts
 from calm.errors import ConfigError
+from calm.models.pricing import SET_PRICE
 from calm.models.wire import Endpoint, Judge, Request
 
 T = TypeVar("T")
@@ -107,11 +108,19 @@ class Engine:
         """
         for endpoint in endpoints:
             if self.budget.caps.usd is not None and endpoint.live and self._servers.of(endpoint).price is None:
-                raise ConfigError(
-                    f"--calm-max-usd: no price is known for the model {endpoint.model!r}; "
-                    "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
-                )
+                raise ConfigError(f"--calm-max-usd: no price is known for the model {endpoint.model!r}; {SET_PRICE}")
             self._greeting.greet(endpoint)
+
+    def admit(self, judge: Judge) -> None:
+        """
+        Greet the endpoints of a judge; where it is code, note that a cap in dollars does not see what it spends.
+
+        Raises `ConfigError` as `greet` does.
+        """
+        self.greet(*judge.endpoints)
+        alone = not judge.endpoints and not judge.traits.quick and not judge.traits.sends
+        if alone and self.budget.caps.usd is not None:
+            self.ledger.note(because(Kind.CAP_SEES_NO_CODE, name(judge.name)))
 
     def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Judgment]:
         """Return the verdict on each (case, repeat index), in the order given. Blocks; Ctrl-C is honoured."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from calm.core.reasons import Reason
+from calm.models.pricing import Cost
 
 KEY_BYTES: Final = 12
 """So many bytes of a key tell it from all others of a run."""
@@ -51,13 +52,14 @@ class Ledger:
 
     `calls` counts by kind: `made` attempts, failed and repeated ones included; `retried` attempts; calls that were
     `cached`; asks and requests that `failed`. `tokens` counts `input` and `output`. `usd` is the cost in US dollars,
-    as far as prices are known (`priced`: all are). `notes` are what a reader of the run should know.
+    as far as prices are known; `unpriced` are the models that were called at a price that is not. `notes` are what a
+    reader of the run should know.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
     usd: float = 0.0
-    priced: bool = True
+    unpriced: list[str] = field(default_factory=list)
     keys: Keys | None = None
     notes: list[Reason] = field(default_factory=list)
 
@@ -71,6 +73,16 @@ class Ledger:
         """Note a call that this process made."""
         if self.keys is not None:
             self.keys.answered.add(key[:KEY_BYTES])
+
+    @property
+    def cost(self) -> Cost:
+        """The cost so far."""
+        return Cost(self.usd, tuple(self.unpriced))
+
+    def no_price(self, model: str) -> None:
+        """Note that a model was called whose price is not known, once."""
+        if model not in self.unpriced:
+            self.unpriced.append(model)
 
     def note(self, note: Reason) -> None:
         """Add a note, once."""

@@ -13,6 +13,7 @@ from calm.experiment.asks import Design
 from calm.gate import sizing
 from calm.gate.plan import Survey
 from calm.gate.prices import Assumptions, Figure, Plan, applies, plan_of
+from calm.models.pricing import SET_PRICE
 from calm.statistics.power import Noise
 
 ENOUGH = 0.80
@@ -72,9 +73,12 @@ def fit(
     """
     unpriced = [s.name for s in found.sources if s.price is None and not s.free]
     if budget.usd is not None and unpriced:
-        fix = "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
         live = any(s.live for s in found.sources if s.name == unpriced[0])
-        what = f"the model {unpriced[0]!r}; {fix}" if live else f"{unpriced[0]!r}, which is Python code; leave it out"
+        what = (
+            f"the model {unpriced[0]!r}; {SET_PRICE}"
+            if live
+            else f"{unpriced[0]!r}, which is Python code; leave it out"
+        )
         raise ConfigError(f"--max-usd: no price is known for {what}")
     fits = [_largest(found, budget, noise, design, assumptions) for design in designs]
     return max(fits, key=lambda one: round(one.green, 2))  # of equals the first

@@ -148,6 +148,8 @@ class Survey:
     settings: PlanSettings
     cases: tuple[str, ...]
     """The ids of the cases in the order in which a sample takes them."""
+    there: int
+    """How many cases there are: more than are in the sample, where one was drawn."""
     rows: tuple[ProbeRow, ...]
     sources: tuple[Source, ...]
     skipped: tuple[tuple[str, str], ...]
@@ -172,7 +174,7 @@ def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], se
     with _Surveyor(settings, chosen) as surveyor:
         for entry in entries:
             surveyor.take(entry)
-    return surveyor.survey(judge.name, judge.task, chosen)
+    return surveyor.survey(judge.name, judge.task, chosen, len(cases))
 
 
 def survey_clean(judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
@@ -181,7 +183,7 @@ def survey_clean(judge: Judge, cases: Sequence[Case], settings: PlanSettings) ->
     with _Surveyor(settings, chosen) as surveyor:
         order = Order(Setup(judge, chosen, surveyor.engine), None, (), (readable_rate,))
         surveyor.take(PlanEntry(order))
-    return surveyor.survey(judge.name, judge.task, chosen)
+    return surveyor.survey(judge.name, judge.task, chosen, len(cases))
 
 
 def survey_cross(crossing: CrossDesign) -> Survey:
@@ -189,7 +191,7 @@ def survey_cross(crossing: CrossDesign) -> Survey:
     with _Surveyor(PlanSettings(design=Design(1, 0)), ()) as surveyor:
         surveyor.cross(crossing, "")
     names = ", ".join(member.model for member in crossing.members)
-    return surveyor.survey(names, crossing.members[0].task, crossing.cases)
+    return surveyor.survey(names, crossing.members[0].task, crossing.cases, len(crossing.cases))
 
 
 class _Surveyor:
@@ -215,13 +217,14 @@ class _Surveyor:
     def __exit__(self, *_error: object) -> None:
         self.engine.close()
 
-    def survey(self, judge: str, task: Task, cases: Sequence[Case]) -> Survey:
-        """Return what was gathered."""
+    def survey(self, judge: str, task: Task, cases: Sequence[Case], there: int) -> Survey:
+        """Return what was gathered about these cases, of so many."""
         return Survey(
             judge,
             task,
             self._settings,
             tuple(case.id for case in cases),
+            there,
             rows=tuple(self.rows),
             sources=tuple(self.sources),
             skipped=tuple(self.skipped),

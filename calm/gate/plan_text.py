@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 
 from calm.experiment.stopping import Stopping
@@ -12,6 +12,7 @@ from calm.gate.plan import Survey
 from calm.gate.prices import CHARACTERS, Assumptions, Figure, Plan
 from calm.gate.requests import Source
 from calm.gate.resolution import NOISE
+from calm.models.pricing import SET_PRICE, Cost, dollars
 
 LEAST, EXPECTED = "least", "expected"
 """The rows of a plan that say what it takes where claims are decided early."""
@@ -24,7 +25,8 @@ def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) 
     asks = f"{design} asks" + (", undecided claims topped up" if topped else "")
     early = "" if found.settings.stopping is Stopping.FIXED else ", stopping early"
     seed = found.settings.seed
-    head = f"{found.judge} ({found.task}): {plan.cases} cases, {asks}{early}, seed {seed}. Nothing was asked."
+    cases = f"{plan.cases} cases" if plan.cases >= found.there else f"{plan.cases} of {found.there} cases"
+    head = f"{found.judge} ({found.task}): {cases}, {asks}{early}, seed {seed}. Nothing was asked."
     rows: list[tuple[str, ...]] = [("", "cases", "asks", "calls", "input tokens", "output tokens", "USD", "time")]
     rows += [_cells(line.name, line.cases, line.most, line.exact) for line in plan.lines]
     rows.append(_cells("total", None, plan.most, plan.exact, at_least=bool(found.floors)))
@@ -60,19 +62,22 @@ def _cells(name: str, cases: int | None, figure: Figure, exact: bool, *, at_leas
         return text if exact or not value else f"up to {text}"
 
     counts = (figure.asks, figure.calls, figure.input, figure.output)
-    usd = "unknown" if figure.usd is None else shown(figure.usd, dollars(figure.usd))
     time = shown(figure.seconds, duration(figure.seconds))
-    return (name, "" if cases is None else str(cases), *(shown(n, str(n)) for n in counts), usd, time)
+    return (
+        name,
+        "" if cases is None else str(cases),
+        *(shown(n, str(n)) for n in counts),
+        _usd(figure.cost, shown),
+        time,
+    )
 
 
-def dollars(usd: float) -> str:
-    """
-    Return an amount for people.
-
-    >>> dollars(0.01234), dollars(12.345)
-    ('0.0123', '12.35')
-    """
-    return f"{usd:.4f}" if usd < 10 else f"{usd:.2f}"
+def _usd(cost: Cost, shown: Callable[[float, str], str]) -> str:
+    """Return a cost for a column of dollars; what is known is a part where a price is not."""
+    text = shown(cost.usd, dollars(cost.usd))
+    if not cost.unpriced:
+        return text
+    return "unknown" if not cost.usd else f"{text} + unknown" if text.startswith("up to") else f">= {dollars(cost.usd)}"
 
 
 def duration(seconds: float) -> str:
@@ -117,7 +122,7 @@ def _about(source: Source, assumptions: Assumptions) -> list[str]:
     pace += [f"{limits.rpm} requests a minute"] if limits.rpm else []
     pace += [f"{limits.tpm} tokens a minute"] if limits.tpm else []
     price = source.price
-    cost = "no price is known: give price_usd_per_mtok in the [model] table of judge.toml"
+    cost = f"unknown price: {SET_PRICE}"
     if price is not None:
         cost = f"{price.input:g} USD a million tokens in, {price.output:g} out ({price.source})"
     return [
@@ -131,9 +136,8 @@ def render_fit(one: Fit, budget: PlanBudget, noise: float) -> str:
     """Return a fit as text, without the command line."""
     money = [] if budget.usd is None else [f"{budget.usd:g} USD"]
     allowed = " and ".join([*money, *([] if budget.minutes is None else [f"{budget.minutes:g} minutes"])])
-    usd = "unknown cost" if one.plan.most.usd is None else f"{dollars(one.plan.most.usd)} USD"
     to = "" if one.plan.exact else "with every top-up "
-    takes = f"{to}{one.plan.most.calls} calls, {usd}, {duration(one.plan.most.seconds)}"
+    takes = f"{to}{one.plan.most.calls} calls, {one.plan.most.cost}, {duration(one.plan.most.seconds)}"
     limits = " and ".join(one.limited_by)
     lines = [f"within {allowed}: {one.sample} cases, {one.design} asks ({takes}); what allows no more: {limits}"]
     lines.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle, islice
 from math import ceil
 
@@ -15,7 +15,7 @@ from calm.experiment.stopping import Stopping, could_prove, looks
 from calm.experiment.worst import DECISIONS, SCREENS
 from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
 from calm.gate.requests import OUTPUT_TOKENS, CallSize, Rendering, Source
-from calm.models.pricing import tokens_in
+from calm.models.pricing import Cost, tokens_in
 from calm.models.server import GREETING
 
 CHARACTERS = 4
@@ -27,24 +27,28 @@ FIRST_CALL = "first live call"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Asks, calls, tokens, dollars (None: not known) and seconds."""
+    """Asks, calls, tokens, cost and seconds."""
 
     asks: int = 0
     calls: int = 0
     input: int = 0
     output: int = 0
-    usd: float | None = 0.0
+    cost: Cost = field(default_factory=Cost)
     seconds: float = 0.0
+
+    @property
+    def usd(self) -> float | None:
+        """The cost in US dollars; None where a price is not known."""
+        return None if self.cost.unpriced else self.cost.usd
 
     def plus(self, other: Figure) -> Figure:
         """Return the sum of two figures."""
-        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return Figure(
             self.asks + other.asks,
             self.calls + other.calls,
             self.input + other.input,
             self.output + other.output,
-            usd,
+            self.cost.plus(other.cost),
             self.seconds + other.seconds,
         )
 
@@ -238,13 +242,15 @@ class Tally:
     def _of(self, source: Source, calls: Sequence[CallSize]) -> Figure:
         n = len(calls)
         if not source.live:
-            return Figure(0, n) if source.free else Figure(0, n, usd=None, seconds=self._seconds(source, n))
+            return Figure(0, n, seconds=0.0 if source.free else self._seconds(source, n))
         read = sum(ceil(call.characters / CHARACTERS) for call in calls)
         written = n * min(self._assumptions.output_tokens, source.max_tokens)
-        usd = None if source.price is None else (read * source.price.input + written * source.price.output) / 1e6
+        price = source.price
+        usd = 0.0 if price is None else (read * price.input + written * price.output) / 1e6
+        spent = Cost(usd, () if price else (source.name,))
         # as the engine counts them towards the limit of tokens a minute
         paced = sum(tokens_in(call.characters) // 2 + source.max_tokens // 8 for call in calls)
-        return Figure(0, n, read, written, usd, self._seconds(source, n, paced))
+        return Figure(0, n, read, written, spent, self._seconds(source, n, paced))
 
     def _seconds(self, source: Source, calls: int, tokens: int = 0) -> float:
         limits = source.limits

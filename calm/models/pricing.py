@@ -2,10 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 
 from calm.models.wire import Endpoint, Price, Usage
+
+SET_PRICE = "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
+"""How a user states the price of a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """
+    What calls cost: the US dollars that are known of, and the models that answered at a price that is not known.
+
+    Where there is such a model, `usd` is a lower bound.
+    """
+
+    usd: float = 0.0
+    unpriced: tuple[str, ...] = ()
+
+    def plus(self, other: Cost) -> Cost:
+        """Return the sum of two costs."""
+        return Cost(self.usd + other.usd, tuple(dict.fromkeys((*self.unpriced, *other.unpriced))))
+
+    def __str__(self) -> str:
+        """
+        Return it in words; what is not known is never 0.
+
+        >>> print(Cost(0.01234)), print(Cost()), print(Cost(2.5, ("tiny",)))  # doctest: +ELLIPSIS
+        0.0123 USD
+        no price needed
+        >= 2.5000 USD, and the unknown price of tiny: give price_usd_per_mtok = { input = ..., output = ... } in the ...
+        (None, None, None)
+        """
+        if not self.unpriced:
+            return f"{dollars(self.usd)} USD" if self.usd else "no price needed"
+        unknown = f"unknown price of {', '.join(self.unpriced)}: {SET_PRICE}"
+        return f">= {dollars(self.usd)} USD, and the {unknown}" if self.usd else unknown
+
+
+def dollars(usd: float) -> str:
+    """
+    Return an amount for people.
+
+    >>> dollars(0.01234), dollars(1234.5), dollars(0.00001), dollars(0)
+    ('0.0123', '1,234.50', '<0.0001', '0.0000')
+    """
+    if 0 < usd < 0.00005:
+        return "<0.0001"
+    return f"{usd:.4f}" if usd < 10 else f"{usd:,.2f}"
 
 
 def price_of(endpoint: Endpoint) -> Price | None:

@@ -121,7 +121,7 @@ def _preflight(config: pytest.Config) -> None:
             if case_files(config):  # the bundled ones wait: a conftest.py may have other ones
                 cases_of(config, judge)
             if judge.endpoints and not config.option.collectonly and not flag(config, "plan"):
-                engine_of(config).greet(*judge.endpoints)
+                engine_of(config).admit(judge)
     except CalmError as error:
         raise pytest.UsageError(indented(str(error))) from error
 
@@ -223,7 +223,7 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
         yield Probe(planned_context(item, judge, cases, ours.plan))
         return
     context = context_of(item, judge, cases)
-    item.stash[SUBJECT] = subject_of(config, judge, context.setup.cases, context.setup.design)
+    item.stash[SUBJECT] = subject_of(config, judge, context.setup.cases, context.setup.design, len(cases))
     made = Probe(context)
     if ours.tracing:
         yield made

@@ -148,13 +148,14 @@ class Collector:
             calls["cached"] = saved(shared)  # what one worker made is found by the others
         noted = [from_code(note, "") for figure in figures for note in figure["notes"]]
         session = self.config.stash[SESSION]
-        priced = all(f["priced"] for f in figures)
+        usd, unpriced = sum(f["usd"] for f in figures), {name for f in figures for name in f["unpriced"]}
         run = Run(
             started=datetime.fromtimestamp(session.started, UTC).isoformat(timespec="seconds"),
             seconds=round(time.time() - session.started, 3),
             calls=calls,
             tokens=total("tokens", ("input", "output")),
-            usd=round(sum(f["usd"] for f in figures), 6) if priced else None,
+            usd=round(usd, 6) if usd or not unpriced else None,
+            unpriced=tuple(sorted(unpriced)),
             per_finding={k: {"seconds": round(v, 3)} for k, v in sorted(self.seconds.items())},
             notes=tuple(dict.fromkeys([*noted, *several, *self._saved()])),
         )

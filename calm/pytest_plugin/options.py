@@ -43,6 +43,13 @@ OPTIONS = (
     ("lookahead", "500", "N", "ask N probes at once, before their tests run (default 500; 0: test by test)"),
     ("peers", "", "A,B", "peers in a test of self-preference: judge files, or records of such a test"),
     (
+        "families",
+        "",
+        "A=F,FILE",
+        "families of authors in a test of self-preference, such as human=human, or a file of them (.toml, .csv); "
+        "unknown: leave the author's answers out",
+    ),
+    (
         "stopping",
         "sequential",
         "RULE",
@@ -83,6 +90,8 @@ FLAGS = (
 OUTPUTS = ("results", "report", "summary", "sarif")
 """Options that name a file to write."""
 _PATHS = ("cache-file", "gate", "baseline", *OUTPUTS)
+_LISTS = {"peers": (".toml", ".json"), "families": (".toml", ".csv")}
+"""Options that take a list with files among its parts, and how the names of these files end."""
 
 
 def add_to(parser: pytest.Parser) -> None:
@@ -121,10 +130,10 @@ def option(config: pytest.Config, name: str) -> str:
 
 def _beside_ini(config: pytest.Config, name: str, text: str) -> str:
     """Return a path of the ini file as seen from the folder of that file, and anything else as it is."""
-    if name == "peers" and config.inipath:
+    if name in _LISTS and config.inipath:
         folder = config.inipath.parent
         parts = [part.strip() for part in text.split(",") if part.strip()]
-        return ",".join(str(folder / p) if p.endswith((".toml", ".json")) and ":" not in p else p for p in parts)
+        return ",".join(str(folder / p) if p.endswith(_LISTS[name]) and ":" not in p else p for p in parts)
     path = name in _PATHS or (name == "judge" and text.endswith(".toml") and not text.startswith("panel:"))
     return str(config.inipath.parent / text) if path and text and config.inipath else text
 

@@ -15,6 +15,7 @@ from calm.pytest_plugin.options import is_worker
 if TYPE_CHECKING:
     from calm.engine.engine import Engine
     from calm.experiment.lookahead import Lookahead
+    from calm.models.pricing import Cost
 
 WINDOW_S = 10.0
 """The rate of calls is measured over this many seconds."""
@@ -37,7 +38,7 @@ class ProgressFigures:
     cached: int = 0
     failed: int = 0
     tokens: int = 0
-    usd: float | None = None
+    cost: Cost | None = None
     seconds_left: float | None = None
 
 
@@ -45,8 +46,13 @@ def said(figures: ProgressFigures) -> str:
     """
     Return the line.
 
-    >>> said(ProgressFigures(3, 20, 1240, 300, 2, 53100, 0.12, 41.0))
+    >>> from calm.models.pricing import Cost
+    >>> said(ProgressFigures(3, 20, 1240, 300, 2, 53100, Cost(0.12), 41.0))
     'calm: 3 of 20 probes decided; 1240 calls made, 300 cached, 2 failed; 53k tokens; 0.12 USD; about 41 s left'
+    >>> said(ProgressFigures(3, 20, 1240, cost=Cost(0.12, ("tiny",))))
+    'calm: 3 of 20 probes decided; 1240 calls made, 0 cached; >= 0.12 USD'
+    >>> said(ProgressFigures(3, 20, 1240, cost=Cost(0, ("tiny",))))
+    'calm: 3 of 20 probes decided; 1240 calls made, 0 cached; unknown price'
     >>> said(ProgressFigures(0, 1, 7))
     'calm: 0 of 1 probes decided; 7 calls made, 0 cached'
     """
@@ -56,8 +62,9 @@ def said(figures: ProgressFigures) -> str:
         parts[1] += f", {f.failed} failed"
     if f.tokens:
         parts.append(f"{f.tokens / 1000:.0f}k tokens" if f.tokens >= 10_000 else f"{f.tokens} tokens")
-    if f.usd:
-        parts.append(f"{f.usd:.2f} USD")
+    if f.cost is not None and (f.cost.usd or f.cost.unpriced):
+        known = f"{'>= ' if f.cost.unpriced else ''}{f.cost.usd:.2f} USD"
+        parts.append(known if f.cost.usd else "unknown price")
     if f.seconds_left is not None:
         parts.append(f"about {_span(f.seconds_left)} left")
     return "; ".join(parts)
@@ -125,7 +132,7 @@ class ProgressLine:
             calls["cached"],
             calls["failed"],
             ledger.tokens.total(),
-            ledger.usd if ledger.priced else None,
+            ledger.cost,
             self._engine.pending / rate if rate > 0 else None,
         )
 

@@ -104,7 +104,10 @@ def check_options(config: pytest.Config) -> None:
     from calm.experiment.stopping import Stopping
 
     problems: list[str] = []
-    readers = (design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of)
+    readers = (
+        *(design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of),
+        families_of,
+    )
     for reader in readers:
         try:
             reader(config)
@@ -281,7 +284,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
         )
     session = config.stash[SESSION]
     if session.plan is None:
-        engine_of(config).greet(*judge.endpoints)
+        engine_of(config).admit(judge)
     chosen = next((drawn for known, drawn in session.sampled if known is cases), None)
     if chosen is None:
         chosen = tuple(sample(cases, sample_of(config), seed_of(config)))
@@ -323,7 +326,21 @@ def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Cro
     for peer in peers:
         if peer.judge is not None:
             recall(peer.judge, cases)
-    return CrossInputs(tuple(cases), peers, sample_of(config))
+    return CrossInputs(tuple(cases), peers, sample_of(config), families_of(config))
+
+
+def families_of(config: pytest.Config) -> dict[str, str]:
+    """
+    Return the families that the user states for authors.
+
+    Raises:
+        ConfigError: something that is neither NAME=FAMILY nor a file of them.
+    """
+    if not (said := option(config, "families")):
+        return {}
+    from calm.selfpreference.stated import stated
+
+    return stated([said], "--calm-families")
 
 
 def peers_of(config: pytest.Config, judge: Judge) -> tuple[Member, ...]:
@@ -366,14 +383,14 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
     return made
 
 
-def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design) -> dict[str, Any]:
-    """Return what the record says of a judge, its cases, and the number of asks."""
+def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design, of: int) -> dict[str, Any]:
+    """Return what the record says of a judge, its cases (a sample of so many), and the number of asks."""
     from calm.cases import sha256
     from calm.experiment.setup import clusters_of
 
     session = config.stash[SESSION]
     for known, same, subject in session.subjects:
-        if known == judge and same == cases and subject["repeats"] == str(design):
+        if known == judge and same == cases and subject["repeats"] == str(design) and subject["cases"]["of"] == of:
             return subject
     about = dict(judge.about)
     served = engine_of(config).served
@@ -393,6 +410,7 @@ def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], desig
         "judge": record,
         "cases": {
             "n": len(cases),
+            "of": of,
             "questions": len(set(clusters_of(cases).values())),
             "sha256": sha256(cases),
             **({"texts": dict(sorted(texts.items()))} if texts else {}),
@@ -436,7 +454,7 @@ def figures_of(config: pytest.Config) -> dict[str, Any]:
         "calls": dict(ledger.calls),
         "tokens": dict(ledger.tokens),
         "usd": ledger.usd,
-        "priced": ledger.priced,
+        "unpriced": list(ledger.unpriced),
         "keys": ledger.keys.packed() if ledger.keys is not None else None,
         "notes": [to_code(note) for note in (*engine.notes, engine.broken, *_notes_of(session)) if note],
     }

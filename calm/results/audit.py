@@ -27,6 +27,7 @@ from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Code, Family, Scale, chances, code
 from calm.errors import ConfigError
+from calm.models.pricing import Cost
 from calm.models.wire import Json
 from calm.results.codes import from_code, to_code
 from calm.results.control import Control, control_of
@@ -170,7 +171,12 @@ class JudgeRecord:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Figures of one run. They differ between runs and decide nothing."""
+    """
+    Figures of one run. They differ between runs and decide nothing.
+
+    `usd` is what is known of the cost, None where nothing is; `unpriced` are the models that were called at a price
+    that is not known, with which `usd` is a lower bound.
+    """
 
     started: str = ""
     seconds: float = 0.0
@@ -179,6 +185,12 @@ class Run:
     usd: float | None = None
     per_finding: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
+    unpriced: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> Cost | None:
+        """What the run cost; None where an old record says only that it is not known."""
+        return None if self.usd is None and not self.unpriced else Cost(self.usd or 0.0, self.unpriced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +241,15 @@ class Audit:
         Return whether a control was decided: it has a finding of a measure that decides it, and none of these is open.
 
         Consistency is how often the judge agrees with itself, sensitivity how often it notices harm. Whether replies
-        can be read, or the better answer is found, decides neither.
+        can be read, or the better answer is found, decides neither for good. But a control of which any claim failed is
+        decided against the judge, whatever else is open.
         """
-        of = CONTROLS[control]
-        mine = [f for f in self.findings if f.bias == control and f.measure in of]
+        mine = [f for f in self.findings if f.bias == control]
+        if any(f.outcome is Outcome.FAIL and f.red for f in mine):
+            return True
         # a variant by itself proves nothing, and need not apply: only its failure counts
-        found = [f.outcome for f in mine if f.outcome is Outcome.FAIL or not f.single]
+        of = [f for f in mine if f.measure in CONTROLS[control]]
+        found = [f.outcome for f in of if f.outcome is Outcome.FAIL or not f.single]
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 
     @property
@@ -564,7 +579,8 @@ def _run(body: Mapping[str, Json]) -> Run:
     words, codes = _list(data.pop("notes", [])), _list(data.pop("note_codes", []))
     known = codes if len(codes) == len(words) else [None] * len(words)
     notes = tuple(from_code(code, str(text)) for code, text in zip(known, words, strict=True))
-    return Run(notes=notes, **_fitting(Run, data))  # type: ignore[arg-type]  # checked
+    unpriced = tuple(map(str, _list(data.pop("unpriced", []))))
+    return Run(notes=notes, unpriced=unpriced, **_fitting(Run, data))  # type: ignore[arg-type]  # checked
 
 
 def _mapping(value: Json) -> dict[str, Json]:

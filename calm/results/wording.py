@@ -9,7 +9,7 @@ from textwrap import wrap
 from calm.core.claims import Claim, Outcome, decimals
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because, in_words
-from calm.results.audit import CONTROLS, Audit, Finding
+from calm.results.audit import CONTROLS, Audit, Finding, Run
 from calm.selfpreference.symbols import TABLE_MEASURES
 
 CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
@@ -287,13 +287,22 @@ def lines(text: str, width: int) -> list[str]:
 def bill(audit: Audit) -> str:
     """Return what a run asked and what it cost, in one line; an old record may not count its calls."""
     calls = audit.run.calls
-    cost = "price unknown" if audit.run.usd is None else f"{audit.run.usd:.4f} USD" if audit.run.usd else ""
     counts = [
         f"{calls[name]} {words}" for name, words in CALLS.items() if calls.get(name) or name in calls.keys() & ALWAYS
     ]
     asked = ", ".join(counts) if calls.keys() >= ALWAYS else "calls not recorded"
-    parts = [
-        f"judge {audit.judge.name} ({audit.judge.task}), {audit.cases.get('n', 0)} cases, {audit.repeats} asks",
-        asked,
-    ]
-    return "; ".join([*parts, cost] if cost else parts)
+    judge = f"judge {audit.judge.name} ({audit.judge.task}), {cases_asked(audit)}, {audit.repeats} asks"
+    return "; ".join([judge, asked, cost(audit.run)])
+
+
+def cases_asked(audit: Audit) -> str:
+    """Return how many cases were asked, and of how many they are a sample: "200 of 300 cases (--calm-sample)"."""
+    count, there = audit.cases.get("n", 0), audit.cases.get("of")
+    if isinstance(count, int) and isinstance(there, int) and there > count:
+        return f"{count:,} of {there:,} cases (--calm-sample)"
+    return f"{count:,} cases" if isinstance(count, int) else f"{count} cases"
+
+
+def cost(run: Run) -> str:
+    """Return what a run cost; what is not known is never 0."""
+    return "unknown price" if run.cost is None else str(run.cost)

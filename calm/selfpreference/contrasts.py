@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calm.core.claims import Estimate
+from calm.core.reasons import Kind, Reason, because
 from calm.errors import EstimateError, nearest
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -131,7 +132,8 @@ def excess(
     has = np.ones((len(grid.judges), len(grid.generators)), dtype=np.bool_) if usable is None else usable
     own = [g for g in own if has[row, g]]
     if not own:
-        raise EstimateError(f"expected data of {judge!r} on its own {target} answers, got none")
+        whose = "its own answers" if target == "self" else "the answers of its family"
+        raise EstimateError(f"too few verdicts of {judge!r} on {whose} for an interval")
     parts = []
     for other, columns, targets in _comparisons(grid, row, own, has, outsiders):
         pair = [_mean(cells, j, targets) for j in (row, other)]
@@ -141,11 +143,38 @@ def excess(
         else:
             parts.append(pair[0] - rest[0] - pair[1] + rest[1])
     if not parts:
+        if outsiders is None and _comparisons(grid, row, own, np.ones_like(has), None):
+            raise EstimateError(f"the judges outside the family of {judge!r} gave too few verdicts for an interval")
         raise EstimateError(
             f"expected a judge outside the family of {judge!r} and a generator related to neither, got none; "
             "add judges or generators of other families"
         )
     return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
+
+
+def too_few(grid: Grid, judge: str, target: Target, usable: Bools, data: Bools) -> dict[Reason, int]:
+    """
+    Return which judges and generators are compared with in no mean, because they have too few verdicts, and how many.
+
+    Args:
+        grid: the rows and columns.
+        judge: the judge in question.
+        target: what is compared.
+        usable: shape [judges, generators], the cells that were used.
+        data: shape [judges, generators, items], where there is a verdict.
+    """
+    row, own = grid.row(judge), grid.columns(judge, target)
+    used, there = (
+        {other: set(columns) for other, columns, _ in _comparisons(grid, row, own, has, None)}
+        for has in (usable, np.asarray(data.any(axis=2)))
+    )
+    judges = there.keys() - used.keys()
+    columns = {g for other, compared in used.items() for g in there[other] - compared}
+    found = {because(Kind.FEW_VERDICTS_BY, grid.judges[j]): int(data[j].any(axis=0).sum()) for j in sorted(judges)}
+    about = {
+        because(Kind.FEW_VERDICTS_ON, grid.generators[g]): int(data[:, g].any(axis=0).sum()) for g in sorted(columns)
+    }
+    return found | about
 
 
 def _comparisons(

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from shlex import quote
+from typing import Final
 
 from calm.errors import EstimateError
 
@@ -40,6 +42,9 @@ PREFIXES: Mapping[str, str] = {
     "sonar": "sonar",
 }
 """The beginning of a model's name, and its family."""
+
+UNKNOWN: Final = "unknown"
+"""What stands for the family of an author of whom nobody knows it: related to nobody for sure, and to anybody maybe."""
 
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|latest)$")
 
@@ -89,22 +94,25 @@ def family_of(model: str, families: Mapping[str, str] | None = None) -> str | No
     """
     Return the family of a model: as `families` says (by exact or plain name), else by its name; None if unknown.
 
+    `families` may say that it is `UNKNOWN`.
+
     >>> family_of("vendor/gpt-4o-mini"), family_of("house-model"), family_of("house-model", {"house-model": "qwen"})
     ('gpt', None, 'qwen')
     """
     stated = families or {}
     name = plain(model)
-    if model in stated:
-        return stated[model]
-    if name in stated:
-        return stated[name]
+    for said in (model, name):
+        if said in stated:
+            return None if stated[said] == UNKNOWN else stated[said]
     starts = [p for p in PREFIXES if re.match(rf"{re.escape(p)}(?![a-z])", name)]
     return PREFIXES[max(starts, key=len)] if starts else None
 
 
-def families_of(models: Iterable[str], families: Mapping[str, str] | None = None) -> dict[str, str]:
+def families_of(
+    models: Iterable[str], families: Mapping[str, str] | None = None, *, option: str = ""
+) -> dict[str, str]:
     """
-    Return the family of each model.
+    Return the family of each model; `option` is the one with which the user can name it.
 
     Raises `EstimateError` that names all models of unknown family: taking them for unrelated would hide a bias.
 
@@ -114,10 +122,13 @@ def families_of(models: Iterable[str], families: Mapping[str, str] | None = None
     found = {model: family_of(model, families) for model in models}
     unknown = [model for model, family in found.items() if family is None]
     if unknown:
-        raise EstimateError(
-            f'expected a known family of every model, got none for {", ".join(unknown)}; name it with family = "..." '
-            "under [judge] of the model's file"
-        )
+        fix = 'name it with family = "..." under [judge] of the model\'s file'
+        if option:
+            added, gone = (quote(",".join(f"{m}={family or m}" for m in unknown)) for family in ("", UNKNOWN))
+            fix = (
+                f"add {option} {added} (after each = stands the family), or {option} {gone} to leave their answers out"
+            )
+        raise EstimateError(f"expected the family of every author and judge, got none for {', '.join(unknown)}; {fix}")
     return {model: family for model, family in found.items() if family is not None}
 
 

@@ -23,7 +23,17 @@ import numpy as np
 
 from calm.core.claims import Estimate
 from calm.errors import EstimateError
-from calm.selfpreference.contrasts import DRAWS, Bools, Floats, Grid, Target, estimate_difference, excess, resampled
+from calm.selfpreference.contrasts import (
+    DRAWS,
+    Bools,
+    Floats,
+    Grid,
+    Target,
+    estimate_difference,
+    excess,
+    resampled,
+    too_few,
+)
 from calm.statistics.multiplicity import holm
 from calm.statistics.paired import paired_t
 
@@ -66,15 +76,16 @@ def score_table(
     low: float,
     high: float,
     truth: Mapping[tuple[str, str], float] | None = None,
+    names: tuple[Iterable[str], Iterable[str]] = ((), ()),
 ) -> ScoreTable:
     """
     Return the table of rows of judge, generator, item and score, in their order of appearance.
 
-    An absent row is a missing score. `truth` gives the true worth by generator and item. Raises `EstimateError` for no
-    rows, or two scores of one text by one judge.
+    An absent row is a missing score. `truth` gives the true worth by generator and item; `names` the judges and the
+    generators that are in the table even without a score. Raises `EstimateError` for no rows, or two scores of one text
+    by one judge.
     """
-    judges: dict[str, int] = {}
-    generators: dict[str, int] = {}
+    judges, generators = ({name: place for place, name in enumerate(dict.fromkeys(part))} for part in names)
     items: dict[str, int] = {}
     found: dict[tuple[int, int, int], float] = {}
     for judge, generator, item, score in rows:
@@ -216,7 +227,11 @@ def self_evaluations(
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """The mean scores by judge and generator, as observed and in resampled sets of items; `usable` cells have data."""
+    """
+    The mean scores by judge and generator, as observed and in resampled sets of items.
+
+    `usable` cells have data in every resampled set. One with fewer is in no mean, and takes no other with it.
+    """
 
     observed: Floats
     replicates: Floats
@@ -227,10 +242,10 @@ def resampled_means(table: ScoreTable, rng: Random, draws: int = DRAWS) -> Means
     """Return the mean scores with those of resampled sets of items; missing scores leave their cell's mean."""
     known = ~np.isnan(table.scores)
     values = np.where(known, table.scores, 0.0)
-    usable: Bools = np.asarray(known.any(axis=2))
     weights = resampled(rng, len(table.items), draws)
     totals = np.einsum("bn,jgn->bjg", weights, values, optimize=True)
     counts = np.einsum("bn,jgn->bjg", weights, known.astype(np.float64), optimize=True)
+    usable: Bools = np.asarray((counts > 0).all(axis=0))
     observed = _cell_means(values.sum(axis=2), known.sum(axis=2), usable)
     return Means(observed, _cell_means(totals, counts, usable), usable)
 
@@ -263,7 +278,8 @@ def score_excess(
         return excess(cells, table.grid, judge, target=target, usable=means.usable, outsiders=outsiders) / unit
 
     value = float(contrast(means.observed))
-    return estimate_difference(value, contrast(means.replicates), len(table.items), level)
+    found = estimate_difference(value, contrast(means.replicates), len(table.items), level)
+    return replace(found, excluded=too_few(table.grid, judge, target, means.usable, ~np.isnan(table.scores)))
 
 
 def _cell_means(totals: Floats, counts: Floats, usable: Bools) -> Floats:

@@ -14,7 +14,7 @@ needs no label: it compares how often the own answer and the other one win in bo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
 from random import Random
 from typing import Literal, TypeAlias
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calm.core.claims import Estimate
-from calm.core.reasons import Kind, because
+from calm.core.reasons import Kind, Reason, because
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import DRAWS, Bools, Floats, binomial_error, estimate_difference, resampled
 from calm.statistics.intervals import newcombe, wilson
@@ -287,6 +287,7 @@ def excess_opportunity(
     usable: Bools | None = None,
     level: float = 0.05,
     draws: int = DRAWS,
+    names: Sequence[str] = (),
 ) -> Estimate:
     """
     Return a judge's equal-opportunity gap minus the mean gap of outsiders on the same pairs, with bootstrap bounds.
@@ -303,26 +304,41 @@ def excess_opportunity(
             compared with it.
         level: of each bound.
         draws: how many samples.
+        names: of the outsiders.
 
-    0 for a fair judge as skilled as the outsiders; a fair judge of another skill keeps a residual of a few hundredths.
+    An outsider of whose pairs a class is empty, also in a resampled set, is left out, and `excluded` says so with its
+    number of cases. 0 for a fair judge as skilled as the outsiders; a fair judge of another skill keeps a residual of a
+    few hundredths.
 
-    Raises `EstimateError` for no outsider, or an empty class, also in a resampled set.
+    Raises `EstimateError` for no outsider, or where each of them is left out.
     """
     if outsiders.ndim != 2 or not len(outsiders):
         raise EstimateError(f"expected outsiders of shape [judges, pairs], got {outsiders.shape}")
     fit = np.ones(outsiders.shape, dtype=np.bool_) if usable is None else usable
     weights, n = None, gold.size
     observed, replicates, least = [], [], []
-    for one, theirs in zip(outsiders, fit, strict=True):
+    excluded: dict[Reason, int] = {}
+    last: EstimateError | None = None
+    for place, (one, theirs) in enumerate(zip(outsiders, fit, strict=True)):
         shared = np.where(theirs, gold, np.int8(NONE)).astype(np.int8)
         counts, n = _by_case(shared, np.stack([judged, one]), cases)
         weights = resampled(rng, n, draws) if weights is None else weights
         whole = counts.sum(axis=1)
-        observed.append(_excess(_gaps(whole[None])))
-        replicates.append(_excess(_gaps(np.einsum("bn,knc->bkc", weights, counts, optimize=True))))
+        try:
+            drawn = _excess(_gaps(np.einsum("bn,knc->bkc", weights, counts, optimize=True)))
+            observed.append(_excess(_gaps(whole[None])))
+        except EstimateError as error:
+            last = error
+            on = np.flatnonzero(theirs).tolist()
+            asked = len({cases[pair] for pair in on} if cases is not None else on)
+            excluded[because(Kind.FEW_VERDICTS_BY, names[place] if names else str(place))] = asked
+            continue
+        replicates.append(drawn)
         least.append(_still(whole[0]))
+    if last is not None and not observed:
+        raise last
     value, drawn = np.mean(observed, axis=0), np.mean(replicates, axis=0)
-    return estimate_difference(float(value[0]), drawn, n, level, least=min(least))
+    return replace(estimate_difference(float(value[0]), drawn, n, level, least=min(least)), excluded=excluded)
 
 
 def _still(counts: Floats) -> float:

@@ -15,7 +15,7 @@ compares the ratio with that of judges outside the family.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
@@ -35,6 +35,7 @@ from calm.selfpreference.contrasts import (
     estimate_ratio,
     excess,
     resampled,
+    too_few,
 )
 from calm.selfpreference.rubric import MISSING, NO_SIGN, Ints, RubricTable, Signs, by_instance, diagonal
 
@@ -234,9 +235,11 @@ def rate_excess(
 
     Raises `EstimateError` as `double_ratio` does.
     """
-    value, replicates = _contrast(sample, grid, judge, "difference", target=target, outsiders=outsiders)
     least, telling = _own_error(sample.observed, grid, judge, "difference", target)
-    return estimate_difference(value, replicates, sample.items, level, least=least, telling=telling)
+    value, replicates = _contrast(sample, grid, judge, "difference", target=target, outsiders=outsiders)
+    found = estimate_difference(value, replicates, sample.items, level, least=least, telling=telling)
+    usable = _usable(sample, "difference")
+    return replace(found, excluded=too_few(grid, judge, target, usable, sample.observed.eligible > 0))
 
 
 def _contrast(
@@ -244,7 +247,7 @@ def _contrast(
 ) -> tuple[float, Floats]:
     """Return the contrast of a judge's rates as observed and in each resampled set."""
     over, eligible = sample.observed.over.sum(axis=2), sample.observed.eligible.sum(axis=2)
-    usable: Bools = np.asarray(eligible > 0)
+    usable = _usable(sample, link)
     half = 0.5 if link == "ratio" else 0.0
 
     def contrast(counts: Floats, chances: Floats) -> Floats:
@@ -253,6 +256,12 @@ def _contrast(
         return excess(rates, grid, judge, target=target, link=link, usable=usable, outsiders=outsiders)
 
     return float(contrast(over, eligible)), contrast(sample.over, sample.eligible)
+
+
+def _usable(sample: BootstrapCounts, link: Link) -> Bools:
+    """Return the cells that are compared: those with data; of a plain rate, with data in every resampled set."""
+    eligible = sample.observed.eligible.sum(axis=2)[None] if link == "ratio" else sample.eligible
+    return np.asarray((eligible > 0).all(axis=0))
 
 
 def _own_error(over: Over, grid: Grid, judge: str, link: Link, target: Target) -> tuple[float, int]:

@@ -152,6 +152,7 @@ def gap_excess(
         usable=np.array([usable[name] for name in outsiders]),
         level=level,
         draws=draws,
+        names=outsiders,
     )
 
 

@@ -35,7 +35,7 @@ from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.skill import Excess
-from calm.selfpreference.verdicts import Judgment
+from calm.selfpreference.verdicts import Judgment, Unread
 from calm.statistics.multiplicity import holm
 
 SCHEMA = "calm-self-preference/1"
@@ -121,6 +121,7 @@ def of_rubrics(
     draws: int = DRAWS,
     curves: Mapping[str, Curves] | None = None,
     leaks: Sequence[Leak] = (),
+    unread: Mapping[str, Unread] | None = None,
 ) -> SelfPreference:
     """
     Return all figures of a table of verdicts on criteria.
@@ -130,7 +131,8 @@ def of_rubrics(
     Corrected: `self_preference_ratio` (the double ratio by rubric, which suites claim), the same by instance as
     `self_preference_ratio_instance`, `family_preference_ratio`, `overestimation_excess` (double-centred, by rubric),
     and `self_preference_excess` (where any truth is known that of credit, as `credit.credit_excess` does; else that of
-    the plain scores, and why it says little).
+    the plain scores, and why it says little). Where `unread` says it, also the shares of criteria that could not be
+    read (`unread`, `unread_own`), which are in no other figure.
 
     Matrices: over-estimation rate by rubric, and centred score differences.
     """
@@ -178,6 +180,7 @@ def of_rubrics(
         )
         if one.reason:
             reasons |= dict.fromkeys((n for n, v in published.items() if v is None and "hspp" in n), one.reason)
+        _add_unread(unread, judge, published, reasons)
         rows.append(JudgeRow(judge, grid.families[judge], published, corrected, reasons))
     deltas = committees.centred_deltas(rubric.system_scores(judged), rubric.system_scores(true))
     matrices = (
@@ -209,6 +212,7 @@ def of_scores(
     outsider: str | None = None,
     curves: Mapping[str, Curves] | None = None,
     leaks: Sequence[Leak] = (),
+    unread: Mapping[str, Unread] | None = None,
 ) -> SelfPreference:
     """
     Return all figures of a table of scores.
@@ -216,7 +220,8 @@ def of_scores(
     Published: `own`, `received`, `given`, their t and p values and Holm's, and CALM's `self_enhancement_error`.
     Corrected: `self_preference_excess` (of the comparisons of an own text with another one); the double-centred
     `score_excess`, as a share of the scale, over all outsiders, and `excess_over_outsider` over the neutral one, if it
-    is named.
+    is named. Where `unread` says it, also the shares of verdicts that hold no score (`unread`, `unread_own`), which are
+    in no other figure.
 
     Matrix: the mean score.
     """
@@ -244,6 +249,7 @@ def of_scores(
             if found.received.mean > 0:
                 error = calm_errors.self_enhancement_error(found.own.mean, found.received.mean)
                 published["self_enhancement_error"] = error
+        _add_unread(unread, judge, published, reasons)
         rows.append(JudgeRow(judge, grid.families[judge], published, corrected, reasons))
     known = ~np.isnan(table.scores)
     with np.errstate(invalid="ignore"):
@@ -307,6 +313,18 @@ def of_pairs(
     items = len({item_of(one.case) for one in judged})
     matrix = _matrix(Unit.PAIRS_WON, grid, pairs.win_rates(judged, grid))
     return SelfPreference("pairwise", items, tuple(rows), (matrix,), _families(grid), curves or {}, tuple(leaks))
+
+
+def _add_unread(
+    unread: Mapping[str, Unread] | None, judge: str, published: dict[str, float | None], reasons: dict[str, str]
+) -> None:
+    """Add how many verdicts of a judge could not be read; if none could, that is why it has no other figure."""
+    if not unread or judge not in unread:
+        return
+    published |= unread[judge].shares()
+    if unread[judge].unread == unread[judge].asked:
+        why = f"{judge} gave no verdict that could be read"
+        reasons |= dict.fromkeys(("own", *reasons), why)
 
 
 def _twice(faced: Sequence[pairs.AuthorPair], judge: str) -> dict[str, float | None]:

@@ -6,12 +6,12 @@ An answer's `author` is its generator. Cases about the same question (`calm.core
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from calm.core.case import Case
 from calm.core.items import item_of
-from calm.core.verdict import Criteria, Scale, Score, Verdict
+from calm.core.verdict import Criteria, Scale, Score, Verdict, readable
 from calm.errors import EstimateError
 from calm.selfpreference.framing_scores import ScoreTable, score_table
 from calm.selfpreference.rubric import Row, RubricTable, rubric_table
@@ -24,6 +24,39 @@ class Judgment:
     judge: str
     case: Case
     verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """How many verdicts of a judge could not be read, refusals included: of all, and of those on its own answers."""
+
+    asked: int = 0
+    unread: float = 0
+    own_asked: int = 0
+    own_unread: float = 0
+
+    def shares(self) -> dict[str, float | None]:
+        """Return the shares that could not be read: of all its verdicts, and of those on its own answers."""
+        own = self.own_unread / self.own_asked if self.own_asked else None
+        return {"unread": self.unread / self.asked if self.asked else None, "unread_own": own}
+
+
+def unread_of(judged: Iterable[Judgment]) -> dict[str, Unread]:
+    """Return how many verdicts of each judge could not be read; of a rubric the share of its criteria counts."""
+    found: dict[str, Unread] = {}
+    for one in judged:
+        so_far, own = found.get(one.judge, Unread()), one.case.answers[0].author == one.judge
+        gone = _unread_share(one)
+        found[one.judge] = Unread(
+            so_far.asked + 1, so_far.unread + gone, so_far.own_asked + own, so_far.own_unread + gone * own
+        )
+    return found
+
+
+def _unread_share(one: Judgment) -> float:
+    if not isinstance(one.verdict, Criteria) or not one.case.criteria:
+        return float(not readable(one.verdict))
+    return sum(one.verdict.met.get(c.id) is None for c in one.case.criteria) / len(one.case.criteria)
 
 
 def rubric_table_of(judged: Iterable[Judgment], families: Mapping[str, str]) -> RubricTable:
@@ -45,9 +78,11 @@ def rubric_table_of(judged: Iterable[Judgment], families: Mapping[str, str]) -> 
     return rubric_table(rows(), families)
 
 
-def score_table_of(judged: Iterable[Judgment], families: Mapping[str, str], scale: Scale) -> ScoreTable:
+def score_table_of(judged: Sequence[Judgment], families: Mapping[str, str], scale: Scale) -> ScoreTable:
     """
     Return the table of scores; a verdict that is no score is missing. Verdicts have the high end good already.
+
+    A judge of which no score could be read keeps its row, and an author without a score the column.
 
     The true worth of a text is its gold score, or the points that it earns by the truth of its criteria.
 
@@ -60,7 +95,8 @@ def score_table_of(judged: Iterable[Judgment], families: Mapping[str, str], scal
         for case in {id(one.case): one.case for one, _ in scored}.values()
         if (worth := case.worth(case.answers[0].id)) is not None
     }
-    return score_table(rows, families, low=scale.low, high=scale.high, truth=truth)
+    names = [one.judge for one in judged], [_author(one.case) for one in judged]
+    return score_table(rows, families, low=scale.low, high=scale.high, truth=truth, names=names)
 
 
 def _author(case: Case) -> str:

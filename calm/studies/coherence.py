@@ -54,6 +54,7 @@ class Check:
     One check: what each round said of each case, +1, -1 or 0, and the two estimates (None: fewer than two cases).
 
     `excluded` counts cases that were not asked about or have no readable verdict, `lost` those without a reply.
+    `unread` holds, by judge, how many of its verdicts could not be read, and how many it gave.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Check:
     net: Estimate | None
     excluded: Mapping[Reason, int] = field(default_factory=dict)
     lost: Mapping[Reason, int] = field(default_factory=dict)
+    unread: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def incomplete(self) -> Reason:
@@ -91,7 +93,7 @@ def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: 
     for case, _ in fit:
         edges = [(said[judge.name, part.id], pair) for part, pair in plan[case.id]]
         signs[case.id] = _signs([[_prefers(v, *pair) for v in verdicts] for verdicts, pair in edges], edges, _cycle)
-    return _check("intransitive", signs, excluded)
+    return replace(_check("intransitive", signs, excluded), unread=_unread(said))
 
 
 def check_scores(
@@ -127,8 +129,18 @@ def check_scores(
         edges = [(verdicts, ids) for verdicts in (pair, *alone)]
         for name, rule in (("no_gap", _no_gap), ("reversed", _reversed)):
             found[name][case.id] = _signs([preferred, *scores], edges, rule)
-    first, second = (_check(name, signs, excluded) for name, signs in found.items())
+    first, second = (replace(_check(name, one, excluded), unread=_unread(said)) for name, one in found.items())
     return first, second
+
+
+def _unread(said: Mapping[tuple[str, str], Sequence[Verdict]]) -> dict[str, tuple[int, int]]:
+    """Return how many verdicts of each judge could not be read, refusals included, of those that it gave."""
+    found: dict[str, tuple[int, int]] = {}
+    for (judge, _), verdicts in said.items():
+        given = [v for v in verdicts if not isinstance(v, NoReply)]
+        unread, asked = found.get(judge, (0, 0))
+        found[judge] = unread + sum(not readable(v) for v in given), asked + len(given)
+    return found
 
 
 # ----------------------------------------------------------------------------------------------------------- the rules
@@ -280,6 +292,7 @@ def to_json(checks: Sequence[Check]) -> list[Json]:
             "net": _numbers(one.net),
             "excluded": {**in_words(one.excluded)},
             "lost": {**in_words(one.lost)},
+            "unread": {judge: {"unread": gone, "of": asked} for judge, (gone, asked) in one.unread.items()},
             "rounds": {case: list(signs) for case, signs in sorted(one.signs.items())},
         }
         for one in checks
@@ -305,6 +318,10 @@ def summary(checks: Sequence[Check]) -> str:
             lines.append(f"  in every round: {len(again_and_again)} ({', '.join(again_and_again[:5])})")
         if one.excluded:
             lines.append(f"  left out: {counted(one.excluded)}")
+    unread = {judge: counts for one in checks for judge, counts in one.unread.items()}
+    lines += [
+        f"{judge}: {gone} of {asked} verdicts could not be read" for judge, (gone, asked) in unread.items() if gone
+    ]
     return "\n".join(lines)
 
 

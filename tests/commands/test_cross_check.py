@@ -67,10 +67,15 @@ def mute(case):
     return None
 
 
+def shy(case):
+    """Score nothing that is worth 3."""
+    return None if _worth(case)[case.answers[0].id] == 3 else score(case)
+
+
 ranking.task = "listwise"
-for one in (score, flat, turned):
+for one in (score, flat, turned, shy):
     one.task = "score"
-for one in (by_worth, round_and_round, coin, erring, ranking, score, flat, turned, mute):
+for one in (by_worth, round_and_round, coin, erring, ranking, score, flat, turned, mute, shy):
     one.quick = True
 '''
 
@@ -179,6 +184,21 @@ def scored_file(folder):
     path = folder / "scored.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     return path
+
+
+def test_scores_that_could_not_be_read_are_told_of_their_judge(folder, capsys):
+    """Not only that cases are left out: whose verdicts, and how many; of how many cases they are a sample, too."""
+    calm("spinning:by_worth", "spinning:shy", "--cases=cases.jsonl", "--sample=60", "-o=out.json")
+
+    told, body = capsys.readouterr().out, json.loads((folder / "out.json").read_text("utf-8"))
+    counts = {name: found for check in body["checks"] for name, found in check["unread"].items()}
+    gone = counts["spinning:shy"]["unread"]
+    assert counts["spinning:by_worth"]["unread"] == 0
+    assert 40 < gone < counts["spinning:shy"]["of"] == 240
+    assert f"spinning:shy: {gone} of 240 verdicts could not be read" in told
+    assert "spinning:by_worth: " not in told
+    assert "60 of 120 cases (--sample)" in told
+    assert body["cases"] == {"n": 60, "of": 120}
 
 
 def test_a_planted_judge_goes_by_the_scores_of_the_answers(folder, capsys):

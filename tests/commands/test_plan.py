@@ -115,7 +115,7 @@ def test_a_server_that_is_down_does_not_matter(tmp_path):
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
-        "planned (pairwise): 5 cases, 2+1 asks, undecided claims topped up, stopping early, seed 0."
+        "planned (pairwise): 5 of 240 cases, 2+1 asks, undecided claims topped up, stopping early, seed 0."
     )
     assert [p.name for p in tmp_path.iterdir()] == ["judge.toml"]
 
@@ -160,7 +160,7 @@ def test_a_model_without_a_price_is_said(tmp_path):
     done = calm(tmp_path, path, "--sample=5", "--", "-k", "authority")
 
     assert row(done.stdout, "total")[-2] == "unknown"
-    assert "judge-1: no price is known" in done.stdout
+    assert "judge-1: unknown price: give price_usd_per_mtok" in done.stdout
 
 
 def test_limits_of_the_endpoint_make_it_slower(tmp_path):

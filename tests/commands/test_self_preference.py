@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -420,3 +421,198 @@ def test_a_neutral_judge_stands_beside_the_others(studio, capsys):
     assert "over outsider" in told.out
     assert "--outsider: expected the model of one of the judges, got 'gamma'; did you mean 'gamma-1'?" in told.err
     assert "--outsider: expected judges with task = 'score', got judges of rubric verdicts" in told.err
+
+
+# ---------------------------------------------------------------------------------------- counts that may not vanish
+
+
+def shown(told, judge):
+    """Return the cells of a judge's row in the table of the terminal, by the name of their column."""
+    lines = told.splitlines()
+    head, row = (next(text for text in lines if text.startswith(f"{first} ")) for first in ("judge", judge))
+    return dict(zip(re.split(" {2,}", head), re.split(" {2,}", row), strict=True))
+
+
+def put(one, *options, cases=None):
+    """Put all judges of a studio to the answers; return the status and the record."""
+    cross = one.folder / "cross.json"
+    cross.unlink(missing_ok=True)
+    file = cases or one.folder / "answers.jsonl"
+    given = (f"--cases={file}", "-o", cross, f"--cache-file={one.folder / 'cache.sqlite'}")
+    status = one.calm("self-preference", *one.judges, *given, *options)
+    return status, json.loads(cross.read_text("utf-8")) if cross.exists() else {}
+
+
+def refusing(count, refuses):
+    """Return the answers of a server of which a judge does not judge what `refuses(model, prompt)` says."""
+    respond = authors_respond(bundled("rubric")[:count])
+
+    def answer(messages, body):
+        model, prompt = str(body["model"]), messages[-1][1]
+        return "I would rather not say." if "<answer" in prompt and refuses(model, prompt) else respond(messages, body)
+
+    return answer
+
+
+@pytest.mark.parametrize("task", ["score", "rubric-all"])
+def test_verdicts_that_could_not_be_read_do_not_vanish(studio, capsys, task):
+    """On single answers as on pairs: one judge refuses its own answers, another one all; both are told with shares."""
+
+    def refuses(model, prompt):
+        return model == "gamma-1" or (model == "beta-1" and MARKS["beta-1"] in prompt)
+
+    one = studio(task=task, count=40, respond=refusing(40, refuses))
+    one.answer()
+    capsys.readouterr()
+
+    _, body = put(one)
+
+    told, rows_of = capsys.readouterr().out, {row["judge"]: row for row in body["judges"]}
+    unread = {judge: (row["published"]["unread"], row["published"]["unread_own"]) for judge, row in rows_of.items()}
+    assert unread == {
+        "alpha-1": (0, 0),
+        "beta-1": (pytest.approx(1 / 3), 1),
+        "gamma-1": (1, 1),
+    }
+    assert [shown(told, judge)["unread"] for judge in rows_of] == ["0.00", "0.33", "1.00"]
+    assert "gamma-1 gave no verdict that could be read" in told
+    again = json.loads(json.dumps(crossing.tables_from(body).report(0).to_json()))
+    assert again["judges"] == body["judges"]
+
+
+@pytest.mark.parametrize(("task", "figure"), [("score", "score_excess"), ("rubric-all", "overestimation_excess")])
+def test_a_judge_with_too_little_data_does_not_take_the_figures_of_the_others(studio, capsys, task, figure):
+    """It answers on four questions alone: it has no figure and the reason, and the others go without it."""
+    kept = [case.question for case in bundled("rubric")[:4]]
+
+    def refuses(model, prompt):
+        return model == "gamma-1" and not any(question in prompt for question in kept)
+
+    one = studio(task=task, count=60, respond=refusing(60, refuses))
+    one.answer()
+
+    _, body = put(one)
+
+    rows_of = {row["judge"]: row for row in body["judges"]}
+    assert set(rows_of["alpha-1"]["corrected"]) >= {figure}
+    assert set(rows_of["beta-1"]["corrected"]) >= {figure}
+    assert figure not in rows_of["gamma-1"]["corrected"]
+    assert rows_of["gamma-1"]["reasons"][figure]
+    left = {reason for judge in ("alpha-1", "beta-1") for reason in rows_of[judge]["corrected"][figure]["excluded"]}
+    assert left == {"gamma-1 is not compared with: it gave too few verdicts for an interval"}
+    if task == "score":
+        told = capsys.readouterr().out
+        assert "gamma-1: excess of the scale: not estimated: too few verdicts of 'gamma-1' on its own answers" in told
+        assert "gamma-1 is not compared with: it gave too few verdicts for an interval (4 questions)" in told
+
+
+def with_people(one):
+    """Add an answer by people to each question of the answers, and return the file."""
+    found = []
+    for case in read_cases(one.answer()):
+        answer = replace(case.answers[0], id="h1", text=f"{case.reference} By hand.", author="human")
+        met = {**case.met, "h1": {c.id: verify(c.check, answer.text) for c in case.criteria}}
+        tags = {key: value for key, value in case.tags.items() if key != FAMILIES_TAG}
+        found.append(replace(case, answers=(*case.answers, answer), met=met, tags=tags))
+    path = one.folder / "people.jsonl"
+    path.write_text("".join(line(case) for case in found), "utf-8")
+    return path
+
+
+def test_an_author_that_is_no_judge_needs_no_file_of_a_judge(studio, capsys):
+    """A family in words, in a file, or unknown; without one the message has the option to add."""
+    one = studio(task="score", count=40)
+    people = with_people(one)
+    toml, table = one.folder / "families.toml", one.folder / "families.csv"
+    toml.write_text('[families]\nhuman = "human"\n"someone-else" = "other"\n', "utf-8")
+    table.write_text("name,family\nhuman,human\n", "utf-8")
+    capsys.readouterr()
+
+    missing, _ = put(one, cases=people)
+    refused = capsys.readouterr().err
+    bodies = [
+        put(one, given, cases=people) for given in ("--family=human=human", f"--families={toml}", f"--families={table}")
+    ]
+    told = capsys.readouterr().out
+    status, without = put(one, "--family=human=unknown", cases=people)
+    left = capsys.readouterr().out
+    planned = one.calm("self-preference", *one.judges, f"--cases={people}", "--family=human=unknown", "--plan")
+
+    assert missing == 4
+    assert "add --family human=human" in refused
+    assert "--family human=unknown" in refused
+    assert [status for status, _ in bodies] == [0, 0, 0]
+    assert all(body == bodies[0][1] for _, body in bodies)
+    assert bodies[0][1]["families"] == FAMILIES | {"human": "human"}
+    assert bodies[0][1]["left_out"] == {}
+    assert "left out" not in told
+    assert (status, without["left_out"], without["families"]) == (0, {"human": 40}, FAMILIES)
+    assert "human" not in without["matrices"][0]["generators"]
+    assert "human: 40 cases with its answers left out, as its family is stated as unknown" in left
+    assert planned == 0
+    assert "human: 40 cases with its answers left out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            ["--family=hunan=human"],
+            "--family: expected the name of an author or a judge, got 'hunan'; did you mean 'human'",
+        ),
+        (["--family=human"], "--family: expected NAME=FAMILY or a file that ends in .toml or .csv, got 'human'"),
+        (["--family=human="], "--family: expected NAME=FAMILY"),
+        (["--families=gone.csv"], "gone.csv: expected a file of families"),
+        (["--families={folder}/head.csv"], "head.csv:1: expected the columns name,family, got who,what"),
+        (["--families={folder}/row.csv"], "row.csv:3: expected a name and its family, got 'human'"),
+        (["--families={folder}/form.toml"], "form.toml: expected lines such as"),
+        (["--families={folder}/broken.toml"], "broken.toml: expected TOML, got"),
+        (["--family=human=human,alpha-1=unknown"], "--family: 'alpha-1' is a judge, and one of unknown family"),
+    ],
+)
+def test_a_family_that_says_nothing_is_refused_before_a_call(studio, capsys, given, message):
+    """A typing error would leave the author out, or give it the wrong relatives."""
+    one = studio(task="score", count=12)
+    people = with_people(one)
+    for name, text in {
+        "head.csv": "who,what\na,b\n",
+        "row.csv": "name,family\na,b\nhuman\n",
+        "form.toml": "human = 3\n",
+        "broken.toml": "human = \n",
+    }.items():
+        (one.folder / name).write_text(text, "utf-8")
+    judged = len(one.server.judged)
+    capsys.readouterr()
+
+    status, _ = put(one, *(text.format(folder=one.folder) for text in given), cases=people)
+
+    assert status == 4
+    assert message in capsys.readouterr().err
+    assert len(one.server.judged) == judged
+
+
+def test_the_suite_takes_families_of_authors_that_are_no_judges(studio):
+    """Without the option its reason names it; with it the figure is there."""
+    one = studio(task="score", count=80)
+    people = with_people(one)
+    (one.folder / "families.csv").write_text("name,family\nhuman,human\n", "utf-8")
+
+    _, without, _ = suite(one, one.judges[0], cases=people.name)
+    output, found, _ = suite(one, one.judges[0], f"--calm-families={one.folder / 'families.csv'}", cases=people.name)
+    wrong, _, _ = suite(one, one.judges[0], "--calm-families=human", cases=people.name)
+
+    assert without[EXCESS]["outcome"] == "NOT_TESTED"
+    assert "add --calm-families human=human" in without[EXCESS]["reason"]
+    assert found[EXCESS]["n"] > 0, output
+    assert "--calm-families: expected NAME=FAMILY" in wrong
+
+
+def test_a_sample_of_the_questions_is_told(studio, capsys):
+    """How many there were stands beside how many were asked about."""
+    one = studio(task="score", count=40)
+    one.answer()
+
+    _, body = put(one, "--sample=30")
+
+    assert "30 of 40 questions (--sample), score verdicts" in capsys.readouterr().out
+    assert body["questions"] == {"n": 30, "of": 40}

@@ -596,7 +596,7 @@ def test_the_ledger_adds_up():
     assert ledger.calls == {"made": 30, "cached": 4, "retried": 20}
     assert ledger.tokens == {"input": 1000, "output": 100}
     assert ledger.usd == pytest.approx(10 * (100 * 1.0 + 10 * 5.0) / 1e6)
-    assert ledger.priced
+    assert str(ledger.cost) == "0.0015 USD"
 
 
 def test_a_reply_says_how_often_its_call_was_tried_again(tmp_path):
@@ -846,7 +846,53 @@ def test_a_model_without_a_price_is_said_to_have_none():
     with engine() as running:
         running.ask(Asking(Local(model="an-unknown-model-of-nobody")), once(pairs(1)))
 
-    assert not running.ledger.priced
+    assert str(running.ledger.cost).startswith("unknown price of an-unknown-model-of-nobody: give price_usd_per_mtok")
+
+
+def test_a_failed_call_that_may_be_billed_is_not_free_where_the_price_is_unknown():
+    """It was never answered, so no reply said what it used; still it is not nought dollars. One never billed is."""
+    for billed in (True, False):
+        server = Local(lambda body, number, b=billed: JudgeError("late", billed=b), model="nobody-s-model")
+        with engine() as running:
+            running.ask(Asking(server), once(pairs(1)))
+
+        assert running.ledger.unpriced == ["nobody-s-model"] * billed
+
+
+def test_what_is_known_of_a_cost_is_a_lower_bound():
+    """One model has a price and the other has none."""
+    known = Local(lambda body, number: Reply("good", model="m-1", usage=Usage(100, 10)), price=Price(1.0, 5.0, "test"))
+
+    with engine() as running:
+        running.ask(Asking(known), once(pairs(100)))
+        other = Local(identity="other", model="nobody-s-model")
+        running.ask(Asking(other, fingerprint="another"), once(pairs(1)))
+
+    assert str(running.ledger.cost).startswith(">= 0.0150 USD, and the unknown price of nobody-s-model: give")
+
+
+def test_a_cap_in_dollars_does_not_let_a_callable_send_to_a_model_without_a_price():
+    """Nobody greets what a callable sends to, so the call itself is not made."""
+    server = Local(model="nobody-s-model")
+    judge = sending(server)
+
+    with engine(caps=Caps(usd=1.0)) as running:
+        lost = {str(v.reason) for v in verdicts(running, judge, once(pairs(3)))}
+
+    assert server.begun == []
+    assert len(lost) == 1
+    assert "no price is known for the model nobody-s-model, so --calm-max-usd cannot hold" in lost.pop()
+
+
+def test_a_cap_in_dollars_says_that_it_does_not_see_what_code_spends():
+    """A callable may call a model by itself: the run goes on, and its notes say what stops it."""
+    with engine(caps=Caps(usd=1.0)) as running, engine() as uncapped:
+        for one in (running, uncapped):
+            one.admit(PythonJudge(lambda case: case.better))
+
+    assert [note.kind for note in running.notes] == [Kind.CAP_SEES_NO_CODE]
+    assert "--calm-max-calls stops it" in str(running.notes[0])
+    assert uncapped.notes == []
 
 
 def test_an_interrupt_stops_the_calls():

@@ -363,7 +363,7 @@ def test_an_unknown_price_is_said():
     text = render(found, plan)
 
     assert plan.most.usd is None
-    assert "no-such-model-1: no price is known: give price_usd_per_mtok" in text
+    assert "no-such-model-1: unknown price: give price_usd_per_mtok" in text
     with pytest.raises(ConfigError, match=r"--max-usd: no price is known for the model 'no-such-model-1'"):
         fit(found, PlanBudget(usd=5), 0.05, [Design()])
 

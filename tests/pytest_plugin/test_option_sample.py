@@ -1,5 +1,8 @@
 """`--calm-sample N`: at most N cases, the same for all probes."""
 
+import json
+from html import unescape
+
 
 def test_a_sample_is_that_many_cases(project, workers):
     """The record counts the sample, not the file."""
@@ -28,7 +31,22 @@ def test_the_default_is_two_hundred(project):
 
     result = project.run(cases="many.jsonl")
 
-    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 200 cases, *"])
+    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 200 of 230 cases (--calm-sample), *"])
+
+
+def test_a_sample_is_not_told_as_all_cases(project, workers):
+    """The terminal, the record and every report say of how many cases those asked are a sample."""
+    project.write("many.jsonl", project.cases(230))
+    files = {"results": "r.json", "report": "r.html", "summary": "r.md", "sarif": "r.sarif"}
+
+    given = [f"--calm-{name}={file}" for name, file in files.items()]
+    project.run("--calm-sample=60", *given, *workers, cases="many.jsonl")
+
+    assert project.results("r.json")["cases"] | {"sha256": ""} == {"n": 60, "of": 230, "questions": 60, "sha256": ""}
+    assert "60 of 230 (--calm-sample)" in (project.path / "r.html").read_text()
+    assert "60 of 230 cases (--calm-sample)" in unescape((project.path / "r.md").read_text())
+    sarif = json.loads((project.path / "r.sarif").read_text())["runs"][0]["properties"]
+    assert (sarif["cases"], sarif["casesSampledFrom"]) == (60, 230)
 
 
 def test_the_ini_setting_does_the_same(project):
@@ -37,7 +55,7 @@ def test_the_ini_setting_does_the_same(project):
 
     result = project.run()
 
-    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 85 cases, *"])
+    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 85 of * cases (--calm-sample), *"])
 
 
 def test_too_few_cases_are_said_before_they_are_asked(project):

@@ -22,6 +22,7 @@ from calm.results.reports.diff import compare
 from calm.results.reports.extras import mitigations_of
 from calm.results.reports.html import render, visible, write
 from calm.results.reports.rows import biases_of, row_of
+from calm.results.wording import bill
 from tests.reports.planted_audit import empty, finding, judge, prompt, sample, texts, trial
 
 HOSTILE = [
@@ -169,7 +170,7 @@ def test_it_tells_what_was_run_and_found(subtests):
         "4 clean, 2 perturbed",
         "5,120 made, 1,280 cached, 2 failed, 9 retried (20% replayed)",
         "2,410,000 input, 388,000 output",
-        "US$ 1.58",
+        "1.5800 USD",
         "4 min 12 s",
         "4 May 2026, 09:12 UTC",
         "The run was stopped: --calm-max-usd 1.60 was reached.",
@@ -324,7 +325,7 @@ def test_an_interrupted_run_shows_its_notes():
     page = Page(render(empty(run=run)))
 
     assert "interrupted by the user" in page.text
-    assert "price unknown" in page.text
+    assert "unknown price" in page.text
 
 
 def test_it_says_first_what_an_unfinished_run_is_missing():
@@ -388,10 +389,19 @@ def test_findings_that_differ_in_dose_make_one_curve():
 
 
 def test_an_unknown_price_is_not_shown_as_nothing(subtests):
-    """A price that is not known, a run without cost and a small cost are three things."""
-    for usd, told in [(None, "price unknown"), (0.0, "no cost"), (0.0004, "US$ 0.0004")]:
+    """A price that is not known, one that is known in part, a run without cost and a small cost are four things."""
+    for usd, unpriced, told in [
+        (None, (), "unknown price"),
+        (None, ("tiny",), "unknown price of tiny: give price_usd_per_mtok"),
+        (0.0123, ("tiny",), ">= 0.0123 USD, and the unknown price of tiny"),
+        (0.0, (), "no price needed"),
+        (0.0004, (), "0.0004 USD"),
+    ]:
         with subtests.test(usd=usd, told=told):
-            assert told in Page(render(empty(run=replace(empty().run, usd=usd)))).text
+            run = replace(empty().run, usd=usd, unpriced=unpriced)
+            assert told in Page(render(empty(run=run))).text
+            assert told in bill(empty(run=run))
+            assert "0.0000" not in bill(empty(run=run))
 
 
 def test_criteria_and_rankings_are_shown_in_words():

@@ -345,6 +345,24 @@ def test_a_variant_by_itself_does_not_unsettle_a_control(subtests):
             assert not replace(AUDIT, findings=(replace(beside, outcome=Outcome.OBSERVED),)).settled("sensitivity")
 
 
+def test_a_control_that_failed_is_not_called_undecided(subtests):
+    """One of its claims failed, the one that decides it is open: the run is red for that, and says so once."""
+    whole = replace(ONE, bias="sensitivity", measure="net_detection")
+    failed = replace(whole, key="sensitivity/worst_detection", measure="worst_detection", outcome=Outcome.FAIL)
+    for open_one in (Outcome.UNDECIDED, Outcome.NOT_TESTED, Outcome.INCOMPLETE):
+        with subtests.test(outcome=open_one):
+            left = replace(whole, outcome=open_one)
+            audit = replace(AUDIT, findings=(left, failed, *AUDIT.findings))
+
+            assert not [text for text in audit.loose_ends if "sensitivity" in text]
+            assert not audit.green(undecided="warn")
+
+    known = replace(failed, accepted="it is known")  # then its failure is no reason any more, and the rest is open
+    audit = replace(AUDIT, findings=(replace(whole, outcome=Outcome.NOT_TESTED), known, *AUDIT.findings))
+    assert any(text.startswith("sensitivity was not decided") for text in audit.loose_ends)
+    assert not audit.green()
+
+
 def rows(count=3):
     """Return cases of which one flipped toward the treated answer and one moved away."""
     arms = [("bb", "gg"), ("gg", "bb"), ("bb", "bb")]

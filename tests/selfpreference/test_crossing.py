@@ -101,7 +101,12 @@ def test_the_reason_says_what_the_data_lack(subtests):
         (MEMBERS, [Case("c", "Q?", (Answer("a", "text"),))], "gpt-5", "the cases name no authors"),
         (MEMBERS, ones([answered("q1", ("qwen-3", "claude-4"))]), "gpt-5", "'gpt-5' wrote none of the answers"),
         (MEMBERS[:1], ones([answered("q1")]), "gpt-5", "there is no other judge to compare with"),
-        ([*MEMBERS, member("house-1")], ones([answered("q1")]), "gpt-5", "got none for house-1; name it with family"),
+        (
+            [*MEMBERS, member("house-1")],
+            ones([answered("q1")]),
+            "gpt-5",
+            "got none for house-1; add --family house-1=house-1",
+        ),
         ([member("gpt-5", "listwise")], ones([answered("q1")]), "gpt-5", "rankings are no verdicts"),
     ]:
         with subtests.test(members=members, cases=cases, about=about, why=why):

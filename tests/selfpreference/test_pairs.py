@@ -168,3 +168,15 @@ def test_scored_texts_are_pairs_by_their_scores():
         ("1", "b", 1, {"a": (1,), "b": (-1,)}),
         ("2", "b", None, {"a": (0,)}),
     ]
+
+
+def test_an_outsider_on_three_pairs_does_not_take_the_gap_of_the_others():
+    """It judged three questions: it is in no gap of the others, and its own is not estimated, for a reason."""
+    few = {f"q{q}" for q in range(3)}
+    found = [one for one in table(worth=0.6) if one.judge != "c" or one.case.question in few]
+    rows = {row.judge: row for row in report.of_pairs(found, FAMILIES, Random(1)).rows}
+
+    assert rows["a"].corrected["gap_excess"].excluded == {because(Kind.FEW_VERDICTS_BY, "c"): 3}
+    assert "gap_excess" in rows["b"].corrected or "b" in rows["b"].reasons["gap_excess"]
+    assert "gap_excess" not in rows["c"].corrected
+    assert "gap_excess" in rows["c"].reasons

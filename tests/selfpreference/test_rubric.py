@@ -259,7 +259,7 @@ def test_a_ratio_without_data_is_refused(subtests):
     """A judge that is not there, and one whose answers failed nothing."""
     for judge, message in [
         ("d", "expected one of the judges"),
-        ("a", "expected data of 'a' on its own self answers, got none"),
+        ("a", "too few verdicts of 'a' on its own answers for an interval"),
     ]:
         with subtests.test(judge=judge, message=message):
             one = planted()

@@ -31,7 +31,7 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     asking = [m for m in crossing.members if m.judge is not None]
     for member in asking:
         if member.judge is not None:
-            engine.greet(*member.judge.endpoints)
+            engine.admit(member.judge)
     questions = [(m.judge, case, 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
     answers = iter(engine.ask_each(questions))
     judged: list[Judgment] = []

@@ -17,7 +17,7 @@ from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
 from calm.errors import ConfigError, EstimateError
 from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
-from calm.selfpreference.families import Leak, families_of, leaks, plain
+from calm.selfpreference.families import UNKNOWN, Leak, families_of, leaks, plain
 from calm.selfpreference.verdicts import Judgment
 
 FAMILIES_TAG: Final = "families"
@@ -42,11 +42,16 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class CrossInputs:
-    """The inputs of a run for `probe.cross()`: all its cases, the other judges, and the most questions to ask about."""
+    """
+    The inputs of a run for `probe.cross()`: all its cases, the other judges, and the most questions to ask about.
+
+    `families` are those that the user states.
+    """
 
     cases: tuple[Case, ...] = ()
     peers: tuple[Member, ...] = ()
     sample: int | None = None
+    families: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,15 @@ class CrossDesign:
     cases: tuple[Case, ...]
     families: Mapping[str, str]
     leaks: tuple[Leak, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many cases are left out because of an author of unknown family, by its name."""
+    there: int = 0
+    """How many questions there are: more than are asked about, where a sample was drawn."""
+
+    @property
+    def items(self) -> int:
+        """How many questions are asked about."""
+        return len({item_of(case) for case in self.cases})
 
     @property
     def family(self) -> Family:
@@ -100,6 +114,7 @@ def arrange(
     sample: int | None = None,
     seed: int = 0,
     families: Mapping[str, str] | None = None,
+    option: str = "--family",
 ) -> CrossDesign:
     """
     Return who is asked about which cases.
@@ -110,7 +125,9 @@ def arrange(
         about: the model of the judge in question; then only cases about it are asked.
         sample: the most questions to draw, the same for a seed in any order of the cases.
         seed: of the sample.
-        families: the family of a model, by name, where neither its name nor another source gives it.
+        families: the family of a judge or author, by name, as the user states it; before all other sources. Answers of
+            an author whose family is `UNKNOWN` are left out: they can be compared with those of nobody.
+        option: how the user states a family.
 
     Raises:
         EstimateError: the data do not allow it: no authors, no own answers, no other judge, a family not known.
@@ -137,13 +154,49 @@ def arrange(
     if about is not None:
         _check_own(about, members, known)
     stated = {**_stated(answered), **{m.model: m.family for m in members if m.family}, **(families or {})}
-    found = families_of([*(m.model for m in members), *known], stated)
+    renamed, left_out = _of_known_families(renamed, members, stated, option)
+    authors = [name for name in known if name not in left_out]
+    found = families_of(dict.fromkeys([*(m.model for m in members), *authors]), stated, option=option)
+    there = len({item_of(case) for case in renamed})
     chosen = _sampled(renamed, sample, seed)
     if family == "pairwise":
         chosen = [one for case in chosen for one in _both_orders(case, about)]
     else:
         chosen = [with_truth(case) for case in chosen]
-    return CrossDesign(tuple(members), tuple(chosen), found, _leaking(members, about, answered, stated))
+    leaking = _leaking(members, about, answered, stated)
+    return CrossDesign(tuple(members), tuple(chosen), found, leaking, left_out, there)
+
+
+def _of_known_families(
+    cases: Sequence[Case], members: Sequence[Member], stated: Mapping[str, str], option: str
+) -> tuple[list[Case], dict[str, int]]:
+    """
+    Return the cases without those by an author whose family is stated as unknown, and how many these are by author.
+
+    Raises:
+        ConfigError: the family of a judge is stated as unknown.
+        EstimateError: no case is left.
+    """
+    nameless = [m.model for m in members if _unknown(m.model, stated)]
+    if nameless:
+        raise ConfigError(
+            f"{option}: {nameless[0]!r} is a judge, and one of unknown family can be compared with nobody; state its "
+            "family, or leave the judge out"
+        )
+    gone: Counter[str] = Counter()
+    kept = []
+    for case in cases:
+        unknown = {a.author for a in case.answers if a.author is not None and _unknown(a.author, stated)}
+        gone.update(unknown)
+        if not unknown:
+            kept.append(case)
+    if not kept:
+        raise EstimateError(f"every case has an answer by an author of unknown family: {', '.join(sorted(gone))}")
+    return kept, dict(sorted(gone.items()))
+
+
+def _unknown(name: str, stated: Mapping[str, str]) -> bool:
+    return stated.get(name, stated.get(plain(name))) == UNKNOWN
 
 
 def _leaking(

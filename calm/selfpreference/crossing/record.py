@@ -22,14 +22,18 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
     """
     Return the figures as `calm-self-preference/1`, with all verdicts behind them.
 
-    `panel` says how far the judges agree and whether the ranking of the authors depends on one of them. `judged` holds,
-    by judge and identity of a case, the code of its verdict, and its probabilities where it gave some; `cases` what the
-    experiment knows of each. The verdicts of a recorded judge ship with calm and are not repeated.
+    `left_out` counts the cases that are left out for an author of unknown family, `questions` how many questions were
+    asked about, and of how many these are a sample. `panel` says how far the judges agree and whether the ranking of
+    the authors depends on one of them. `judged` holds, by judge and identity of a case, the code of its verdict, and
+    its probabilities where it gave some; `cases` what the experiment knows of each. The verdicts of a recorded judge
+    ship with calm and are not repeated.
     """
     body: dict[str, Json] = json.loads(json.dumps(figures.to_json(), allow_nan=False))
     body |= {"seed": seed, "panel": tables.panel()}
     if crossed is None:
         return body
+    body["left_out"] = {**crossed.crossing.left_out}
+    body["questions"] = {"n": crossed.crossing.items, "of": crossed.crossing.there}
     said: dict[str, dict[str, Json]] = {m.model: {} for m in crossed.crossing.members}
     shares: dict[str, dict[str, Json]] = {m.model: {} for m in crossed.crossing.members}
     for one in crossed.judged:

@@ -25,7 +25,15 @@ def arranged_for(judge: Judge, wanted: CrossInputs, seed: int, measures: Collect
     """
     first = member_of(judge)
     peers = [peer for peer in wanted.peers if plain(peer.model) != plain(first.model)]
-    found = arrange([first, *peers], wanted.cases, about=first.model, sample=wanted.sample, seed=seed)
+    found = arrange(
+        [first, *peers],
+        wanted.cases,
+        about=first.model,
+        sample=wanted.sample,
+        seed=seed,
+        families=wanted.families,
+        option="--calm-families",
+    )
     if set(measures) == {self_preference_excess.name}:
         refuse_hopeless(found)
     return found

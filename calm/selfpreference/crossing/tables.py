@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isnan, log
 from random import Random
@@ -29,7 +29,7 @@ from calm.selfpreference.report import SelfPreference
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.skill import Excess
 from calm.selfpreference.symbols import self_preference_ratio
-from calm.selfpreference.verdicts import Judgment, rubric_table_of, score_table_of
+from calm.selfpreference.verdicts import Judgment, Unread, rubric_table_of, score_table_of, unread_of
 from calm.statistics.intervals import smallest_n
 
 
@@ -56,6 +56,8 @@ class Tables:
     rubrics: RubricTable | None = None
     scores: ScoreTable | None = None
     pairs: tuple[Judgment, ...] = ()
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    """How many verdicts on single answers could not be read, by judge; empty where a record does not say."""
 
     @cached_property
     def points(self) -> ScoreTable:
@@ -151,9 +153,11 @@ class Tables:
         """Return all figures of all judges; for scores also the excess over a neutral `outsider`, if one is named."""
         rng = Random(digest("self-preference", seed))
         if self.rubrics is not None:
-            return report.of_rubrics(self.rubrics, rng, level=LEVEL, curves=curves, leaks=leaking)
+            return report.of_rubrics(self.rubrics, rng, level=LEVEL, curves=curves, leaks=leaking, unread=self.unread)
         if self.scores is not None:
-            return report.of_scores(self.scores, rng, level=LEVEL, outsider=outsider, curves=curves, leaks=leaking)
+            return report.of_scores(
+                self.scores, rng, level=LEVEL, outsider=outsider, curves=curves, leaks=leaking, unread=self.unread
+            )
         return report.of_pairs(self.pairs, self.families, rng, level=LEVEL, curves=curves, leaks=leaking)
 
 
@@ -167,9 +171,9 @@ def tables_of(crossed: CrossResult) -> Tables:
     if not any(readable(one.verdict) for one in judged):
         raise EstimateError("no reply holds a verdict")
     if family == "rubric":
-        return Tables(family, families, rubrics=rubric_table_of(judged, families))
+        return Tables(family, families, rubrics=rubric_table_of(judged, families), unread=unread_of(judged))
     if family == "score":
-        return Tables(family, families, scores=score_table_of(judged, families, UNIT))
+        return Tables(family, families, scores=score_table_of(judged, families, UNIT), unread=unread_of(judged))
     return Tables(family, families, pairs=tuple(judged))
 
 

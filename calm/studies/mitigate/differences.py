@@ -72,7 +72,8 @@ def remarks(study: Study, one: Figures) -> tuple[str, ...]:
         said.append(f"{unread:.0%} of the clean replies hold no verdict, so its robustness says little")
     if one is not study.bare and not said:
         said.append("no difference that is more than chance")
-    return (*said, *one.notes)
+    unknown = (str(one.cost),) if one.cost is not None and one.cost.unpriced else ()
+    return (*said, *one.notes, *unknown)
 
 
 def losses(study: Study, one: Figures) -> list[str]:

@@ -29,7 +29,7 @@ from calm.gate.question import TOLERATED
 from calm.gate.stand_in import StandIn
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.mitigation import Reader
-from calm.models.pricing import cost, price_of
+from calm.models.pricing import Cost, cost, price_of
 from calm.models.wire import Json, Judge, Reply, Request
 from calm.results.audit import Audit, Finding, JudgeRecord, finding
 from calm.studies.mitigate.study import MEASURED, Figures, MitigationSet
@@ -76,7 +76,7 @@ def assess(
     """
     judge = one.judge
     assert judge is not None
-    engine.greet(*judge.endpoints)
+    engine.admit(judge)
     meter = _Meter(engine)
     drawn = tuple(sample(cases, settings.sample, settings.seed))
     setup = Setup(judge, drawn, cast(Engine, meter), settings.seed, settings.design, Stopping.FIXED)
@@ -103,10 +103,10 @@ def assess(
         per_verdict = fsum(calls) / len(calls) if calls else 0.0
     return Figures(
         one,
-        _audit(setup, settings, tuple(findings.values()), engine),
+        _audit(setup, settings, tuple(findings.values()), engine, len(cases)),
         {**missing, **values},
         per_verdict,
-        _dollars(judge, engine, meter.keys),
+        _cost(judge, engine, meter.keys),
         tuple(map(str, judge.remarks.notes)),
     )
 
@@ -232,23 +232,25 @@ class _Nobody:
         return Reply("planned, not asked")
 
 
-def _dollars(judge: Judge, engine: Engine, keys: set[bytes]) -> float | None:
-    """Return the cost of calls, including those that another set made before; None where a price is not known."""
+def _cost(judge: Judge, engine: Engine, keys: set[bytes]) -> Cost | None:
+    """Return the cost of calls, including those that another set made before; None for Python code."""
+    if not judge.endpoints:
+        return None
     live = [endpoint for endpoint in judge.endpoints if endpoint.live]
     prices = {engine.served.get(e.identity, e.model): price_of(e) for e in live}
     prices |= {e.model: price_of(e) for e in live}
-    if None in prices.values() or (not judge.endpoints):
-        return None
+    unpriced = tuple(dict.fromkeys(e.model for e in live if prices[e.model] is None))
+    other = None if unpriced else next(iter(prices.values()), None)
     total = 0.0
     for key in keys:
         reply = engine.store.get(key)
-        price = None if reply is None else prices.get(reply.model) or next(iter(prices.values()), None)
+        price = None if reply is None else prices.get(reply.model, other)
         if reply is not None and price is not None:
             total += cost(price, reply.usage)
-    return total
+    return Cost(total, unpriced)
 
 
-def _audit(setup: Setup, settings: PlanSettings, findings: tuple[Finding, ...], engine: Engine) -> Audit:
+def _audit(setup: Setup, settings: PlanSettings, findings: tuple[Finding, ...], engine: Engine, of: int) -> Audit:
     judge, cases, rule = setup.judge, setup.cases, setup.stopping.value
     about = dict(judge.about)
     served = [engine.served[e.identity] for e in judge.endpoints if e.identity in engine.served]
@@ -264,5 +266,5 @@ def _audit(setup: Setup, settings: PlanSettings, findings: tuple[Finding, ...], 
         parameters=parameters if isinstance(parameters, dict) else {},
         about=about,
     )
-    counted: dict[str, Json] = {"n": len(cases), "sha256": sha256(cases)}
+    counted: dict[str, Json] = {"n": len(cases), "of": of, "sha256": sha256(cases)}
     return Audit(__version__, record, counted, settings.seed, str(settings.design), findings, rule)

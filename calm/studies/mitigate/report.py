@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from calm.core.claims import Outcome
 from calm.core.units import Unit
+from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
 from calm.studies.mitigate.differences import losses, remarks
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
@@ -95,7 +96,7 @@ def conclusion(study: Study) -> str:
     if best is not None and not best.tried.names:
         return f"{study.judge} passes the gate as it is: it needs no mitigation."
     if best is not None:
-        cost_ = "" if not best.usd else f", {best.usd:.4f} US$ for this gate"
+        cost_ = f", {best.cost} for this gate" if best.usd else ""
         lost = losses(study, best)
         but = f" But it {'; it '.join(lost)}." if lost else ""
         return (
@@ -112,7 +113,7 @@ def render(study: Study) -> str:
     """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
     head = ("set", "gate", "red", "robustness", "accuracy", "noise", "ties", "unread", "calls/verdict", "US$")
     rows = [head, *(_cells(one) for one in study.figures)]
-    text = [f"{study.judge} ({study.bare.audit.judge.task}): {study.bare.audit.cases['n']} cases.", "", *_aligned(rows)]
+    text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *_aligned(rows)]
     text.append("")
     said = ((one.tried.label, remarks(study, one)) for one in study.figures)
     text += [f"{label}: {'; '.join(words)}" for label, words in said if words]
@@ -123,6 +124,11 @@ def render(study: Study) -> str:
     return "\n".join([*text, "", conclusion(study)])
 
 
+def _cases(study: Study) -> str:
+    count, there = study.bare.audit.cases["n"], study.bare.audit.cases["of"]
+    return f"{count} cases" if count == there else f"{count} of {there} cases (--sample)"
+
+
 def _cells(one: Figures) -> tuple[str, ...]:
     def shown(value: float | None, form: str = ".3f") -> str:
         return "-" if value is None else format(value, form)
@@ -130,7 +136,14 @@ def _cells(one: Figures) -> tuple[str, ...]:
     means = (shown(one.mean(measure)) for measure in MEASURED)
     red = str(sum(f.red for f in one.audit.findings))
     gate = one.audit.outcome.value if one.green else _red(one)
-    return one.tried.label, gate, red, *means, f"{one.calls_per_verdict:.2f}", shown(one.usd, ".4f")
+    return one.tried.label, gate, red, *means, f"{one.calls_per_verdict:.2f}", _usd(one.cost)
+
+
+def _usd(cost: Cost | None) -> str:
+    if cost is None:
+        return "-"
+    known = dollars(cost.usd)
+    return known if not cost.unpriced else f">= {known}" if cost.usd else "unknown"
 
 
 def _grid_lines(study: Study) -> list[str]:

@@ -9,6 +9,7 @@ from math import fsum
 from calm.errors import ConfigError
 from calm.judges.mitigations import NotApplicable, mitigated
 from calm.judges.mitigations.mitigation import Reader
+from calm.models.pricing import Cost
 from calm.models.wire import Judge
 from calm.results.audit import Audit
 
@@ -52,8 +53,14 @@ class Figures:
     audit: Audit
     values: Mapping[str, Mapping[tuple[int, str], float]]
     calls_per_verdict: float
-    usd: float | None
+    cost: Cost | None
+    """None: the judge is Python code."""
     notes: tuple[str, ...]
+
+    @property
+    def usd(self) -> float | None:
+        """The cost in US dollars; None where a price is not known, or nothing has one."""
+        return None if self.cost is None or self.cost.unpriced else self.cost.usd
 
     @property
     def green(self) -> bool:
