@@ -411,13 +411,16 @@ TOO_FEW = {
     ("test_few_shot", "reverse_examples", "listwise"),
     ("test_injection", "smuggling", "rubric"),
     ("test_judge_prompt", "reorder_criteria", "score"),
+    ("test_paraphrase", "", "score"),
+    ("test_paraphrase", "", "rubric"),
+    ("test_paraphrase", "", "listwise"),
     ("test_sensitivity", "degrade@1", "rubric"),
     ("test_sensitivity", "degrade@2", "rubric"),
     ("test_sensitivity", "degrade@3", "score"),
     ("test_sensitivity", "degrade@3", "rubric"),
     ("test_sensitivity", "degrade@3", "listwise"),
 }
-"""What needs cases of one's own: the bundled ones have no worked examples, for one."""
+"""What needs cases of one's own: the bundled ones have no worked examples, and no texts in other words."""
 
 
 def test_what_a_suite_claims_applies_to_enough_bundled_cases():
