@@ -74,11 +74,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _attack(options: argparse.Namespace) -> int:
+    from calm.cases import sample
     from calm.cases.lines import line
     from calm.core.claims import Estimate
     from calm.core.reasons import NONE, Kind, because
     from calm.experiment.run import unserved
     from calm.experiment.setup import Setup
+    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
     from calm.results.audit import write_whole
     from calm.studies import attack as attacking
@@ -96,6 +98,7 @@ def _attack(options: argparse.Namespace) -> int:
         )
     writer = _writer(options)
     groups = _groups(options, judge)
+    refuse_unshowable(judge, sample(cases, options.sample, options.seed))
     if options.plan:
         print(printable(_plan(options, judge, cases, design, groups), "\n"))
         return DONE

@@ -44,6 +44,7 @@ def _try(options: argparse.Namespace) -> int:
     from calm.engine.store import Mode, Store
     from calm.experiment.pairs import pair_up
     from calm.experiment.setup import Setup
+    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
 
     judge = judge_from(options.judge)
@@ -51,6 +52,7 @@ def _try(options: argparse.Namespace) -> int:
         return _inspect(judge)
     case = _chosen(cases_from(options.cases, judge), options.case)
     edit = find_edit(options.edit, str(judge.about.get("model") or judge.name)) if options.edit else None
+    refuse_unshowable(judge, (case,))
     engine = Engine(Store(None, Mode.OFF))
     try:
         engine.admit(judge)

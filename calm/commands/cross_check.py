@@ -47,6 +47,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _cross_check(options: argparse.Namespace) -> int:
     from calm.cases import read_files, sample
     from calm.core.reasons import Kind, because
+    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import judge_from
     from calm.results.audit import write_whole
     from calm.studies import coherence
@@ -62,6 +63,8 @@ def _cross_check(options: argparse.Namespace) -> int:
             raise ConfigError(f"{one.name} cannot be cross-checked: {because(Kind.REPLAYED)}")
     found = read_files(options.cases)
     cases = sample(found, options.sample, options.seed)
+    for one in filter(None, (judge, scorer)):
+        refuse_unshowable(one, cases)
     checks: list[coherence.Check] = []
     given = {"rounds": options.rounds, "seed": options.seed}
     with opened_engine(options) as engine:

@@ -84,6 +84,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _mitigate(options: argparse.Namespace) -> int:
+    from calm.cases import sample
+    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
     from calm.studies.mitigate.report import render
     from calm.studies.mitigate.study import cheapest, tried
@@ -97,6 +99,10 @@ def _mitigate(options: argparse.Namespace) -> int:
     cases = list(planner.record.cases or cases)  # a conftest.py may have others
     if planner.troubles:
         raise ConfigError([f"{node}: {why}" for node, why in planner.troubles])
+    drawn = sample(cases, planner.settings.sample, planner.settings.seed)
+    for one in sets:
+        if one.judge is not None:
+            refuse_unshowable(one.judge, drawn)
     if options.plan:
         print(printable(_plan(sets, planner, cases), "\n"))
         return DONE

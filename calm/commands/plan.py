@@ -132,7 +132,7 @@ def traced(judge: Judge, options: argparse.Namespace) -> Planner:
     Run the shipped suites, or the given paths, with probes that ask nothing; show output only if this fails.
 
     Raises:
-        ConfigError: no probe could be planned.
+        ConfigError: no probe could be planned, or something is set up wrongly, such as a case that cannot be shown.
     """
     import pytest
 
@@ -162,6 +162,8 @@ def traced(judge: Judge, options: argparse.Namespace) -> Planner:
     output = io.StringIO()
     with importable(Path.cwd()), redirect_stdout(output), redirect_stderr(output):
         status = pytest.main(arguments, plugins=[planner])
+    if planner.fault is not None:
+        raise planner.fault
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record.entries:
         said = output.getvalue().strip() or "no test uses `probe`"
         raise ConfigError(f"nothing could be planned, because pytest ended with status {int(status)}:\n{said}")

@@ -61,6 +61,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _run(options: argparse.Namespace) -> int:
+    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import judge_from, recall
     from calm.selfpreference import crossing
 
@@ -88,6 +89,9 @@ def _run(options: argparse.Namespace) -> int:
     except EstimateError as error:
         raise ConfigError(str(error)) from error
     _check_outsider(options.outsider, arranged.family, [member.model for member in arranged.members])
+    for member in arranged.members:
+        if member.judge is not None:
+            refuse_unshowable(member.judge, arranged.cases)
     if options.plan:
         return _plan(arranged, options)
     return _ask(arranged, options)

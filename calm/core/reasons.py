@@ -43,6 +43,9 @@ class Kind(StrEnum):
     OTHER_MODEL = "other-model"
     NOT_SERVED_AS = "not-served-as"
     NOT_GREETED = "not-greeted"
+    JUDGE_UNREAD = "judge-unread"
+    REPLIES_UNREAD = "replies-unread"
+    VALUES_UNREAD = "values-unread"
     SERVER_LOST = "server-lost"
     SERVER_LOST_KEPT = "server-lost-kept"
     APPLIES_NOT = "applies-not"
@@ -317,6 +320,21 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NOT_GREETED: (
         "judge.toml says greeting = false: no first call told which model serves {!r}; replies of the cache may be "
         "those of an earlier one"
+    ),
+    Kind.JUDGE_UNREAD: lambda whose, unread, asked, *why: "\n".join(
+        [
+            f"judge {whose}: {unread} of its first {asked} replies hold no verdict, so no more are paid for",
+            *map(str, why),
+        ]
+    ),
+    Kind.REPLIES_UNREAD: lambda whose, how, why, holds, fix, *examples: "\n".join(
+        [
+            f"{whose}: expected a verdict by {how}, got none ({why}); the replies hold {holds}; {fix}",
+            *(f"a reply of {whose}: {example}" for example in examples),
+        ]
+    ),
+    Kind.VALUES_UNREAD: lambda whose, expected, *values: (
+        f"{whose}: expected {expected}, got {' and '.join(map(str, values))} from the callable; return a verdict"
     ),
     Kind.SERVER_LOST: _SERVER_LOST,
     Kind.SERVER_LOST_KEPT: f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there",

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
 from calm.core.verdict import NoReply
 from calm.engine.gathering import GUEST
 from calm.engine.ledger import KEY_BYTES
+from calm.engine.legibility import Legibility
 from calm.engine.scheduler import Place, Queue, Scheduler
 from calm.engine.servers import Servers
 from calm.engine.verdicts import Judgment, Response, Verdicts
+from calm.errors import JudgeError
 from calm.models.pacing import FIRST, PRIORITY
 from calm.models.wire import Endpoint, Judge, Request
 
@@ -26,6 +28,20 @@ AT_ONCE: Final = 256
 
 Question: TypeAlias = tuple[Judge, Case, int]
 """A judge, a case and the repeat index."""
+
+
+class PlainQuestion(NamedTuple):
+    """
+    A question about a case as it is, by the run's own prompt.
+
+    If most of the first replies to such questions cannot be read, no edit is to blame: the judge is asked no more.
+    """
+
+    judge: Judge
+    case: Case
+    ask: int
+
+
 R = TypeVar("R", Judgment, Response)
 
 
@@ -59,7 +75,11 @@ class _Batch(Generic[R]):
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """One ask without a verdict, and who waits for it; `prefetches` counts those who may come to want it."""
+    """
+    One ask without a verdict, and who waits for it.
+
+    `prefetches` counts those who may come to want it. `plain`: it is about the case as it is. `whose` names the judge.
+    """
 
     key: bytes
     judge: Judge
@@ -68,6 +88,8 @@ class _Job:
     waiting: list[tuple[_Batch[Judgment], int]] = field(default_factory=list)
     prefetches: int = 0
     place: Place | None = None
+    plain: bool = False
+    whose: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -98,7 +120,8 @@ def _round(ask: int) -> int:
 
 class Batches:
     """
-    Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`.
+    Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`. A
+    judge that cannot be read is asked no more: whoever waits for it gets a `JudgeError`.
 
     Each question has a lot, drawn from the seed and the question itself: among all that wait, the order is the same
     whoever asked first. So what drifts while a run lasts meets all arms alike. Requests go as they came.
@@ -108,6 +131,7 @@ class Batches:
         self._verdicts, self._scheduler, self._servers = verdicts, scheduler, servers
         self._seed = blake2b(str(seed).encode()).digest()
         self._judgments: dict[bytes, Judgment | _Job] = {}
+        self._legibility = Legibility()
         self._handles: dict[Identity, _Handle] = {}
         self._named: Counter[str] = Counter()
 
@@ -148,7 +172,8 @@ class Batches:
     async def _enqueue(self, questions: Sequence[Question], to: _Batch[Judgment] | Prefetch) -> None:
         """Put questions that were not asked yet into their queues, and note who wants them."""
         shown: dict[tuple[_Handle, Identity], bytes] = {}
-        for place, (judge, case, ask) in enumerate(questions):
+        for place, question in enumerate(questions):
+            judge, case, ask = question
             if place % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             handle = self._handle(judge)
@@ -159,10 +184,12 @@ class Batches:
             key = shown[handle, Identity(case)] + ask.to_bytes(4)
             found = self._judgments.get(key)
             if found is None:
-                found = self._judgments[key] = _Job(key, judge, case, ask)
+                found = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
                 found.place = self._scheduler.put(handle.queue, partial(self._ask, found), _round(ask), self._lot(key))
             elif isinstance(found, _Job) and found.place is not None:
                 found.place = self._scheduler.hasten(found.place, _round(ask))
+            if isinstance(found, _Job):
+                found.plain |= isinstance(question, PlainQuestion)
             if isinstance(to, _Batch):
                 if isinstance(found, Judgment):
                     to.take(place, found)
@@ -180,7 +207,11 @@ class Batches:
             self._judgments.pop(job.key, None)
             return
         try:
+            self._refuse_unread(job)
             judgment = await self._verdicts.ask(job.judge, job.case, job.ask)
+            if job.plain:
+                self._legibility.note(job.whose, job.judge, job.case, judgment.verdict)
+                self._refuse_unread(job)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
@@ -194,6 +225,12 @@ class Batches:
             self._judgments[job.key] = judgment
         for batch, place in job.waiting:
             batch.take(place, judgment)
+
+    def _refuse_unread(self, job: _Job) -> None:
+        """Raise a `JudgeError` if the judge of a job cannot be read."""
+        why = self._legibility.fault(job.whose)
+        if why is not None:
+            raise JudgeError(why, fatal=True)
 
     async def _generate(self, request: Request, ask: int, batch: _Batch[Response], place: int) -> None:
         try:

@@ -45,8 +45,11 @@ class Verdicts:
         send = _Send(self._cache, ask, patient=judge.traits.patient)
         try:
             if judge.endpoints:
-                return Judgment(await judge.judge(case, send), tuple(send.keys))
-            return await self._ask_code(judge, case, send)
+                found = Judgment(await judge.judge(case, send), tuple(send.keys))
+            else:
+                found = await self._ask_code(judge, case, send)
+            self._calls.ledger.answers += not isinstance(found.verdict, NoReply)
+            return found
         except JudgeError as error:
             self._calls.ledger.calls["failed"] += 1
             return Judgment(NoReply(reason_of(error)), tuple(send.keys))
@@ -54,7 +57,9 @@ class Verdicts:
     async def generate(self, request: Request, ask: int) -> Response:
         """Return the response to a request; where the call fails, it holds a `NoReply`."""
         try:
-            return Response(*await self._cache.send(request, ask, patient=True))
+            found = Response(*await self._cache.send(request, ask, patient=True))
+            self._calls.ledger.answers += 1
+            return found
         except JudgeError as error:
             self._calls.ledger.calls["failed"] += 1
             return Response(self._cache.key(request, ask), NoReply(reason_of(error)))

@@ -13,7 +13,7 @@ from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import NoReply, Preferred, readable
-from calm.engine.batches import Prefetch, Question
+from calm.engine.batches import PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
 from calm.experiment.asks import Asks
@@ -108,7 +108,10 @@ class Arms:
     def _questions(self, row: Row, asks: Asks) -> tuple[list[Question], list[Question], list[Question]]:
         pair = row.pair
         control, judge = pair.control or self._setup.judge, pair.judge or self._setup.judge
-        clean = [(control, pair.base, k) for k in _numbers(control, pair.base, asks.clean)] if self._has_clean else []
+        numbers = _numbers(control, pair.base, asks.clean) if self._has_clean else ()
+        clean: list[Question] = [(control, pair.base, k) for k in numbers]
+        if pair.control is None and self._pairing.plain:
+            clean = [PlainQuestion(*question) for question in clean]
         inert: list[Question] = []
         if control.traits.recorded is not None and self._has_floor and pair.shown is not None:
             clean, inert = clean[: (len(clean) + 1) // 2], clean[(len(clean) + 1) // 2 :]

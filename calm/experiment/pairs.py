@@ -14,6 +14,7 @@ from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
+from calm.engine.batches import PlainQuestion
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
 from calm.experiment.setup import Setup, clusters_of
@@ -101,11 +102,13 @@ class Pairing:
     """
     The cases of a probe as they are asked, in their order, and the others by reason: excluded, or lost.
 
-    A pilot is asked when its case is: `pilot` asks those of the first cases, and says what room these have.
+    `plain`: edited cases are compared with those as they are, and not with another edit. A pilot is asked when its case
+    is: `pilot` asks those of the first cases, and says what room these have.
     """
 
     setup: Setup
     edit: AnyEdit | None
+    plain: bool = True
     pairs: list[Pair] = field(default_factory=list)
     excluded: Counter[Reason] = field(default_factory=Counter)
     lost: Counter[Reason] = field(default_factory=Counter)
@@ -192,7 +195,7 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pair
     first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
     cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given)
     clusters = clusters_of(setup.cases)
-    found = Pairing(setup, edit)
+    found = Pairing(setup, edit, plain=against is None)
     if (record := setup.judge.traits.recorded) is not None:
         judged = [record.judged(c) for c in cases]
         cases = [c for c in judged if c is not None]
@@ -231,7 +234,7 @@ def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
     gain would enter the gain. A judge whose verdicts were given beforehand knows the case as it is alone.
     """
     shown = [pilot_of(c) if setup.repeatable else c for c in cases]
-    return [asked.verdict for asked in setup.engine.ask(setup.judge, [(c, 0) for c in shown])]
+    return [asked.verdict for asked in setup.engine.ask_each([PlainQuestion(setup.judge, c, 0) for c in shown])]
 
 
 def in_order(cases: Sequence[Case], seed: int, start: float = 0.0, *, as_given: bool) -> list[Case]:

@@ -122,7 +122,7 @@ class Panel:
     def remarks(self) -> Remarks:
         """What its members have to say, which of them gave no verdict, and how far they agree."""
         inside = joint_remarks(self.members)
-        return Remarks((*inside.notes, *self._silences()), (*inside.agreement, *self._agreement()))
+        return Remarks((*inside.notes, *self._silences()), (*inside.agreement, *self._agreement()), inside.unread)
 
     def _silences(self) -> Iterator[Reason]:
         for place, count in sorted(self.tally.unread.items()):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from calm.core.case import Case, Criterion, digest
 from calm.core.identity import Identity
+from calm.core.reasons import Kind, Said, because, name
 from calm.core.templates import Message, Messages, Prompt
-from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Verdict
+from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import JudgeError
 from calm.judges import prompts, reading
 from calm.models.server import Server
@@ -22,6 +24,8 @@ T = TypeVar("T")
 
 REMEMBERED = 1024
 """How many rendered prompts a judge keeps."""
+EXAMPLES = 2
+"""How many of the replies that hold no verdict a judge keeps."""
 _BALANCED, _AS_GIVEN = Traits(patient=True), Traits(patient=True, as_given=True)
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 
@@ -53,9 +57,10 @@ class PromptedJudge:
     as_given: bool = False
     family: str | None = None
     asked: Scale | None = None
-    remarks: ClassVar[Remarks] = Remarks()
     _renderings: dict[tuple[Identity, str | None], _Rendering] = field(default_factory=dict, init=False, repr=False)
     """The last ones, by case and criterion: a case is asked about several times."""
+    _unread: deque[reading.UnreadReply] = field(default_factory=lambda: deque(maxlen=EXAMPLES), init=False, repr=False)
+    """The last replies without a verdict."""
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -66,6 +71,21 @@ class PromptedJudge:
     def traits(self) -> Traits:
         """It waits for every reply, takes the answers as its file says, and weighs verdicts that are read as tokens."""
         return Traits(patient=True, as_given=self.as_given, weighs=self.form.kind == "logprobs")
+
+    @property
+    def remarks(self) -> Remarks:
+        """What the last replies held that had no verdict, and what to change."""
+        unread = list(self._unread)
+        if not unread:
+            return Remarks()
+        why = (
+            name(self.name),
+            reading.way(self.form),
+            Said(unread[-1].why),
+            Said(reading.held(unread)),
+            Said(reading.fix(self.form, unread, bundled=self.prompt.bundled)),
+        )
+        return Remarks(unread=(because(Kind.REPLIES_UNREAD, *why, *(Said(reading.example(one)) for one in unread)),))
 
     @property
     def parameters(self) -> dict[str, Json]:
@@ -163,6 +183,8 @@ class PromptedJudge:
             messages = (*messages, Message("assistant", said), Message("user", turn))
             reply = await self._reply(messages, send)
         verdict = reading.read(reply, self.form, rendering.view)
+        if isinstance(verdict, Unreadable):
+            self._unread.append(reading.UnreadReply(reply, rendering.view, verdict.reason))
         return verdict if self.asked is None else _rescaled(verdict, self.asked, self.scale)
 
     async def _reply(self, messages: Messages, send: Send) -> Reply:

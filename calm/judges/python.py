@@ -9,15 +9,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from calm.core.case import Case
-from calm.core.verdict import FAMILY, Scale, Task, Verdict
+from calm.core.reasons import Kind, Said, because, name
+from calm.core.verdict import FAMILY, NoReply, Refused, Scale, Task, Verdict, readable
 from calm.errors import CalmError, ConfigError, JudgeError
 from calm.judges.attributes import Function, attributes_of, is_async, qualified_name
 from calm.judges.blind import blinded, visible
-from calm.judges.values import EXPECTED, verdict_of
+from calm.judges.values import EXPECTED, brief, verdict_of
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
+
+EXAMPLES: Final = 2
+"""How many of the values that are no verdict a judge keeps."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,9 @@ class PythonJudge:
     traits: Traits = field(init=False)
     takes_send: Literal["", "second", "keyword"] = field(init=False)
     """How the callable takes `send`, if it does."""
+    _unread: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What it returned first that is no verdict."""
 
-    remarks: ClassVar[Remarks] = Remarks()
     endpoints: ClassVar[tuple[Endpoint, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -73,6 +78,15 @@ class PythonJudge:
     def about(self) -> Mapping[str, Json]:
         """What a report says of it."""
         return {"callable": qualified_name(self.function), "reads": list(self.reads)}
+
+    @property
+    def remarks(self) -> Remarks:
+        """What it returned that is no verdict."""
+        values = dict.fromkeys(self._unread)
+        if not values:
+            return Remarks()
+        expected = EXPECTED[FAMILY[self.task]]
+        return Remarks(unread=(because(Kind.VALUES_UNREAD, name(self.name), expected, *map(Said, values)),))
 
     def sees(self, case: Case) -> object:
         """Return what of a case can reach its verdict: the fields that it declares."""
@@ -89,9 +103,12 @@ class PythonJudge:
         hidden = blinded(case, self.reads)
         value = await self._called(hidden.case, send)
         try:
-            return hidden.named(verdict_of(value, hidden.case, FAMILY[self.task], self.scale))
+            verdict = hidden.named(verdict_of(value, hidden.case, FAMILY[self.task], self.scale))
         except ValueError as error:
             raise JudgeError(f"judge {self.name}: case {case.id}: {error}") from None
+        if len(self._unread) < EXAMPLES and not readable(verdict) and not isinstance(verdict, Refused | NoReply):
+            self._unread.append(brief(value))
+        return verdict
 
     async def _called(self, case: Case, send: Send) -> object:
         threaded = not self.traits.quick and not is_async(self.function)

@@ -66,10 +66,13 @@ def verdict_of(value: object, case: Case, family: Family, scale: Scale) -> Verdi
             return Ranking(_ranks(order, case))
         case list() | tuple() if family == "listwise":
             return Ranking(_ranks(value, case))
-    raise ValueError(f"expected {EXPECTED[family]}, got {_brief(value)}; return that, or a verdict of calm")
+    raise ValueError(f"expected {EXPECTED[family]}, got {brief(value)}; return that, or a verdict of calm")
 
 
-def _brief(value: object) -> str:
+def brief(value: object) -> str:
+    """Return a value in a few words, for a message."""
+    if value is None:
+        return "None"
     text = repr(value)
     return f"{text if len(text) <= 80 else text[:80] + '...'} of type {type(value).__name__}"
 
@@ -84,7 +87,7 @@ def _on_scale(value: Real | float, scale: Scale) -> float:
     if not finite(value) or not scale.holds(float(value)):
         step = "" if scale.step is None else f" in steps of {scale.step:g}"
         raise ValueError(
-            f"expected a number from {scale.low:g} to {scale.high:g}{step}, got {_brief(value)}; set `scale`"
+            f"expected a number from {scale.low:g} to {scale.high:g}{step}, got {brief(value)}; set `scale`"
         )
     return float(value)
 
@@ -99,7 +102,7 @@ def _truths(met: Mapping[object, object] | Mapping[str, bool | None], case: Case
     truths = {c: met[c] for c in known}
     for criterion, truth in truths.items():
         if truth is not None and not isinstance(truth, bool):
-            raise ValueError(f"expected true, false or None for criterion {criterion!r}, got {_brief(truth)}")
+            raise ValueError(f"expected true, false or None for criterion {criterion!r}, got {brief(truth)}")
     return cast("dict[str, bool | None]", truths)
 
 
@@ -109,7 +112,7 @@ def _ranks(order: Sequence[object], case: Case) -> tuple[tuple[str, ...], ...]:
     known = [a.id for a in case.answers]
     _expect_ids(ids, known, "an answer's id")
     if len(ids) != len(known) or len(set(ids)) != len(known):
-        raise ValueError(f"expected each answer's id once ({', '.join(known)}), got {_brief(order)}")
+        raise ValueError(f"expected each answer's id once ({', '.join(known)}), got {brief(order)}")
     return tuple(tuple(str(one) for one in group) for group in groups if group)
 
 

@@ -130,7 +130,11 @@ class JointRecord:
 def joint_remarks(judges: Sequence[Judge]) -> Remarks:
     """Return what several judges have to say, in their order."""
     said = [judge.remarks for judge in judges]
-    return Remarks(tuple(n for one in said for n in one.notes), tuple(n for one in said for n in one.agreement))
+    return Remarks(
+        tuple(n for one in said for n in one.notes),
+        tuple(n for one in said for n in one.agreement),
+        tuple(dict.fromkeys(n for one in said for n in one.unread)),
+    )
 
 
 def joint_endpoints(judges: Sequence[Judge]) -> tuple[Endpoint, ...]:

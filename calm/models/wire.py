@@ -193,11 +193,12 @@ class Remarks:
     What a judge has to say about the asks of a run so far, one sentence each.
 
     `notes` hold of any part of a run. `agreement` holds of all asks together, so a process that saw only some of them
-    leaves it out.
+    leaves it out. `unread` says, if replies held no verdict, what the last of these held, and what to change.
     """
 
     notes: tuple[Reason | str, ...] = ()
     agreement: tuple[Reason | str, ...] = ()
+    unread: tuple[Reason, ...] = ()
 
 
 class Judge(Protocol):

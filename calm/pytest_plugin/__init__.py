@@ -28,6 +28,8 @@ from calm.pytest_plugin.options import (
     is_worker,
     limits_of,
     lookahead_of,
+    sample_of,
+    seed_of,
 )
 from calm.pytest_plugin.privacy import private, veil_assertion, veil_findings, veil_report
 from calm.pytest_plugin.record import Record
@@ -110,7 +112,9 @@ def _preflight(config: pytest.Config) -> None:
     if session.checked or not asked(config):
         return
     session.checked = True
+    from calm.cases import sample
     from calm.errors import CalmError
+    from calm.experiment.showing import refuse_unshowable
 
     try:
         check_options(config)
@@ -119,11 +123,27 @@ def _preflight(config: pytest.Config) -> None:
             if given(config, "peers"):
                 peers_of(config, judge)
             if case_files(config):  # the bundled ones wait: a conftest.py may have other ones
-                cases_of(config, judge)
-            if judge.endpoints and not config.option.collectonly and not flag(config, "plan"):
+                refuse_unshowable(judge, sample(cases_of(config, judge), sample_of(config), seed_of(config)))
+            idle = config.option.collectonly or flag(config, "plan")
+            if judge.endpoints and not idle and _greetable(config, judge):
                 engine_of(config).admit(judge)
     except CalmError as error:
         raise pytest.UsageError(indented(str(error))) from error
+
+
+def _greetable(config: pytest.Config, judge: Judge) -> bool:
+    """Return whether the first call can be made now: none is, if the bundled cases cannot be shown."""
+    from calm.cases import sample
+    from calm.errors import ConfigError
+    from calm.experiment.showing import refuse_unshowable
+
+    if case_files(config):
+        return True
+    try:
+        refuse_unshowable(judge, sample(cases_of(config, judge), sample_of(config), seed_of(config)))
+    except ConfigError:
+        return False
+    return True
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -246,8 +266,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     veiled = private(item.config) and "probe" in getattr(item, "fixturenames", ())
     if veiled:
         veil_report(item, call.excinfo, report, made)
-    if call.excinfo is not None and report.when == "setup" and "probe" in getattr(item, "fixturenames", ()):
-        _say_fault(item, call.excinfo, report)
+    if call.excinfo is not None and "probe" in getattr(item, "fixturenames", ()) and _ends(item, call, report):
+        return report
     if made is None or report.when != "call":
         return report
     item.stash[CALLED] = report.passed and item.stash.get(CALLED, True)  # its subtests were reported before it
@@ -300,15 +320,26 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-def _say_fault(item: pytest.Item, raised: pytest.ExceptionInfo[BaseException], report: Any) -> None:
-    """Report a configuration error without a traceback, and run no other test: all would meet it."""
-    from calm.errors import ConfigError
+def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
+    """Return whether a test met what all others would meet: it is said without a traceback, and no other test runs."""
+    from calm.core.reasons import Kind, because, reason_of
+    from calm.errors import ConfigError, JudgeError
+    from calm.results.wording import printable
 
-    if raised.errisinstance(ConfigError):
-        report.longrepr = indented(str(raised.value))
-        report.calm = {"kind": "", "misconfigured": True}
-        if not is_worker(item.config):
-            item.session.shouldstop = "calm is set up wrongly"
+    assert call.excinfo is not None
+    error = call.excinfo.value
+    if isinstance(error, ConfigError) and call.when == "setup":
+        words = str(error)
+    elif isinstance(error, JudgeError) and (why := reason_of(error)).has(Kind.JUDGE_UNREAD):
+        from calm.results.redaction import bare
+
+        words = str(bare(why, because(Kind.HIDDEN_WHY)) if private(item.config) else why)
+    else:
+        return False
+    report.longrepr = indented(printable(words, "\n"))
+    report.calm = {"kind": "", "misconfigured": report.longrepr}
+    item.session.shouldstop = "calm is set up wrongly"
+    return True
 
 
 _LETTERS = {"UNDECIDED": ("?", "yellow"), "INCOMPLETE": ("!", "red"), "NOT_TESTED": ("-", "yellow")}

@@ -39,7 +39,9 @@ class Collector:
         self.extras: dict[str, Any] = {}
         self.subjects: dict[str, dict[str, Any]] = {}
         self.twice: list[Reason] = []
-        self.misconfigured = self.interrupted = False
+        self.interrupted = False
+        self.misconfigured = ""
+        """What is set up wrongly, in words: what ended the run first."""
         self.workers: list[dict[str, Any]] = []
         self.written: list[str] = []
         self.problems: list[str] = []
@@ -64,7 +66,7 @@ class Collector:
 
         self.begun.add(report.nodeid)
         came = getattr(report, "calm", {})
-        self.misconfigured |= came.get("misconfigured", False)
+        self.misconfigured = self.misconfigured or came.get("misconfigured", "")
         if "record" in came:
             record = Record.from_json(came["record"])
         elif report.when == "call" and report.nodeid in (here := self.config.stash[SESSION].records):
@@ -102,6 +104,8 @@ class Collector:
         begun = self.config.stash[SESSION].subjects
         if self.interrupted and begun and not self.subjects:  # nothing was decided yet, and the record says so
             self.subjects[""] = begun[0][2]
+        if self.misconfigured and not self._told:
+            self.subjects.clear()
         if self.subjects:
             audit = self.decided = self.audit()
             self._write(audit)
@@ -110,6 +114,18 @@ class Collector:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self.misconfigured:
             session.exitstatus = EXIT_CONFIG
+
+    @property
+    def _told(self) -> bool:
+        """Whether anything is decided or observed: a run that told nothing must not take the place of one that did."""
+        from calm.core.claims import Outcome
+
+        return any(f.outcome not in (Outcome.NOT_TESTED, Outcome.INCOMPLETE) for f in self.findings.values())
+
+    @property
+    def _answered(self) -> bool:
+        """Whether a judge gave any verdict in this run."""
+        return any(f and f["answers"] for f in (figures_of(self.config), *self.workers))
 
     @property
     def faults(self) -> list[Reason]:
@@ -264,9 +280,13 @@ class Collector:
     def _write(self, audit: Audit) -> None:
         from calm.errors import ConfigError
 
+        empty = not self._told and not self._answered
         for name in OUTPUTS:
             target = option(self.config, name)
             if not target:
+                continue
+            if empty and Path(target).exists():
+                self.written.append(f"{name}: {target} stays as it was: no verdict was given in this run")
                 continue
             try:
                 _WRITERS[name](audit, Path(target), self.config)
@@ -276,6 +296,11 @@ class Collector:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show what all probes show together, what else is not green and why, what that means, and what it cost."""
+        from calm.results.wording import printable
+
+        if self.config.option.tbstyle == "no":  # else it stands with the test that met it
+            for text in self.misconfigured.splitlines():
+                terminalreporter.write_line(printable(text), red=True)
         if not self.subjects:
             return
         from calm.core.claims import Outcome

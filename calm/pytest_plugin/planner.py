@@ -35,6 +35,7 @@ class Planner:
         self.skipped: list[tuple[str, str]] = []
         self.floors: list[tuple[str, str]] = []
         self.troubles: list[tuple[str, str]] = []
+        self.fault: Exception | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -78,6 +79,9 @@ class Planner:
         for item in trace(session, probed(session), tracer):
             if tracer.kind in kinds:
                 kinds[tracer.kind].append((item.nodeid, tracer.why))
+        self.fault = tracer.fault
+        if self.fault is not None:
+            raise pytest.UsageError(indented(str(self.fault)))
         return True
 
     def survey(self, judge: Judge) -> Survey:
@@ -114,6 +118,8 @@ class PlanPrinter(Planner):
         from calm.gate.rehearsal import planned
         from calm.results.wording import printable
 
+        if self.fault is not None:
+            return
         if not self.record.entries:
             terminalreporter.write_line("calm: nothing to plan: no test that was selected uses `probe`")
             return

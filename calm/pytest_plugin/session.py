@@ -76,6 +76,8 @@ class Session:
     peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
     sampled: list[tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=list)
     """Cases that a fixture gave, and the sample of them."""
+    showable: list[tuple[Judge, tuple[Case, ...]]] = field(default_factory=list)
+    """Samples that a judge can be shown."""
     traced: list[tuple[Lookahead, Order]] = field(default_factory=list)
     """What tests would ask, while they are traced."""
     announced: bool = False
@@ -268,11 +270,15 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     Return what the probes of a test share; `asks` are the test's own.
 
     A first live call is made to each model of the judge, but for a plan.
+
+    Raises:
+        ConfigError: wrong options, what is no judge or no case, cases that cannot be shown, or a failed first call.
     """
     from calm.cases import sample
     from calm.core.case import Case
     from calm.errors import ConfigError
     from calm.experiment.setup import Setup
+    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import recall
 
     check_options(config)
@@ -283,13 +289,16 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
             "make one with calm.cases.read_cases(path)"
         )
     session = config.stash[SESSION]
-    if session.plan is None:
-        engine_of(config).admit(judge)
     chosen = next((drawn for known, drawn in session.sampled if known is cases), None)
     if chosen is None:
         chosen = tuple(sample(cases, sample_of(config), seed_of(config)))
         session.sampled.append((cases, chosen))
     recall(judge, cases)
+    if not any(known is judge and drawn is chosen for known, drawn in session.showable):
+        refuse_unshowable(judge, chosen)
+        session.showable.append((judge, chosen))
+    if session.plan is None:
+        engine_of(config).admit(judge)
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
     return Setup(judge, chosen, engine_of(config), *rules)
@@ -425,10 +434,10 @@ def judge_files(config: pytest.Config, judge: Judge) -> list[str]:
     """
     Return the files of the run's judge, relative to where the tests run: its prompt first, judge.toml last.
 
-    There are none for a judge that a conftest.py made, or that is no file.
+    There are none for a judge that a conftest.py made, that is no file, or that is a panel of several files.
     """
     spec = option(config, "judge")
-    if config.stash.get(JUDGE, None) is not judge or not spec.endswith(".toml"):
+    if config.stash.get(JUDGE, None) is not judge or not spec.endswith(".toml") or spec.startswith("panel:"):
         return []
     import tomllib
 
@@ -452,6 +461,7 @@ def figures_of(config: pytest.Config) -> dict[str, Any]:
     ledger = engine.ledger
     return {
         "calls": dict(ledger.calls),
+        "answers": ledger.answers,
         "tokens": dict(ledger.tokens),
         "usd": ledger.usd,
         "unpriced": list(ledger.unpriced),

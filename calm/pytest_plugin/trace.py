@@ -34,7 +34,8 @@ class Tracer:
         self.why = ""
         """Why the trace of the present test ended early; empty if it did not."""
         self.kind: Kind = "whole"
-        self.misconfigured = False
+        self.fault: Exception | None = None
+        """What is set up wrongly: all other tests would meet it too."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
@@ -65,7 +66,8 @@ class Tracer:
         from calm.errors import ConfigError
 
         if call.excinfo is not None and call.when == "setup":
-            self.misconfigured |= call.excinfo.errisinstance(ConfigError)
+            if isinstance(call.excinfo.value, ConfigError):
+                self.fault = call.excinfo.value
             self._note(call.excinfo.value)
         return (yield)
 
@@ -112,7 +114,7 @@ def trace(session: pytest.Session, items: list[pytest.Item], tracer: Tracer) -> 
                 finally:
                     item.user_properties[:] = kept
                     item._report_sections.clear()
-                if tracer.misconfigured:  # all others would meet it
+                if tracer.fault is not None:
                     return
                 yield item
         finally:

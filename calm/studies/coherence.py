@@ -28,6 +28,7 @@ from calm.core.claims import Estimate
 from calm.core.reasons import NONE, Kind, Reason, because, counted, in_words, reason_of
 from calm.core.trials import Trial, favour
 from calm.core.verdict import FAMILY, NoReply, Preferred, Ranking, Verdict, readable
+from calm.engine.batches import PlainQuestion
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
 from calm.experiment.pairs import ORDER_SALT
@@ -267,7 +268,7 @@ def _ask(
     engine: Engine, questions: Sequence[tuple[Judge, Case]], rounds: int
 ) -> dict[tuple[str, str], tuple[Verdict, ...]]:
     """Return the verdicts of all rounds, by judge and case."""
-    wanted = [(judge, case, k) for judge, case in questions for k in range(1, rounds + 1)]
+    wanted = [PlainQuestion(judge, case, k) for judge, case in questions for k in range(1, rounds + 1)]
     answers = iter(engine.ask_each(wanted))
     return {(judge.name, case.id): tuple(next(answers).verdict for _ in range(rounds)) for judge, case in questions}
 

@@ -47,7 +47,7 @@ def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Crit
             out.append(Message(message.role, rendered(message.text, context)))
         except FAULTS as error:
             place = f"task {task}, case {case.id}: template {index} ({message.role}, {case.framing} framing)"
-            raise ConfigError(complaint(error, place)) from error
+            raise ConfigError(complaint(error, place, case.fields)) from error
     return tuple(out)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Literal
@@ -23,6 +23,10 @@ MAX_ROUNDS: Final = 1_000_000
 
 MAX_DIGITS: Final = 4_000
 """Binary digits that a product or a power in a template may have."""
+MOST_FIELDS: Final = 8
+"""So many fields of a case are named where it lacks one."""
+_FIELD: Final = re.compile(r"'dict object' has no attribute '(.{1,100})'\Z", re.DOTALL)
+"""What Jinja2 says where a case lacks a field; nothing else that a template is given is a dict."""
 FAULTS: Final = (
     TemplateError,
     TypeError,
@@ -48,18 +52,29 @@ def rendered(text: str, context: Mapping[str, object]) -> str:
     return "".join(pieces)
 
 
-def complaint(error: BaseException, place: str) -> str:
-    """Say what is wrong with a template, where, and what was meant."""
+def complaint(error: BaseException, place: str, fields: Iterable[str] = ()) -> str:
+    """Say what is wrong with a template, where, and what was meant; `fields` are those of the case."""
     line = error.lineno if isinstance(error, TemplateSyntaxError) else _line(error.__traceback__)
     what = str(error).strip() or type(error).__name__
     hint = ""
     if isinstance(error, UndefinedError) and (found := re.match(r"'(\w+)' is undefined", what)):
         hint = nearest(found[1], VARIABLES)
+    elif isinstance(error, UndefinedError) and (found := _FIELD.match(what)):
+        what, hint = _lacking(found[1], sorted(fields))
     elif "'random'" in what and isinstance(error, TemplateSyntaxError):
         hint = "; a prompt must render to the same text each time"
     elif isinstance(error, RecursionError | MemoryError):
         what = f"the template does not end ({type(error).__name__})"
     return f"{place}{'' if line is None else f', line {line}'}: {what.partition(chr(10))[0].rstrip('.')}{hint}"
+
+
+def _lacking(name: str, fields: Sequence[str]) -> tuple[str, str]:
+    """Say that a case has no field of a name, and what can be done."""
+    plain = name.isidentifier()
+    shown = f"fields.{name}" if plain else f"fields[{name!r}]"
+    had = f" (it has {', '.join(fields[:MOST_FIELDS])}{', ...' if len(fields) > MOST_FIELDS else ''})" if fields else ""
+    fix = f"add {name!r} to the fields of the case, or write {{% if {shown} is defined %}} around what shows it"
+    return f"expected {shown}, got none{had}", f"; {fix}"
 
 
 def _line(trace: TracebackType | None) -> int | None:

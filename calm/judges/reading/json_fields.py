@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -27,6 +28,19 @@ _MISSING = object()
 def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
     """Return the field of each JSON object; an object that the text's end cuts off makes the reply unreadable."""
     marks = []
+    for found in objects(text):
+        if isinstance(found, Unreadable):
+            return found
+        value = _at(found.raw, path)
+        if value is _MISSING and _is_verdict(found.raw, view):
+            value = found.raw
+        if value is not _MISSING:
+            marks.append(Mark(found.start, found.end, value))
+    return marks
+
+
+def objects(text: str) -> Iterator[Mark | Unreadable]:
+    """Return each JSON object of a text, and at last why there may be more that cannot be read."""
     at = broken = 0
     while found := _OPENING.search(text, at):
         start = found.start()
@@ -34,19 +48,17 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
             data, at = _DECODER.raw_decode(text, start)
         except json.JSONDecodeError as error:
             if error.msg.startswith("Unterminated string") or _CUT.fullmatch(text, error.pos):
-                return Unreadable("truncated JSON: the last object is not closed")
+                yield Unreadable("truncated JSON: the last object is not closed")
+                return
             at, broken = max(start + 1, error.pos), broken + 1
         except RecursionError:
-            return Unreadable("JSON nested too deeply")
+            yield Unreadable("JSON nested too deeply")
+            return
         else:
-            value = _at(data, path)
-            if value is _MISSING and _is_verdict(data, view):
-                value = data
-            if value is not _MISSING:
-                marks.append(Mark(start, at, value))
+            yield Mark(start, at, data)
         if broken > MAX_BROKEN:
-            return Unreadable(f"more than {MAX_BROKEN} fragments that are no JSON")
-    return marks
+            yield Unreadable(f"more than {MAX_BROKEN} fragments that are no JSON")
+            return
 
 
 @lru_cache(maxsize=64)

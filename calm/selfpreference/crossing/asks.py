@@ -7,8 +7,10 @@ from collections import Counter
 from calm.core.case import Case
 from calm.core.reasons import Reason, reason_of
 from calm.core.verdict import NoReply, Scale, Score, Verdict
+from calm.engine.batches import PlainQuestion
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
+from calm.experiment.showing import refuse_unshowable
 from calm.selfpreference.crossing.design import CrossDesign, CrossResult, Member, identity
 from calm.selfpreference.verdicts import Judgment
 
@@ -18,7 +20,8 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     Return the verdict of each member on each case, asked once and all at the same time.
 
     Raises:
-        ConfigError: the server of a member does not answer, or a cap in dollars for a model without a price.
+        ConfigError: a case cannot be shown to a member, its server does not answer, or a cap in dollars for a model
+            without a price.
         EstimateError: a record holds no verdict of a member on any of the cases.
     """
     for member in crossing.members:
@@ -31,8 +34,13 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     asking = [m for m in crossing.members if m.judge is not None]
     for member in asking:
         if member.judge is not None:
+            refuse_unshowable(member.judge, crossing.cases)
+    for member in asking:
+        if member.judge is not None:
             engine.admit(member.judge)
-    questions = [(m.judge, case, 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
+    questions = [
+        PlainQuestion(m.judge, case, 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)
+    ]
     answers = iter(engine.ask_each(questions))
     judged: list[Judgment] = []
     lost: Counter[Reason] = Counter()

@@ -16,6 +16,7 @@ from calm.core.measures import attack_success_rate, gain
 from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.trials import Trial, Trials, favour
 from calm.core.verdict import NoReply, Verdict
+from calm.engine.batches import PlainQuestion
 from calm.errors import EstimateError
 from calm.experiment.aim import aim, has_room
 from calm.experiment.pairs import ORDER_SALT
@@ -156,7 +157,9 @@ def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[AttackedCase], Count
         excluded[because(Kind.NOT_WEAKER)] = len(cases) - len(uneven)
     cases = uneven
     found: list[AttackedCase] = []
-    for case, asked in zip(cases, setup.engine.ask(setup.judge, [(c, 0) for c in cases]), strict=True):
+    for case, asked in zip(
+        cases, setup.engine.ask_each([PlainQuestion(setup.judge, c, 0) for c in cases]), strict=True
+    ):
         pilot = asked.verdict
         if isinstance(pilot, NoReply):
             lost[reason_of(pilot.reason)] += 1
