@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import DONE, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible, sampled
+from calm.commands.spending import (
+    CONTINUE,
+    add_caps,
+    bill,
+    opened_engine,
+    refuse_folders,
+    refuse_impossible,
+    sampled,
+    stays,
+)
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -56,8 +65,12 @@ def _answer(options: argparse.Namespace) -> int:
     with opened_engine(options) as engine:
         found = answering.answer(cases, writers, engine)
         spent = bill(engine)
-    answering.write_answers(out, found)
     print(printable(answering.summary(found, writers), "\n"))
+    if stays(engine, out):
+        print(printable(spent))
+        print(CONTINUE)
+        return REFUSED
+    answering.write_answers(out, found)
     print(printable(f"wrote {out}: {len(found.cases)} of {sampled(len(cases), len(every), 'questions')}; {spent}"))
     if found.failures:
         print(printable(f"wrote {replies.beside(out)}: {len(found.failures)} replies that are not answers"))

@@ -17,6 +17,7 @@ from calm.commands.spending import (
     refuse_folders,
     refuse_impossible,
     sampled,
+    stays,
 )
 from calm.errors import ConfigError
 from calm.results.wording import printable
@@ -108,13 +109,15 @@ def _attack(options: argparse.Namespace) -> int:
         found = attacking.attack(setup, _search(options, groups, writer), options.sample)
         spent = bill(engine)
     out = Path(options.out)
-    body = attacking.to_json(found, setup, options.method)
-    write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])
     print(sampled(min(options.sample, len(cases)), len(cases)))
     print(printable(attacking.summary(found, judge.name, options.method), "\n"))
     _show(found)
-    print(printable(f"\nwrote {out}; {spent}", "\n"))
-    if options.write:
+    print(printable(f"\n{spent}", "\n"))
+    if not stays(engine, out):
+        body = attacking.to_json(found, setup, options.method)
+        write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])
+        print(printable(f"wrote {out}"))
+    if options.write and not stays(engine, Path(options.write)):
         by = writer.name if writer else ""
         made = attacking.with_texts(cases, found, judge.name, options.method, by)
         write_whole(Path(options.write), map(line, made))

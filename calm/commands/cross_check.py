@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import add_caps, bill, opened_engine, refuse_folders, refuse_impossible, sampled
+from calm.commands.spending import (
+    add_caps,
+    bill,
+    opened_engine,
+    refuse_folders,
+    refuse_impossible,
+    sampled,
+    stays,
+)
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -78,7 +86,7 @@ def _cross_check(options: argparse.Namespace) -> int:
     print(sampled(len(cases), len(found)))
     print(printable(coherence.summary(checks), "\n"))
     print(printable(spent))
-    if options.out:
+    if options.out and not stays(engine, Path(options.out)):
         names = [judge.name, *([scorer.name] if scorer else [])]
         body = {
             "schema": "calm-cross-check/1",

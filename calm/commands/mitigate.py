@@ -248,8 +248,10 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     from calm.studies.mitigate.study import cheapest
 
     folder: Path = options.out
-    found = body(study)
     record = folder / "mitigations.json"
+    if record.exists() and not any(values for one in study.figures for values in one.values.values()):
+        return [f"{record} and what lies beside it stay as they were: nothing was answered in this run"]
+    found = body(study)
     audit.write_whole(record, [json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False), "\n"])
     report = folder / "report.html"
     shown = {key: value for key, value in found.items() if key in ("rows", "attack_grid")}

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from calm.commands import DONE, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible
+from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible, stays
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -51,6 +51,9 @@ def _rewrite(options: argparse.Namespace) -> int:
         with opened_engine(options) as engine:
             found = rewriting.rewrite(cases, names, writer, engine)
             spent = bill(engine)
+        if found.missing and stays(engine, out):
+            print(printable(f"{rewriting.summary(found)}\n{spent}\n{CONTINUE}", "\n"))
+            return REFUSED
         by = f"{writer.name} ({writer.family})" if writer.family else writer.name
     rewriting.write_cases(out, cases, found, by)
     print(printable(rewriting.summary(found), "\n"))

@@ -88,3 +88,13 @@ def bill(engine: Engine) -> str:
     calls = engine.ledger.calls
     notes = "".join(f"; {note}" for note in engine.notes)
     return f"{calls['made']} calls made, {calls['cached']} cached, {engine.ledger.cost}{notes}"
+
+
+def stays(engine: Engine, path: Path) -> bool:
+    """Return whether a file of an earlier run is to stay, and say so: nothing was answered that could replace it."""
+    from calm.results.wording import printable
+
+    if engine.ledger.answers or not path.exists():
+        return False
+    print(printable(f"{path} stays as it was: nothing was answered in this run"))
+    return True

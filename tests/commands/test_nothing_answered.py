@@ -1,0 +1,71 @@
+"""A command to which nobody answered leaves the files of an earlier run as they are."""
+
+import json
+
+import pytest
+
+from calm.commands.cli import main
+from tests.servers import Answer, wire_server
+
+OUT = "out.json"
+EARLIER = "an earlier file"
+
+
+def model(url, name):
+    """Return a file for a judge or a writer."""
+    return (
+        f"[judge]\nname = '{name}'\nfamily = '{name}'\ntask = 'pairwise'\n"
+        f"[model]\nprovider = 'openai'\nmodel = 'm-{name}'\nbase_url = '{url}'\n"
+    )
+
+
+def row(number):
+    """Return a case with three answers, two of known authors."""
+    answers = [{"id": i, "text": f"It is {number}, says {i}, who is sure of it."} for i in "xyz"]
+    for answer, author in zip(answers, ("m-j", "m-k"), strict=False):
+        answer["author"] = author
+    return {"id": f"c{number}", "question": f"What is {number}?", "answers": answers, "better": "x"}
+
+
+COMMANDS = {
+    "attack": (["attack", "j.toml", "--method", "stack", "--cases", "two.jsonl", "-o", OUT], [OUT]),
+    "attack, texts": (
+        ["attack", "j.toml", "--method", "stack", "--cases", "two.jsonl", "-o", "new.json", "--write", OUT],
+        [OUT],
+    ),
+    "cross-check": (["cross-check", "j.toml", "--cases", "three.jsonl", "-o", OUT], [OUT]),
+    "self-preference": (["self-preference", "j.toml", "k.toml", "--cases", "two.jsonl", "-o", OUT], [OUT]),
+    "mitigate": (
+        ["mitigate", "j.toml", "--try", "swap", "--cases", "two.jsonl", "--out", "m", "--cache", "off"],
+        ["m/mitigations.json", "m/report.html"],
+    ),
+    "answer": (["answer", "two.jsonl", "--with", "j.toml,k.toml", "-o", OUT], [OUT]),
+    "rewrite": (["rewrite", "two.jsonl", "--with", "writer.toml", "--kinds", "verbosity", "-o", OUT], [OUT]),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_nobody_answered_overwrites_nothing(name, tmp_path, monkeypatch, capsys):
+    """After the greeting the key is refused."""
+    command, files = COMMANDS[name]
+    monkeypatch.chdir(tmp_path)
+    three = [row(number) for number in range(30)]
+    two = [{**one, "answers": one["answers"][:2]} for one in three]
+    for path, rows in (("three.jsonl", three), ("two.jsonl", two)):
+        (tmp_path / path).write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    (tmp_path / "m").mkdir()
+    for file in files:
+        (tmp_path / file).write_text(EARLIER)
+    with wire_server(lambda *_: Answer(status=401)) as server:
+        for judge in "jk":
+            (tmp_path / f"{judge}.toml").write_text(model(server.url, judge))
+        writer = model(server.url, "w").replace("[judge]", "[writer]").replace("task = 'pairwise'\n", "")
+        (tmp_path / "writer.toml").write_text(writer)
+
+        status = main(command)
+
+        asked = len(server.judged)
+    text = "".join(capsys.readouterr())
+    assert asked > 0, text
+    assert status == 1
+    assert [(tmp_path / file).read_text() for file in files] == [EARLIER] * len(files), text
