@@ -195,10 +195,15 @@ def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
 
 def _report(tables: Tables, figures: SelfPreference, crossed: CrossResult | None, options: argparse.Namespace) -> int:
+    from calm.core.reasons import counted
     from calm.results.audit import write_whole
     from calm.selfpreference import crossing
 
     body = crossing.record(figures, tables, crossed, options.seed)
+    if crossed is not None and crossed.lost:
+        lost = sum(crossed.lost.values())
+        asked = len(crossed.judged) + lost
+        print(printable(f"from a part of the data: {lost} of {asked} verdicts were lost: {counted(crossed.lost)}"))
     print(printable(summary(figures, body), "\n"))
     if options.out:
         write_whole(Path(options.out), [json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False), "\n"])

@@ -312,11 +312,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         asks=[made.context.asks_made, made.context.asks_planned],
         extras=made.context.extras,
     )
+    said = getattr(report, "calm", {})
     if is_worker(item.config):
-        report.calm = {"kind": kind, "record": record.to_json()}
+        report.calm = {**said, "kind": kind, "record": record.to_json()}
     else:  # in one process nothing need be written down and read again
         item.config.stash[SESSION].records[item.nodeid] = record
-        report.calm = {"kind": kind}
+        report.calm = {**said, "kind": kind}
     return report
 
 
@@ -335,6 +336,8 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
 
         words = str(bare(why, because(Kind.HIDDEN_WHY)) if private(item.config) else why)
     else:
+        if isinstance(error, ConfigError) and call.when == "call":  # the others may do: it is said, and they run
+            report.calm = {"kind": "", "fault": indented(printable(str(error), "\n"))}
         return False
     report.longrepr = indented(printable(words, "\n"))
     report.calm = {"kind": "", "misconfigured": report.longrepr}

@@ -45,6 +45,8 @@ class Collector:
         self.workers: list[dict[str, Any]] = []
         self.written: list[str] = []
         self.problems: list[str] = []
+        self.told_wrong: dict[str, None] = {}
+        """What single tests met that is set up wrongly, in words."""
         self.collected: dict[str, None] = {}
         self.begun: set[str] = set()
         self.decided: Audit | None = None
@@ -67,6 +69,7 @@ class Collector:
         self.begun.add(report.nodeid)
         came = getattr(report, "calm", {})
         self.misconfigured = self.misconfigured or came.get("misconfigured", "")
+        self.told_wrong |= dict.fromkeys([came["fault"]] if came.get("fault") else [])
         if "record" in came:
             record = Record.from_json(came["record"])
         elif report.when == "call" and report.nodeid in (here := self.config.stash[SESSION].records):
@@ -104,6 +107,9 @@ class Collector:
         begun = self.config.stash[SESSION].subjects
         if self.interrupted and begun and not self.subjects:  # nothing was decided yet, and the record says so
             self.subjects[""] = begun[0][2]
+        if not self._told and self.told_wrong:
+            self.misconfigured = self.misconfigured or "\n".join(self.told_wrong)
+            self.told_wrong.clear()
         if self.misconfigured and not self._told:
             self.subjects.clear()
         if self.subjects:
@@ -299,7 +305,7 @@ class Collector:
         from calm.results.wording import printable
 
         if self.config.option.tbstyle == "no":  # else it stands with the test that met it
-            for text in self.misconfigured.splitlines():
+            for text in (*self.misconfigured.splitlines(), *"\n".join(self.told_wrong).splitlines()):
                 terminalreporter.write_line(printable(text), red=True)
         if not self.subjects:
             return

@@ -176,3 +176,16 @@ def test_a_run_on_kept_replies_writes_its_audit(shown):
 
     assert len(shown.server.seen) == calls
     assert "gone" not in [(shown.path / name).read_text() for name in OUTPUTS]
+
+
+def test_an_edited_case_that_cannot_be_shown_is_said_without_a_traceback_too(shown):
+    """A prompt that fails on an edit alone is found when that is asked; the message is shown, and others go on."""
+    prompt = PROMPT.replace("Context: {{ fields.context }}", "{% if notes %}{{ fields.other }}{% endif %}")
+    shown.write("judge.toml", judge_toml(shown.server.url, prompt=prompt))
+    shown.write("test_greeting.py", SECOND.replace("greet)", "remind)").replace("import greet", "import remind"))
+
+    result = shown.run_apart("--tb=no", "-q", *WRITES, judge="judge.toml")
+
+    assert "expected fields.other, got none (it has context)" in said(result)
+    assert result.ret == 1
+    assert (shown.path / "results.json").exists()
