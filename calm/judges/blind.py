@@ -53,6 +53,10 @@ _COPIES: Final = frozenset({"replace", "_replace"})
 """The functions of `dataclasses` that copy. A copy withholds the same."""
 
 
+class Undeclared(ConfigError):
+    """A judge's own code read what it does not declare: every case would meet it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Blinded:
     """A case as code is handed it, and the ids of its answers by the letters that stand for them."""
@@ -149,7 +153,7 @@ def _withholding(kind: type[T], called: str, withheld: Mapping[str, str]) -> typ
 
     def guarded(self: T, name: str) -> object:
         if name in withheld and not _may_read(sys._getframe(1), kind.__module__):
-            raise ConfigError(f"the judge's code reads {called}.{name}: {withheld[name]}")
+            raise Undeclared(f"the judge's code reads {called}.{name}: {withheld[name]}")
         return read(self, name)
 
     def reduced(self: T) -> tuple[object, ...]:

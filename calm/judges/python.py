@@ -16,7 +16,7 @@ from calm.core.reasons import Kind, Said, because, name
 from calm.core.verdict import FAMILY, NoReply, Refused, Scale, Task, Verdict, readable
 from calm.errors import CalmError, ConfigError, JudgeError
 from calm.judges.attributes import Function, attributes_of, is_async, qualified_name
-from calm.judges.blind import blinded, visible
+from calm.judges.blind import Undeclared, blinded, visible
 from calm.judges.values import EXPECTED, brief, verdict_of
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
@@ -122,8 +122,8 @@ class PythonJudge:
         try:
             value = await _in_thread(run) if threaded else run()
             return await value if inspect.isawaitable(value) else value
-        except ConfigError as error:  # it read what it does not declare
-            raise ConfigError(f"judge {self.name}: {problem}" for problem in error.problems) from None
+        except Undeclared as error:
+            raise Undeclared(f"judge {self.name}: {problem}" for problem in error.problems) from None
         except CalmError:
             raise  # it comes from `send`: the judge could not answer, and is not wrong
         except Exception as error:

@@ -325,11 +325,12 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
     """Return whether a test met what all others would meet: it is said without a traceback, and no other test runs."""
     from calm.core.reasons import Kind, because, reason_of
     from calm.errors import ConfigError, JudgeError
+    from calm.judges.blind import Undeclared
     from calm.results.wording import printable
 
     assert call.excinfo is not None
     error = call.excinfo.value
-    if isinstance(error, ConfigError) and call.when == "setup":
+    if isinstance(error, Undeclared) or (isinstance(error, ConfigError) and call.when == "setup"):
         words = str(error)
     elif isinstance(error, JudgeError) and (why := reason_of(error)).has(Kind.JUDGE_UNREAD):
         from calm.results.redaction import bare
