@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from calm.core.case import Case
-from calm.core.reasons import Reason, reason_of
+from calm.core.reasons import Reason, listed, reason_of
 from calm.core.verdict import NoReply, Scale, Score, Verdict
-from calm.engine.batches import PlainQuestion
 from calm.engine.engine import Engine
-from calm.errors import EstimateError
+from calm.engine.legibility import LOOKS, Legibility
+from calm.errors import EstimateError, JudgeError
 from calm.experiment.showing import refuse_unshowable
 from calm.selfpreference.crossing.design import CrossDesign, CrossResult, Member, identity
 from calm.selfpreference.verdicts import Judgment
@@ -23,6 +24,7 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
         ConfigError: a case cannot be shown to a member, its server does not answer, or a cap in dollars for a model
             without a price.
         EstimateError: a record holds no verdict of a member on any of the cases.
+        JudgeError: no reply of any judge can be read.
     """
     for member in crossing.members:
         fixed = member.judge is None or member.judge.traits.recorded is not None
@@ -38,9 +40,8 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     for member in asking:
         if member.judge is not None:
             engine.admit(member.judge)
-    questions = [
-        PlainQuestion(m.judge, case, 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)
-    ]
+    _refuse_unread(asking, crossing.cases[: LOOKS[-1][0]], engine)
+    questions = [(m.judge, case, 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
     answers = iter(engine.ask_each(questions))
     judged: list[Judgment] = []
     lost: Counter[Reason] = Counter()
@@ -54,6 +55,22 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
             else:
                 judged.append(Judgment(member.model, case, _on_unit(verdict, member.scale)))
     return CrossResult(crossing, tuple(judged), lost)
+
+
+def _refuse_unread(asking: Sequence[Member], cases: Sequence[Case], engine: Engine) -> None:
+    """
+    Ask about the first cases; raise a `JudgeError` if not one of the judges can be read.
+
+    Where one of several cannot, that is a result: its share of unread verdicts stands beside the figures of the others.
+    """
+    watch = Legibility()
+    first = [(m.model, m.judge, case) for m in asking if m.judge for case in cases if _known(m, case)]
+    found = engine.ask_each([(judge, case, 1) for _, judge, case in first])
+    for (model, judge, case), asked in zip(first, found, strict=True):
+        watch.note(model, judge, case, asked.verdict)
+    faults = [fault for m in asking if (fault := watch.fault(m.model)) is not None]
+    if faults and len(faults) == len(asking):
+        raise JudgeError(listed(faults), fatal=True)
 
 
 def _known(member: Member, case: Case) -> bool:
