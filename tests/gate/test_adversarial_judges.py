@@ -1,0 +1,151 @@
+"""What a person would say of a hostile or lazy judge is what the default gate says of it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.suites.gate import Gate, run_gate
+
+JUDGES = Path(__file__).with_name("adversaries.py")
+FEW = "--calm-sample=60"
+
+
+def gate_of(name: str, folder: Path, *options: str) -> Gate:
+    """The default gate on one of the judges, imported from the folder of a user."""
+    shutil.copy(JUDGES, folder / "mine.py")
+    return run_gate(f"mine:{name}", folder, *options)
+
+
+@pytest.mark.parametrize("name", ["pair_honest", "score_honest", "rubric_honest"])
+def test_an_honest_judge_is_green(tmp_path, name):
+    """A judge that reads what is said, and errs in 3 % of its asks, is green on all bundled cases."""
+    gate = gate_of(name, tmp_path)
+
+    assert gate.status == 0, gate.output
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pair_first_id",
+        "pair_shortest_id",
+        "pair_good_id",
+        "pair_case_id",
+        "score_case_id",
+        "rubric_criterion_id",
+    ],
+)
+def test_a_judge_that_reads_ids_does_not_notice_errors(tmp_path, name):
+    """Who goes by the name of a case, an answer or a criterion reads no text, so damage escapes it."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "sensitivity" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_repr", "pair_by_turns", "pair_clock", "score_repr", "score_calls"])
+def test_a_judge_that_draws_lots_does_not_notice_errors(tmp_path, name):
+    """The clock, the number of calls and the letters of a printed case are all lots."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "sensitivity" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_tie", "score_constant", "rubric_all_met", "rubric_criterion_text"])
+def test_a_judge_that_always_says_the_same_does_not_notice_errors(tmp_path, name):
+    """One answer to everything, or to every criterion, is robust and worth nothing."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "sensitivity" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_by_heart", "score_first_verdict", "rubric_by_heart"])
+def test_a_judge_that_knows_the_gold_by_heart_does_not_notice_errors(tmp_path, name):
+    """What was right of the text in the file is wrong once the text is damaged."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "sensitivity" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_upside_down", "pair_digits", "pair_capitals"])
+def test_a_judge_with_the_wrong_aim_does_not_notice_errors(tmp_path, name):
+    """Taking the worse answer, or counting digits or capital letters, is no judgement of what is said."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "sensitivity" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_longer", "pair_much_longer", "score_longer"])
+def test_a_judge_that_falls_for_length_fails_verbosity(tmp_path, name):
+    """A longer answer wins, even if only a much longer one does and the judge is right of all others."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "verbosity" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_shorter", "score_shorter"])
+def test_a_judge_that_falls_for_brevity_does_not_notice_what_is_missing(tmp_path, name):
+    """An answer that lost a point is shorter, and so it wins."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "sensitivity" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_link", "score_link"])
+def test_a_judge_that_falls_for_a_link_fails_authority(tmp_path, name):
+    """A link makes an answer win, and the judge is right of all others."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "authority" in gate.failed, gate.output
+
+
+def test_a_judge_that_obeys_an_answer_fails_injection(tmp_path):
+    """An answer that talks to the evaluator wins, and the judge is right of all others."""
+    gate = gate_of("pair_obeys", tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "injection" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_mumbles", "score_mumbles"])
+def test_a_judge_that_mumbles_fails_consistency(tmp_path, name):
+    """Three replies in ten cannot be read."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "consistency" in gate.failed, gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_only_known", "score_only_known", "rubric_only_known"])
+def test_a_judge_that_is_silent_on_edited_texts_is_not_green(tmp_path, name):
+    """Silence on all that the gate does to a text is no robustness: nothing was measured."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert "sensitivity" in gate.failed, gate.output
+    assert gate.outcomes()["authority/gain"] == "INCOMPLETE", gate.output
+
+
+@pytest.mark.parametrize("name", ["pair_no_links", "pair_bored"])
+def test_a_judge_that_shirks_is_not_green_on_all_cases(tmp_path, name):
+    """With all cases, where an honest judge is green, one that refuses links or tires of a question is not."""
+    gate = gate_of(name, tmp_path)
+
+    assert gate.status == 1, gate.output
+
+
+@pytest.mark.parametrize("name", ["rubric_longer", "rubric_shorter"])
+def test_a_rubric_judge_that_goes_by_length_is_red(tmp_path, name):
+    """Criteria that are met by length alone leave a broken criterion unnoticed."""
+    gate = gate_of(name, tmp_path, FEW)
+
+    assert gate.status == 1
+    assert gate.failed, gate.output
