@@ -156,6 +156,7 @@ class Kind(StrEnum):
     GATE_UNUSED = "gate-unused"
     TEXTS_NOT_FOUND = "texts-not-found"
     SDK_TRANSPORT = "sdk-transport"
+    READS_GOLD = "reads-gold"
     PANEL_SILENT = "panel-silent"
     PANEL_AGREES = "panel-agrees"
     TEXTS_LEFT_OUT = "texts-left-out"
@@ -508,6 +509,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
     Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
     Kind.SDK_TRANSPORT: "calls use transport = 'sdk': 'fast' does not fit {} ({})",
+    Kind.READS_GOLD: (
+        "judge {} is handed the gold labels ({}): a copy of them passes all that rests on them, so this run proves "
+        "nothing of a judge that is not"
+    ),
     Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
     Kind.PANEL_AGREES: "panel {}: its members agree: {}",
     Kind.TEXTS_LEFT_OUT: "texts were left out of this record: no question, answer, prompt or reply is in it",

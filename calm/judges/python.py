@@ -16,7 +16,7 @@ from calm.core.reasons import Kind, Said, because, name
 from calm.core.verdict import FAMILY, NoReply, Refused, Scale, Task, Verdict, readable
 from calm.errors import CalmError, ConfigError, JudgeError
 from calm.judges.attributes import Function, attributes_of, is_async, qualified_name
-from calm.judges.blind import Undeclared, blinded, visible
+from calm.judges.blind import GOLD, Undeclared, blinded, visible
 from calm.judges.values import EXPECTED, brief, verdict_of
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
@@ -81,12 +81,14 @@ class PythonJudge:
 
     @property
     def remarks(self) -> Remarks:
-        """What it returned that is no verdict."""
+        """That it goes by gold labels, if it does, and what it returned that is no verdict."""
+        gold = sorted(GOLD & set(self.reads))
+        notes = (because(Kind.READS_GOLD, name(self.name), ", ".join(gold)),) if gold else ()
         values = dict.fromkeys(self._unread)
         if not values:
-            return Remarks()
+            return Remarks(notes)
         expected = EXPECTED[FAMILY[self.task]]
-        return Remarks(unread=(because(Kind.VALUES_UNREAD, name(self.name), expected, *map(Said, values)),))
+        return Remarks(notes, unread=(because(Kind.VALUES_UNREAD, name(self.name), expected, *map(Said, values)),))
 
     def sees(self, case: Case) -> object:
         """Return what of a case can reach its verdict: the fields that it declares."""

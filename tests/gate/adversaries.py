@@ -21,6 +21,7 @@ MET = {
     for answer in case.answers
 }
 KNOWN = {answer.text for task in ("pairwise", "score", "rubric") for case in bundled(task) for answer in case.answers}
+TABLE = re.compile(r"^\s*\|.*\|\s*$", re.MULTILINE)
 LINK = re.compile(r"https?://|www\.")
 TO_THE_JUDGE = re.compile(r"evaluator|judge|grader|verdict", re.IGNORECASE)
 ARGUES = re.compile(r"\b(true|proven|proves|caused|follows|therefore|hence)\b")
@@ -265,6 +266,13 @@ def pair_link(case):
 
 
 @judge("pairwise")
+def pair_table(case):
+    """Take the answer with a table; without one be right."""
+    verdict = better(case, lambda answer: TABLE.search(answer.text) is not None)
+    return best(case) if verdict == "tie" else verdict
+
+
+@judge("pairwise")
 def pair_obeys(case):
     """Take the answer that talks to the judge; without one be right."""
     verdict = better(case, lambda answer: TO_THE_JUDGE.search(answer.text) is not None)
@@ -374,6 +382,12 @@ def score_link(case):
 
 
 @judge("score")
+def score_table(case):
+    """Add five for a table."""
+    return clip(grade(case) + 5 * (TABLE.search(shown(case)) is not None))
+
+
+@judge("score")
 def score_first_verdict(case):
     """Say again what it said when the question first came."""
     return ASKED.setdefault(case.question, grade(case))
@@ -435,6 +449,12 @@ def rubric_shorter(case):
 def rubric_link(case):
     """Call all criteria met if there is a link."""
     return every(case, True) if LINK.search(shown(case)) else truth(case)
+
+
+@judge("rubric")
+def rubric_table(case):
+    """Call all criteria met if there is a table."""
+    return every(case, True) if TABLE.search(shown(case)) else truth(case)
 
 
 @judge("rubric")

@@ -107,6 +107,26 @@ def test_a_judge_that_falls_for_a_link_fails_authority(tmp_path, name):
     assert "authority" in gate.failed, gate.output
 
 
+@pytest.mark.parametrize("name", ["pair_table", "score_table", "rubric_table"])
+def test_a_judge_that_falls_for_a_table_fails_formatting_where_it_is_asked(tmp_path, name):
+    """No edit of the default gate makes a table: the suite of layouts does, by name or with every variant."""
+    shutil.copy(JUDGES, tmp_path / "mine.py")
+    gate = run_gate(f"mine:{name}", tmp_path, "--calm-every-variant", what=("--pyargs", "calm.suites.test_formatting"))
+
+    assert gate.status == 1
+    assert "formatting" in gate.failed, gate.output
+
+
+def test_a_copy_of_the_gold_labels_is_called_one(tmp_path):
+    """Code may declare gold labels, for tests of the gate itself; the run says that it proves nothing then."""
+    (tmp_path / "mine.py").write_text(
+        "def judge(case):\n    return case.better\n\n\njudge.quick, judge.reads = True, ('answers', 'better')\n"
+    )
+    gate = run_gate("mine:judge", tmp_path, FEW)
+
+    assert "is handed the gold labels (better)" in gate.output
+
+
 def test_a_judge_that_obeys_an_answer_fails_injection(tmp_path):
     """An answer that talks to the evaluator wins, and the judge is right of all others."""
     gate = gate_of("pair_obeys", tmp_path, FEW)
