@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, NoReturn, TypeAlias
 
+from calm.cases.single import TASKS_OF_ONE
 from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
 from calm.core.items import clashes
@@ -201,7 +202,8 @@ def _answers(row: Row, task: Task | None, fault: Fault) -> list[Answer] | None:
     if not least <= len(items) <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}"
         why = f" (task={task})" if task else ""
-        fault("answers", f"expected {wanted} of them{why}, got {len(items)}; add or remove answers")
+        fix = "add or remove answers" if len(items) != 1 else f"add an answer, or change the judge: {TASKS_OF_ONE}"
+        fault("answers", f"expected {wanted} of them{why}, got {len(items)}; {fix}")
     answers = [a for i, item in enumerate(items) if (a := _answer(item, f"answers[{i}]", fault))]
     if len(answers) < len(items):
         return None

@@ -99,6 +99,7 @@ def _register_generate(verbs: argparse._SubParsersAction[argparse.ArgumentParser
 
 def _import(options: argparse.Namespace) -> int:
     from calm.cases.foreign import columns_from, import_cases
+    from calm.cases.single import about_single
 
     source, out = Path(options.file), Path(options.out)
     columns = columns_from(options.map, options.value, options.better)
@@ -110,6 +111,8 @@ def _import(options: argparse.Namespace) -> int:
     _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold} with gold")
     for note in found.notes:
         _say(f"note: {note}")
+    if single := about_single(found.cases):
+        _say(f"note: {single}")
     _say(f"next: calm cases check {out}")
     return DONE
 
@@ -177,6 +180,15 @@ def _texts(cases: Sequence[Case]) -> Iterator[str]:
         yield f"{len(equal)} cases have answers with equal texts ({_named(equal)}): no judge can tell them apart"
 
 
+def _single(cases: Sequence[Case]) -> Iterator[str]:
+    """Print what to do with cases of one answer without gold: that is no fault of theirs."""
+    from calm.cases.single import about_single
+
+    if said := about_single(cases):
+        _say(f"note: {said}")
+    yield from ()
+
+
 def _named(ids: Sequence[str]) -> str:
     more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
     return ", ".join(ids[:MOST_NAMED]) + more
@@ -217,7 +229,7 @@ def _variants(cases: Sequence[Case]) -> Iterator[str]:
         yield f"{len(refused)} of {len(rows)} ready-made texts cannot be used: no judge is asked about them"
 
 
-PARTS = (_texts, _rulers, _variants)
+PARTS = (_texts, _single, _rulers, _variants)
 """What `check` does with the cases, in this order: each part prints what it measures and gives its warnings."""
 
 

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 from calm.core.additions import called, closed, opened
 from calm.core.case import Case, Treated, digest
 from calm.core.checks import words
+from calm.experiment.memo import Memo, once
 
 T = TypeVar("T")
 
@@ -126,6 +127,7 @@ def floor_of(
     *,
     brief: bool = False,
     classes: Sequence[int] = CLASSES,
+    memo: Memo | None = None,
 ) -> Floor:
     """
     Return the case with inert words where an edit said something.
@@ -144,20 +146,31 @@ def floor_of(
         number: which of the forms of the words, counted from 1; one after the other, so that each ask has another.
         brief: whether length is what the edit is about: the words are those for an edit that adds none.
         classes: the lengths in words that the text can have.
+        memo: keeps what is made, for a plan.
     """
     answer = _treated(source, base)
     if not brief and changed == {"notes"}:
-        return Floor("note", _noted(base, answer, number, everyone=not _named_in(shown, base, answer)))
+        everyone = not _named_in(shown, base, answer)
+        return once(
+            memo,
+            lambda: Floor("note", _noted(base, answer, number, everyone=everyone)),
+            (base,),
+            *("note", answer, number, everyone),
+        )
     if not brief and changed == {"drafts"}:
         return Floor("history", _with_history(base, shown, answer, number))
     labels = _labelled(base, shown, answer, changed) if not brief and changed <= {"bylines", "labels"} else ()
     if labels and not any(base.bylines.get(i) for i in labels):
         byline = _turned(BYLINES, base, "label")[(number - 1) % len(BYLINES)]
         return Floor("label", base.present(bylines={**base.bylines, **dict.fromkeys(labels, byline)}))
-    added = 0 if brief or "answers" not in changed else _added(base, shown, answer)
+    added = 0
+    if not brief and "answers" in changed:
+        added = once(memo, lambda: _added(base, shown, answer), (base, shown), "added", answer)
     if added < _LEAST:
-        return _in_each(base, number, min(classes))
-    return _in_text(base, answer, added, number, classes)
+        return once(memo, lambda: _in_each(base, number, min(classes)), (base,), "each", number, min(classes))
+    wanted = min(classes, key=lambda length: (abs(math.log(length / max(1, added))), length))
+    fitting = tuple(sorted((one for one in classes if one <= wanted), reverse=True))
+    return once(memo, lambda: _in_text(base, answer, number, fitting), (base,), "text", answer, number, fitting)
 
 
 def rewritten(source: Treated, base: Case, text: str, number: int) -> Floor:
@@ -213,9 +226,8 @@ def _on_each(base: Case, said: Iterable[Form]) -> Iterator[Case]:
             yield case
 
 
-def _in_text(base: Case, answer: str, added: int, number: int, classes: Sequence[int]) -> Floor:
-    wanted = min(classes, key=lambda length: (abs(math.log(length / max(1, added))), length))
-    for length in sorted((one for one in classes if one <= wanted), reverse=True):
+def _in_text(base: Case, answer: str, number: int, lengths: Sequence[int]) -> Floor:
+    for length in lengths:
         made = (_with_text(base, answer, form) for form in _turned(forms(length), base, f"text {length}"))
         case = _pick((case for case in made if case is not None and base.truth_kept_by(case)), number)
         if case is not None:

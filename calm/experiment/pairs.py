@@ -17,6 +17,7 @@ from calm.core.verdict import NoReply, Verdict
 from calm.engine.batches import PlainQuestion
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
+from calm.experiment.memo import Memo, once
 from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Placing, Rewordable
 
@@ -65,14 +66,19 @@ class Pair:
     own: str = ""
     held: tuple[Held, ...] = ()
     neutral: str | None = None
+    memo: Memo | None = field(default=None, compare=False, repr=False)
 
     def floor(self, number: int) -> Floor:
         """Return the inert form of the case that stands beside the edited one, counted from 1."""
         assert self.shown is not None, "there is a perturbed arm"
+        about = self.treatment.target, self.changed, number, self.brief, self.neutral
+        return once(self.memo, partial(self._floor, self.shown, number), (self.base, self.shown), "floor", *about)
+
+    def _floor(self, shown: Case, number: int) -> Floor:
         aimed = self.source.treat(self.treatment.target)
         if self.neutral is not None:
             return rewritten(aimed, self.base, self.neutral, number)
-        return floor_of(aimed, self.base, self.shown, self.changed, number, brief=self.brief)
+        return floor_of(aimed, self.base, shown, self.changed, number, brief=self.brief, memo=self.memo)
 
     @property
     def channel(self) -> str:
@@ -193,8 +199,8 @@ class Pairing:
 def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
     """Return the cases to ask in their order, and the others counted by reason; pilots that aim are asked at once."""
     first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
-    cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given)
-    clusters = clusters_of(setup.cases)
+    cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given, memo=setup.memo)
+    clusters = once(setup.memo, lambda: clusters_of(setup.cases), (setup.cases,), "clusters")
     found = Pairing(setup, edit, plain=against is None)
     if (record := setup.judge.traits.recorded) is not None:
         judged = [record.judged(c) for c in cases]
@@ -204,8 +210,8 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pair
     if edit is None:
         found.pairs = [Pair(c, c, hash=c.identity(), cluster=clusters[c.id]) for c in cases]
         return found
-    piloted = [c for c in cases if aims_by_pilot(c, edit.expects)]
-    pilots = dict(zip([c.id for c in piloted], _pilots(setup, piloted), strict=True))
+    aimed_by_pilot = [c for c in cases if aims_by_pilot(c, edit.expects)]
+    pilots = dict(zip([c.id for c in aimed_by_pilot], _pilots(setup, aimed_by_pilot), strict=True))
     for case in cases:
         pilot = pilots.get(case.id)
         if isinstance(pilot, NoReply):
@@ -215,7 +221,8 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pair
         if isinstance(aimed, Reason):
             found.excluded[aimed] += 1
             continue
-        start = Pair(case, case, pilot=pilot, cluster=clusters[case.id])
+        aimed = _same(setup.memo, case, aimed)
+        start = Pair(case, case, pilot=pilot, cluster=clusters[case.id], memo=setup.memo)
         if against is not None:
             compared = _edited(setup, against, aimed, start, compared=False)
             if isinstance(compared, Reason):
@@ -226,6 +233,11 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pair
     return found
 
 
+def _same(memo: Memo | None, case: Case, aimed: Treated) -> Treated:
+    """Return the case with its treated answer as the object that it was before."""
+    return once(memo, lambda: aimed, (case,), "aimed", aimed.treatment)
+
+
 def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
     """
     Ask about cases with inert words, and return the verdicts.
@@ -233,18 +245,28 @@ def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
     At temperature 0 an ask about the case as it is would be a repeat of the clean arm, and what it says of the room to
     gain would enter the gain. A judge whose verdicts were given beforehand knows the case as it is alone.
     """
-    shown = [pilot_of(c) if setup.repeatable else c for c in cases]
+    shown = [piloted(c, setup) for c in cases]
     return [asked.verdict for asked in setup.engine.ask_each([PlainQuestion(setup.judge, c, 0) for c in shown])]
 
 
-def in_order(cases: Sequence[Case], seed: int, start: float = 0.0, *, as_given: bool) -> list[Case]:
+def piloted(case: Case, setup: Setup) -> Case:
+    """Return a case as the pilot shows it."""
+    return once(setup.memo, lambda: pilot_of(case), (case,), "pilot") if setup.repeatable else case
+
+
+def in_order(
+    cases: Sequence[Case], seed: int, start: float = 0.0, *, as_given: bool, memo: Memo | None = None
+) -> list[Case]:
     """
     Return the cases in the order in which they are asked, each with an order of its answers.
 
     It is the order of `calm.cases.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
-    drawn = sorted(cases, key=lambda case: place_of(seed, case.id, start))
-    return [c.with_order("" if as_given else ORDER_SALT) for c in drawn]
+    salt = "" if as_given else ORDER_SALT
+    drawn = once(
+        memo, lambda: sorted(cases, key=lambda case: place_of(seed, case.id, start)), (cases,), "drawn", seed, start
+    )
+    return [once(memo, partial(c.with_order, salt), (c,), "order", salt) for c in drawn]
 
 
 def _edited(
@@ -264,16 +286,48 @@ def _edited(
         if isinstance(found, Reason):
             reasons.append(found)
             continue
-        judge, control = found.judge or setup.judge, found.control or setup.judge
-        record = judge.traits.recorded
+        record = (found.judge or setup.judge).traits.recorded
         if record is not None and found.shown is not None and not record.held(found.shown):
             reasons.append(because(Kind.NOT_RECORDED))
             continue
-        if not compared or judge.sees(found.ask(1)[0]) != control.sees(found.base):
+        if not compared or _visible(setup, found):
             return replace(found, held=edit.held(case)) if isinstance(edit, Edit) else found
         reasons.append(because(Kind.NOT_SHOWN, " or ".join(sorted(_NOUN.get(c, c) for c in found.changed))))
     # "does not apply" is the weakest reason: another variant's says more
     return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), because(Kind.APPLIES_NOT))
+
+
+def _visible(setup: Setup, found: Pair) -> bool:
+    """Return whether the judge sees a difference between the edited case and the clean one."""
+    judge, control = found.judge or setup.judge, found.control or setup.judge
+    shown, _ = found.ask(1)
+    memo = setup.memo if found.judge is None and found.control is None else None
+    return once(memo, lambda: judge.sees(shown) != control.sees(found.base), (shown, found.base), "sees")
+
+
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """A case after an edit, with its treatment and without it, turned where both orders are asked, and its hash."""
+
+    after: Treated
+    shown: Case
+    turned: Case | None
+    hash: str
+
+
+def _made(variant: AnyEdit, case: Treated, seed: int, *, both_orders: bool) -> _Edited | Reason:
+    """Return the case after one variant, or why it cannot be edited; an edit of the prompt leaves it as it is."""
+    after, words = case, f"prompt {variant.label}"
+    if not isinstance(variant, PromptEdit):
+        edited = variant.apply(case, seed)
+        if edited is None:
+            return because(Kind.APPLIES_NOT)
+        if (fault := fault_in(variant, case, edited)) is not None:
+            return fault
+        after, words = edited, ""
+    shown = after.untreated()
+    turned = shown.arranged(shown.slots[::-1]) if both_orders else None
+    return _Edited(after, shown, turned, shown.identity(words))
 
 
 def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair | Reason:
@@ -289,38 +343,47 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         if reworded is None:
             return because(Kind.APPLIES_NOT)
         start = replace(start, judge=judge.with_prompt(reworded), changed=frozenset({"prompt"}))
-        after, words = case, f"prompt {variant.label}"
-    else:
-        edited = variant.apply(case, setup.seed)
-        if edited is None:
-            return because(Kind.APPLIES_NOT)
-        if (fault := fault_in(variant, case, edited)) is not None:
-            return fault
-        start = _compared(variant, case, edited, start)
-        after, words = edited, ""
-    shown = after.untreated()
-    asked = start.judge or setup.judge
     both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
-    turned = shown.arranged(shown.slots[::-1]) if both_orders else None
+    made = once(
+        setup.memo,
+        lambda: _made(variant, case, setup.seed, both_orders=both_orders),
+        (variant, case),
+        *("edited", setup.seed, both_orders),
+    )
+    if isinstance(made, Reason):
+        return made
+    if not isinstance(variant, PromptEdit):
+        start = _compared(variant, case, made, start)
+    again = partial(_again, setup, variant, case, made.shown, own=bool(start.own))
     return replace(
         start,
-        shown=shown,
-        turned=turned,
+        shown=made.shown,
+        turned=made.turned,
         variant=variant.label,
-        hash=shown.identity(words),
-        room=has_room(after, variant.expects, start.pilot, setup.family, setup.judge.scale),
+        hash=made.hash,
+        room=has_room(made.after, variant.expects, start.pilot, setup.family, setup.judge.scale),
         brief=variant.bias in TESTS_LENGTH,
-        again=partial(_again, variant, case, shown, setup.seed, own=bool(start.own)) if setup.repeatable else None,
-        treatment=after.treatment,
-        places=asked.places(shown) if isinstance(asked, Placing) else frozenset(),
+        again=again if setup.repeatable else None,
+        treatment=made.after.treatment,
+        places=_places(setup, start.judge, made.shown),
     )
 
 
-def _compared(variant: Edit, case: Treated, edited: Treated, start: Pair) -> Pair:
+def _places(setup: Setup, reworded: Judge | None, shown: Case) -> frozenset[str]:
+    """Return where the judge is shown what its own prompt has no place for."""
+    asked = reworded or setup.judge
+
+    def found() -> frozenset[str]:
+        return asked.places(shown) if isinstance(asked, Placing) else frozenset()
+
+    return once(setup.memo if reworded is None else None, found, (shown,), "places")
+
+
+def _compared(variant: Edit, case: Treated, made: _Edited, start: Pair) -> Pair:
     """Return the pair with what the edit changed, which text of the case it shows, and what that is held against."""
-    text = variant.own_text(case)
+    edited, memo, text = made.after, start.memo, variant.own_text(case)
     if text is None:
-        return replace(start, changed=case.differences(edited))
+        return replace(start, changed=once(memo, lambda: case.differences(edited), (case, edited), "differences"))
     as_it_is = start.base == case.untreated()
     base = variant.base(case) if as_it_is else case
     kind = text_kind(text.name)
@@ -329,14 +392,24 @@ def _compared(variant: Edit, case: Treated, edited: Treated, start: Pair) -> Pai
         neutral = neutral_text(case.treat(text.answer))
     return replace(
         start,
-        base=base.untreated() if as_it_is else start.base,
+        base=once(memo, base.untreated, (variant, case), "base") if as_it_is else start.base,
         changed=base.differences(edited),
         own=text.name,
         neutral=neutral,
     )
 
 
-def _again(variant: AnyEdit, case: Treated, shown: Case, seed: int, number: int, *, own: bool) -> Case:
+def _again(setup: Setup, variant: AnyEdit, case: Treated, shown: Case, number: int, *, own: bool) -> Case:
+    """Return the case for a further ask after the edit."""
+    return once(
+        setup.memo,
+        partial(_edited_again, setup.seed, variant, case, shown, number, own=own),
+        (variant, case, shown),
+        *("again", setup.seed, number, own),
+    )
+
+
+def _edited_again(seed: int, variant: AnyEdit, case: Treated, shown: Case, number: int, *, own: bool) -> Case:
     """
     Return the case with inert words and then the edit; as it was shown before where the edit cannot follow them.
 

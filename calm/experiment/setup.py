@@ -11,6 +11,7 @@ from calm.core.case import Case, digest
 from calm.core.verdict import FAMILY, Family
 from calm.engine.engine import Engine
 from calm.experiment.asks import Design
+from calm.experiment.memo import Memo
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Judge
 
@@ -38,6 +39,8 @@ class Setup:
     design: Design = field(default_factory=Design)
     stopping: Stopping = Stopping.SEQUENTIAL
     looks_ahead: int = 0
+    memo: Memo | None = field(default=None, compare=False)
+    """What was made once of the same cases and edits, for a plan."""
 
     @property
     def family(self) -> Family:

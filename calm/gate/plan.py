@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, Self
 
@@ -25,13 +26,13 @@ from calm.engine.store import Mode, Store
 from calm.errors import EstimateError
 from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.asks import Design
-from calm.experiment.inert import CLASSES, pilot_of
+from calm.experiment.inert import CLASSES
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import Pair, pair_up
+from calm.experiment.pairs import Pair, pair_up, piloted
 from calm.experiment.run import alone, check
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Stopping
-from calm.gate.requests import Rendering, RequestFinder, Source
+from calm.gate.requests import Prompts, Rendering, RequestFinder, RequestFinders, Source
 from calm.gate.stand_in import StandIn
 from calm.models.wire import Judge
 from calm.selfpreference.crossing import CrossDesign, CrossInputs, TableJudge, arranged_for
@@ -108,7 +109,7 @@ class CaseArm(NamedTuple):
 
     case: str
     arm: str
-    prompts: tuple[Rendering, ...]
+    prompts: Sequence[Rendering]
     sampled: bool
     shared: bool = False
     owner: str = ""
@@ -159,6 +160,8 @@ class Survey:
     orders: tuple[Order, ...] = ()
     """What is asked, but for judges and authors."""
     sampled: tuple[Case, ...] = ()
+    finders: RequestFinders = field(default_factory=RequestFinders)
+    """What finds the requests of its judges, with all that was found so far."""
 
 
 def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
@@ -199,13 +202,11 @@ class _Surveyor:
 
     def __init__(self, settings: PlanSettings, sample: tuple[Case, ...]) -> None:
         self._settings, self._sample = settings, sample
-        self._finders: list[RequestFinder] = []
+        self._finders = RequestFinders()
         self._orders: list[Order] = []
         self.engine = Engine(Store(None, Mode.OFF))
         self.rows: list[ProbeRow] = []
-        self.sources: list[Source] = []
         self.skipped: list[tuple[str, str]] = []
-        self.assumed: list[str] = []
 
     @property
     def _anytime(self) -> bool:
@@ -226,11 +227,12 @@ class _Surveyor:
             tuple(case.id for case in cases),
             there,
             rows=tuple(self.rows),
-            sources=tuple(self.sources),
+            sources=tuple(self._finders.sources),
             skipped=tuple(self.skipped),
-            assumed=tuple(dict.fromkeys(self.assumed)),
+            assumed=tuple(dict.fromkeys(self._finders.assumed)),
             orders=tuple(self._orders),
             sampled=self._sample,
+            finders=self._finders,
         )
 
     def take(self, entry: PlanEntry) -> None:
@@ -248,17 +250,18 @@ class _Surveyor:
     def _row(self, order: Order, *, conditional: bool) -> ProbeRow:
         edit, judge = order.edit, order.setup.judge
         cases = order.setup.cases if order.own_cases else self._sample
-        setup = Setup(judge, cases, self.engine, self._settings.seed, self._settings.design)
-        pairs, excluded, piloted, unsure = _paired(setup, edit, order.against)
-        units = self._units(order, setup, piloted, pairs)
+        memo = self._finders.of(judge).memo
+        setup = Setup(judge, cases, self.engine, self._settings.seed, self._settings.design, memo=memo)
+        pairs, excluded, wanting, unsure = _paired(setup, edit, order.against)
+        units = self._units(order, setup, wanting, pairs)
         if not pairs:
             self.skipped.append((_name(order), str(counted(excluded) or because(Kind.NO_CASES))))
         if unsure:
-            self.assumed.append(_PILOTS)
+            self._finders.assumed.append(_PILOTS)
         return ProbeRow(
             _name(order),
             tuple(units),
-            staged=order.top_up and setup.repeatable and bool(order.claims) and not self._anytime,
+            staged=self._staged(order, setup),
             open=unsure or conditional or judge.traits.at_most,
             ruled=bool(order.claims),
             edited=edit is not None,
@@ -270,13 +273,19 @@ class _Surveyor:
             lengths=len(CLASSES) if edit and any(isinstance(one, Edit) for one in edit.variants[1:]) else 1,
         )
 
-    def _units(self, order: Order, setup: Setup, piloted: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
+    def _staged(self, order: Order, setup: Setup) -> bool:
+        """Return whether undecided claims of an order are topped up."""
+        return order.top_up and setup.repeatable and bool(order.claims) and not self._anytime
+
+    def _units(self, order: Order, setup: Setup, wanting: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
         """Return each case in each arm, with the prompts that it takes there."""
-        edit, finder, sampled = order.edit, self._finder(order.setup.judge), not order.own_cases
+        edit, finder, sampled = order.edit, self._finders.of(order.setup.judge), not order.own_cases
         by_itself = alone(edit, order.setup.family)
-        shown_to_pilot = [pilot_of(case) if setup.repeatable else case for case in piloted]
+        shown_to_pilot = [piloted(case, setup) for case in wanting]
         units = [CaseArm(case.id, PILOT, (p,), sampled, True) for case, p in finder.prompts(shown_to_pilot)]
         judges, controls = [pair.judge for pair in pairs], [pair.control for pair in pairs]
+        stages = setup.design.stages()
+        first, last = stages[-1 if self._staged(order, setup) else 0], stages[-1]
         if not by_itself:
             bases = _rendered(finder, [[pair.base] for pair in pairs], controls)
             units += [
@@ -284,24 +293,16 @@ class _Surveyor:
                 for p, shown in zip(pairs, bases, strict=True)
             ]
         if has_floor(order, setup):
-            most = setup.design.stages()[-1].inert
-            floors = [[pair.floor(number).case for number in range(1, most + 1)] for pair in pairs]
-            inert = _rendered(finder, floors, controls)
+            floors = [partial(_floor, pair) for pair in pairs]
+            inert = _prompts(finder, floors, controls, first=first.inert, most=last.inert)
             units += [CaseArm(p.source.id, INERT, shown, sampled, True) for p, shown in zip(pairs, inert, strict=True)]
         if edit is not None:
             several = len(edit.variants) > 1  # then each further ask shows another variant, of about this size
-            most = 1 if several else setup.design.stages()[-1].perturbed
-            edited = _rendered(finder, [[p.ask(number)[0] for number in range(1, most + 1)] for p in pairs], judges)
+            most = 1 if several else last.perturbed
+            asks = [partial(_edited, pair) for pair in pairs]
+            edited = _prompts(finder, asks, judges, first=min(most, first.perturbed), most=most)
             units += [CaseArm(p.source.id, PERTURBED, shown, sampled) for p, shown in zip(pairs, edited, strict=True)]
         return units
-
-    def _finder(self, judge: Judge) -> RequestFinder:
-        """Return what finds the requests of a judge, made once for each judge."""
-        known = next((finder for finder in self._finders if finder.judge is judge), None)
-        if known is None:
-            known = RequestFinder(judge, self.sources, self.assumed)
-            self._finders.append(known)
-        return known
 
     def _cross(self, order: Order, wanted: CrossInputs) -> None:
         """Add a row for each judge that is asked about the answers of all authors, once each."""
@@ -320,7 +321,7 @@ class _Surveyor:
         for place, member in enumerate(crossing.members):
             if member.judge is None:
                 continue
-            shown = self._finder(member.judge).prompts(crossing.cases)
+            shown = self._finders.of(member.judge).prompts(crossing.cases)
             prompts = [(case, Rendering(digest(member.model, prompt.key), prompt.calls)) for case, prompt in shown]
             units = tuple(CaseArm(case.id, CROSS, (prompt,), False) for case, prompt in prompts)
             name = ": ".join(part for part in (title, member.model if place or not title else "") if part)
@@ -334,6 +335,34 @@ def _rendered(
     flat = [(case, judge) for each, judge in zip(cases, judges, strict=True) for case in each]
     prompts = iter(finder.prompts([case for case, _ in flat], [judge for _, judge in flat]))
     return [tuple(prompt for _, prompt in islice(prompts, len(each))) for each in cases]
+
+
+def _prompts(
+    finder: RequestFinder,
+    asks: Sequence[Callable[[int], Case]],
+    judges: Sequence[Judge | None],
+    *,
+    first: int,
+    most: int,
+) -> list[Prompts]:
+    """Return the prompts of the asks of each pair: those of the first asks together, the others when wanted."""
+    together = _rendered(finder, [[ask(number) for number in range(1, first + 1)] for ask in asks], judges)
+
+    def later(ask: Callable[[int], Case], judge: Judge | None, number: int) -> Rendering:
+        return finder.prompts([ask(number)], [judge])[0][1]
+
+    return [
+        Prompts(found, most, partial(later, ask, judge))
+        for found, ask, judge in zip(together, asks, judges, strict=True)
+    ]
+
+
+def _floor(pair: Pair, number: int) -> Case:
+    return pair.floor(number).case
+
+
+def _edited(pair: Pair, number: int) -> Case:
+    return pair.ask(number)[0]
 
 
 def has_floor(order: Order, setup: Setup) -> bool:
@@ -382,8 +411,8 @@ def _paired(
     wants = [pair.source for pair in ordered if edit is not None and wants_pilot(pair.source, edit.expects)]
     unsure = any(open_to_pilot(case) for case in wants)
     aimed = [case for case in setup.cases if edit is not None and aims_by_pilot(case, edit.expects)]
-    piloted = {case.id: case for case in (*wants, *aimed)}
-    return ordered, excluded, [piloted[name] for name in sorted(piloted)], unsure
+    wanting = {case.id: case for case in (*wants, *aimed)}
+    return ordered, excluded, [wanting[name] for name in sorted(wanting)], unsure
 
 
 def _pilot(case: Case, choice: int) -> Verdict:

@@ -37,25 +37,21 @@ def planned(found: Survey, assumptions: Assumptions = Assumptions()) -> Plan:
 
 def _figure(found: Survey, plan: Plan, noise: float, assumptions: Assumptions) -> Figure:
     """Return what the run takes with a judge that errs in a share of its asks."""
-    sources = list(found.sources)
-    tally = Tally(sources, assumptions)
-    total = tally.figure([greeting(place) for place, source in enumerate(sources) if source.greeted], 0)
+    tally = Tally(found.finders.sources, assumptions)
+    total = tally.figure([greeting(place) for place, source in enumerate(found.sources) if source.greeted], 0)
     crossed = [u for row in found.rows for u in row.units if u.arm == CROSS]
     total = total.plus(tally.rendered((u.prompts[0], 1) for u in crossed))
     wanted = set(found.cases[: plan.cases])
     cases = tuple(case for case in found.sampled if case.id in wanted)
-    finders: list[RequestFinder] = []
     engine = Engine(Store(None, Mode.OFF))
     try:
         for order in found.orders:
             shown = order.setup.cases if order.own_cases else cases
             judge = sound(order.setup.judge, order.edit.expects if order.edit else None, shown, noise)
+            finder, settings = found.finders.of(order.setup.judge), found.settings
             setup = replace(order.setup, judge=judge, cases=shown, engine=engine, looks_ahead=0, design=plan.design)
-            settings = found.settings
-            replace(order, setup=replace(setup, seed=settings.seed, stopping=settings.stopping)).run()
-            finder = next((one for one in finders if one.judge is order.setup.judge), None)
-            if finder is None:
-                finders.append(finder := RequestFinder(order.setup.judge, sources, []))
+            setup = replace(setup, seed=settings.seed, stopping=settings.stopping, memo=finder.memo)
+            replace(order, setup=setup).run()
             total = total.plus(tally.rendered(_rendered(finder, judge.asked)))
     finally:
         engine.close()

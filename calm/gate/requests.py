@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from calm.core.case import Case, digest
+from calm.core.identity import Identity
 from calm.errors import JudgeError
+from calm.experiment.memo import Memo
 from calm.gate.stand_in import StandIn
 from calm.models.pricing import price_of
 from calm.models.wire import Endpoint, Judge, Limits, Price, Reply, Request
@@ -55,12 +57,38 @@ class Rendering(NamedTuple):
     calls: tuple[CallSize, ...]
 
 
+class Prompts(Sequence[Rendering]):
+    """The prompts of a case in one arm, ask by ask: the first ones, and more that are found when they are wanted."""
+
+    def __init__(self, first: Sequence[Rendering], count: int, more: Callable[[int], Rendering]) -> None:
+        self._found, self._count, self._more = list(first), max(count, len(first)), more
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Rendering: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Rendering]: ...
+    def __getitem__(self, at: int | slice) -> Rendering | Sequence[Rendering]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(self._count))]
+        if not 0 <= at < self._count:
+            raise IndexError(at)
+        while len(self._found) <= at:
+            self._found.append(self._more(len(self._found) + 1))
+        return self._found[at]
+
+
 class RequestFinder:
     """Finds the calls that an ask of a judge makes, by having it judge through a `send` that calls nobody."""
 
     def __init__(self, judge: Judge, sources: list[Source], assumed: list[str]) -> None:
         self.judge, self._sources = judge, sources
+        self.memo = Memo()
+        """What is made of the cases for this judge."""
         self._known: dict[str, Rendering] = {}
+        self._same: dict[Identity, Rendering] = {}
         self._places: dict[str, int] = {}
         for endpoint in judge.endpoints:
             self._place(endpoint)
@@ -73,12 +101,22 @@ class RequestFinder:
     def prompts(self, cases: Sequence[Case], judges: Sequence[Judge | None] = ()) -> list[tuple[Case, Rendering]]:
         """Return each case with the calls of one ask: of the judge, or of what an edit of its prompt made of it."""
         asked = list(zip(cases, judges or [None] * len(cases), strict=True))
-        return asyncio.run(self._all(asked))
+        known = [(case, self._same.get(Identity(case)) if judge is None else None) for case, judge in asked]
+        kept = [(case, found) for case, found in known if found is not None]
+        return kept if len(kept) == len(asked) else asyncio.run(self._all(asked))
 
     async def _all(self, asked: list[tuple[Case, Judge | None]]) -> list[tuple[Case, Rendering]]:
         return [(case, await self._prompt(case, judge)) for case, judge in asked]
 
     async def _prompt(self, case: Case, reworded: Judge | None) -> Rendering:
+        if reworded is not None:
+            return await self._found(case, reworded)
+        found = self._same.get(Identity(case))
+        if found is None:
+            found = self._same[Identity(case)] = await self._found(case, None)
+        return found
+
+    async def _found(self, case: Case, reworded: Judge | None) -> Rendering:
         judge = reworded.inner if isinstance(reworded, StandIn) else self.judge
         key = digest(case.content()) if judge is self.judge else digest(judge.fingerprint, case.content())
         if key not in self._known:
@@ -107,6 +145,23 @@ class RequestFinder:
             source = Source(endpoint.model, endpoint.limits, price, endpoint.max_tokens, live, not live, greeted)
             self._sources.append(source)
         return self._places[endpoint.identity]
+
+
+class RequestFinders:
+    """What finds the requests of the judges of a plan, made once for each judge, and the sources of their answers."""
+
+    def __init__(self) -> None:
+        self._found: list[RequestFinder] = []
+        self.sources: list[Source] = []
+        self.assumed: list[str] = []
+
+    def of(self, judge: Judge) -> RequestFinder:
+        """Return what finds the requests of a judge."""
+        known = next((finder for finder in self._found if finder.judge is judge), None)
+        if known is None:
+            known = RequestFinder(judge, self.sources, self.assumed)
+            self._found.append(known)
+        return known
 
 
 def _code(judge: Judge) -> Source:

@@ -154,6 +154,8 @@ class PromptedJudge:
 
     def places(self, case: Case) -> frozenset[str]:
         """Return where what the templates have no place for stands in the messages about a case."""
+        if not prompts.places_anything(self.prompt, case):
+            return frozenset()
         return frozenset().union(*(self._rendering(case, part).places for part in self._parts(case)))
 
     def _parts(self, case: Case) -> tuple[Criterion | None, ...]:

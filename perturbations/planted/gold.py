@@ -30,7 +30,7 @@ def gold_of(case: Case, task: Task, scale: Scale, criterion: Criterion | None = 
         case "score":
             answer = case.shown[0]
             if answer.id not in case.scores:
-                raise lacking(case, f"a gold score for answer {answer.id!r}")
+                raise lacking(f"a gold score for answer {answer.id!r}")
             return float(min(max(case.scores[answer.id], scale.low), scale.high))
         case "listwise":
             return _ranked_labels(case)
@@ -38,9 +38,9 @@ def gold_of(case: Case, task: Task, scale: Scale, criterion: Criterion | None = 
             return _met(case, case.criteria if criterion is None else (criterion,))
 
 
-def lacking(case: Case, what: str) -> JudgeError:
+def lacking(what: str) -> JudgeError:
     """Return the error of a case that does not say what is true of it."""
-    return JudgeError(f"planted: case {case.id}: expected {what}, got none; a planted judge goes by the gold label")
+    return JudgeError(f"planted: expected {what}, got none; a planted judge goes by gold labels: add them to the cases")
 
 
 def _labels(case: Case) -> dict[str, str]:
@@ -52,7 +52,7 @@ def _better_label(case: Case) -> str:
     if case.better == TIE:
         return TIE
     if case.better not in labels:
-        raise lacking(case, f"`better` to name one of its answers ({', '.join(labels)}) or 'tie'")
+        raise lacking(f"`better` to name one of its answers ({', '.join(labels)}) or 'tie'")
     return labels[case.better]
 
 
@@ -66,7 +66,7 @@ def _ranked_labels(case: Case) -> tuple[str, ...]:
     added = {a.id for a in case.answers if a.id.startswith(ADDED)}
     scored = all(a.id in case.scores for a in case.answers if a.id not in added)
     if not scored and case.better not in labels:
-        raise lacking(case, "a gold score for each answer, or `better` to name one")
+        raise lacking("a gold score for each answer, or `better` to name one")
 
     def rank(answer: Answer) -> tuple[bool, float, str]:
         worth = case.scores.get(answer.id, 0.0) if scored else float(answer.id == case.better)
@@ -80,7 +80,7 @@ def _met(case: Case, criteria: Sequence[Criterion]) -> tuple[bool, ...]:
     met = case.met.get(answer.id, {})
     for criterion in criteria:
         if criterion.id not in met:
-            raise lacking(case, f"`met` to say of answer {answer.id!r} whether it meets {criterion.id!r}")
+            raise lacking(f"`met` to say of answer {answer.id!r} whether it meets {criterion.id!r}")
     if not criteria:
-        raise lacking(case, "at least one criterion")
+        raise lacking("at least one criterion")
     return tuple(met[c.id] for c in criteria)

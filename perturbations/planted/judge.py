@@ -105,7 +105,7 @@ class Planted:
         if self.task != "rubric":
             return await self._ask(case, None, send)
         if not case.criteria:
-            raise lacking(case, "at least one criterion")
+            raise lacking("at least one criterion")
         met: dict[str, bool | None] = {}
         for criterion in case.criteria:
             verdict = await self._ask(case, criterion, send)

@@ -154,11 +154,11 @@ def test_check_says_that_there_is_nothing_to_warn_of(files, capsys):
     """Cases without gold are no fault."""
     status = run("cases", "check", "cases.jsonl", "made.jsonl", "--strict")
 
+    first, note, *rest = capsys.readouterr().out.splitlines()
     assert status == DONE
-    assert (
-        capsys.readouterr().out
-        == "2 cases in 2 files\nno gold labels, so no ruler can be compared with them\nno warning\n"
-    )
+    assert first == "2 cases in 2 files"
+    assert note.startswith("note: 2 of 2 cases have one answer and no gold")
+    assert rest == ["no gold labels, so no ruler can be compared with them", "no warning"]
 
 
 def test_check_refuses_ids_that_two_files_share(files):
@@ -180,3 +180,29 @@ def test_the_choices_of_the_command_are_those_of_the_modules():
     """They are written twice so that other commands start without importing them."""
     assert cases.FORMATS == foreign.FORMATS
     assert cases.KINDS == generate.KINDS
+
+
+def test_one_answer_without_gold_is_told_what_to_do_with_it(tmp_path, monkeypatch, capsys):
+    """CALM's refinements have `answer1` alone: import and check name the judge and the key; so does a wrong judge."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"question": f"What is {i}?", "answer1": f"It is {i}.", "answer1_polished": f"{i}."} for i in range(1, 4)]
+    Path("dataset_refinement.json").write_text(json.dumps(rows), "utf-8")
+
+    assert run("cases", "import", "dataset_refinement.json", "--format", "calm", "-o", "out.jsonl") == DONE
+    imported = capsys.readouterr().out
+    run("cases", "check", "out.jsonl")
+    checked = capsys.readouterr().out
+    with pytest.raises(ConfigError) as pairs:
+        read_cases(Path("out.jsonl"), task="pairwise")
+
+    for told in (imported, checked):
+        assert "3 of 3 cases have one answer and no gold" in told
+        assert 'a judge with task = "score" takes one' in told
+        assert 'add "scores": {"answer1": 7} to its line' in told
+    assert 'got 1; add an answer, or change the judge: a judge with task = "score" takes one' in str(pairs.value)
+    scored = [
+        json.loads(text) | {"scores": {"answer1": 7}} for text in Path("out.jsonl").read_text("utf-8").splitlines()
+    ]
+    Path("scored.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in scored), "utf-8")
+    run("cases", "check", "scored.jsonl")
+    assert "no gold:" not in capsys.readouterr().out

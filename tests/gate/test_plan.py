@@ -1,5 +1,6 @@
 """What a run takes, before it runs: the same asks and calls as the experiment makes, without any call."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -297,6 +298,37 @@ def test_each_variant_is_asked_if_the_run_does_so():
     assert found["authority"].most.asks >= 400
     assert 0 < found["authority/cite"].most.asks <= 200
     assert 0 < found["authority/praise"].most.asks <= 200
+
+
+@pytest.mark.parametrize("count", [20, 60])
+def test_a_plan_of_every_variant_makes_nothing_twice(count):
+    """It looks at each case three times, and at each variant by itself too: edits and prompts are made once each."""
+    edited, rendered = Counter(), Counter()
+
+    def counting(name, place):
+        def rewrite(case, rng):
+            edited[name, case.id, case.target, tuple(a.text for a in case.answers), case.notes] += 1
+            return case.edit(case.target, lambda text: f"{text} ({name}, page {place})")
+
+        return edit(rewrite, Expects.NOT_BETTER, name=name)
+
+    class Counted(Asking):
+        async def judge(self, case, send):
+            rendered[tuple(a.text for a in case.shown), case.notes, case.question] += 1
+            return await super().judge(case, send)
+
+    rotation = rotate(*(counting(f"cite_{place}", place) for place in range(6)))
+    judge = Counted(Local(price=CHEAP))
+
+    def probe(p):
+        return p(rotation).proves(gain <= 0.10, worst_gain <= 0.30)
+
+    _, plan = planned(judge, pairs(count), probe, probe, every_variant=True)
+
+    assert plan.most.asks > 6 * count
+    assert sum(edited.values()) >= 6 * count
+    assert max(edited.values()) == 1  # of the same variant and the same words
+    assert max(rendered.values()) == 1
 
 
 def test_a_probe_with_cases_of_its_own_is_not_sampled():

@@ -1,5 +1,6 @@
 """Rendering: the Jinja2 templates of a judge's prompt, byte for byte in a sandbox."""
 
+from calm.judges.prompts.placing import places_anything
 from calm.judges.prompts.rendering import check, render, rendered_with_places
 from calm.judges.prompts.sandbox import MAX_RENDERED
 from calm.judges.prompts.shipped import bundled, part
@@ -13,6 +14,7 @@ __all__ = [
     "check",
     "neutral",
     "part",
+    "places_anything",
     "render",
     "rendered_with_places",
     "shown",

@@ -18,6 +18,11 @@ Draw = Callable[[Case], Messages]
 """Renders the templates with a case."""
 
 
+def places_anything(prompt: Prompt, case: Case) -> bool:
+    """Return whether a case presents something that the templates of a prompt may have no place for."""
+    return not prompt.bundled and prompt.notes != "refuse" and bool(case.notes or case.bylines or case.drafts)
+
+
 def placed(prompt: Prompt, case: Case, draw: Draw) -> tuple[Messages, frozenset[str]]:
     """
     Return the messages about a case, with all that it presents, and where what the templates do not show stands.
@@ -26,7 +31,7 @@ def placed(prompt: Prompt, case: Case, draw: Draw) -> tuple[Messages, frozenset[
     a bundled prompt, and of one that refuses, the messages are those of the templates.
     """
     messages = draw(case)
-    if prompt.bundled or prompt.notes == "refuse" or not (case.notes or case.bylines or case.drafts):
+    if not places_anything(prompt, case):
         return messages, frozenset()
     bare = (
         (_with_drafts, case.present(drafts={})),

@@ -1,0 +1,37 @@
+"""
+What was made once of the same objects: for a plan, which looks at the same cases and edits many times.
+
+Edits, inert words and orders are pure functions of a case, an edit and a seed. A run makes each of them about once. A
+plan goes through all probes three times, and with every variant it meets each edit twice a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TypeVar, cast
+
+T = TypeVar("T")
+
+
+class Memo:
+    """
+    Keeps what was made, by what it was made of: objects by identity, and values.
+
+    It holds the objects, so that no later one can be taken for them. So it grows, and is kept no longer than a plan.
+    What is made for one judge is kept apart from what is made for another: each has a memo of its own.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Hashable, ...], tuple[object, tuple[object, ...]]] = {}
+
+    def once(self, make: Callable[[], T], of: tuple[object, ...], *values: Hashable) -> T:
+        """Return what `make` returned for these objects and values the first time; an error is not kept."""
+        key = (*map(id, of), *values)
+        if key not in self._made:
+            self._made[key] = make(), of
+        return cast(T, self._made[key][0])
+
+
+def once(memo: Memo | None, make: Callable[[], T], of: tuple[object, ...], *values: Hashable) -> T:
+    """Return what is made of objects and values: made once if there is a memo, else anew."""
+    return make() if memo is None else memo.once(make, of, *values)
