@@ -23,7 +23,7 @@ from typing import TypeVar
 from unittest.mock import patch
 
 from calm.commands.plan import traced
-from calm.experiment.memo import Memo
+from calm.core.memo import Memo
 from calm.gate.from_spec import judge_from
 from calm.gate.rehearsal import planned
 

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from calm.core.additions import called, closed, opened
 from calm.core.case import Case, Treated, digest
 from calm.core.checks import words
-from calm.experiment.memo import Memo, once
+from calm.core.memo import Memo, once
 
 T = TypeVar("T")
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from calm.core.case import UNTREATED, Case, Treated, Treatment
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.core.memo import Memo, once
 from calm.core.order import place_of, start_of
 from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
 from calm.core.reasons import Kind, Reason, because, reason_of
@@ -17,7 +18,6 @@ from calm.core.verdict import NoReply, Verdict
 from calm.engine.batches import PlainQuestion
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
-from calm.experiment.memo import Memo, once
 from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Placing, Rewordable
 

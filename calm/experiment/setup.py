@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from calm.core.case import Case, digest
+from calm.core.memo import Memo
 from calm.core.verdict import FAMILY, Family
 from calm.engine.engine import Engine
 from calm.experiment.asks import Design
-from calm.experiment.memo import Memo
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Judge
 

@@ -15,8 +15,8 @@ from typing import NamedTuple, overload
 
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
+from calm.core.memo import Memo
 from calm.errors import JudgeError
-from calm.experiment.memo import Memo
 from calm.gate.stand_in import StandIn
 from calm.models.pricing import price_of
 from calm.models.wire import Endpoint, Judge, Limits, Price, Reply, Request
