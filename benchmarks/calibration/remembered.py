@@ -58,7 +58,7 @@ def _nominal_levels(spent: Sequence[float], information: Sequence[float]) -> tup
 class _Nobody:
     """Stands where an engine would, and is asked nothing."""
 
-    def ask(self, _judge: Judge, questions: Sequence[object]) -> list[object]:
+    def ask_each(self, questions: Sequence[object]) -> list[object]:
         """Return no verdicts on no questions."""
         assert not questions, "gold chooses the targets"
         return []
@@ -92,11 +92,11 @@ class Remembered(Pairing):
         found = cls(
             setup,
             known.edit,
-            list(known.pairs),
-            Counter(known.excluded),
-            Counter(),
-            dict(known._starts),
-            {case: under[:1] for case, under in known._under.items()},
+            plain=known.plain,
+            pairs=list(known.pairs),
+            excluded=Counter(known.excluded),
+            _starts=dict(known._starts),
+            _under={case: under[:1] for case, under in known._under.items()},
         )
         found.template, found.seen = template, seen
         return found

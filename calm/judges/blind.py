@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import FrameType
 from typing import Any, Final, TypeVar, cast
@@ -104,7 +104,9 @@ def blinded(case: Case, reads: tuple[str, ...]) -> Blinded:
         gold["scores"] = _by_slot(case.scores, names)
     if "met" in reads:
         gold["met"] = _by_slot(case.met, names)
-    plain: dict[str, Any] = {n: getattr(case, n) for n in ("reference", "criteria", "fields") if n in reads}
+    plain: dict[str, Any] = {name: getattr(case, name) for name in ("reference", "fields") if name in reads}
+    if "criteria" in reads:  # a check computes what is true: no prompt shows it
+        plain["criteria"] = tuple(replace(c, check=None) for c in case.criteria)
     question = case.question if "question" in reads else ""
     made = case_class(case.id, question, answers, presentation=Presentation(**presented), **plain, **gold)
     return Blinded(made, {letter: answer for answer, letter in names.items()})

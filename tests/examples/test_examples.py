@@ -29,7 +29,7 @@ def test_a_new_bias_is_found_and_decided(example):
     assert "1 of 1 biases tested" in done.stdout
     assert "test_politeness.py" in done.stdout
     assert "test_reports.py" in done.stdout
-    assert "judge lexical (pairwise), 200 cases" in done.stdout
+    assert "judge lexical (pairwise), 200 of 240 cases" in done.stdout
 
 
 def test_a_judge_with_the_new_bias_fails(example):

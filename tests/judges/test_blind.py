@@ -236,6 +236,13 @@ def test_what_is_declared_comes_by_slot():
     assert [a.history for a in case.answers] == [(), ("S",)]
 
 
+def test_a_check_of_a_criterion_is_not_handed_over():
+    """It computes what is true of an edited text, as the gold does; no prompt shows it."""
+    checked = replace(WHOLE, criteria=(Criterion("k1", "Short.", 2.0, {"kind": "max_words", "value": 3}),))
+
+    assert blinded(checked, READABLE).case.criteria == (Criterion("k1", "Short.", 2.0),)
+
+
 def test_code_may_copy_and_arrange_what_it_is_handed():
     """A judge that asks in both orders turns its case; the copy withholds the same."""
     handed = blinded(WHOLE, ("question", "answers")).case

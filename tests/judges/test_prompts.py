@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.core.case import Answer, Criterion, Example, Framing
+from calm.core.case import Answer, Case, Criterion, Example, Framing
 from calm.core.templates import FORMS, Prompt
 from calm.core.verdict import Scale, Task, Unreadable
 from calm.errors import ConfigError
-from calm.judges.prompts import bundled, check, neutral, render, sandbox
+from calm.judges.prompts import bundled, check, neutral, render, rendered_with_places, sandbox
 from calm.judges.reading import Format, read, view
 from calm.models.wire import Message, Reply
+from tests.each import each
 from tests.planted import case_of
 
 TASKS = get_args(Task)
@@ -357,3 +358,52 @@ def test_unknown_tasks_and_formats_are_told_with_the_nearest_name():
         bundled("pairwize", "json")
     with pytest.raises(ConfigError, match="did you mean 'brackets'"):
         bundled("pairwise", "bracket")
+
+
+def noted_prompt(*texts, role="user"):
+    """Return what a prompt of some user messages is for a case with two notes, and where they stand."""
+    case = Case("c", "Why is the sky blue?", (Answer("a", "It is."), Answer("b", "It isn't."))).present(
+        notes=("First remark.", "Second remark.")
+    )
+    prompt = Prompt(tuple(Message(role if place == 0 else "user", text) for place, text in enumerate(texts)))
+    messages, places = rendered_with_places(prompt, case, "pairwise", Scale())
+    return "\n----\n".join(m.text for m in messages), set(places)
+
+
+NOTE = "First remark.\n\nSecond remark."
+
+
+@each(
+    "templates, places, shown",
+    [
+        (("{{ question }} {{ answers[0].text }}",), {"question"}, f"blue?\n\n{NOTE} It is."),
+        (("{{ question }}{% if notes %} (noted){% endif %}",), {"question"}, f"blue?\n\n{NOTE} (noted)"),
+        (("{{ question }} {{ notes[0] if notes }}",), {"question"}, "blue?\n\nSecond remark. First remark."),
+        (("{{ question[:9] }} {{ answers[0].text }}",), {"end"}, f"It is.\n\n{NOTE}"),
+        (
+            ("{{ question }} or {{ question }}",),
+            {"question"},
+            f"Why is the sky blue? or Why is the sky blue?\n\n{NOTE}",
+        ),
+        (("{{ answers[0].text }}",), {"end"}, f"It is.\n\n{NOTE}"),
+        (("{{ notes | join(' ') }}",), set(), "First remark. Second remark."),
+        (("{{ notes | join(' ') | upper }}",), set(), "FIRST REMARK. SECOND REMARK."),
+        (("{{ question | tojson }}",), {"question"}, "blue?\\n\\nFirst remark.\\n\\nSecond remark."),
+    ],
+)
+def test_every_note_stands_in_a_prompt_once(templates, places, shown):
+    """A template that knows of notes and does not show them, cuts the question or shows it twice, loses none."""
+    text, found = noted_prompt(*templates)
+
+    assert (shown in text, found) == (True, places), text
+    assert text.lower().count("second remark.") == 1
+    assert text.lower().count("first remark.") == 1
+    assert "calm" not in text
+
+
+def test_a_note_is_the_users_and_not_the_systems():
+    """A question in the system message alone sends the note to the end of the last user message."""
+    text, places = noted_prompt("System: {{ question }}", "Judge {{ answers[0].text }}", role="system")
+
+    assert places == {"end"}
+    assert text.endswith(f"Judge It is.\n\n{NOTE}")

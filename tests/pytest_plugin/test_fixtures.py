@@ -21,6 +21,7 @@ from calm import Preferred, Scale
 class Own:
     name, task, scale, fingerprint, about, endpoints = "own", "pairwise", Scale(), None, {}, ()
     quick, notes = True, ("it is mine",)
+    reads = ("question", "answers", "better")
 
     def sees(self, case):
         return case.question, case.shown

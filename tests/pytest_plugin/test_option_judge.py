@@ -39,7 +39,7 @@ def test_the_default_is_the_embedded_judge(project):
     """Without the option the lexical judge is asked about the bundled cases."""
     result = project.run_apart("--calm-sample=90", judge=None, cases=None)
 
-    result.stdout.fnmatch_lines(["judge lexical (pairwise), 90 cases, 2+1 asks; *"])
+    result.stdout.fnmatch_lines(["judge lexical (pairwise), 90 of 240 cases (--calm-sample), 2+1 asks; *"])
 
 
 def test_a_judge_of_another_task_gets_cases_for_it(project):

@@ -8,7 +8,7 @@ templates show themselves stays where they show it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from calm.core.case import Case
@@ -33,54 +33,67 @@ def placed(prompt: Prompt, case: Case, draw: Draw) -> tuple[Messages, frozenset[
     messages = draw(case)
     if not places_anything(prompt, case):
         return messages, frozenset()
-    bare = (
-        (_with_drafts, case.present(drafts={})),
-        (_with_bylines, case.present(bylines={})),
-        (_with_notes, case.present(notes=())),
-    )
-    hidden = [add for add, without in bare if without != case and draw(without) == messages]
+    notes, names, drafts = _hidden(case, draw)
+    openings = {answer: _drafted(case.drafts[answer]) for answer in drafts}
+    openings |= {answer: f"({case.bylines[answer]})\n{openings.get(answer, '')}" for answer in names}
     stood = set()
-    for add in hidden:
-        found = add(case, prompt, draw, messages)
-        if found is not None:
-            case, messages, place = found
-            stood.add(place)
+    if openings:
+        opened = (replace(a, text=f"{openings[a.id]}{a.text}") if a.id in openings else a for a in case.answers)
+        case = replace(case, answers=tuple(opened))
+        messages = draw(case)
+        stood.add("text")
+    if notes:
+        messages, place = _noted(prompt, case, "\n\n".join(notes), draw, messages)
+        stood.add(place)
     return messages, frozenset(stood)
 
 
-_Added = tuple[Case, Messages, str]
+def _hidden(case: Case, draw: Draw) -> tuple[list[str], list[str], list[str]]:
+    """Return the notes, the answers whose names and those whose drafts are not in the messages, by drawing marks."""
+    notes = {_mark("note", place): note for place, note in enumerate(case.notes)}
+    names = {_mark("name", place): answer for place, answer in enumerate(case.bylines)}
+    drafts = {_mark("draft", place): answer for place, (answer, texts) in enumerate(case.drafts.items()) if texts}
+    marked = case.present(
+        notes=tuple(notes),
+        bylines={answer: mark for mark, answer in names.items()},
+        drafts={answer: (mark,) for mark, answer in drafts.items()},
+    )
+    shown = "".join(message.text for message in draw(marked)).lower()
+    hidden = [[value for mark, value in marks.items() if mark not in shown] for marks in (notes, names, drafts)]
+    return hidden[0], hidden[1], hidden[2]
 
 
-def _with_drafts(case: Case, prompt: Prompt, draw: Draw, messages: Messages) -> _Added | None:
-    """Put the drafts that an edit shows before the text of their answer; those of the case's own file stay hidden."""
-    texts = {
-        answer: "".join(f"[Earlier draft {n}]\n{draft}\n\n" for n, draft in enumerate(drafts, start=1)) + "[Answer]\n"
-        for answer, drafts in case.drafts.items()
-        if drafts
-    }
-    return _before_texts(case, texts, draw, messages)
+def _mark(kind: str, place: int) -> str:
+    """Return a word that stands in no text, and that no filter of a template changes but in its case."""
+    return f"calm{kind}mark{place}mark"
 
 
-def _with_bylines(case: Case, prompt: Prompt, draw: Draw, messages: Messages) -> _Added | None:
-    return _before_texts(case, {answer: f"({name})\n" for answer, name in case.bylines.items()}, draw, messages)
+def _drafted(drafts: tuple[str, ...]) -> str:
+    """Return drafts as they stand before the text of their answer."""
+    return "".join(f"[Earlier draft {n}]\n{draft}\n\n" for n, draft in enumerate(drafts, start=1)) + "[Answer]\n"
 
 
-def _before_texts(case: Case, texts: Mapping[str, str], draw: Draw, messages: Messages) -> _Added | None:
-    opened = tuple(replace(a, text=f"{texts[a.id]}{a.text}") if a.id in texts else a for a in case.answers)
-    case = replace(case, answers=opened)
-    drawn = draw(case)
-    return None if drawn == messages else (case, drawn, "text")
-
-
-def _with_notes(case: Case, prompt: Prompt, draw: Draw, messages: Messages) -> _Added | None:
-    said = "\n\n".join(case.notes)
+def _noted(prompt: Prompt, case: Case, said: str, draw: Draw, messages: Messages) -> tuple[Messages, str]:
+    """Return the messages with a note once: after the question where a user message ends with it, or at the end."""
     if prompt.notes == "question":
-        asked = replace(case, question=f"{case.question}\n\n{said}")
-        drawn = draw(asked)
-        if drawn != messages:
-            return asked, drawn, "question"
-    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
-    if last is None:
-        return None
-    closed = Message("user", f"{messages[last].text.rstrip()}\n\n{said}")
-    return case, (*messages[:last], closed, *messages[last + 1 :]), "end"
+        mark = _mark("question", 0)
+        marked = draw(replace(case, question=f"{case.question}\n\n{mark}"))
+        places = [(place, message) for place, message in enumerate(marked) if mark in message.text]
+        if sum(message.text.count(mark) for message in marked) == 1 and places[0][1].role == "user":
+            return draw(replace(case, question=f"{case.question}\n\n{said}")), "question"
+        asked = [place for place, message in places if message.role == "user"]
+        if asked and (once := _once(marked, asked[-1], f"\n\n{mark}", mark, said)) is not None:
+            return once, "question"
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=len(messages) - 1)
+    closed = Message(messages[last].role, f"{messages[last].text.rstrip()}\n\n{said}")
+    return (*messages[:last], closed, *messages[last + 1 :]), "end"
+
+
+def _once(marked: Messages, place: int, added: str, mark: str, said: str) -> Messages | None:
+    """Return messages in which the question stands several times, with the note after its last one in `place` alone."""
+    before, _, after = marked[place].text.rpartition(added)
+    texts = {at: message.text.replace(added, "") for at, message in enumerate(marked)}
+    texts[place] = f"{before.replace(added, '')}\n\n{said}{after}"
+    if any(mark in text for text in texts.values()):
+        return None  # a template changes the question where it shows it
+    return tuple(Message(message.role, texts[at]) for at, message in enumerate(marked))
