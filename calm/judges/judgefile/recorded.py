@@ -38,15 +38,14 @@ def replay_of(path: Path, document: Mapping[str, object]) -> Replay:
     name, family, file = judge.line("name", required=True), judge.line("family"), table.text("file", required=True)
     task = one_of(_TASKS, judge.choice("task", _TASKS, required=True))
     model = table.line("model")
-    columns = table.texts("columns")
-    for key in columns:
-        if key not in KEYS["recorded.columns"]:
-            table.say("columns", f"expected a known key, got {key!r}{nearest(key, KEYS['recorded.columns'])}")
+    named = table.table("columns")
+    found = {} if named is None else {key: named.text(key) for key in KEYS["recorded.columns"]}
+    columns = {key: column for key, column in found.items() if column is not None}
     form, _ = format_of(verdict, task)
     scale = scale_of(verdict, task)
     if form.kind == "logprobs":
         verdict.say("format", "expected a format of texts, got logprobs; a table holds no tokens")
-    for one in (judge, table, verdict):
+    for one in (judge, table, verdict, *([] if named is None else [named])):
         one.unknown()
     if problems or name is None or task is None or file is None:
         raise ConfigError(problems)
