@@ -12,6 +12,8 @@ from calm.models.wire import Judge, Rewordable
 
 MOST_NAMED: Final = 5
 """So many cases that cannot be shown are named; the others are only counted."""
+MARK: Final = "mark"
+"""Stands where an edit says something."""
 OTHER_CASES: Final = (
     "none of the {} cases can be shown; if these are not the cases that you meant, name yours: --cases FILE, or with "
     "pytest --calm-cases=FILE"
@@ -29,8 +31,9 @@ def refuse_unshowable(judge: Judge, cases: Sequence[Case]) -> None:
     """
     if not judge.endpoints:
         return
-    framings = _framings(judge.asks if isinstance(judge, Rewordable) else None)
-    faults = [fault for case in cases if (fault := _fault(judge, case, framings))]
+    prompt = judge.asks if isinstance(judge, Rewordable) else None
+    framings, own = _framings(prompt), prompt is None or not prompt.bundled
+    faults = [fault for case in cases if (fault := _fault(judge, case, framings, own=own))]
     if not faults:
         return
     problems = [f"judge {judge.name}: {fault}" for fault in faults[:MOST_NAMED]]
@@ -47,16 +50,19 @@ def _framings(prompt: Prompt | None) -> tuple[Framing, ...]:
     return (Framing.STANDARD, *(framing for framing, messages in twins.items() if messages is not None))
 
 
-def _fault(judge: Judge, case: Case, framings: Sequence[Framing]) -> str:
+def _fault(judge: Judge, case: Case, framings: Sequence[Framing], *, own: bool) -> str:
     """Return why a case cannot be shown, or nothing."""
     try:
-        for shown in _shown(case, framings):
+        for shown in _shown(case, framings, own=own):
             repr(judge.sees(shown))  # what it is sent is rendered where it is looked at
     except ConfigError as error:
         return "; ".join(error.problems)
     return ""
 
 
-def _shown(case: Case, framings: Sequence[Framing]) -> Iterator[Case]:
+def _shown(case: Case, framings: Sequence[Framing], *, own: bool) -> Iterator[Case]:
     for framing in framings:
         yield case if framing is Framing.STANDARD else case.present(framing=framing)
+    if own:  # a template may show what an edit presents, and only then what the case lacks
+        ids = [answer.id for answer in case.answers]
+        yield case.present(notes=(MARK,), bylines=dict.fromkeys(ids, MARK), drafts=dict.fromkeys(ids, (MARK,)))

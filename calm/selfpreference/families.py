@@ -126,7 +126,8 @@ def families_of(
         if option:
             added, gone = (quote(",".join(f"{m}={family or m}" for m in unknown)) for family in ("", UNKNOWN))
             fix = (
-                f"add {option} {added} (after each = stands the family), or {option} {gone} to leave their answers out"
+                f"add {option} {added} (after each = stands the family), or {option} {gone} to leave "
+                "their answers out (authors alone: a judge needs a family)"
             )
         raise EstimateError(f"expected the family of every author and judge, got none for {', '.join(unknown)}; {fix}")
     return {model: family for model, family in found.items() if family is not None}

@@ -180,7 +180,9 @@ def test_a_run_on_kept_replies_writes_its_audit(shown):
 
 def test_an_edited_case_that_cannot_be_shown_is_said_without_a_traceback_too(shown):
     """A prompt that fails on an edit alone is found when that is asked; the message is shown, and others go on."""
-    prompt = PROMPT.replace("Context: {{ fields.context }}", "{% if notes %}{{ fields.other }}{% endif %}")
+    prompt = PROMPT.replace(
+        "Context: {{ fields.context }}", "{% if 'Read' in notes | join %}{{ fields.other }}{% endif %}"
+    )
     shown.write("judge.toml", judge_toml(shown.server.url, prompt=prompt))
     shown.write("test_greeting.py", SECOND.replace("greet)", "remind)").replace("import greet", "import remind"))
 
@@ -189,3 +191,15 @@ def test_an_edited_case_that_cannot_be_shown_is_said_without_a_traceback_too(sho
     assert "expected fields.other, got none (it has context)" in said(result)
     assert result.ret == 1
     assert (shown.path / "results.json").exists()
+
+
+def test_a_field_that_only_a_note_makes_the_template_show_is_missed_before_the_first_call(shown):
+    """The clean prompt of each case can be rendered, and that of an edit cannot: this is found as early."""
+    under_notes = PROMPT.replace("Context: {{ fields.context }}", "{% if notes %}{{ fields.context }}{% endif %}")
+    shown.write("judge.toml", judge_toml(shown.server.url, prompt=under_notes))
+
+    result = shown.run_apart(judge="judge.toml")
+
+    assert result.ret == 4
+    assert "case c007: template 1 (user, standard framing), line 3: expected fields.context, got none" in said(result)
+    assert shown.server.seen == []

@@ -62,17 +62,20 @@ def held(unread: Sequence[UnreadReply]) -> str:
 
 def fix(form: Format, unread: Sequence[UnreadReply], *, bundled: bool) -> str:
     """Return what to change, so that replies like these are read: a way that reads them all, if there is one."""
+    if not any((one.reply.text or one.reply.refusal or "").strip() for one in unread):
+        return "the replies are empty: raise [model] max_tokens, or look at one with `calm try`"
     if bundled:
+        schema = "give its server a schema ([verdict] schema_file), " if form.kind == "json" else ""
         return (
-            "the model does not keep to the bundled prompt: give its server a schema ([verdict] schema_file), choose "
-            "another [verdict] format, or write the prompt yourself ([prompt] user_file)"
+            f"the model does not keep to the bundled prompt: {schema}choose another [verdict] format, or write the "
+            "prompt yourself ([prompt] user_file)"
         )
     other = next((one for one in _others(form, unread) if _reads(one, unread)), None)
     if other is not None:
         return f"in judge.toml, write {way(other)}, which reads these"
     return (
-        "in judge.toml, change [verdict] (format, field, tag, pattern, values) so that it fits what the prompt asks "
-        "for; `calm try` shows a reply as a whole"
+        "in judge.toml, change [verdict] (format, field, tag, pattern, values, scale) so that it fits what the prompt "
+        "asks for; `calm try` shows a reply as a whole"
     )
 
 
