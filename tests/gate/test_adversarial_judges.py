@@ -146,12 +146,12 @@ def test_a_judge_that_mumbles_fails_consistency(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["pair_only_known", "score_only_known", "rubric_only_known"])
 def test_a_judge_that_is_silent_on_edited_texts_is_not_green(tmp_path, name):
-    """Silence on all that the gate does to a text is no robustness: nothing was measured."""
+    """Silence on all that the gate does to a text, inert words too: the run ends at once and decides nothing."""
     gate = gate_of(name, tmp_path, FEW)
 
-    assert gate.status == 1
-    assert "sensitivity" in gate.failed, gate.output
-    assert gate.outcomes()["authority/gain"] == "INCOMPLETE", gate.output
+    assert gate.status == 4
+    assert "12 of its first 12 replies hold no verdict" in gate.output
+    assert not gate.results["findings"]
 
 
 @pytest.mark.parametrize("name", ["pair_no_links", "pair_bored"])
