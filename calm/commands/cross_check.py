@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import (
@@ -19,9 +18,6 @@ from calm.commands.spending import (
 )
 from calm.errors import ConfigError
 from calm.results.wording import printable
-
-if TYPE_CHECKING:
-    pass
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

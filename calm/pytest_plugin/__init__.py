@@ -28,8 +28,6 @@ from calm.pytest_plugin.options import (
     is_worker,
     limits_of,
     lookahead_of,
-    sample_of,
-    seed_of,
 )
 from calm.pytest_plugin.privacy import private, veil_assertion, veil_findings, veil_report
 from calm.pytest_plugin.record import Record
@@ -48,6 +46,7 @@ from calm.pytest_plugin.session import (
     judge_in,
     judge_of,
     peers_of,
+    sample_shown,
     speaker,
     subject_of,
 )
@@ -112,9 +111,7 @@ def _preflight(config: pytest.Config) -> None:
     if session.checked or not asked(config):
         return
     session.checked = True
-    from calm.cases import sample
     from calm.errors import CalmError
-    from calm.experiment.showing import refuse_unshowable
 
     try:
         check_options(config)
@@ -122,26 +119,22 @@ def _preflight(config: pytest.Config) -> None:
             judge = judge_of(config)
             if given(config, "peers"):
                 peers_of(config, judge)
-            if case_files(config):  # the bundled ones wait: a conftest.py may have other ones
-                refuse_unshowable(judge, sample(cases_of(config, judge), sample_of(config), seed_of(config)))
-            idle = config.option.collectonly or flag(config, "plan")
-            if judge.endpoints and not idle and _greetable(config, judge):
+            calls = judge.endpoints and not config.option.collectonly and not flag(config, "plan")
+            if (case_files(config) or calls) and _showable(config, judge) and calls:
                 engine_of(config).admit(judge)
     except CalmError as error:
         raise pytest.UsageError(indented(str(error))) from error
 
 
-def _greetable(config: pytest.Config, judge: Judge) -> bool:
-    """Return whether the first call can be made now: none is, if the bundled cases cannot be shown."""
-    from calm.cases import sample
+def _showable(config: pytest.Config, judge: Judge) -> bool:
+    """Return whether the cases can be shown; bundled ones need not be: a conftest.py may have others."""
     from calm.errors import ConfigError
-    from calm.experiment.showing import refuse_unshowable
 
-    if case_files(config):
-        return True
     try:
-        refuse_unshowable(judge, sample(cases_of(config, judge), sample_of(config), seed_of(config)))
+        sample_shown(config, judge, cases_of(config, judge))
     except ConfigError:
+        if case_files(config):
+            raise
         return False
     return True
 

@@ -265,29 +265,17 @@ def speaker(config: pytest.Config) -> Callable[[str], None]:
     return say
 
 
-def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: Design | None = None) -> Setup:
+def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> tuple[Case, ...]:
     """
-    Return what the probes of a test share; `asks` are the test's own.
-
-    A first live call is made to each model of the judge, but for a plan.
+    Return the sample of cases that a run takes, drawn and rendered once, whoever asks for it first.
 
     Raises:
-        ConfigError: wrong options, what is no judge or no case, cases that cannot be shown, or a failed first call.
+        ConfigError: a case that cannot be shown to the judge, or a table of verdicts that does not fit the cases.
     """
     from calm.cases import sample
-    from calm.core.case import Case
-    from calm.errors import ConfigError
-    from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import recall
 
-    check_options(config)
-    judge = judge_in(config, judge)
-    if not isinstance(cases, Sequence) or not all(isinstance(c, Case) for c in cases):
-        raise ConfigError(
-            f"the fixture `cases`: expected a list of cases, got {type(cases).__name__}; "
-            "make one with calm.cases.read_cases(path)"
-        )
     session = config.stash[SESSION]
     chosen = next((drawn for known, drawn in session.sampled if known is cases), None)
     if chosen is None:
@@ -297,7 +285,31 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     if not any(known is judge and drawn is chosen for known, drawn in session.showable):
         refuse_unshowable(judge, chosen)
         session.showable.append((judge, chosen))
-    if session.plan is None:
+    return chosen
+
+
+def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: Design | None = None) -> Setup:
+    """
+    Return what the probes of a test share; `asks` are the test's own.
+
+    A first live call is made to each model of the judge, but for a plan.
+
+    Raises:
+        ConfigError: wrong options, what is no judge or no case, cases that cannot be shown, or a failed first call.
+    """
+    from calm.core.case import Case
+    from calm.errors import ConfigError
+    from calm.experiment.setup import Setup
+
+    check_options(config)
+    judge = judge_in(config, judge)
+    if not isinstance(cases, Sequence) or not all(isinstance(c, Case) for c in cases):
+        raise ConfigError(
+            f"the fixture `cases`: expected a list of cases, got {type(cases).__name__}; "
+            "make one with calm.cases.read_cases(path)"
+        )
+    chosen = sample_shown(config, judge, cases)
+    if config.stash[SESSION].plan is None:
         engine_of(config).admit(judge)
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
