@@ -12,6 +12,8 @@ SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
 
 pytest_plugins = ["pytester"]
 
+for name in ("CI", "BUILD_NUMBER"):  # under either of them the pytest of an inner run writes each failure a second time
+    os.environ.pop(name, None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of interpreters are started: each would compile all anew
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts so what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
