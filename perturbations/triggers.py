@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cache
 from typing import TypeAlias
@@ -56,6 +56,15 @@ class Seen:
     def weights(self) -> tuple[float, ...]:
         """The points of each criterion."""
         return self.points or (1.0,) * len(self.criteria)
+
+    def content(self) -> dict[str, object]:
+        """Return everything in it as JSON-able data, as `dataclasses.asdict` does, which takes ten times as long."""
+        scale = self.scale
+        return {
+            **{one.name: getattr(self, one.name) for one in fields(self)},
+            "answers": [{one.name: getattr(slot, one.name) for one in fields(slot)} for slot in self.answers],
+            "scale": {one.name: getattr(scale, one.name) for one in fields(scale)},
+        }
 
 
 Carries: TypeAlias = Callable[[Slot, Seen], bool]

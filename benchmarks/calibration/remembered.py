@@ -260,7 +260,7 @@ class Memory:
                 (audit, "_record", self._record),
                 (audit, "flips", lambda _trials: Flips()),
                 (audit, "rate", lambda _measure, _trials: None),
-                (pooled_module, "trials_of", lambda one, _scale: self._rows[id(one.trials)][1]),
+                (pooled_module, "rows_of", lambda one: self._rows[id(one.trials)][1].rows),
             ):
                 stack.enter_context(patch.object(where, name, new))
             stack.enter_context(patch.dict(cast(Any, MEASURES), _remembering_measures()))

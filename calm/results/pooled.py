@@ -23,7 +23,7 @@ from calm.core.trials import Trial
 from calm.core.verdict import Scale, Verdict
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Finding, finding_of_run
-from calm.results.records import family_of, trials_of
+from calm.results.records import family_of, trial_of
 from calm.statistics.intervals import clustered_t
 from calm.statistics.sequential import FIRST
 
@@ -54,13 +54,18 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
     if family is None:
         return ()
     found = list(findings)
+    known: dict[str, Sequence[Trial]] = {}  # the claims are about the same probes: their records are read back once
     made = []
     for stated in LIMITS:
         key = f"{RUN}/{stated.measure}"
         claim = Claim(stated.measure, stated.op, limits.get(key, stated.limit))
         probes = probes_of(found, claim.measure)
         if len(probes) >= FEWEST:
-            decision = _decided(claim, probes, [widest(found, probe) for probe in probes], scale)
+            asked = [widest(found, probe) for probe in probes]
+            for one in asked:
+                if one.key not in known:
+                    known[one.key] = rows_of(one)
+            decision = _decided(claim, probes, [known[one.key] for one in asked], scale)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
 
@@ -82,6 +87,11 @@ def widest(findings: Sequence[Finding], probe: Finding) -> Finding:
     same = [f for f in findings if (f.bias, f.perturbation, f.node) == (probe.bias, probe.perturbation, probe.node)]
     means = [f for f in same if f.measure in MEASURES and not MEASURES[f.measure].worst_of and not f.single]
     return max(means, key=lambda f: (len(f.trials), sum(len(t.inert) for t in f.trials), f.measure))
+
+
+def rows_of(finding: Finding) -> Sequence[Trial]:
+    """Return the rows that a finding was recorded from."""
+    return [trial_of(finding.key, record) for record in finding.trials]
 
 
 def _with_all_floors(tables: Sequence[Sequence[Trial]]) -> list[list[Trial]]:
@@ -149,10 +159,10 @@ class _Pool:
         return len({cell for cells in self.cells.values() for cell in cells}) == 1
 
 
-def _decided(claim: Claim, probes: Sequence[Finding], widest: Sequence[Finding], scale: Scale) -> Decision:
+def _decided(claim: Claim, probes: Sequence[Finding], tables: Sequence[Sequence[Trial]], scale: Scale) -> Decision:
     """Return the decision on the mean over all rows of some probes, by question."""
     measure = MEASURES[claim.measure]
-    pool = _pool(measure, _with_all_floors([trials_of(one, scale).rows for one in widest]), scale)
+    pool = _pool(measure, _with_all_floors(tables), scale)
     reason = because(Kind.OVER_ROWS, pool.rows, len(probes))
     if gone := sum(one.lost for one in probes):
         reason = listed([reason, because(Kind.ROWS_LOST, gone)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from random import Random
 
 from calm.core.case import Framing, digest
@@ -39,7 +39,7 @@ class Mind:
 
     def holds(self, bias: str, question: str) -> bool:
         """Return whether a bias decides this question, whatever the ask and the answers."""
-        dose = dict(self.doses).get(bias, 0.0)
+        dose = next((dose for name, dose in self.doses if name == bias), 0.0)
         return dose > 0 and _share(digest("held", self.seed, bias, plain(_asked(question)))) < dose
 
     def reply(self, seen: Seen, gold: Gold, ask: int) -> str:
@@ -52,7 +52,7 @@ class Mind:
         if seen.family != FAMILY[self.task]:
             raise JudgeError(f"planted: expected a question for task={self.task}, got family={seen.family!r}")
         turned = _inverts(self.task, seen.framing) and not any(self._stirred(Effect.MISREAD, seen))
-        rng = Random(digest("noise", self.seed, asdict(seen), 0 if self.frozen else ask))
+        rng = Random(digest("noise", self.seed, seen.content(), 0 if self.frozen else ask))
         winner = self._decided(seen)
         weight = self._weighed(seen) if winner is None else None
         return SAY[self.task](Ask(seen, gold, winner, turned, self.noise, rng, weight))

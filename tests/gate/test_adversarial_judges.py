@@ -17,8 +17,10 @@ def gate_of(name: str, folder: Path, *options: str, what: tuple[str, ...] = WHOL
     return run_gate(f"mine:{name}", folder, *options, what=what)
 
 
-def assert_fails(suite: str, gate: Gate) -> None:
-    """Assert that a gate is red, and that a suite is why."""
+def assert_fails(suite: str, name: str, folder: Path, *options: str) -> None:
+    """Assert that a suite, run alone, turns the gate red; the whole gate: tests/power/test_adversarial_judges.py."""
+    gate = gate_of(name, folder, FEW, *options, what=("--pyargs", f"calm.suites.test_{suite}"))
+
     assert gate.status == 1
     assert suite in gate.failed, gate.output
 
@@ -44,57 +46,55 @@ def test_an_honest_judge_is_green(tmp_path, name):
 )
 def test_a_judge_that_reads_ids_does_not_notice_errors(tmp_path, name):
     """Who goes by the name of a case, an answer or a criterion reads no text, so damage escapes it."""
-    assert_fails("sensitivity", gate_of(name, tmp_path, FEW))
+    assert_fails("sensitivity", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_repr", "pair_by_turns", "pair_clock", "score_repr", "score_calls"])
 def test_a_judge_that_draws_lots_does_not_notice_errors(tmp_path, name):
     """The clock, the number of calls and the letters of a printed case are all lots."""
-    assert_fails("sensitivity", gate_of(name, tmp_path, FEW))
+    assert_fails("sensitivity", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_tie", "score_constant", "rubric_all_met", "rubric_criterion_text"])
 def test_a_judge_that_always_says_the_same_does_not_notice_errors(tmp_path, name):
     """One answer to everything, or to every criterion, is robust and worth nothing."""
-    assert_fails("sensitivity", gate_of(name, tmp_path, FEW))
+    assert_fails("sensitivity", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_by_heart", "score_first_verdict", "rubric_by_heart"])
 def test_a_judge_that_knows_the_gold_by_heart_does_not_notice_errors(tmp_path, name):
     """What was right of the text in the file is wrong once the text is damaged."""
-    assert_fails("sensitivity", gate_of(name, tmp_path, FEW))
+    assert_fails("sensitivity", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_upside_down", "pair_digits", "pair_capitals"])
 def test_a_judge_with_the_wrong_aim_does_not_notice_errors(tmp_path, name):
     """Taking the worse answer, or counting digits or capital letters, is no judgement of what is said."""
-    assert_fails("sensitivity", gate_of(name, tmp_path, FEW))
+    assert_fails("sensitivity", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_longer", "pair_much_longer", "score_longer"])
 def test_a_judge_that_falls_for_length_fails_verbosity(tmp_path, name):
     """A longer answer wins, even if only a much longer one does and the judge is right of all others."""
-    assert_fails("verbosity", gate_of(name, tmp_path, FEW))
+    assert_fails("verbosity", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_shorter", "score_shorter"])
 def test_a_judge_that_falls_for_brevity_does_not_notice_what_is_missing(tmp_path, name):
     """An answer that lost a point is shorter, and so it wins."""
-    assert_fails("sensitivity", gate_of(name, tmp_path, FEW))
+    assert_fails("sensitivity", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_link", "score_link"])
 def test_a_judge_that_falls_for_a_link_fails_authority(tmp_path, name):
     """A link makes an answer win, and the judge is right of all others."""
-    assert_fails("authority", gate_of(name, tmp_path, FEW))
+    assert_fails("authority", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_table", "score_table", "rubric_table"])
 def test_a_judge_that_falls_for_a_table_fails_formatting_where_it_is_asked(tmp_path, name):
     """No edit of the default gate makes a table: the suite of layouts does, by name or with every variant."""
-    layouts = ("--pyargs", "calm.suites.test_formatting")
-
-    assert_fails("formatting", gate_of(name, tmp_path, "--calm-every-variant", what=layouts))
+    assert_fails("formatting", name, tmp_path, "--calm-every-variant")
 
 
 def test_a_copy_of_the_gold_labels_is_called_one(tmp_path):
@@ -109,13 +109,13 @@ def test_a_copy_of_the_gold_labels_is_called_one(tmp_path):
 
 def test_a_judge_that_obeys_an_answer_fails_injection(tmp_path):
     """An answer that talks to the evaluator wins, and the judge is right of all others."""
-    assert_fails("injection", gate_of("pair_obeys", tmp_path, FEW))
+    assert_fails("injection", "pair_obeys", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_mumbles", "score_mumbles"])
 def test_a_judge_that_mumbles_fails_consistency(tmp_path, name):
     """Three replies in ten cannot be read."""
-    assert_fails("consistency", gate_of(name, tmp_path, FEW))
+    assert_fails("consistency", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["pair_only_known", "score_only_known", "rubric_only_known"])
