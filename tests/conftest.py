@@ -33,8 +33,8 @@ def collector_sees_what_is_new():
     """
     Take what is there before a module's tests out of the sight of the collector of cycles.
 
-    Each inner run of pytest ends with five full collections, and so does each call of some packages with one: over all
-    that the tests have imported, that is a third of their time.
+    Each inner run of pytest ends with five full collections, and some packages collect in each call. Each collection
+    would go through all that the tests have imported.
     """
     gc.collect()
     gc.freeze()

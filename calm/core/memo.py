@@ -1,8 +1,8 @@
 """
-What was made once of the same objects: for a plan, which looks at the same cases and edits many times.
+What was made once of the same objects: for a plan and for the claims about a whole run, which look at them many times.
 
 Edits, inert words and orders are pure functions of a case, an edit and a seed. A run makes each of them about once. A
-plan goes through all probes three times, and with every variant it meets each edit twice a time.
+plan goes through all probes three times, and with every variant it meets each edit twice in each of them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Memo:
     """
     Keeps what was made, by what it was made of: objects by identity, and values.
 
-    It holds the objects, so that no later one can be taken for them. So it grows, and is kept no longer than a plan.
-    What is made for one judge is kept apart from what is made for another: each has a memo of its own.
+    It holds the objects, so that no later one can be taken for them. So it grows, and is kept no longer than what it
+    serves. What is made for one judge is kept apart from what is made for another: each has a memo of its own.
     """
 
     def __init__(self) -> None:

@@ -13,17 +13,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import fsum, sqrt
 from typing import Final
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, Measure
+from calm.core.memo import Memo
 from calm.core.reasons import Kind, Reason, because, listed
 from calm.core.trials import Trial
 from calm.core.verdict import Scale, Verdict
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Finding, finding_of_run
-from calm.results.records import family_of, trial_of
+from calm.results.records import family_of, rows_of
 from calm.statistics.intervals import clustered_t
 from calm.statistics.sequential import FIRST
 
@@ -54,7 +56,7 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
     if family is None:
         return ()
     found = list(findings)
-    known: dict[str, Sequence[Trial]] = {}  # the claims are about the same probes: their records are read back once
+    memo = Memo()  # the claims are about the same probes: their records are read back once
     made = []
     for stated in LIMITS:
         key = f"{RUN}/{stated.measure}"
@@ -62,10 +64,8 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
         probes = probes_of(found, claim.measure)
         if len(probes) >= FEWEST:
             asked = [widest(found, probe) for probe in probes]
-            for one in asked:
-                if one.key not in known:
-                    known[one.key] = rows_of(one)
-            decision = _decided(claim, probes, [known[one.key] for one in asked], scale)
+            tables = [memo.once(partial(rows_of, one), (one,)) for one in asked]
+            decision = _decided(claim, probes, tables, scale)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
 
@@ -87,11 +87,6 @@ def widest(findings: Sequence[Finding], probe: Finding) -> Finding:
     same = [f for f in findings if (f.bias, f.perturbation, f.node) == (probe.bias, probe.perturbation, probe.node)]
     means = [f for f in same if f.measure in MEASURES and not MEASURES[f.measure].worst_of and not f.single]
     return max(means, key=lambda f: (len(f.trials), sum(len(t.inert) for t in f.trials), f.measure))
-
-
-def rows_of(finding: Finding) -> Sequence[Trial]:
-    """Return the rows that a finding was recorded from."""
-    return [trial_of(finding.key, record) for record in finding.trials]
 
 
 def _with_all_floors(tables: Sequence[Sequence[Trial]]) -> list[list[Trial]]:

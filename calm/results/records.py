@@ -52,7 +52,7 @@ def trials_of(finding: Finding, scale: Scale) -> Trials:
     family = family_of(finding.task)
     if family is None:
         raise ConfigError(f"{finding.key}: expected a task that calm knows, got task={finding.task!r}")
-    rows = tuple(trial_of(finding.key, record) for record in finding.trials)
+    rows = rows_of(finding)
     trials = Trials(rows, family, scale, finding.excluded, asks=finding.asks)
     measure = MEASURES.get(finding.measure)
     if finding.value is None or measure is None:
@@ -61,6 +61,11 @@ def trials_of(finding: Finding, scale: Scale) -> Trials:
     without = without_value(rows, [measure.per_case(row, scale) for row in rows])
     by_design = Counter(finding.excluded) - without  # the measure will leave these out again
     return Trials(rows, family, scale, dict(by_design), asks=finding.asks)
+
+
+def rows_of(finding: Finding) -> tuple[Trial, ...]:
+    """Return the rows of a finding; a `ConfigError` names the key and the case of a damaged one."""
+    return tuple(trial_of(finding.key, record) for record in finding.trials)
 
 
 def _refuse_short_arms(finding: Finding, measure: Measure) -> None:

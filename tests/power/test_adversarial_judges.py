@@ -11,8 +11,7 @@ BEYOND = {"pair_table", "score_table", "rubric_table"}
 ALL = {"pair_no_links", "pair_bored"}
 """Found with all cases alone."""
 SILENT = {"pair_only_known", "score_only_known", "rubric_only_known"}
-
-
+"""The run of them ends at its first replies."""
 JUDGES = {name for name in vars(adversaries) if name.startswith(("pair_", "score_", "rubric_"))}
 
 

@@ -1,7 +1,7 @@
 """
 The whole of the gate's proof: every planted bias, in each task that it serves, against the default gate and controls.
 
-`tests/gate/test_diagonal.py` has the part of it that is fast.
+`tests/suites/test_diagonal.py` has the part of it that is fast.
 """
 
 import pytest

@@ -34,12 +34,11 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
                 "of answers, or name the judge itself"
             )
     asking = [m for m in crossing.members if m.judge is not None]
-    for member in asking:
-        if member.judge is not None:
-            refuse_unshowable(member.judge, crossing.cases)
-    for member in asking:
-        if member.judge is not None:
-            engine.admit(member.judge)
+    judges = [m.judge for m in crossing.members if m.judge is not None]
+    for judge in judges:
+        refuse_unshowable(judge, crossing.cases)
+    for judge in judges:
+        engine.admit(judge)
     _refuse_unread(asking, crossing.cases[: LOOKS[-1][0]], engine)
     questions = [(m.judge, case, 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
     answers = iter(engine.ask_each(questions))
