@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
@@ -11,7 +10,7 @@ from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.judges.prompts.placing import placed
-from calm.judges.prompts.sandbox import FAULTS, complaint, rendered
+from calm.judges.prompts.sandbox import TemplateFault, rendered
 from calm.judges.prompts.variables import context_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
@@ -44,10 +43,10 @@ def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Crit
     out = []
     for index, message in enumerate(prompt.framed(case.framing), start=1):
         try:
-            out.append(Message(message.role, rendered(message.text, context)))
-        except FAULTS as error:
+            out.append(Message(message.role, rendered(message.text, context, ours=prompt.bundled)))
+        except TemplateFault as fault:
             place = f"task {task}, case {case.id}: template {index} ({message.role}, {case.framing} framing)"
-            raise ConfigError(complaint(error, place, case.fields)) from error
+            raise ConfigError(fault.at(place)) from fault
     return tuple(out)
 
 
@@ -80,9 +79,10 @@ def _problem(text: str, task: Task, scale: Scale, place: str, *, bundled: bool) 
     case = _sample(task)
     criterion = case.criteria[0] if task == "rubric" else None
     try:
-        one, two = (rendered(text, _sample_context(case, scale, criterion, bundled=bundled)) for _ in range(2))
-    except FAULTS as error:
-        return complaint(error, place)
+        context = _sample_context(case, scale, criterion, bundled=bundled)
+        one, two = (rendered(text, context, ours=bundled) for _ in range(2))
+    except TemplateFault as fault:
+        return fault.at(place)
     if one != two or _ADDRESS.search(one):
         return f"{place}: two renderings of one case differ; take out what is random or prints an object's address"
     return None
@@ -91,7 +91,14 @@ def _problem(text: str, task: Task, scale: Scale, place: str, *, bundled: bool) 
 def _sample_context(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool) -> dict[str, object]:
     """Return a sample's variables; its fields answer to every name, as a case's fields are the user's own."""
     context = context_of(case, scale, criterion, bundled=bundled)
-    return {**context, "fields": defaultdict(lambda: "A sample field.", case.fields)}
+    return {**context, "fields": _AnyField(case.fields)}
+
+
+class _AnyField(dict[str, str]):
+    """The fields of a sample, which has one of every name."""
+
+    def __missing__(self, name: str) -> str:
+        return "A sample field."
 
 
 def _sample(task: Task) -> Case:

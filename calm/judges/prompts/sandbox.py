@@ -1,10 +1,17 @@
-"""The Jinja2 sandbox: a template renders byte for byte, and stops before it fills the memory."""
+"""
+The Jinja2 sandbox: a template renders byte for byte, and is stopped before it fills the memory or takes for ever.
+
+A plain template (`calm.judges.prompts.plain`), and one of our own, is rendered here. Any other is compiled and rendered
+in a helper process with limits of time and memory: one filter can take more of both than Python lets us count.
+"""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Literal
@@ -12,7 +19,9 @@ from typing import Any, Final, Literal
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from calm.core.helper import Helper, Stop, Stopped
 from calm.errors import nearest
+from calm.judges.prompts.plain import MOST_ROUNDS, loops_of, rounds
 from calm.judges.prompts.variables import DATA, VARIABLES
 
 MAX_RENDERED: Final = 20_000_000
@@ -27,7 +36,14 @@ MOST_FIELDS: Final = 8
 """So many fields of a case are named where it lacks one."""
 _FIELD: Final = re.compile(r"'dict object' has no attribute '(.{1,100})'\Z", re.DOTALL)
 """What Jinja2 says where a case lacks a field; nothing else that a template is given is a dict."""
-FAULTS: Final = (
+MAX_SOURCE: Final = 500_000
+"""Characters that a template itself may have."""
+MAX_SECONDS: Final = 2
+"""Seconds of processor time that one rendering may take; a real one takes a thousandth of one."""
+MAX_MEMORY: Final = 1_000_000_000
+"""Bytes that one rendering may take, where the system can hold a process to them (Linux)."""
+
+_FAULTS: Final = (
     TemplateError,
     TypeError,
     ValueError,
@@ -37,35 +53,113 @@ FAULTS: Final = (
     RecursionError,
     MemoryError,
     NotImplementedError,
+    SyntaxError,
 )
 """What a template can raise: what Jinja2 raises, and what Python does for the operations that a template may use."""
+_TOO_NESTED: Final = "expected a template that can be compiled, got one that is nested too deeply ({}); make it flatter"
+_ENDLESS: Final = "the template does not end ({}); take out the macro or loop that calls itself"
+_FIX: Final = "take out the loop, macro, filter or product that grows so"
+_WITHIN: Final = "expected a template that renders within {}, got one that needs more and was stopped; " + _FIX
+_STOPS: Final[Mapping[Stop, str]] = {
+    "time": _WITHIN.format(f"{MAX_SECONDS} s of processor time"),
+    "memory": _WITHIN.format(f"{MAX_MEMORY // 10**6} MB of memory"),
+    "size": f"expected at most {MAX_RENDERED} characters, got more; {_FIX}",
+    "crash": f"expected a template that can be rendered, got one that brought its process down; {_FIX}",
+}
 
 
-def rendered(text: str, context: Mapping[str, object]) -> str:
-    """Render one template; pieces are counted as they come, so that a runaway one stops."""
+class TemplateFault(Exception):
+    """A template that cannot be rendered: its line, if that is known, and what is wrong with it."""
+
+    def __init__(self, line: int | None, what: str) -> None:
+        self.line, self.what = line, what
+        super().__init__(what)
+
+    def at(self, place: str) -> str:
+        """Return what is wrong, and where."""
+        return f"{place}{'' if self.line is None else f', line {self.line}'}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """A plain template, compiled, and how deep its loops are nested."""
+
+    template: Template
+    loops: int
+
+
+def rendered(text: str, context: Mapping[str, object], *, ours: bool = False) -> str:
+    """
+    Render one template; `ours` says that it ships with calm, and needs no watch.
+
+    Raises:
+        TemplateFault: it cannot be rendered, or was stopped.
+    """
+    try:
+        if ours:
+            return _written(_compiled(text), context)
+        plain = _plain(text)
+        if plain is not None and rounds(plain.loops, context) <= MOST_ROUNDS:
+            return _written(plain.template, context)
+    except _FAULTS as error:
+        raise _fault(error, context) from error
+    try:
+        found = _HELPER.ask((text, context))
+    except Stopped as stopped:
+        raise TemplateFault(None, _STOPS[stopped.why]) from None
+    if isinstance(found, str):
+        return found
+    assert isinstance(found, tuple)
+    raise TemplateFault(*found)
+
+
+def watched(asked: tuple[str, Mapping[str, object]]) -> str | tuple[int | None, str]:
+    """Render any template in the helper process; return its text, or the line and what is wrong."""
+    text, context = asked
+    try:
+        return _written(_compiled(text), context)
+    except MemoryError:
+        raise
+    except _FAULTS as error:
+        fault = _fault(error, context)
+        return fault.line, fault.what
+
+
+_HELPER: Final = Helper(
+    f"{__name__}:watched", seconds=MAX_SECONDS, memory=MAX_MEMORY, most=4 * MAX_RENDERED + MAX_SOURCE
+)
+
+
+def _written(template: Template, context: Mapping[str, object]) -> str:
+    """Render a template; pieces are counted as they come, so that a runaway one stops."""
     pieces, size = [], 0
-    for piece in _compiled(text).generate(context, range=_budgeted()):
+    for piece in template.generate(context, range=_budgeted()):
         size += len(piece)
         if size > MAX_RENDERED:
-            raise OverflowError(f"the template renders to more than {MAX_RENDERED} characters")
+            raise OverflowError(f"the template renders to more than {MAX_RENDERED} characters; {_FIX}")
         pieces.append(piece)
     return "".join(pieces)
 
 
-def complaint(error: BaseException, place: str, fields: Iterable[str] = ()) -> str:
-    """Say what is wrong with a template, where, and what was meant; `fields` are those of the case."""
+def _fault(error: BaseException, context: Mapping[str, object]) -> TemplateFault:
+    """Return what is wrong with a template, in which line, and what was meant."""
     line = error.lineno if isinstance(error, TemplateSyntaxError) else _line(error.__traceback__)
     what = str(error).strip() or type(error).__name__
     hint = ""
     if isinstance(error, UndefinedError) and (found := re.match(r"'(\w+)' is undefined", what)):
         hint = nearest(found[1], VARIABLES)
     elif isinstance(error, UndefinedError) and (found := _FIELD.match(what)):
-        what, hint = _lacking(found[1], sorted(fields))
+        fields = context.get("fields")
+        what, hint = _lacking(found[1], sorted(fields) if isinstance(fields, Mapping) else ())
     elif "'random'" in what and isinstance(error, TemplateSyntaxError):
         hint = "; a prompt must render to the same text each time"
+    elif isinstance(error, ValueError) and what.startswith("Exceeds the limit"):
+        what = f"expected numbers of at most {sys.get_int_max_str_digits()} digits, got a longer one; shorten it"
+    elif isinstance(error, SyntaxError):
+        what = _TOO_NESTED.format(error.msg)
     elif isinstance(error, RecursionError | MemoryError):
-        what = f"the template does not end ({type(error).__name__})"
-    return f"{place}{'' if line is None else f', line {line}'}: {what.partition(chr(10))[0].rstrip('.')}{hint}"
+        what = _ENDLESS.format(type(error).__name__)
+    return TemplateFault(line, f"{what.partition(chr(10))[0].rstrip('.')}{hint}")
 
 
 def _lacking(name: str, fields: Sequence[str]) -> tuple[str, str]:
@@ -103,13 +197,34 @@ def _budgeted() -> Callable[..., range]:
 
 
 @lru_cache(maxsize=512)
+def _plain(text: str) -> _Plain | None:
+    """Compile a template once if it is plain; None for any other, of which nothing is computed here."""
+    environment = _environment_for(text)
+    try:
+        loops = loops_of(environment.parse(text))
+    except RecursionError as error:
+        raise SyntaxError(str(error)) from error
+    return None if loops is None else _Plain(environment.from_string(text), loops)
+
+
+@lru_cache(maxsize=512)
 def _compiled(text: str) -> Template:
-    """Compile a template once; Jinja2 would turn all line ends into one kind, so a mixture is refused."""
+    """Compile any template; Jinja2 computes what is constant in it while it compiles."""
+    try:
+        return _environment_for(text).from_string(text)
+    except RecursionError as error:
+        raise SyntaxError(str(error)) from error
+
+
+def _environment_for(text: str) -> ImmutableSandboxedEnvironment:
+    """Return the sandbox for a template; Jinja2 would turn all line ends into one kind, so a mixture is refused."""
+    if len(text) > MAX_SOURCE:
+        raise TemplateSyntaxError(f"expected at most {MAX_SOURCE} characters, got {len(text)}; shorten it", 1)
     crlf = text.count("\r\n")
     lone_cr, lone_lf = text.count("\r") - crlf, text.count("\n") - crlf
     if (crlf > 0) + (lone_cr > 0) + (lone_lf > 0) > 1:
         raise TemplateSyntaxError("expected one kind of line end, got a mixture; save the file with one kind", 1)
-    return _sandbox("\r\n" if crlf else "\r" if lone_cr else "\n").from_string(text)
+    return _sandbox("\r\n" if crlf else "\r" if lone_cr else "\n")
 
 
 @lru_cache(maxsize=3)
