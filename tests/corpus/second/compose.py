@@ -13,8 +13,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "ja", "zh", "ko", "ru")
-ROWS = 200
-EACH = 4  # rows of one skeleton, at most
+ROWS = 220
+EACH = {True: 4, False: 2}  # rows of one skeleton, at most: of a real one, of a hard one
 ALIKE = 3  # replies that differ in digits and labels alone, at most, in all languages together
 SLOTS = {
     "X": "the label that the judge means, A or B",
@@ -138,11 +138,13 @@ def compose() -> dict[str, list[dict[str, object]]]:
     for lang in LANGUAGES:
         written = read(lang)
         mine = rows[lang] = []
-        for turn in range(EACH):
+        for turn in range(max(EACH.values())):
             filler = Filler(written, turn)
             for place, skeleton in enumerate(written.skeletons):
                 if len(mine) == ROWS:
                     break
+                if turn >= EACH[skeleton.real]:
+                    continue
                 reply, verdict = filler.fill(skeleton, turn + place)
                 if reply in seen or alike[bare(reply)] == ALIKE:
                     continue
