@@ -3,6 +3,7 @@ What can go wrong, and whose turn it is to fix it.
 
     CalmError
     ├── ConfigError    the wiring is wrong: an option, judge.toml, a case file (exit status 4)
+    │   └── StorageError   a file of calm's own, the cache, cannot be read or written
     ├── ClaimError     a test claims what cannot be claimed
     ├── EditError      a perturbation is wrong: it changed nothing, or touched what it must not
     ├── JudgeError     a judge or its server failed, or answered as another model
@@ -25,6 +26,14 @@ class ConfigError(CalmError, ValueError):
     def __init__(self, problems: str | Iterable[str]) -> None:
         self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
         super().__init__("\n".join(self.problems))
+
+
+class StorageError(ConfigError):
+    """The cache cannot be read or written; `busy` if another process holds it, so that it may work a moment later."""
+
+    def __init__(self, problem: str, *, busy: bool = False) -> None:
+        self.busy = busy
+        super().__init__(problem)
 
 
 class ClaimError(CalmError, TypeError):

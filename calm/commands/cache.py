@@ -28,7 +28,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     show = add_command(
         verbs,
         "show",
-        "Show how many replies a cache holds, from which models, and how old they are. The file stays as it is.",
+        "Show how many replies a cache holds, from which models, how old they are, and their common digest. "
+        "The file stays as it is.",
         "calm cache show",
     )
     prune = add_command(
@@ -53,11 +54,14 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _show(options: argparse.Namespace) -> int:
     path = Path(options.cache_file)
+    from calm.engine.database import digest
+
     with _opened(path) as db:
         count, first, last = db.execute("select count(*), min(at), max(at) from reply").fetchone()
+        found = digest(db)
         models = db.execute(f"select {_MODEL} as model, count(*) from reply group by model order by 2 desc").fetchall()  # noqa: S608 - a text of ours
     size = sum(f.stat().st_size for f in (path, path.with_name(f"{path.name}-wal")) if f.exists())
-    print(f"{printable(str(path))}: {count} replies, {size / 1e6:.1f} MB")
+    print(f"{printable(str(path))}: {count} replies, {size / 1e6:.1f} MB, sha256 {found}")
     if count:
         print(f"oldest {_day(first)}, newest {_day(last)}")
     for model, replies in models:
@@ -119,12 +123,14 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         ConfigError: it is not there, is none of ours, or is damaged; it is left as it was.
     """
-    from calm.engine.store import open_file
+    from calm.engine.database import fault, open_file
 
     db = open_file(path)
     try:
         yield db
-    except (sqlite3.DatabaseError, ValueError, KeyError) as error:
+    except sqlite3.Error as error:
+        raise fault(path, error) from error
+    except (ValueError, KeyError) as error:
         raise ConfigError(f"{path}: expected a cache of calm, got a damaged one: {error}; name another file") from error
     finally:
         db.close()

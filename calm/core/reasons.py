@@ -37,6 +37,11 @@ class Kind(StrEnum):
     CAPPED_UNPRICED = "capped-unpriced"
     CAP_SEES_NO_CODE = "cap-sees-no-code"
     STOPPED = "stopped"
+    CACHE_FAILED = "cache-failed"
+    REPLIES_SPILLED = "replies-spilled"
+    REPLIES_LOST = "replies-lost"
+    ROWS_DAMAGED = "rows-damaged"
+    CALL_DAMAGED = "call-damaged"
     TRIED = "tried"
     CALL_NOT_CACHED = "call-not-cached"
     VERDICT_NOT_CACHED = "verdict-not-cached"
@@ -307,6 +312,11 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "known nor stopped; --calm-max-calls stops it"
     ),
     Kind.STOPPED: "the run was stopped",
+    Kind.CACHE_FAILED: "the cache failed, so nothing more is asked: {}",
+    Kind.REPLIES_SPILLED: "{} replies that the cache did not take are kept in {}: the next run takes them from there",
+    Kind.REPLIES_LOST: "{} replies that may have been paid for are lost, since the cache did not take them: {}",
+    Kind.ROWS_DAMAGED: "some replies in the cache are damaged; they were not used, but asked for again",
+    Kind.CALL_DAMAGED: "--calm-cache=replay: the reply in the cache is damaged, and no call may be made",
     Kind.TRIED: "{}; tried {} times",
     Kind.CALL_NOT_CACHED: "--calm-cache=replay: this call is not in the cache, and no call may be made",
     Kind.VERDICT_NOT_CACHED: "--calm-cache=replay: the cache lacks a verdict of {!r}; no call is made",

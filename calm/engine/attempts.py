@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from random import Random
-from time import monotonic
 from typing import Final
 
 from calm.core.reasons import Kind, because, name, reason_of
@@ -76,7 +75,7 @@ class Attempts:
                 if failures or not (health.sound and pace.grab()):
                     async with health.waiting():
                         await _place(pace, health, call.tokens, again=bool(failures))
-                began_s = monotonic()
+                began_s = asyncio.get_running_loop().time()
                 try:
                     found = await self._attempt(call, server, again=bool(failures))
                 finally:
@@ -105,7 +104,9 @@ class Attempts:
         most = server.worst(call.size, call.endpoint.max_tokens) if counted else Usage()
         dollars = cost(price, most) if price else 0.0
         worst = Amount(1, (most.input or 0) + (most.output or 0), dollars) if counted else ONE
-        self._calls.begin(worst)
+        if not self._calls.begin_now(worst):
+            async with server.health.waiting():
+                await self._calls.begin(worst)
         self._ledger.calls["retried"] += again
         used = ONE
         try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from time import monotonic
-from typing import Protocol
+from typing import Final, Protocol
 
 from calm.core.reasons import Kind, Reason, because
 from calm.errors import JudgeError
@@ -28,53 +30,91 @@ class Amount:
     tokens: int = 0
     usd: float = 0.0
 
+    def plus(self, other: Amount) -> Amount:
+        """Return the sum of two amounts."""
+        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.usd + other.usd)
+
+    def minus(self, other: Amount) -> Amount:
+        """Return what is left of this one without another."""
+        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.usd - other.usd)
+
+    def within(self, limits: Amount) -> bool:
+        """Return whether it is within limits."""
+        return self.calls <= limits.calls and self.tokens <= limits.tokens and self.usd <= limits.usd
+
+
+NOTHING: Final = Amount()
+
+
+class Grant(StrEnum):
+    """What an account says to who wants to reserve an amount."""
+
+    GIVEN = "given"
+    LATER = "later"
+    """It does not fit beside what calls under way have reserved; they may use less."""
+    NEVER = "never"
+    """It does not fit beside what was used."""
+
 
 class Account(Protocol):
-    """Counts what calls use. Each amount is added in one step, or not at all if the sum would pass a limit."""
+    """Counts what calls use. The most that a call can use is reserved first; each step is done whole or not at all."""
 
-    def spend(self, amount: Amount, limits: Amount | None) -> bool:
-        """Add an amount and return true, or return false if the sum would pass a limit; a negative one is a refund."""
+    def reserve(self, worst: Amount, limits: Amount) -> Grant:
+        """Reserve an amount if the sum stays within limits."""
+
+    def settle(self, worst: Amount, used: Amount) -> None:
+        """Replace a reserved amount by what was used."""
 
     def spent(self) -> Amount:
-        """Return the sum."""
+        """Return the sum of what was used and what is reserved."""
 
 
 @dataclass
 class LocalAccount:
-    """The account of one process."""
+    """The account of one process: what was `used`, and what is `held` in reserve."""
 
-    sum: Amount = field(default_factory=Amount)
+    used: Amount = NOTHING
+    held: Amount = NOTHING
+    under_way: int = field(default=0)
 
-    def spend(self, amount: Amount, limits: Amount | None) -> bool:
-        """Add an amount and return true, or return false if the sum would pass a limit; a negative one is a refund."""
-        now = self.sum
-        after = Amount(now.calls + amount.calls, now.tokens + amount.tokens, now.usd + amount.usd)
-        if limits is not None and not within(after, limits):
-            return False
-        self.sum = after
-        return True
+    def reserve(self, worst: Amount, limits: Amount) -> Grant:
+        """Reserve an amount if the sum stays within limits."""
+        if not self.spent().plus(worst).within(limits):
+            hope = self.under_way and self.used.plus(worst).within(limits)
+            return Grant.LATER if hope else Grant.NEVER
+        self.held = self.held.plus(worst)
+        self.under_way += 1
+        return Grant.GIVEN
+
+    def settle(self, worst: Amount, used: Amount) -> None:
+        """Replace a reserved amount by what was used."""
+        self.under_way -= 1
+        self.held = self.held.minus(worst) if self.under_way else NOTHING  # no crumbs of rounding are left
+        self.used = self.used.plus(used)
 
     def spent(self) -> Amount:
-        """Return the sum."""
-        return self.sum
-
-
-def within(sum_: Amount, limits: Amount) -> bool:
-    """Return whether a sum is within limits."""
-    return sum_.calls <= limits.calls and sum_.tokens <= limits.tokens and sum_.usd <= limits.usd
+        """Return the sum of what was used and what is reserved."""
+        return self.used.plus(self.held)
 
 
 class Budget:
     """
     What is left of the caps.
 
-    The most that a call can use is reserved before the call is made. What it did not use is refunded after it.
-    `started` is the monotonic time, in seconds, from which `minutes` count.
+    The most that a call can use is reserved before the call is made. What it did not use is free again after it. A call
+    that does not fit waits while calls under way may still use less than they have reserved: so a cap stops a run only
+    when one more call could pass it. `started` is the time, in seconds of `clock`, from which `minutes` count.
     """
 
-    def __init__(self, caps: Caps, account: Account | None = None, started: float | None = None) -> None:
-        self.caps, self._account = caps, account or LocalAccount()
-        self.started = monotonic() if started is None else started
+    def __init__(
+        self,
+        caps: Caps,
+        account: Account | None = None,
+        started: float | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.caps, self._account, self._clock = caps, account or LocalAccount(), clock
+        self.started = clock() if started is None else started
         most = float("inf")
         self._limits = Amount(
             caps.calls if caps.calls is not None else 2**62,
@@ -93,16 +133,16 @@ class Budget:
         """For how many seconds new calls may still begin; None: there is no limit."""
         if self.caps.minutes is None:
             return None
-        return 60 * self.caps.minutes - (monotonic() - self.started)
+        return 60 * self.caps.minutes - (self._clock() - self.started)
 
     @property
     def out_of_time(self) -> Reason:
         """The reason why a call is not made, or is given up, when the minutes are over."""
         return because(Kind.CAPPED, f"--calm-max-minutes {self.caps.minutes:g}")
 
-    def reserve(self, worst: Amount) -> None:
+    def reserve(self, worst: Amount) -> bool:
         """
-        Reserve the most that a call can use.
+        Reserve the most that a call can use; return False if that may fit when calls under way have ended.
 
         Raises:
             JudgeError: a cap would be passed; its reason is of the kind `CAPPED` and names the option.
@@ -110,24 +150,27 @@ class Budget:
         left = self.seconds_left
         if left is not None and left <= 0:
             raise JudgeError(self.out_of_time)
-        if self._counts and not self._account.spend(worst, self._limits):
+        if not self._counts:
+            return True
+        grant = self._account.reserve(worst, self._limits)
+        if grant is Grant.NEVER:
             raise JudgeError(because(Kind.CAPPED, self._passed(worst)))
+        return grant is Grant.GIVEN
 
     def spent(self) -> Amount:
-        """Return what was reserved and not refunded; it is counted only where there is a cap on it."""
+        """Return what was used or is reserved; it is counted only where there is a cap on it."""
         return self._account.spent()
 
     def settle(self, worst: Amount, used: Amount) -> None:
-        """Refund what was reserved and not used."""
+        """Note what a call used of what was reserved for it."""
         if self._counts:
-            unused = Amount(used.calls - worst.calls, used.tokens - worst.tokens, used.usd - worst.usd)
-            self._account.spend(unused, None)
+            self._account.settle(worst, used)
 
     def _passed(self, worst: Amount) -> str:
         """Return the option of the cap that an amount would pass."""
-        now, caps = self._account.spent(), self.caps
-        if caps.calls is not None and now.calls + worst.calls > caps.calls:
+        after, caps = self._account.spent().plus(worst), self.caps
+        if caps.calls is not None and after.calls > caps.calls:
             return f"--calm-max-calls {caps.calls}"
-        if caps.tokens is not None and now.tokens + worst.tokens > caps.tokens:
+        if caps.tokens is not None and after.tokens > caps.tokens:
             return f"--calm-max-tokens {caps.tokens}"
         return f"--calm-max-usd {caps.usd:g}"

@@ -11,9 +11,10 @@ from calm.engine.attempts import Attempts
 from calm.engine.calls import STOPPED, Calls
 from calm.engine.journal import Journal
 from calm.engine.requests import PreparedRequest, Requests
+from calm.engine.rows import Entry
 from calm.engine.servers import Servers
-from calm.engine.store import Entry, Mode, Store
-from calm.errors import JudgeError
+from calm.engine.store import Mode, Store
+from calm.errors import JudgeError, StorageError
 from calm.models.wire import Reply, Request
 
 
@@ -34,7 +35,7 @@ class Cache:
     ) -> None:
         self._store, self._calls, self._servers, self._attempts = store, calls, servers, attempts
         self._idling = idling
-        self._journal = Journal(store)
+        self._journal = Journal(store, calls)
         self._requests = Requests(servers)
         self._flights: dict[bytes, asyncio.Future[Reply]] = {}
 
@@ -68,9 +69,14 @@ class Cache:
 
     def get(self, key: bytes) -> Reply | None:
         """Return the reply that the store holds under a key, and count it."""
-        reply = self._store.get(key)
+        try:
+            reply = self._store.get(key)
+        except StorageError as error:
+            raise self._calls.broken(error) from error
         if reply is not None:
             self._calls.ledger.found(key)
+        elif self._store.damaged:
+            self._calls.ledger.note(because(Kind.ROWS_DAMAGED))
         return reply
 
     async def claim(self, key: bytes) -> bool:
@@ -95,7 +101,7 @@ class Cache:
 
     def flush(self) -> None:
         """Commit the replies that wait to be committed."""
-        self._journal.commit()
+        self._journal.commit(last=True)
 
     async def _flown(self, prepared: PreparedRequest, key: bytes) -> Reply:
         """Make a call in the task of its caller, who is not cancelled; a task of its own would take longer."""
@@ -136,7 +142,7 @@ class Cache:
 
     async def _call(self, prepared: PreparedRequest, key: bytes) -> Reply:
         if self._store.mode is Mode.REPLAY:
-            raise JudgeError(because(Kind.CALL_NOT_CACHED))
+            raise JudgeError(because(Kind.CALL_DAMAGED if key in self._store.damaged else Kind.CALL_NOT_CACHED))
         reply = await self._attempts.reply(prepared.call)
         if why := self._servers.mismatch(prepared.server, reply.model):
             self._servers.lose(prepared.server, why)

@@ -2,46 +2,119 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
-from calm.core.reasons import Kind, because
+from calm.core.reasons import NONE, Kind, Reason, because
 from calm.engine.budget import Amount, Budget
 from calm.engine.ledger import Ledger
-from calm.errors import JudgeError
+from calm.errors import JudgeError, StorageError
 
 STOPPED: Final = because(Kind.STOPPED)
 ONE: Final = Amount(1)
+LOOK_S: Final = 0.05
+"""Who waits for room in the budget looks again after so many seconds: another process may have made some."""
+PATIENCE_S: Final = 60.0
+"""For how many seconds a cache may be kept locked by others before the run is stopped."""
 
 
 class Calls:
-    """Begins and ends the calls of a process. `grace_s` is how many seconds calls may go on after the end of a run."""
+    """
+    Begins and ends the calls of a process. `grace_s` is how many seconds calls may go on after the end of a run.
 
-    def __init__(self, budget: Budget, ledger: Ledger, grace_s: float) -> None:
+    `fault` is why no call may begin any more: the cache failed. `halted` is called when that happens.
+    """
+
+    def __init__(self, budget: Budget, ledger: Ledger, grace_s: float, halted: Callable[[Reason], None]) -> None:
         self.budget, self.ledger, self.grace_s = budget, ledger, grace_s
         self.stopping = False
         self.under_way = 0
+        self.fault = NONE
+        self._halted = halted
+        self._line: deque[asyncio.Event] = deque()
+        self._busy_since: float | None = None
 
-    def begin(self, worst: Amount) -> None:
+    def begin_now(self, worst: Amount) -> bool:
         """
-        Count a call and reserve the most that it can use.
+        Count a call and reserve the most that it can use; return False if it has to wait for calls under way.
 
         Raises:
             JudgeError: a cap would be passed, or the run is stopped.
         """
+        return not self._line and self._begins(worst)
+
+    async def begin(self, worst: Amount) -> None:
+        """Do the same, and wait until there is room. Who came first goes first."""
+        mine = asyncio.Event()
+        self._line.append(mine)
+        try:
+            while self._line[0] is not mine or not self._begins(worst):
+                self.check()
+                mine.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_S):
+                        await mine.wait()
+        finally:
+            self._line.remove(mine)
+            self._call_next()
+
+    def _begins(self, worst: Amount) -> bool:
         self.check()
-        self.budget.reserve(worst)
+        try:
+            if not self.budget.reserve(worst):
+                return False
+        except StorageError as error:
+            if self.patient(error):
+                return False
+            raise self.broken(error) from error
+        self._busy_since = None
         self.ledger.calls["made"] += 1
         self.under_way += 1
+        return True
 
     def end(self, worst: Amount, used: Amount) -> None:
         """Note what a call used; the rest of what was reserved is free again."""
         self.under_way -= 1
-        self.budget.settle(worst, used)
+        try:
+            self.budget.settle(worst, used)
+        except StorageError as error:  # the amount stays reserved, so the cap holds
+            if not self.patient(error):
+                self.broken(error)
+        self._call_next()
+
+    def _call_next(self) -> None:
+        if self._line:
+            self._line[0].set()
 
     def check(self) -> None:
         """Raise a `JudgeError` if the run is stopped."""
+        if self.fault:
+            raise JudgeError(self.fault, fatal=True)
         if self.stopping:
             raise JudgeError(STOPPED, fatal=True)
+
+    def patient(self, error: StorageError) -> bool:
+        """Return whether what failed may be tried again in a moment: others keep the cache locked, not for long yet."""
+        if not error.busy:
+            return False
+        now = asyncio.get_running_loop().time()
+        if self._busy_since is None:
+            self._busy_since = now
+        return now - self._busy_since < PATIENCE_S
+
+    def served(self) -> None:
+        """Note that the cache took or gave something: it is not locked."""
+        self._busy_since = None
+
+    def broken(self, error: StorageError) -> JudgeError:
+        """Begin no more calls, since the cache failed; return the error for who waits."""
+        if not self.fault:
+            self.fault = because(Kind.CACHE_FAILED, str(error))
+            self._halted(self.fault)
+        return JudgeError(self.fault, fatal=True)
 
     @property
     def longest_s(self) -> float | None:

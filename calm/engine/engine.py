@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -12,19 +11,14 @@ from typing import Final, TypeVar
 
 from calm.core.case import Case
 from calm.core.reasons import Kind, Reason, because, name
-from calm.engine.attempts import Attempts
-from calm.engine.batches import Batches, Prefetch, Question
+from calm.engine.batches import Prefetch, Question
 from calm.engine.budget import Budget, Caps
-from calm.engine.cache import Cache
-from calm.engine.calls import STOPPED, Calls
+from calm.engine.desk import Desk
 from calm.engine.gathering import Gathering
 from calm.engine.greeting import Greeting
-from calm.engine.ledger import Ledger
-from calm.engine.scheduler import Scheduler
-from calm.engine.servers import Servers
-from calm.engine.store import BEAT_S, Mode, Store
+from calm.engine.store import Store
 from calm.engine.thread import LoopThread
-from calm.engine.verdicts import Judgment, Response, Verdicts
+from calm.engine.verdicts import Judgment, Response
 from calm.errors import ConfigError
 from calm.models.pricing import SET_PRICE
 from calm.models.wire import Endpoint, Judge, Request
@@ -64,25 +58,26 @@ class Engine:
         grace_s: float = GRACE_S,
         seed: int = 0,
     ) -> None:
-        self.store, self.ledger = store, Ledger()
+        self.store = store
         self.budget = budget or Budget(caps or Caps())
         self._thread = LoopThread("calm-engine")
-        self._scheduler = scheduler = Scheduler(self._thread.start)
-        self._servers = servers = Servers(served or {})
-        self._calls = calls = Calls(self.budget, self.ledger, grace_s)
-        self._attempts = Attempts(
-            servers, calls, first_wait_s=first_wait_s, idling=scheduler.idling, kept=store.mode is not Mode.OFF
+        self._desk = desk = Desk(
+            store,
+            self.budget,
+            self._thread.start,
+            served=served or {},
+            first_wait_s=first_wait_s,
+            grace_s=grace_s,
+            seed=seed,
         )
-        self._cache = Cache(store, calls, servers, self._attempts, scheduler.idling)
-        verdicts = Verdicts(self._cache, calls, replay=store.mode is Mode.REPLAY)
-        self._batches = Batches(verdicts, scheduler, servers, seed)
-        self._greeting = Greeting(store, self.served, self.ledger, lambda call: self._run(self._attempts.reply(call)))
+        self.ledger = desk.ledger
+        self._greeting = Greeting(store, self.served, self.ledger, lambda call: self._run(desk.attempts.reply(call)))
         self._thread.soon(self._show_life)
 
     @property
     def served(self) -> dict[str, str]:
         """The model that serves each endpoint since the run began, by the endpoint's identity."""
-        return self._servers.served
+        return self._desk.servers.served
 
     @property
     def notes(self) -> list[Reason]:
@@ -91,13 +86,13 @@ class Engine:
 
     @property
     def broken(self) -> Reason | None:
-        """Why the first server that stopped answering was given up; None: none was."""
-        return self._servers.broken
+        """Why nothing more is asked: the cache failed, or a server stopped answering; None: neither."""
+        return self._desk.calls.fault or self._desk.servers.broken
 
     @property
     def pending(self) -> int:
         """How many asks are under way or wait for their turn."""
-        return self._scheduler.pending
+        return self._desk.scheduler.pending
 
     def greet(self, *endpoints: Endpoint) -> None:
         """
@@ -107,7 +102,7 @@ class Engine:
             ConfigError: no answer, the wrong model, nothing to replay, or a cap in dollars for a model without a price.
         """
         for endpoint in endpoints:
-            if self.budget.caps.usd is not None and endpoint.live and self._servers.of(endpoint).price is None:
+            if self.budget.caps.usd is not None and endpoint.live and self._desk.servers.of(endpoint).price is None:
                 raise ConfigError(f"--calm-max-usd: no price is known for the model {endpoint.model!r}; {SET_PRICE}")
             self._greeting.greet(endpoint)
 
@@ -128,7 +123,7 @@ class Engine:
 
     def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
         """Return the same where each question names its judge, for example because prompts differ from case to case."""
-        return self._run(self._batches.ask(questions))
+        return self._run(self._desk.batches.ask(questions))
 
     def generate(self, requests: Sequence[tuple[Request, int]]) -> list[Response]:
         """
@@ -136,17 +131,17 @@ class Engine:
 
         A request that fails has a `NoReply` in place of its reply, with the reason; the others are not affected.
         """
-        return self._run(self._batches.generate(requests))
+        return self._run(self._desk.batches.generate(requests))
 
     def prefetch(self, questions: Sequence[Question]) -> Prefetch:
         """Ask what may be wanted soon, in the round of the context; nobody waits."""
         prefetch = Prefetch()
-        self._thread.soon(lambda: self._thread.start(self._batches.prefetch(questions, prefetch)))
+        self._thread.soon(lambda: self._thread.start(self._desk.batches.prefetch(questions, prefetch)))
         return prefetch
 
     def withdraw(self, prefetch: Prefetch) -> None:
         """Take questions back: what has not begun, and nobody else wants, is not asked."""
-        self._thread.soon(self._batches.withdraw, prefetch)
+        self._thread.soon(self._desk.batches.withdraw, prefetch)
 
     @contextmanager
     def gathering(self) -> Iterator[Gathering]:
@@ -157,7 +152,7 @@ class Engine:
         theirs. Pilots go on meanwhile. An error in the block, and a stop, end the wait.
         """
         gathering = Gathering(self._release)
-        self._thread.soon(self._scheduler.hold)
+        self._thread.soon(self._desk.scheduler.hold)
         try:
             yield gathering
         except BaseException:
@@ -175,17 +170,17 @@ class Engine:
 
     def stop(self) -> None:
         """Send nothing new, and wait for the calls under way: they are billed anyway, and go to the cache."""
-        self._calls.stopping = True
-        self._thread.soon(self._end_waits)
-        deadline_s = monotonic() + self._calls.grace_s
-        while self._calls.under_way and monotonic() < deadline_s:
+        self._desk.calls.stopping = True
+        self._thread.soon(self._desk.end_waits)
+        deadline_s = monotonic() + self._desk.calls.grace_s
+        while self._desk.calls.under_way and monotonic() < deadline_s:
             sleep(0.02)
 
     def close(self) -> None:
         """Cancel what is under way, stop the thread and close the cache."""
         if not self._thread.closed:
             self._thread.end()
-            self._thread.finish(self._cancel_all())
+            self._thread.finish(self._desk.cancel_all())
             self._thread.close()
             self.store.close()
 
@@ -196,31 +191,14 @@ class Engine:
         """End what is under way, which must not go on costing money; afterwards the engine can be used again."""
         self.stop()
         with suppress(NotYet):
-            self._thread.finish(self._cancel_all())
-        self._calls.stopping = False
-        self._servers.trust()
+            self._thread.finish(self._desk.cancel_all())
+        self._desk.calls.stopping = False
+        self._desk.servers.trust()
         self._thread.soon(self._show_life)
 
     def _release(self) -> None:
         with suppress(RuntimeError):  # the loop is closed, and holds nothing
-            self._thread.soon(self._scheduler.release)
-
-    def _end_waits(self) -> None:
-        self._scheduler.release()
-        self._servers.stop(STOPPED)
-        self._cache.stop()
-
-    async def _cancel_all(self) -> None:
-        await self._thread.cancel_others()
-        self._cache.flush()
-        self._scheduler.clear()
-        self._batches.clear()
+            self._thread.soon(self._desk.scheduler.release)
 
     def _show_life(self) -> None:
-        """Let other processes know that this one is alive."""
-        self._thread.start(self._live())
-
-    async def _live(self) -> None:
-        while True:
-            await asyncio.sleep(BEAT_S)
-            self.store.show_life()
+        self._thread.start(self._desk.live())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from time import monotonic
 from typing import Final
 
-from calm.engine.store import Entry, Store
+from calm.core.reasons import Kind, because
+from calm.engine.calls import Calls
+from calm.engine.rows import Entry
+from calm.engine.store import Store
+from calm.errors import StorageError
 from calm.models.wire import Reply
 
 MOST: Final = 32
@@ -18,17 +21,20 @@ REST: Final = 20.0
 POLL_S: Final = 0.05
 ROUNDS: Final = 20
 """A call that another process makes is looked up every `POLL_S` seconds; after so many looks its lease is tried."""
+AGAIN_S: Final = 0.2
+"""After so many seconds a write is tried again that a locked file refused."""
 
 
 class Journal:
     """
     Takes leases and commits replies for one event loop.
 
-    A reply is returned only after it is committed, so no decision rests on one that a crash could lose.
+    A reply is returned only after it is committed, so no decision rests on one that a crash could lose. While the file
+    is locked, leases and replies wait. Replies that it does not take are written beside it, and no more calls begin.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, calls: Calls) -> None:
+        self._store, self._calls = store, calls
         self._claims: list[tuple[bytes, asyncio.Future[bool]]] = []
         self._entries: list[tuple[Entry, asyncio.Future[Reply]]] = []
         self._timer: asyncio.Handle | None = None
@@ -58,10 +64,16 @@ class Journal:
             return
         try:
             found = self._store.claim_all([key for key, _ in claims])
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+        except StorageError as error:
+            if self._calls.patient(error):
+                if not self._claims:
+                    asyncio.get_running_loop().call_later(AGAIN_S, self._claim_all)
+                self._claims = claims + self._claims
+                return
             for _, future in claims:
-                future.set_exception(error)
+                future.set_exception(self._calls.broken(error))
             return
+        self._calls.served()
         for (_, future), mine in zip(claims, found, strict=True):
             future.set_result(mine)
 
@@ -77,32 +89,51 @@ class Journal:
         if len(self._entries) >= MOST:
             self.commit()
         elif self._timer is None:
-            wait_s = self._next - monotonic() if more else 0.0
+            wait_s = self._next - loop.time() if more else 0.0
             self._timer = loop.call_later(wait_s, self.commit) if wait_s > 0 else loop.call_soon(self.commit)
         return await future
 
-    def commit(self) -> None:
-        """Commit the entries that wait."""
+    def commit(self, *, last: bool = False) -> None:
+        """Commit the entries that wait; the `last` time nothing is tried again."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         entries, self._entries = self._entries, []
         if not entries:
             return
-        began = monotonic()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             standing = self._store.put_all([entry for entry, _ in entries])
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
-            for _, future in entries:
-                if not future.done():
-                    future.set_exception(error)
+        except StorageError as error:
+            if self._calls.patient(error) and not last:
+                self._entries = entries
+                self._timer = loop.call_later(AGAIN_S, self.commit)
+            else:
+                self._spill(entries, error)
             return
-        finally:
-            ended = monotonic()
-            self._next = ended + min(LONGEST_S, REST * (ended - began))
+        self._calls.served()
+        ended = loop.time()
+        self._next = ended + min(LONGEST_S, REST * (ended - began))
         for (_, future), reply in zip(entries, standing, strict=True):
             if not future.done():
                 future.set_result(reply)
+
+    def _spill(self, entries: list[tuple[Entry, asyncio.Future[Reply]]], error: StorageError) -> None:
+        """Write entries beside the cache, which does not take them. Then they are kept, and their callers get them."""
+        broken, ledger = self._calls.broken(error), self._calls.ledger
+        try:
+            path = self._store.spill([entry for entry, _ in entries])
+        except OSError as failure:
+            ledger.note(because(Kind.REPLIES_LOST, len(entries), str(failure)))
+            for _, future in entries:
+                if not future.done():
+                    future.set_exception(broken)
+            return
+        ledger.note(because(Kind.REPLIES_SPILLED, len(entries), str(path)))
+        for entry, future in entries:
+            if not future.done():
+                future.set_result(entry.reply)
 
     async def elsewhere(self, key: bytes) -> Reply | None:
         """Wait for a call that another process makes; return its reply, or None when its lease should be tried."""
@@ -123,10 +154,12 @@ class Journal:
             return
         try:
             found = self._store.find({key for key, _ in awaited.values()})
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
-            for future in awaited:
-                future.set_exception(error)
-            return
+        except StorageError as error:
+            if not self._calls.patient(error):
+                for future in awaited:
+                    future.set_exception(self._calls.broken(error))
+                return
+            found = {}
         for future, (key, rounds) in awaited.items():
             self._awaited[future] = key, rounds + 1
             if key in found or rounds + 1 >= ROUNDS:

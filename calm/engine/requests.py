@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from calm.core.identity import Identity
 from calm.engine.attempts import Call
+from calm.engine.rows import request_text
 from calm.engine.servers import Server, Servers
-from calm.engine.store import request_text
 from calm.models.pricing import tokens_in
 from calm.models.wire import Request, Sent
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from time import monotonic
 from typing import Final, TypeAlias
 
 from calm.models.pacing import FIRST, PRIORITY
@@ -131,7 +130,8 @@ class Scheduler:
 
     async def _worker(self, queue: Queue) -> None:
         """Do one piece of work after the other until none waits, or too many are under way."""
-        began_s = monotonic()
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
         try:
             while self._ready(queue) and queue.under_way <= self._room(queue):
                 *_, place = heappop(queue.waiting)
@@ -141,8 +141,8 @@ class Scheduler:
                     continue
                 PRIORITY.set(place.round)
                 await work()
-                if monotonic() - began_s > SLICE_S:
+                if loop.time() - began_s > SLICE_S:
                     await asyncio.sleep(0)
-                    began_s = monotonic()
+                    began_s = loop.time()
         finally:
             queue.under_way -= 1

@@ -3,54 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from time import monotonic, time
+from typing import Final
 from uuid import uuid4
 
 from calm.core.templates import Message
-from calm.engine.budget import Amount
-from calm.errors import ConfigError
-from calm.models.wire import Json, Reply, Token, Usage
+from calm.engine.account import SharedAccount
+from calm.engine.database import Database
+from calm.engine.host import Host
+from calm.engine.leases import Leases
+from calm.engine.rows import Entry, checksum, reply_in, reply_text, request_text
+from calm.engine.spill import Spill, rows, spilled
+from calm.errors import ConfigError, StorageError
+from calm.models.wire import Json, Reply
 
-APPLICATION_ID = 0x63616C6D  # "calm" in ASCII: tells our files from other people's
-VERSION = 1
-MEMORY = ":memory:"
-
-_TABLES = f"""
-begin immediate;
-pragma application_id={APPLICATION_ID};
-pragma user_version={VERSION};
-create table if not exists reply (
-    key blob not null unique, request text not null, reply text not null, at real not null
-);
-create table if not exists served (endpoint text primary key, model text not null, at real not null);
-commit;
-"""
-_SHARED = """
-begin immediate;
-create table if not exists owner (id text primary key, pid integer not null, beat real not null);
-create table if not exists lease (key blob primary key, owner text not null);
-create table if not exists fresh (key blob primary key, run text not null);
-create table if not exists spent (
-    run text primary key, calls integer not null, tokens integer not null, usd real not null
-);
-commit;
-"""
 _PUT = """
-insert into reply values (?, ?, ?, ?)
-on conflict (key) do update set request = excluded.request, reply = excluded.reply, at = excluded.at where at < ?
+insert into reply values (?, ?, ?, ?, ?) on conflict (key) do update
+set request = excluded.request, reply = excluded.reply, at = excluded.at, sum = excluded.sum where at < ?
 """
-BEAT_S = 1.0
-"""Every so many seconds a process shows that it is alive."""
-STALE_S = 15.0
-"""A process that showed no life for so many seconds holds no lease; on a busy machine a live one may be late."""
+_COLUMNS = "key, request, reply, sum"
+BY: Final = 500
+"""How many keys one query names; older builds of SQLite take at most 999."""
 
 
 class Mode(StrEnum):
@@ -66,73 +43,63 @@ class Mode(StrEnum):
     """Keep nothing beyond this run."""
 
 
-BY = 500
-"""How many keys one query names; older builds of SQLite take at most 999."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An answered call, as it is stored: `request` is what `request_text` made of its prompt and body."""
-
-    key: bytes
-    request: str
-    reply: Reply
-
-
-def request_text(prompt: tuple[Message, ...], body: str) -> str:
-    """Return a prompt and a body, which is JSON, as one text to store."""
-    messages = json.dumps([[m.role, m.text] for m in prompt], ensure_ascii=False)
-    return _storable(f'{{"prompt": {messages}, "body": {body}}}')
-
-
 class Store:
     """
     Replies by key, and the model that last served each endpoint. May be used from several threads.
 
-    Replies from before the time `oldest` (seconds since the epoch) are not used.
+    Replies from before the time `oldest` (seconds since the epoch) are not used. A reply whose row is damaged is not
+    used either; its key is in `damaged`. `host` is where this process runs, `driver` the class of the connection.
 
     Raises:
         ConfigError: the file is no cache of calm, is damaged, or cannot be opened; it is left as it was.
+        StorageError: it cannot be read or written. Each method may raise it.
     """
 
-    def __init__(self, path: Path | None, mode: Mode, *, run: str = "", oldest: float = 0.0) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        mode: Mode,
+        *,
+        run: str = "",
+        oldest: float = 0.0,
+        host: Host | None = None,
+        driver: type[sqlite3.Connection] = sqlite3.Connection,
+    ) -> None:
         self.path, self.mode, self.run, self.oldest = path, mode, run or uuid4().hex, oldest
-        self._lock = threading.Lock()
+        self.damaged: set[bytes] = set()
+        self._host = host or Host()
         self._seen: set[bytes] = set()
-        self._me = uuid4().hex
-        self._beat = 0.0
         self._alone = path is None or mode in (Mode.OFF, Mode.REPLAY)
-        if path is None or mode is Mode.OFF:
-            self._db = _connected(MEMORY)
-            return
-        if mode is Mode.REPLAY and not path.exists():
-            raise ConfigError(f"{path}: there is no cache to replay; run once without --calm-cache=replay")
-        _make_private(path)
-        _refuse_foreign(path)
-        self._db = _connected(str(path))
-        if not self._alone:
-            self._db.executescript(_SHARED)
+        self._spill: Spill | None = None
+        if mode is Mode.REPLAY and path is not None:
+            if not path.exists():
+                raise ConfigError(f"{path}: there is no cache to replay; run once without --calm-cache=replay")
+            self._database = Database.to_read(path)
+        else:
+            self._database = Database(None if mode is Mode.OFF else path, driver=driver)
+        self._leases = Leases(self._host)
+        self.account = SharedAccount(self._database, self._leases, self.run)
+        if path is not None and not self._alone:
+            self._take_in(path)
+            self._spill = Spill(path, self._leases.me)
 
     def get(self, key: bytes) -> Reply | None:
         """Return the reply under a key; in `refresh` only what this run has put there."""
-        with self._lock:
-            if self.mode is Mode.REFRESH and not self._is_fresh(key):
-                return None
-            row = self._db.execute("select reply from reply where key = ? and at >= ?", (key, self.oldest)).fetchone()
-        return _reply(json.loads(row[0])) if row else None
+        return self.find([key]).get(key)
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
         """Return the replies that are stored, by their keys."""
-        if self.mode is Mode.REFRESH:
-            return {key: reply for key in keys if (reply := self.get(key)) is not None}
-        wanted, rows = list(keys), []
-        with self._lock:
+        found: dict[bytes, Reply] = {}
+        with self._database.reading() as db:
+            wanted = [key for key in keys if self.mode is not Mode.REFRESH or self._is_fresh(db, key)]
             for at in range(0, len(wanted), BY):
                 some = wanted[at : at + BY]
                 marks = ",".join("?" * len(some))
-                question = f"select key, reply from reply where key in ({marks}) and at >= ?"  # noqa: S608 - marks alone
-                rows += self._db.execute(question, (*some, self.oldest)).fetchall()
-        return {key: _reply(json.loads(text)) for key, text in rows}
+                question = f"select {_COLUMNS} from reply where key in ({marks}) and at >= ?"  # noqa: S608 - marks alone
+                for row in db.execute(question, (*some, self.oldest)).fetchall():
+                    if self._is_whole(*row):
+                        found[row[0]] = reply_in(row[2])
+        return found
 
     def put(self, key: bytes, prompt: tuple[Message, ...], body: Mapping[str, Json], reply: Reply) -> Reply:
         """Store an answered call and return the reply that now stands: the first one, if another process was faster."""
@@ -142,39 +109,36 @@ class Store:
         """Store answered calls, all or none of them, and return the replies that now stand."""
         refresh = self.mode is Mode.REFRESH
         stands: list[bool] = []
-        with self._lock:
-            self._db.execute("begin immediate")
-            try:
-                for call in answered:
-                    worthless = refresh and not self._is_fresh(call.key)
-                    before = float("inf") if worthless else self.oldest
-                    row = call.key, call.request, _storable(_reply_text(call.reply)), time(), before
-                    done = self._db.execute(_PUT, row)
-                    stands.append(done.rowcount > 0)
-                    if refresh:
-                        self._db.execute("insert or replace into fresh values (?, ?)", (call.key, self.run))
-                if not self._alone:
-                    self._db.executemany("delete from lease where key = ?", [(call.key,) for call in answered])
-            except BaseException:
-                self._db.execute("rollback")
-                raise
-            self._db.execute("commit")
+        with self._database.writing() as db:
+            for call in answered:
+                worthless = call.key in self.damaged or (refresh and not self._is_fresh(db, call.key))
+                before = float("inf") if worthless else self.oldest
+                reply = reply_text(call.reply)
+                found = checksum(call.key, call.request, reply)
+                done = db.execute(_PUT, (call.key, call.request, reply, self._host.wall(), found, before))
+                stands.append(done.rowcount > 0)
+                if refresh:
+                    db.execute("insert or replace into fresh values (?, ?)", (call.key, self.run))
+            if not self._alone:
+                self._leases.end(db, [call.key for call in answered])
+        self.damaged.difference_update(call.key for call in answered)
         if refresh:
             self._seen.update(call.key for call in answered)
         return [c.reply if new else self.get(c.key) or c.reply for c, new in zip(answered, stands, strict=True)]
 
-    def _is_fresh(self, key: bytes) -> bool:
-        """Return whether this run has put a reply there: this process, or another one of the same run."""
-        if key in self._seen:
-            return True
-        row = self._db.execute("select 1 from fresh where key = ? and run = ?", (key, self.run)).fetchone()
-        return row is not None
+    def spill(self, answered: Sequence[Entry]) -> Path:
+        """
+        Write answered calls, which the cache could not take, to a file beside it, and return that file.
 
-    def _answered(self, key: bytes) -> bool:
-        if self.mode is Mode.REFRESH:
-            return self._is_fresh(key)
-        row = self._db.execute("select 1 from reply where key = ? and at >= ?", (key, self.oldest)).fetchone()
-        return row is not None
+        The next run that opens the cache takes them in.
+
+        Raises:
+            OSError: that file cannot be written either, or the cache is kept in memory alone.
+        """
+        if self._spill is None:
+            raise OSError("the cache is kept in memory alone")
+        self._spill.write(answered, self._host.wall())
+        return self._spill.path
 
     @property
     def alone(self) -> bool:
@@ -193,227 +157,83 @@ class Store:
         """Return the same for each of some calls, with one write to the file."""
         if self._alone:
             return [True] * len(keys)
-        with self._lock:
-            self._show_life()
-            self._db.execute("begin immediate")
-            try:
-                mine = [self._claimed(key) for key in keys]
-            except BaseException:
-                self._db.execute("rollback")
-                raise
-            self._db.execute("commit")
-        return mine
-
-    def _claimed(self, key: bytes) -> bool:
-        if self._answered(key):  # by another process, since this one looked for a reply
-            return False
-        if self._db.execute("insert or ignore into lease values (?, ?)", (key, self._me)).rowcount:
-            return True
-        holder = self._db.execute("select owner from lease where key = ?", (key,)).fetchone()
-        if holder is not None and (holder[0] == self._me or self._lives(holder[0])):
-            return bool(holder[0] == self._me)
-        # this transaction is the only one that writes: of several heirs of a dead one, one gets it
-        return bool(self._db.execute("insert or replace into lease values (?, ?)", (key, self._me)).rowcount)
+        with self._database.writing() as db:
+            self._leases.beat(db)
+            # by another process, since this one looked for a reply
+            return [not self._answered(db, key) and self._leases.claim(db, key) for key in keys]
 
     def release(self, key: bytes) -> None:
         """Give up a lease on a call that was not answered."""
         if not self._alone:
-            with self._lock:
-                self._db.execute("delete from lease where key = ? and owner = ?", (key, self._me))
+            self._leases.give_up([key])
+            with suppress(StorageError):  # the next sign of life does it
+                self._beat(now=True)
 
     def show_life(self) -> None:
         """Show other processes that this one is alive; to be called at least every `BEAT_S` seconds."""
-        if not self._alone:
-            with self._lock:
-                self._show_life()
+        if not self._alone and self._leases.due:
+            self._beat()
 
-    def _show_life(self) -> None:
-        now = monotonic()
-        if now - self._beat >= BEAT_S:
-            self._db.execute("insert or replace into owner values (?, ?, ?)", (self._me, os.getpid(), now))
-            self._beat = now
+    def _beat(self, *, now: bool = False) -> None:
+        with self._database.writing() as db:
+            self._leases.beat(db, now=now)
 
-    def _lives(self, owner: str) -> bool:
-        row = self._db.execute("select pid, beat from owner where id = ?", (owner,)).fetchone()
-        if row is None:
-            return False
-        pid, beat = row
-        # the monotonic clock is one for all processes of a machine; a beat in its future is of an earlier boot
-        return -STALE_S < monotonic() - beat < STALE_S and _runs(pid)
+    def _is_whole(self, key: bytes, request: object, reply: object, found: object) -> bool:
+        """Return whether a row is as it was written; note the key of one that is not."""
+        texts = isinstance(request, str) and isinstance(reply, str)
+        if texts and checksum(key, str(request), str(reply)) == found:
+            return True
+        self.damaged.add(key)
+        return False
 
-    def spend(self, amount: Amount, limits: Amount | None) -> bool:
-        """Add to what this run has used, in all of its processes together, unless a limit would be passed."""
-        given = (amount.calls, amount.tokens, amount.usd)
-        clause = ""
-        bounds: tuple[float, ...] = ()
-        if limits is not None:
-            clause = " and calls + ? <= ? and tokens + ? <= ? and usd + ? <= ?"
-            bounds = tuple(
-                value for pair in zip(given, (limits.calls, limits.tokens, limits.usd), strict=True) for value in pair
-            )
-        with self._lock:
-            self._db.execute("insert or ignore into spent values (?, 0, 0, 0)", (self.run,))
-            done = self._db.execute(
-                f"update spent set calls = calls + ?, tokens = tokens + ?, usd = usd + ? where run = ?{clause}",  # noqa: S608 - a text of ours
-                (*given, self.run, *bounds),
-            )
-        return bool(done.rowcount)
+    def _is_fresh(self, db: sqlite3.Connection, key: bytes) -> bool:
+        """Return whether this run has put a reply there: this process, or another one of the same run."""
+        if key in self._seen:
+            return True
+        row = db.execute("select 1 from fresh where key = ? and run = ?", (key, self.run)).fetchone()
+        return row is not None
 
-    def spent(self) -> Amount:
-        """Return what this run has used, in all of its processes together."""
-        with self._lock:
-            row = self._db.execute("select calls, tokens, usd from spent where run = ?", (self.run,)).fetchone()
-        return Amount(*row) if row else Amount()
+    def _answered(self, db: sqlite3.Connection, key: bytes) -> bool:
+        if self.mode is Mode.REFRESH:
+            return self._is_fresh(db, key)
+        row = db.execute(f"select {_COLUMNS} from reply where key = ? and at >= ?", (key, self.oldest)).fetchone()  # noqa: S608 - a text of ours
+        return row is not None and self._is_whole(*row)
+
+    def _take_in(self, path: Path) -> None:
+        """Put the replies into the cache that runs before could only write beside it."""
+        for file, owner in list(spilled(path)):
+            with suppress(OSError, StorageError):  # it stays there for a later run
+                with self._database.writing() as db:
+                    if self._leases.lives(db, owner):
+                        continue
+                    for row in rows(file):
+                        values = row.key, row.request, row.reply, row.at, row.sum
+                        db.execute("insert or ignore into reply values (?, ?, ?, ?, ?)", values)
+                        self._leases.end(db, [row.key])
+                file.unlink(missing_ok=True)
 
     def prompt(self, key: bytes) -> tuple[Message, ...]:
         """Return the prompt of a stored call."""
-        with self._lock:
-            row = self._db.execute("select request from reply where key = ?", (key,)).fetchone()
+        with self._database.reading() as db:
+            row = db.execute("select request from reply where key = ?", (key,)).fetchone()
         return tuple(Message(role, text) for role, text in json.loads(row[0])["prompt"]) if row else ()
 
     def served(self, endpoint: str) -> str | None:
         """Return the model that last served an endpoint."""
-        with self._lock:
-            row = self._db.execute("select model from served where endpoint = ?", (endpoint,)).fetchone()
+        with self._database.reading() as db:
+            row = db.execute("select model from served where endpoint = ?", (endpoint,)).fetchone()
         return str(row[0]) if row else None
 
     def serves(self, endpoint: str, model: str) -> None:
         """Note the model that serves an endpoint now."""
-        with self._lock:
-            self._db.execute("insert or replace into served values (?, ?, ?)", (endpoint, model, time()))
+        with self._database.writing() as db:
+            db.execute("insert or replace into served values (?, ?, ?)", (endpoint, model, self._host.wall()))
 
     def close(self) -> None:
         """Close the file, and give up the leases of this process."""
-        with self._lock:
-            if not self._alone:
-                with suppress(sqlite3.Error):
-                    self._db.execute("delete from lease where owner = ?", (self._me,))
-                    self._db.execute("delete from owner where id = ?", (self._me,))
-            self._db.close()
-
-
-def open_file(path: Path) -> sqlite3.Connection:
-    """
-    Open the file of an existing cache, to inspect or clean it.
-
-    Raises:
-        ConfigError: it does not exist, is no cache of calm, or is damaged; it is left as it was.
-    """
-    if not path.is_file():
-        raise ConfigError(f"{path}: there is no cache; name another file with --cache-file")
-    _refuse_foreign(path)
-    db = _connected(str(path))
-    try:
-        said = db.execute("pragma quick_check(1)").fetchone()[0]
-        if said != "ok":
-            raise sqlite3.DatabaseError(said)
-    except sqlite3.DatabaseError as error:
-        db.close()
-        raise ConfigError(f"{path}: expected a cache of calm, got a damaged one: {error}; name another file") from error
-    return db
-
-
-def _make_private(path: Path) -> None:
-    """Make the file, and its folder with a .gitignore, if they do not exist; another process may do so at this time."""
-    folder = path.parent
-    try:
-        if not folder.exists():
-            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-            (folder / ".gitignore").write_text("*\n", "utf-8")
-        if not path.exists():
-            path.touch(mode=0o600)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot make this file for the cache: {error.strerror or error}") from error
-
-
-def _refuse_foreign(path: Path) -> None:
-    """Refuse a file that is no cache of calm. Its header is read first, because SQLite may write to a file it opens."""
-    try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except OSError as error:
-        raise ConfigError(f"{path}: expected a cache of calm; {error.strerror or error}; name another file") from error
-    if not header:
-        return
-    identity, version = (int.from_bytes(header[at : at + 4]) for at in (68, 60))  # sqlite.org/fileformat2.html
-    if len(header) < 100 or not header.startswith(b"SQLite format 3\0") or identity != APPLICATION_ID:
-        raise ConfigError(f"{path}: expected a cache of calm, got another file; name another one")
-    if version != VERSION:
-        raise ConfigError(f"{path}: expected a cache of version {VERSION}, got {version}; name another file")
-
-
-def _connected(where: str) -> sqlite3.Connection:
-    db = None
-    try:
-        db = sqlite3.connect(where, timeout=30, isolation_level=None, check_same_thread=False)
-        if not db.execute("select 1 from sqlite_master limit 1").fetchone():
-            db.executescript(_TABLES)
-            with suppress(sqlite3.OperationalError):  # locked: another process that started now does the same
-                db.execute("pragma journal_mode=wal")
-        db.execute("pragma synchronous=normal")
-    except (sqlite3.Error, OSError) as error:
-        if db is not None:
-            db.close()
-        raise ConfigError(f"{where}: expected a cache of calm; {error}; name another file or remove it") from error
-    return db
-
-
-def _runs(pid: int) -> bool:
-    """Return whether a process of this number runs on this machine."""
-    if os.name == "nt":  # there a signal of 0 would end it; the beat alone has to do
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _storable(text: str) -> str:
-    """Return text that SQLite can hold: JSON escapes for lone surrogates, which UTF-8 has no bytes for."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _reply_text(reply: Reply) -> str:
-    tokens: Json = None
-    if reply.tokens is not None:
-        tokens = [
-            {"text": t.text, "logprob": t.logprob, "alternatives": [[text, p] for text, p in t.alternatives]}
-            for t in reply.tokens
-        ]
-    usage: Json = {"input": reply.usage.input, "output": reply.usage.output}
-    data: Json = {
-        "text": reply.text,
-        "model": reply.model,
-        "stop": reply.stop,
-        "refusal": reply.refusal,
-        "tokens": tokens,
-        "usage": usage,
-        "retries": reply.retries,
-    }
-    return json.dumps(data, ensure_ascii=False)
-
-
-def _reply(data: dict[str, Json]) -> Reply:
-    tokens = data["tokens"]
-    usage = data["usage"]
-    assert isinstance(usage, dict)
-    return Reply(
-        text=str(data["text"]),
-        model=str(data["model"]),
-        stop=data["stop"],  # type: ignore[arg-type]  # written by `put` from a Reply
-        refusal=None if data["refusal"] is None else str(data["refusal"]),
-        tokens=None if not isinstance(tokens, list) else tuple(_token(t) for t in tokens),
-        usage=Usage(**usage),  # type: ignore[arg-type]  # the same
-        retries=int(str(data["retries"])),
-    )
-
-
-def _token(data: Json) -> Token:
-    assert isinstance(data, dict)
-    alternatives = data["alternatives"]
-    assert isinstance(alternatives, list)
-    pairs = tuple((str(a[0]), float(str(a[1]))) for a in alternatives if isinstance(a, list))
-    return Token(str(data["text"]), float(str(data["logprob"])), pairs)
+        if not self._alone:
+            with suppress(StorageError), self._database.writing() as db:
+                self._leases.close(db)
+        if self._spill is not None:
+            self._spill.close()
+        self._database.close()

@@ -100,13 +100,6 @@ class LoopThread:
         """Have the loop call a function; to be called in any thread."""
         self.loop.call_soon_threadsafe(call, *given)
 
-    async def cancel_others(self) -> None:
-        """Cancel all that the loop does but the present task, and wait until it is cancelled."""
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     def finish(self, work: Coroutine[object, object, object]) -> None:
         """
         Wait for the last work of the loop.

@@ -11,7 +11,7 @@ from calm.core.reasons import Kind, because, name, reason_of
 from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
 from calm.engine.cache import Cache
 from calm.engine.calls import ONE, Calls
-from calm.engine.store import request_text
+from calm.engine.rows import request_text
 from calm.errors import JudgeError
 from calm.models.pacing import Pace
 from calm.models.wire import Judge, Limits, Reply, Request
@@ -97,7 +97,7 @@ class Verdicts:
         sends = judge.traits.sends  # the calls that it sends are counted and capped there, not here
         async with self._pace(judge).turn(0):
             if not sends:
-                self._calls.begin(ONE)
+                await self._calls.begin(ONE)
             else:
                 self._calls.check()
                 self._calls.under_way += 1  # it may work between its calls, or make none: a stop waits for it
@@ -106,7 +106,10 @@ class Verdicts:
             finally:
                 # it did not send although it said so, or sent although it did not say so
                 self._calls.ledger.calls["made"] += sends - send.used
-                self._calls.under_way -= 1
+                if not sends:
+                    self._calls.end(ONE, ONE)
+                else:
+                    self._calls.under_way -= 1
 
     def _pace(self, judge: Judge) -> Pace:
         """Return what keeps the asks of a judge without endpoints within its limit."""

@@ -17,6 +17,7 @@ from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, Probe
 from calm.gate.requests import OUTPUT_TOKENS, CallSize, Rendering, Source
 from calm.models.pricing import Cost, tokens_in
 from calm.models.server import GREETING
+from calm.models.wire import Price
 
 CHARACTERS = 4
 """Characters of a prompt that are counted as one token."""
@@ -246,11 +247,17 @@ class Tally:
         read = sum(ceil(call.characters / CHARACTERS) for call in calls)
         written = n * min(self._assumptions.output_tokens, source.max_tokens)
         price = source.price
-        usd = 0.0 if price is None else (read * price.input + written * price.output) / 1e6
+        usd = sum(self._usd(price, call, written / n) for call in calls) if price else 0.0
         spent = Cost(usd, () if price else (source.name,))
         # as the engine counts them towards the limit of tokens a minute
         paced = sum(tokens_in(call.characters) // 2 + source.max_tokens // 8 for call in calls)
         return Figure(0, n, read, written, spent, self._seconds(source, n, paced))
+
+    @staticmethod
+    def _usd(price: Price, call: CallSize, written: float) -> float:
+        read = ceil(call.characters / CHARACTERS)
+        put, got = price.of(read)
+        return (read * put + written * got) / 1e6
 
     def _seconds(self, source: Source, calls: int, tokens: int = 0) -> float:
         limits = source.limits

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from heapq import heappop, heappush
-from time import monotonic
 from typing import Final
 
 from aiolimiter import AsyncLimiter
@@ -96,7 +95,7 @@ class Pace:
         """Note that the server asked for fewer calls, in reply to one that began at `began_s` (monotonic seconds)."""
         if began_s >= self._cut_s:  # else it was in flight at the last cut, and is no news
             self.width, self._answered = max(1, self.width // 2), 0
-            self._cut_s = monotonic()
+            self._cut_s = asyncio.get_running_loop().time()
 
     def _hand_out(self) -> None:
         while self._row and self._held < self.width:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from calm.models.wire import Endpoint, Price, Usage
+from calm.models.wire import Endpoint, Price, Tier, Usage
 
 SET_PRICE = "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
 """How a user states the price of a model."""
@@ -65,17 +65,26 @@ def look_up(model: str) -> Price | None:
     from genai_prices import Usage as Tokens  # 150 ms that only a run with a model pays
     from genai_prices import calc_price
 
-    def dollars(tokens: Tokens) -> float:
-        return float(calc_price(tokens, model_ref=model, genai_request_timestamp=datetime.now(UTC)).total_price)
+    def at(prompt: int) -> tuple[float, float]:
+        """Return what a million tokens cost in a call with a prompt of so many tokens."""
+        tokens = Tokens(input_tokens=prompt, output_tokens=1)
+        found = calc_price(tokens, model_ref=model, genai_request_timestamp=datetime.now(UTC))
+        return float(found.input_price) * 1e6 / prompt, float(found.output_price) * 1e6
 
     try:
-        return Price(
-            dollars(Tokens(input_tokens=1_000_000, output_tokens=0)),
-            dollars(Tokens(input_tokens=0, output_tokens=1_000_000)),
-            f"genai-prices {version('genai-prices')}",
-        )
+        model_price = calc_price(Tokens(), model_ref=model, genai_request_timestamp=datetime.now(UTC)).model_price
+        rates = model_price.input_mtok, model_price.output_mtok
+        starts = sorted({tier.start for rate in rates for tier in getattr(rate, "tiers", ())})
+        tiers = tuple(Tier(start, *_rounded(at(start + 1))) for start in starts)
+        return Price(*_rounded(at(1)), f"genai-prices {version('genai-prices')}", tiers)
     except LookupError:
         return None
+
+
+def _rounded(rates: tuple[float, float]) -> tuple[float, float]:
+    """Return rates without the crumbs of a division."""
+    put, got = rates
+    return round(put, 9), round(got, 9)
 
 
 def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:
@@ -90,7 +99,8 @@ def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:
     most = worst or Usage()
     put = usage.input if usage.input is not None else most.input
     got = usage.output if usage.output is not None else most.output
-    return round(((put or 0) * price.input + (got or 0) * price.output) / 1e6, 12)
+    put_rate, got_rate = price.of(put or 0)
+    return round(((put or 0) * put_rate + (got or 0) * got_rate) / 1e6, 12)
 
 
 def tokens_in(characters: int, per_character: float = 0.5) -> int:

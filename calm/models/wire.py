@@ -63,12 +63,34 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Tier:
+    """US dollars for a million tokens of a call whose prompt has more than `above` tokens."""
+
+    above: int
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens, and where the figure is from."""
+    """
+    US dollars for a million tokens, and where the figure is from.
+
+    Some servers charge more for all tokens of a call with a long prompt: `tiers`, by rising length.
+    """
 
     input: float
     output: float
     source: str
+    tiers: tuple[Tier, ...] = ()
+
+    def of(self, prompt: float) -> tuple[float, float]:
+        """Return what a million tokens of prompt and reply cost in a call with so many tokens of prompt."""
+        found = self.input, self.output
+        for tier in self.tiers:
+            if prompt > tier.above:
+                found = tier.input, tier.output
+        return found
 
 
 class Endpoint(Protocol):

@@ -197,7 +197,7 @@ def engine_of(config: pytest.Config) -> Engine:
         days = days_of(config)
         oldest = 0.0 if days is None else session.started - 86_400 * days
         store = Store(path, mode, run=given.get("calm_run", ""), oldest=given.get("calm_oldest", oldest))
-        shared = store if given or distributed(config) else None
+        shared = store.account if given or distributed(config) else None
         budget = Budget(caps_of(config), shared, given.get("calm_started"))
         session.engine = Engine(store, budget=budget, served=given.get("calm_served"), seed=seed_of(config))
         if given:

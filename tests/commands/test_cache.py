@@ -10,6 +10,7 @@ import pytest
 
 from calm.commands.cli import main
 from calm.core.templates import Message
+from calm.engine import database
 from calm.engine.store import Mode, Store
 from calm.models.wire import Reply
 
@@ -175,3 +176,36 @@ def test_no_key_of_a_server_is_in_what_is_shown_or_exported(tmp_path, monkeypatc
     assert secret not in capsys.readouterr().out
     assert "The key is ***. [[A]]" in (tmp_path / "out.jsonl").read_text()
     assert all(secret.encode() not in f.read_bytes() for f in tmp_path.glob("cache.sqlite*"))
+
+
+def test_the_digest_of_a_cache_is_that_of_its_replies(cache, tmp_path, capsys):
+    """A copy has the same one; with one reply less it is another."""
+    copy = tmp_path / "copy.sqlite"
+    copy.write_bytes(cache.read_bytes())
+
+    def digest(path):
+        assert main(["cache", "show", f"--cache-file={path}"]) == 0
+        return capsys.readouterr().out.splitlines()[0].rpartition("sha256 ")[2]
+
+    first, same = digest(cache), digest(copy)
+    with sqlite3.connect(copy) as db:
+        db.execute("delete from reply where rowid = 1")
+    db.close()
+
+    assert len(first) == 64
+    assert first == same != digest(copy)
+
+
+def test_a_cache_that_another_program_locks_is_not_called_damaged(cache, capsys, monkeypatch):
+    """The message says what holds it, and what to do; the wait is made short here."""
+    monkeypatch.setattr(database, "OPEN_S", 0.1)
+    other = sqlite3.connect(cache, isolation_level=None)
+    other.execute("pragma locking_mode = exclusive")
+    other.execute("begin exclusive")
+    other.execute("delete from served")
+
+    status = main(["cache", "export", f"--cache-file={cache}", str(cache.with_name("out.jsonl"))])
+
+    assert status == 4
+    assert "another program keeps it locked" in " ".join(capsys.readouterr().err.split())
+    other.close()

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
 
 from calm.core.reasons import Kind, Said, because, reason_of
 from calm.core.verdict import NoReply, Preferred, Score, Tie, Unreadable
-from calm.engine.budget import Caps
+from calm.engine.budget import Budget, Caps
+from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
@@ -228,6 +230,66 @@ def test_the_cap_in_dollars_is_never_exceeded(seed, cap):
     assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
     assert capped == 100 - len(server.begun)
     assert all(f"--calm-max-usd {cap:g}" in str(v.reason) for v in found if isinstance(v, NoReply))
+
+
+def dear(rng, costs):
+    """Return a server whose calls may cost .27 USD each, and cost .01 to .05."""
+
+    def answer(body, number):
+        tokens = usage(0, rng.randrange(100, 500))
+        costs.append(tokens.output * 100 / 1e6)
+        return Reply("good", model="m-1", usage=tokens)
+
+    return Local(answer, price=Price(10.0, 100.0, "test"), max_tokens=2700, limits=Limits(concurrency=32))
+
+
+def test_a_cap_in_dollars_is_spent_before_it_is_reached():
+    """With 32 calls in flight, 8.6 of 10 USD are reserved at a time: a call waits for what others leave of theirs."""
+    costs = []
+    server = dear(Random(5), costs)
+
+    with engine(caps=Caps(usd=10.0)) as running:
+        found = verdicts(running, Asking(server), once(pairs(1000)))
+
+    assert 10.0 - 0.28 < sum(costs) <= 10.0
+    assert sum(isinstance(v, NoReply) for v in found) == 1000 - len(server.begun)
+    assert running.ledger.usd == pytest.approx(sum(costs))
+
+
+def test_two_processes_share_a_cap_and_spend_it(tmp_path):
+    """Each waits also for what the other has reserved."""
+    path, costs = tmp_path / "cache.sqlite", []
+    server = dear(Random(6), costs)
+    stores = [Store(path, Mode.ON, run="shared") for _ in range(2)]
+    engines = [Engine(store, budget=Budget(Caps(usd=10.0), store.account)) for store in stores]
+    halves = [once(pairs(400)), once(pairs(400), ask=2)]
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda one, half: verdicts(one, Asking(server), half), engines, halves))
+    spent = engines[0].budget.spent().usd
+    for one in engines:
+        one.close()
+
+    assert 10.0 - 2 * 0.28 < sum(costs) <= 10.0
+    assert spent == pytest.approx(sum(costs))
+    assert sum(isinstance(v, NoReply) for half in found for v in half) == 800 - len(server.begun)
+
+
+def test_a_call_that_waits_for_money_ends_with_the_run():
+    """A stop, and the end of the minutes, reach also who waits for what other calls have reserved."""
+    begun = threading.Event()
+
+    class Hanging(Local):
+        async def call(self, body):
+            begun.set()
+            await asyncio.sleep(3600)
+
+    server = Hanging(price=Price(10.0, 100.0, "test"), max_tokens=1000, limits=Limits(concurrency=8))
+    with engine(caps=Caps(usd=0.15, minutes=0.01), grace_s=0.1) as running:
+        found = verdicts(running, Asking(server), once(pairs(8)))
+
+    assert begun.is_set()
+    assert {v.reason.kind for v in found} == {Kind.CAPPED}
 
 
 def test_money_that_was_not_used_is_given_back():

@@ -2,9 +2,18 @@
 
 import asyncio
 
+from calm.engine.budget import Budget, Caps
+from calm.engine.calls import Calls
 from calm.engine.journal import Journal
-from calm.engine.store import Entry, Mode, Store, request_text
+from calm.engine.ledger import Ledger
+from calm.engine.rows import Entry, request_text
+from calm.engine.store import Mode, Store
 from calm.models.wire import Message, Reply
+
+
+def journal_of(store):
+    """Return the journal of a process that may make any call."""
+    return Journal(store, Calls(Budget(Caps()), Ledger(), 1.0, lambda why: None))
 
 
 def entry(number, text="reply"):
@@ -17,7 +26,7 @@ def test_a_reply_is_returned_after_it_is_committed(tmp_path):
     store = Store(path, Mode.ON)
 
     async def work():
-        journal = Journal(store)
+        journal = journal_of(store)
         return await asyncio.gather(*(journal.record(entry(n)) for n in range(100)))
 
     returned = asyncio.run(work())
@@ -34,7 +43,7 @@ def test_a_reply_that_nobody_waits_for_is_kept(tmp_path):
     store = Store(tmp_path / "cache.sqlite", Mode.ON)
 
     async def work():
-        journal = Journal(store)
+        journal = journal_of(store)
         waiting = asyncio.ensure_future(journal.record(entry(1)))
         await asyncio.sleep(0)
         waiting.cancel()
@@ -81,7 +90,7 @@ def test_a_call_of_another_process_gives_its_reply(tmp_path):
     one, two = Store(path, Mode.ON), Store(path, Mode.ON)
 
     async def work():
-        journal = Journal(two)
+        journal = journal_of(two)
         waiting = asyncio.ensure_future(journal.elsewhere((1).to_bytes(32)))
         await asyncio.sleep(0)
         one.put_all([entry(1)])

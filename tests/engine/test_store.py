@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.engine.store import APPLICATION_ID, VERSION, Mode, Store
+from calm.engine.database import APPLICATION_ID, VERSION
+from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.models.wire import Message, Reply, Token, Usage
 

@@ -1,0 +1,91 @@
+"""The account of a run with several processes: rows of the cache file, which they share."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from calm.engine.budget import NOTHING, Amount, Grant
+from calm.engine.database import Database
+from calm.engine.leases import Leases
+
+_FITTING: Final = (
+    "update spent set calls = calls + :calls, tokens = tokens + :tokens, usd = usd + :usd where run = :run "
+    "and calls + :calls <= :most_calls and tokens + :tokens <= :most_tokens and usd + :usd <= :most_usd"
+)
+_CHANGE: Final = "update spent set calls = calls + ?, tokens = tokens + ?, usd = usd + ? where run = ?"
+_HOLD: Final = """
+insert into held values (?, ?, ?, ?, ?) on conflict (run, owner) do update set
+calls = calls + excluded.calls, tokens = tokens + excluded.tokens, usd = usd + excluded.usd
+"""
+
+
+class SharedAccount:
+    """
+    What a run has used, in all of its processes together, and what each of them has reserved.
+
+    What a process that died had reserved counts as used: its calls may have been billed.
+    """
+
+    def __init__(self, database: Database, leases: Leases, run: str) -> None:
+        self._database, self._leases, self._run = database, leases, run
+        self._unsettled: list[tuple[Amount, Amount]] = []
+
+    def reserve(self, worst: Amount, limits: Amount) -> Grant:
+        """Reserve an amount if the sum stays within limits."""
+        values = {
+            "run": self._run,
+            **_columns(worst),
+            **{f"most_{name}": value for name, value in _columns(limits).items()},
+        }
+        with self._database.writing() as db:
+            self._leases.beat(db)
+            db.execute("insert or ignore into spent values (?, 0, 0, 0)", (self._run,))
+            settled = self._settle(db)
+            if db.execute(_FITTING, values).rowcount:
+                self._hold(db, worst)
+                grant = Grant.GIVEN
+            else:
+                under_way = self._held_by_the_living(db)
+                hope = under_way.calls > 0 and self._sum(db).minus(under_way).plus(worst).within(limits)
+                grant = Grant.LATER if hope else Grant.NEVER
+        del self._unsettled[:settled]
+        return grant
+
+    def settle(self, worst: Amount, used: Amount) -> None:
+        """Replace a reserved amount by what was used; where that fails, the next step of this account does it."""
+        self._unsettled.append((worst, used))
+        with self._database.writing() as db:
+            settled = self._settle(db)
+        del self._unsettled[:settled]
+
+    def _settle(self, db: sqlite3.Connection) -> int:
+        """Write down what was used since the last step that worked; return how many calls that are."""
+        for worst, used in self._unsettled:
+            change = used.minus(worst)
+            db.execute(_CHANGE, (change.calls, change.tokens, change.usd, self._run))
+            self._hold(db, NOTHING.minus(worst))
+        return len(self._unsettled)
+
+    def spent(self) -> Amount:
+        """Return the sum of what was used and what is reserved."""
+        with self._database.reading() as db:
+            return self._sum(db)
+
+    def _sum(self, db: sqlite3.Connection) -> Amount:
+        row = db.execute("select calls, tokens, usd from spent where run = ?", (self._run,)).fetchone()
+        return Amount(*row) if row else NOTHING
+
+    def _hold(self, db: sqlite3.Connection, amount: Amount) -> None:
+        db.execute(_HOLD, (self._run, self._leases.me, amount.calls, amount.tokens, amount.usd))
+
+    def _held_by_the_living(self, db: sqlite3.Connection) -> Amount:
+        found = NOTHING
+        for owner, *row in db.execute("select owner, calls, tokens, usd from held where run = ?", (self._run,)):
+            if row[0] > 0 and self._leases.lives(db, owner):
+                found = found.plus(Amount(*row))
+        return found
+
+
+def _columns(amount: Amount) -> dict[str, float]:
+    return {"calls": amount.calls, "tokens": amount.tokens, "usd": amount.usd}

@@ -1,0 +1,79 @@
+"""All of an engine that lives in its event loop: queues, calls, caps, cache and verdicts, put together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+
+from calm.core.reasons import Reason
+from calm.engine.attempts import Attempts
+from calm.engine.batches import Batches
+from calm.engine.budget import Budget
+from calm.engine.cache import Cache
+from calm.engine.calls import STOPPED, Calls
+from calm.engine.leases import BEAT_S
+from calm.engine.ledger import Ledger
+from calm.engine.scheduler import Scheduler
+from calm.engine.servers import Servers
+from calm.engine.store import Mode, Store
+from calm.engine.verdicts import Verdicts
+from calm.errors import StorageError
+
+
+class Desk:
+    """
+    Asks judges about cases and models for texts, many at a time, in one event loop.
+
+    `start` begins a task in that loop; every method is to be called there. `batches` takes what is asked,
+    `attempts` makes single calls.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        budget: Budget,
+        start: Callable[[Coroutine[object, object, None]], None],
+        *,
+        served: Mapping[str, str],
+        first_wait_s: float,
+        grace_s: float,
+        seed: int,
+    ) -> None:
+        self.store, self.ledger = store, Ledger()
+        self.scheduler = Scheduler(start)
+        self.servers = Servers(served)
+        self.calls = Calls(budget, self.ledger, grace_s, self.end_waits)
+        self.attempts = Attempts(
+            self.servers,
+            self.calls,
+            first_wait_s=first_wait_s,
+            idling=self.scheduler.idling,
+            kept=store.mode is not Mode.OFF,
+        )
+        self._cache = Cache(store, self.calls, self.servers, self.attempts, self.scheduler.idling)
+        verdicts = Verdicts(self._cache, self.calls, replay=store.mode is Mode.REPLAY)
+        self.batches = Batches(verdicts, self.scheduler, self.servers, seed)
+
+    def end_waits(self, why: Reason = STOPPED) -> None:
+        """End all waits, for servers and for other processes: whoever waits gets a `JudgeError` with the reason."""
+        self.scheduler.release()
+        self.servers.stop(why)
+        self._cache.stop()
+
+    async def cancel_all(self) -> None:
+        """Cancel all that the loop does but the present task, keep what was answered, and forget what was not."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._cache.flush()
+        self.scheduler.clear()
+        self.batches.clear()
+
+    async def live(self) -> None:
+        """Let other processes know that this one is alive; a sign that fails is not the last one."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            with suppress(StorageError):
+                self.store.show_life()

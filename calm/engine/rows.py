@@ -1,0 +1,89 @@
+"""A reply as a row of the cache: its texts, and the checksum that tells a damaged row."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from calm.core.templates import Message
+from calm.models.wire import Json, Reply, Token, Usage
+
+SUM_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An answered call, as it is stored: `request` is what `request_text` made of its prompt and body."""
+
+    key: bytes
+    request: str
+    reply: Reply
+
+
+def request_text(prompt: tuple[Message, ...], body: str) -> str:
+    """Return a prompt and a body, which is JSON, as one text to store."""
+    messages = json.dumps([[m.role, m.text] for m in prompt], ensure_ascii=False)
+    return storable(f'{{"prompt": {messages}, "body": {body}}}')
+
+
+def storable(text: str) -> str:
+    """Return text that SQLite can hold: JSON escapes for lone surrogates, which UTF-8 has no bytes for."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def checksum(key: bytes, request: str, reply: str) -> bytes:
+    """Return the checksum of a row, `SUM_BYTES` bytes. It tells damage; who changes a row on purpose can compute it."""
+    found = blake2b(key, digest_size=SUM_BYTES)
+    for text in (request, reply):
+        data = text.encode("utf-8", "surrogatepass")
+        found.update(len(data).to_bytes(8))
+        found.update(data)
+    return found.digest()
+
+
+def reply_text(reply: Reply) -> str:
+    """Return a reply as JSON that SQLite can hold."""
+    tokens: Json = None
+    if reply.tokens is not None:
+        tokens = [
+            {"text": t.text, "logprob": t.logprob, "alternatives": [[text, p] for text, p in t.alternatives]}
+            for t in reply.tokens
+        ]
+    usage: Json = {"input": reply.usage.input, "output": reply.usage.output}
+    data: Json = {
+        "text": reply.text,
+        "model": reply.model,
+        "stop": reply.stop,
+        "refusal": reply.refusal,
+        "tokens": tokens,
+        "usage": usage,
+        "retries": reply.retries,
+    }
+    return storable(json.dumps(data, ensure_ascii=False))
+
+
+def reply_in(text: str) -> Reply:
+    """Return the reply that `reply_text` wrote."""
+    data: dict[str, Json] = json.loads(text)
+    tokens = data["tokens"]
+    usage = data["usage"]
+    assert isinstance(usage, dict)
+    return Reply(
+        text=str(data["text"]),
+        model=str(data["model"]),
+        stop=data["stop"],  # type: ignore[arg-type]  # written by `reply_text` from a Reply
+        refusal=None if data["refusal"] is None else str(data["refusal"]),
+        tokens=None if not isinstance(tokens, list) else tuple(_token(t) for t in tokens),
+        usage=Usage(**usage),  # type: ignore[arg-type]  # the same
+        retries=int(str(data["retries"])),
+    )
+
+
+def _token(data: Json) -> Token:
+    assert isinstance(data, dict)
+    alternatives = data["alternatives"]
+    assert isinstance(alternatives, list)
+    pairs = tuple((str(a[0]), float(str(a[1]))) for a in alternatives if isinstance(a, list))
+    return Token(str(data["text"]), float(str(data["logprob"])), pairs)
