@@ -25,7 +25,6 @@ _PUT = """
 insert into reply values (?, ?, ?, ?, ?) on conflict (key) do update
 set request = excluded.request, reply = excluded.reply, at = excluded.at, sum = excluded.sum where at < ?
 """
-_COLUMNS = "key, request, reply, sum"
 BY: Final = 500
 """How many keys one query names; older builds of SQLite take at most 999."""
 
@@ -95,7 +94,7 @@ class Store:
             for at in range(0, len(wanted), BY):
                 some = wanted[at : at + BY]
                 marks = ",".join("?" * len(some))
-                question = f"select {_COLUMNS} from reply where key in ({marks}) and at >= ?"  # noqa: S608 - marks alone
+                question = f"select key, request, reply, sum from reply where key in ({marks}) and at >= ?"  # noqa: S608 - marks alone
                 for row in db.execute(question, (*some, self.oldest)).fetchall():
                     if self._is_whole(*row):
                         found[row[0]] = reply_in(row[2])
@@ -196,7 +195,9 @@ class Store:
     def _answered(self, db: sqlite3.Connection, key: bytes) -> bool:
         if self.mode is Mode.REFRESH:
             return self._is_fresh(db, key)
-        row = db.execute(f"select {_COLUMNS} from reply where key = ? and at >= ?", (key, self.oldest)).fetchone()  # noqa: S608 - a text of ours
+        row = db.execute(
+            "select key, request, reply, sum from reply where key = ? and at >= ?", (key, self.oldest)
+        ).fetchone()
         return row is not None and self._is_whole(*row)
 
     def _take_in(self, path: Path) -> None:
