@@ -77,6 +77,10 @@ WORDS = (
 )
 """Words of prose. None is a verdict in any format, and no two that follow each other make one."""
 
+PLAIN_WORDS = tuple(
+    word for word in WORDS if not any(c in "AB0123456789" for c in word) and word not in ("yes", "no", "tie")
+)
+
 BLOCKS = (
     ("<think>", "</think>"),
     ("<THINK>\n", "\n</THINK>"),
@@ -160,9 +164,10 @@ def wrapped(rng: Random, kind: str, verdict: Written) -> str:
     ).format(text)
 
 
-def prose(rng: Random) -> str:
-    """Return a line of prose that is no verdict."""
-    return " ".join(["Well", *(rng.choice(WORDS) for _ in range(rng.randint(0, 8))), "indeed then"])
+def prose(rng: Random, kind: str = "") -> str:
+    """Return a line of prose that is no verdict; as a last line it names no label and no number."""
+    known = PLAIN_WORDS if kind == "last-line" else WORDS
+    return " ".join(["Well", *(rng.choice(known) for _ in range(rng.randint(0, 8))), "indeed then"])
 
 
 def quotation(rng: Random, kind: str) -> str:
@@ -183,44 +188,88 @@ def quotation(rng: Random, kind: str) -> str:
 
 def reply(rng: Random, kind: str, task: Task) -> tuple[str, Verdict | None]:
     """Return a reply and the verdict in it; None if it holds none, or none that is beyond doubt."""
-    parts: list[str] = []
-    found: Verdict | None = None
-    for _ in range(rng.randint(0, 6)):
-        part = rng.choice(("prose", "prose", "quote", "reasoning", "valid", "valid", "bad", "two", "orphan", "refusal"))
-        if part == "prose":
-            parts.append(prose(rng))
-            found = None if kind == "last-line" else found
-        elif part == "refusal":
-            parts.append("I'm sorry, but I can't help with that.")
-            found = None if kind == "last-line" else found
-        elif part == "quote":
-            parts.append(quotation(rng, kind))
-            found = None if kind == "last-line" else found
-        elif part == "reasoning":
-            left, right = rng.choice(BLOCKS)
-            inner = wrapped(rng, kind, written(rng, task, valid=True)) if rng.random() < 0.7 else prose(rng)
-            parts.append(f"{left}{inner}{right}")
-        elif part == "orphan":
-            parts.append("</think>")
-            found = None
-        elif part == "two":
-            one, two = written(rng, task, valid=True), written(rng, task, valid=True)
-            line = f"{_inline(kind, one)} or rather {_inline(kind, two)}"
-            parts.append(line)
-            found = one.means if one.means == two.means and kind not in ("last-line", "regex") else None
-        else:
-            verdict = written(rng, task, valid=part == "valid")
-            if kind == "last-line" and not verdict.text:
-                continue  # an empty line is not the last line
-            parts.append(wrapped(rng, kind, verdict))
-            found = verdict.means
-    if rng.random() < 0.1:
-        parts.append(f"<think>{prose(rng)}\n{wrapped(rng, kind, written(rng, task, valid=True))}")
+    parts, found = SHAPES[rng.choice(list(SHAPES))](rng, kind, task)
+    before = [_aside(rng, kind, task) for _ in range(rng.randint(0, 3))]
+    after = [] if kind == "last-line" else [_aside(rng, kind, task) for _ in range(rng.randint(0, 3))]
+    if kind == "last-line" and not parts:
+        before.append(prose(rng, kind))
+    parts = [*before, *parts, *after]
+    if rng.random() < 0.05:
+        parts, found = [*parts, "</think>"], None
+    elif rng.random() < 0.1:
+        parts.append(f"<think>{prose(rng, kind)}\n{wrapped(rng, kind, written(rng, task, valid=True))}")
     elif kind == "json" and rng.random() < 0.1:
         whole = f'{{"verdict": {written(rng, task, valid=True).data}, "why": "the lamp"}}'
         parts.append(whole[: rng.randint(2, len(whole) - 1)])
         found = None
     return rng.choice(("\n", "\n\n", "\r\n")).join(parts), found
+
+
+def _aside(rng: Random, kind: str, task: Task) -> str:
+    """Return a line, or a block of reasoning, that holds no verdict of the judge."""
+    part = rng.choice(("prose", "prose", "quote", "reasoning", "refusal"))
+    if part == "reasoning":
+        left, right = rng.choice(BLOCKS)
+        inner = wrapped(rng, kind, written(rng, task, valid=True)) if rng.random() < 0.7 else prose(rng, kind)
+        return f"{left}{inner}{right}"
+    if part == "refusal":
+        return "I'm sorry, but I can't help with that."
+    return quotation(rng, kind) if part == "quote" else prose(rng, kind)
+
+
+def _one(rng: Random, kind: str, task: Task) -> tuple[list[str], Verdict | None]:
+    verdict = written(rng, task, valid=True)
+    return [wrapped(rng, kind, verdict)], verdict.means
+
+
+def _none(rng: Random, kind: str, task: Task) -> tuple[list[str], Verdict | None]:
+    return [], None
+
+
+def _bad(rng: Random, kind: str, task: Task) -> tuple[list[str], Verdict | None]:
+    """A verdict that is none: no label, or off the scale."""
+    verdict = written(rng, task, valid=False)
+    empty = kind == "last-line" and not verdict.text  # an empty line is not the last line
+    return [prose(rng, kind) if empty else wrapped(rng, kind, verdict)], None
+
+
+def _same(rng: Random, kind: str, task: Task) -> tuple[list[str], Verdict | None]:
+    """One verdict, said twice."""
+    verdict = written(rng, task, valid=True)
+    return [_labelled(kind, "Verdict", verdict), _labelled(kind, "Verdict", verdict)], verdict.means
+
+
+def _differ(rng: Random, kind: str, task: Task) -> tuple[list[str], Verdict | None]:
+    """Two verdicts, and nothing says which is meant."""
+    one, two = written(rng, task, valid=True), written(rng, task, valid=True)
+    found = one.means if one.means == two.means else None
+    return [_labelled(kind, "Verdict", one), _labelled(kind, "Verdict", two)], found
+
+
+def _drafted(rng: Random, kind: str, task: Task) -> tuple[list[str], Verdict | None]:
+    """A draft, and a final verdict."""
+    one, two = written(rng, task, valid=True), written(rng, task, valid=True)
+    left, right = rng.choice((("Draft verdict", "Final verdict"), ("First verdict, a draft", "Verdict")))
+    return [_labelled(kind, left, one), _labelled(kind, right, two)], two.means
+
+
+def _turned(rng: Random, kind: str, task: Task) -> tuple[list[str], Verdict | None]:
+    """A verdict that is taken back, and another one."""
+    one, two = written(rng, task, valid=True), written(rng, task, valid=True)
+    turn = rng.choice(("Wait, I misread it.", "On second thought, the lamp is older.", "Correction:"))
+    return [_labelled(kind, "Verdict", one), turn, _labelled(kind, "Verdict", two)], two.means
+
+
+SHAPES = {f.__name__: f for f in (_one, _none, _bad, _same, _differ, _drafted, _turned)}
+"""What of a reply is about its verdict."""
+
+
+def _labelled(kind: str, label: str, verdict: Written) -> str:
+    """Return a verdict on a line of its own, after a label."""
+    if kind == "regex":
+        stage = label.removesuffix("erdict").removesuffix("v").removesuffix("V").strip()
+        return f"{stage} Verdict: {verdict.text}".strip()
+    return f"{label}: {verdict.text if kind == 'last-line' else _inline(kind, verdict)}"
 
 
 def _inline(kind: str, verdict: Written) -> str:

@@ -51,6 +51,11 @@ class Kind(StrEnum):
     JUDGE_UNREAD = "judge-unread"
     REPLIES_UNREAD = "replies-unread"
     VALUES_UNREAD = "values-unread"
+    VERDICTS_DIFFER = "verdicts-differ"
+    VERDICT_DRAFT = "verdict-draft"
+    VERDICT_TAKEN_BACK = "verdict-taken-back"
+    VERDICT_MENTIONED = "verdict-mentioned"
+    VERDICT_CONTRADICTED = "verdict-contradicted"
     SERVER_LOST = "server-lost"
     SERVER_LOST_KEPT = "server-lost-kept"
     APPLIES_NOT = "applies-not"
@@ -347,6 +352,13 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.VALUES_UNREAD: lambda whose, expected, *values: (
         f"{whose}: expected {expected}, got {' and '.join(map(str, values))} from the callable; return a verdict"
     ),
+    Kind.VERDICTS_DIFFER: "two verdicts: {} in line {}, {}, and {} in line {}, {}; nothing says which one is final",
+    Kind.VERDICT_DRAFT: "no verdict: {} in line {}, {}, is called a draft, and no final one follows",
+    Kind.VERDICT_TAKEN_BACK: "no verdict: {} in line {}, {}, is taken back after it, and no other one follows",
+    Kind.VERDICT_MENTIONED: (
+        "no verdict: {} in line {} is only mentioned: denied, supposed, quoted, listed or asked for by somebody else"
+    ),
+    Kind.VERDICT_CONTRADICTED: "no verdict: {} in line {} is contradicted by what line {} sums up",
     Kind.SERVER_LOST: _SERVER_LOST,
     Kind.SERVER_LOST_KEPT: f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there",
     Kind.APPLIES_NOT: "does not apply",

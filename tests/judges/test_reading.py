@@ -75,7 +75,8 @@ def test_verdicts_in_brackets(subtests):
         (RUBRIC, "[[False]]", Criteria({"c1": False})),
         (ALL, "1: [[YES]]\n2: [[NO]]\n3: [[YES]]", Criteria({"c1": True, "c2": False, "c3": True})),
         (ALL, "**1.** It names it. [[YES]]\n- 3) [[NO]]", Criteria({"c1": True, "c2": None, "c3": False})),
-        (ALL, "1: [[YES]]\n1: [[NO]]", Criteria({"c1": False, "c2": None, "c3": None})),
+        (ALL, "1: [[YES]]\n1: [[NO]]\n2: [[NO]]", Criteria({"c1": None, "c2": False, "c3": None})),
+        (ALL, "Draft:\n1: [[YES]]\n\nFinal:\n1: [[NO]]", Criteria({"c1": False, "c2": None, "c3": None})),
         (ALL, "1: [[YES]] or [[NO]]\n2: [[YES]]", Criteria({"c1": None, "c2": True, "c3": None})),
         (ALL, "c2: [[YES]]", Criteria({"c1": None, "c2": True, "c3": None})),
         (POINTS, "[[3/4]]", Score(0.75)),
@@ -96,7 +97,9 @@ def test_what_is_no_verdict_is_unreadable(subtests):
         (PAIR, "[[A or B]]"),
         (PAIR, "[[]]"),
         (PAIR, "[[A\u200b]]"),
-        (PAIR, "[A]"),
+        (PAIR, "Is [A] or [B] better?"),
+        (PAIR, "[A]\n[B]"),
+        (PAIR, "The text [A] is long."),
         (PAIR, "I prefer A."),
         (SCORE, "[[6]]"),
         (SCORE, "[[0]]"),
@@ -131,12 +134,12 @@ def test_what_is_no_verdict_is_unreadable(subtests):
 
 
 def test_verdicts_in_json(subtests):
-    """JSON may be bare, in a fence, after and before prose; the last object that has the field wins."""
+    """JSON may be bare, in a fence, after and before prose; the object that has the field is read."""
     for about, text, verdict in [
         (PAIR, '{"verdict": "A"}', GOOD),
         (PAIR, 'Because {it is}.\n```json\n{"why": "x", "verdict": "B"}\n```\nThat is all.', BAD),
         (PAIR, '{"verdict": "tie"}', Tie()),
-        (PAIR, '{"verdict": "A"}\n{"verdict": "B"}', BAD),
+        (PAIR, 'Draft: {"verdict": "A"}\nFinal: {"verdict": "B"}', BAD),
         (PAIR, '{"verdict": "B"}\n{"note": "no verdict here"}', BAD),
         (PAIR, '{"why": "he said \\"[[A]]\\"\nand more", "verdict": "B"}', BAD),
         (SCORE, '{"verdict": 4}', Score(4.0)),
@@ -244,8 +247,9 @@ def test_a_last_line_that_says_more_or_less_than_a_verdict_is_unreadable(subtest
         (SCORE, "Rating: 4/10"),
         (SCORE, "Rating: 6"),
         (SCORE, "4 or 5"),
-        (SCORE, "4\nThat is my view."),
-        (SCORE, "I give it 4"),
+        (SCORE, "I see.\n4\nThat is my view."),
+        (SCORE, "I give it 4 or 5"),
+        (SCORE, "I see 4 faults"),
         (SCORE, "- 4 - 5"),
         (PAIR, "A or B"),
         (PAIR, "A is a good answer"),
@@ -256,8 +260,9 @@ def test_a_last_line_that_says_more_or_less_than_a_verdict_is_unreadable(subtest
 
 
 def test_verdicts_in_a_tag():
-    """The last closed tag wins; one that is not closed is not a verdict."""
-    assert said("<verdict>A</verdict>\n<VERDICT>\n b\n</VERDICT>", PAIR, "tag") == BAD
+    """The closed tag is read; one that is not closed is not a verdict."""
+    assert said("Final:\n<VERDICT>\n b\n</VERDICT>", PAIR, "tag") == BAD
+    assert unreadable(said("<verdict>A</verdict>\n<VERDICT>\n b\n</VERDICT>", PAIR, "tag"), "two verdicts")
     assert said("<rating>4</rating>", SCORE, "tag", tag="rating") == Score(4.0)
     assert said("I close with <verdict>.\n<verdict>A</verdict>", PAIR, "tag") == GOOD
     assert said("<verdict>\n1: YES\n2: NO\n</verdict>", ALL, "tag") == Criteria({"c1": True, "c2": False, "c3": None})
@@ -266,10 +271,11 @@ def test_verdicts_in_a_tag():
 
 
 def test_verdicts_by_a_regular_expression():
-    """The last match's group is the verdict."""
+    """The match's group is the verdict; another match that is none makes it doubtful."""
     pattern = r"(?i)winner\W+(\w+)"
 
-    assert said("Winner: A\nThe winner is not yet\nwinner: b", PAIR, "regex", pattern=pattern) == BAD
+    assert said("I weigh both.\nwinner: b", PAIR, "regex", pattern=pattern) == BAD
+    assert unreadable(said("Winner: A\nwinner: b", PAIR, "regex", pattern=pattern), "two verdicts")
     assert unreadable(said("no such word", PAIR, "regex", pattern=pattern))
     with pytest.raises(ConfigError, match="one group"):
         said("x", PAIR, "regex", pattern="x")
@@ -369,14 +375,16 @@ def test_quoted_verdicts_of_other_formats_do_not_count():
     assert unreadable(said("> Rating: 10", replace(SCORE, scale=Scale(1, 10, 1)), "last-line"))
 
 
-def test_the_last_verdict_wins_but_two_in_one_line_are_none():
-    """A judge may change its mind from line to line; in one line nobody can tell which one it means."""
-    assert said("[[A]]\n[[B]]") == BAD
+def test_of_two_verdicts_none_is_read_unless_one_is_final():
+    """A judge may change its mind if it says so; of two that stand alike nobody can tell which one it means."""
+    assert said("[[A]]\nWait, no.\n[[B]]") == BAD
+    assert said("First impression: [[A]]\n[[B]]") == BAD
+    assert unreadable(said("[[A]]\n[[B]]"), "two verdicts", "'A' in line 1", "'B' in line 2")
     assert said("[[A]] and so [[A]]") == GOOD
     assert unreadable(said("[[A]] or [[B]]"), "two verdicts", "'A'", "'B'")
-    assert unreadable(said("[[B]]\n[[A]]? No, [[B]]."), "two verdicts")
+    assert said("[[B]]\n[[A]]? No, [[B]].") == BAD
     assert unreadable(said("[[A]]\r[[B]]"), "two verdicts")
-    assert unreadable(said("Write [[A]], [[B]] or [[C]]"), "two verdicts")
+    assert unreadable(said("Write [[A]], [[B]] or [[C]]"), "only mentioned")
 
 
 def test_replies_that_say_nothing_are_unreadable_with_the_reason(subtests):

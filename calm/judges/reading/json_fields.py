@@ -17,6 +17,15 @@ from calm.judges.reading.views import View
 MAX_BROKEN: Final = 1_000
 """Openings of JSON objects that may turn out not to be JSON before a reply is given up."""
 
+MAX_REPAIRS: Final = 20
+"""Objects that a trailing comma may make unreadable, and that cannot be read without it either."""
+MAX_REPAIRED: Final = 20_000
+"""Characters that an object may have whose trailing comma is left out."""
+MAX_DEPTH: Final = 3
+"""Objects within each other in which the field is looked for."""
+MAX_STAGE: Final = 20
+"""Characters of a text in an object that may say of which stage it is."""
+
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,6})\]")
 _CUT = re.compile(r"[\w.+-]{0,9}[\s`~]{0,40}")
 """What is left where the end of a text cuts off an object: nothing, or the beginning of a number or of `true`."""
@@ -31,22 +40,80 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
     for found in objects(text):
         if isinstance(found, Unreadable):
             return found
-        value = _at(found.raw, path)
-        if value is _MISSING and _is_verdict(found.raw, view):
-            value = found.raw
+        value, about = _value(found.raw, path, view)
         if value is not _MISSING:
-            marks.append(Mark(found.start, found.end, value))
+            marks.append(Mark(found.start, found.end, value, about=about))
     return marks
+
+
+def whole_field(text: str, path: str, view: View) -> Mark | None:
+    """
+    Return the field of a reply that is one JSON object and nothing else; None if it is anything else.
+
+    Where a server keeps to a schema, this is every reply: what stands in the texts of the object is not looked at.
+    """
+    body = text.strip()
+    if not body.startswith("{"):
+        return None
+    try:
+        data, end = _DECODER.raw_decode(body)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    if end < len(body):
+        return None
+    value, _ = _value(data, path, view)
+    return None if value is _MISSING else Mark(0, end, value)
+
+
+def _value(data: object, path: str, view: View) -> tuple[object, str]:
+    """Return the field of an object, or of the one object in it that has it; and the words on its stage."""
+    value = _at(data, path)
+    if value is not _MISSING:
+        return value, _stage(data, path)
+    if _is_verdict(data, view):
+        return data, ""
+    inner = list(_within(data, path, 1))
+    return inner[0] if len(inner) == 1 else (_MISSING, "")
+
+
+def _within(data: object, path: str, depth: int) -> Iterator[tuple[object, str]]:
+    """Return the field in the objects within an object, with the names that lead to it."""
+    if isinstance(data, dict) and depth <= MAX_DEPTH:
+        for name, one in data.items():
+            value = _at(one, path) if isinstance(one, dict) else _MISSING
+            if value is not _MISSING:
+                yield value, f"{name} {_stage(one, path)}"
+            else:
+                yield from _within(one, path, depth + 1)
+
+
+def _stage(data: object, path: str) -> str:
+    """Return the short texts of an object, and the names that it says are true: `{"stage": "draft"}`."""
+    if not isinstance(data, dict):
+        return ""
+    own = (steps(path) or ("",))[0]
+    told = {name: name if value is True else value for name, value in data.items() if value is True or _short(value)}
+    return " ".join(str(one) for name, one in told.items() if name != own)
+
+
+def _short(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_STAGE
 
 
 def objects(text: str) -> Iterator[Mark | Unreadable]:
     """Return each JSON object of a text, and at last why there may be more that cannot be read."""
-    at = broken = 0
+    at = broken = repairs = 0
     while found := _OPENING.search(text, at):
         start = found.start()
         try:
             data, at = _DECODER.raw_decode(text, start)
         except json.JSONDecodeError as error:
+            mended = _mended(text, start) if repairs < MAX_REPAIRS and _at_comma(text, error.pos) else None
+            repairs += mended is None and _at_comma(text, error.pos)
+            if mended is not None:
+                yield mended
+                at = mended.end
+                continue
             if error.msg.startswith("Unterminated string") or _CUT.fullmatch(text, error.pos):
                 yield Unreadable("truncated JSON: the last object is not closed")
                 return
@@ -59,6 +126,40 @@ def objects(text: str) -> Iterator[Mark | Unreadable]:
         if broken > MAX_BROKEN:
             yield Unreadable(f"more than {MAX_BROKEN} fragments that are no JSON")
             return
+
+
+def _at_comma(text: str, at: int) -> bool:
+    """Return whether JSON broke at a comma with nothing but a closing bracket after it."""
+    before = text[max(0, at - 50) : at + 1].rstrip("}] \t\n")
+    return before.endswith(",") and _TRAILING.search(text, max(0, at - 50), at + 51) is not None
+
+
+def _mended(text: str, start: int) -> Mark | None:
+    """Return the object that begins here without its trailing commas; None if it is broken otherwise, too."""
+    depth, end, commas = 0, None, []
+    for part in _PARTS.finditer(text, start, start + MAX_REPAIRED):
+        sign = part[0]
+        if sign[0] == ",":
+            commas.append(part.start())
+        elif sign in "{[":
+            depth += 1
+        elif sign in "}]":
+            depth -= 1
+            if depth == 0:
+                end = part.end()
+                break
+    if end is None or not commas:
+        return None
+    kept = [text[one + 1 : other] for one, other in zip([start - 1, *commas], [*commas, end], strict=True)]
+    try:
+        data, read = _DECODER.raw_decode("".join(kept))
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    return Mark(start, end, data) if read == end - start - len(commas) else None
+
+
+_PARTS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|,(?=\s{0,200}[}\]])', re.DOTALL)
+_TRAILING = re.compile(r",\s*[}\]]")
 
 
 @lru_cache(maxsize=64)

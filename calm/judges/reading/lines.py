@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Final
 
-from calm.core.verdict import Unreadable, Verdict
+from calm.core.reasons import Reason
+from calm.core.verdict import Criteria, Unreadable, Verdict
+from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
-from calm.judges.reading.marks import MAX_MARKS, Mark, line_of
+from calm.judges.reading.layout import Layout
+from calm.judges.reading.marks import MAX_MARKS, Mark, line_of, short
 from calm.judges.reading.meanings import all_criteria, is_met, meant
-from calm.judges.reading.quotations import FENCE, is_quotation, quoted
+from calm.judges.reading.quotations import FENCE, is_quotation
+from calm.judges.reading.standing import Standing
 from calm.judges.reading.views import View
+from calm.judges.reading.words import Cue, cue, has, one_of
 
 MAX_LINES: Final = 10_000
 """Lines from the end of a reply in which verdicts on criteria are looked for."""
 
-_LEAD = re.compile(
-    r"(?:(?:so|thus|therefore|hence|my|the|final|overall)[ \t,:]{1,4}){0,4}+"
-    r"(?:rating|score|verdict|answer|grade|judge?ment|decision|result|choice|winner|preference|points|ranking)"
-    r"(?:[ \t]{1,4}is)?(?:[ \t]{0,4}[:=][ \t]{0,4}|[ \t]{1,4})",
-    re.IGNORECASE,
-)
+LONGEST_LINE: Final = 2_000
+"""Characters that a line may have and be a verdict."""
+LONGEST_LEAD: Final = 60
+"""Characters of the words that may announce a verdict at the beginning of a line."""
+
+MAX_LEAD_WORDS: Final = 6
+"""Words that may announce a verdict at the beginning of a line."""
+LONGEST_SENTENCE: Final = 120
+"""Characters of a last line that may give a verdict in a sentence."""
+
+_SLIP = re.compile(r"(?<![\[\w])\[([^\[\]\n]{1,20})\](?![\](\w])|\\boxed\{([^{}\n]{1,20})\}")
+_WORD = re.compile(r"[^\W_]+(?:[./][^\W_]+)?")
+_SEPARATOR = re.compile(r"[ \t]{0,4}[:：][ \t]{0,4}")
+_COPULA = re.compile(rf"(?:[ \t]{{0,4}}(?:=|{one_of('copulas')}))?[ \t]{{1,4}}|(?=[\d])", re.IGNORECASE)
 _NUMBER_LIKE = re.compile(r"[+-]?[0-9.,/ ]{0,20}[0-9](?:[eE][+-]?[0-9]{1,6})?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"[ \t]{0,8}(?:[-*+•#>][ \t]{0,4}){0,4}+(?:\*\*|__)?(?:criterion[ \t]{1,4})?#?[\[(]?(?P<key>[^\s:)\]|*]{1,80})"
@@ -32,58 +47,156 @@ _NUMBERED = re.compile(
 _BULLET = re.compile(r"(?:[-*+•#>]{1,6}[ \t]{1,8}){1,4}")
 
 
-def by_last_line(text: str, form: Format, view: View) -> Verdict | None:
-    """Return the verdict that the last line is."""
-    mark = next(_lines(text), None)
-    if mark is None or len(line := str(mark.raw)) > 2_000:
-        return None
-    verdict = _said(line, form, view)
-    if verdict is None:
-        return None
-    return None if is_quotation(text, mark.start, line.strip(), view.judged) else verdict
+def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None:
+    """
+    Return the verdict that the last line is; where remarks follow it, the line above them that is one beyond doubt.
 
-
-def by_numbers(text: str, marks: Sequence[Mark], form: Format, view: View) -> Verdict | None:
-    """Return for each criterion the verdict of the last line that begins with its number."""
-    lines: dict[int, list[Mark]] = {}
-    for mark in marks[-MAX_LINES:]:
-        lines.setdefault(line_of(text, mark)[0], []).append(mark)
-    met: dict[str, bool | None] = {}
-    for start, group in lines.items():
-        before = text[start : group[0].start][:400]
-        named = _key(before, view)
-        if named is None or not (named[1] or not before[named[2] :].strip()):
+    A line above the last one counts if words such as "Verdict:" begin it, or if it begins a paragraph and is nothing
+    but a label or a number.
+    """
+    marks: list[Mark] = []
+    remarks: list[Mark] = []
+    for number, mark in enumerate(islice(_lines(text), MAX_LINES)):
+        raw = str(mark.raw)
+        verdict = _said(raw, form, view) if len(raw) <= LONGEST_LINE else None
+        if verdict is None:
+            remarks += [] if marks else _words(text, mark)
+        elif number and (isinstance(verdict, Unreadable) or not _strong(text, mark)):
             continue
-        said = {is_met(m.raw, form) for m in group[:MAX_MARKS] if not quoted(text, m, view.judged)}
-        if said:
-            met[named[0]] = said.pop() if len(said) == 1 else None
-    if met:
-        return all_criteria({c: met.get(c) for c in view.criteria}, view)
-    last = next((m for m in reversed(marks[-MAX_MARKS:]) if not quoted(text, m, view.judged)), None)
-    return by_lines(str(last.raw), form, view) if last is not None else None
+        elif not is_quotation(text, mark.start, raw.strip(), view.judged):
+            marks.append(replace(mark, about=raw[:LONGEST_LEAD]))
+    if not marks:
+        return _by_last_sentence(text, remarks, form, view)
+
+    def means(raw: object) -> Verdict:
+        found = _said(str(raw), form, view)
+        return Unreadable(f"{short(raw)} is no verdict") if found is None else found
+
+    valid = [m for m in remarks if not isinstance(means(m.raw), Unreadable)]
+    one = decide(text, sorted([*marks, *valid], key=lambda m: m.start), means, view.judged)
+    return means(one.raw) if isinstance(one, Mark) else one
 
 
-def by_lines(text: str, form: Format, view: View) -> Verdict | None:
-    """Return for each criterion the verdict of the last line that is its number and a verdict."""
-    met: dict[str, bool | None] = {}
+def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View) -> Verdict | None:
+    """Return the verdict that the last line gives in a short sentence, if it names no other one."""
+    last = next(_lines(text), None)
+    if last is None or len(str(last.raw)) > LONGEST_SENTENCE or view.task not in ("pairwise", "score"):
+        return None
+    said = [m for m in words if m.start >= last.start and (view.task == "score" or m.raw in view.labels)]
+    said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]
+    one = decide(text, said, partial(meant, form=form, view=view), view.judged, Standing.SAID)
+    return meant(one.raw, form, view) if isinstance(one, Mark) else None
+
+
+def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
+    """
+    Return the verdict of a reply without any in its format, where it stands in a form that nobody could doubt.
+
+    These are `[A]` or `\\boxed{A}` on a line of its own, and a line such as "Verdict: A".
+    """
+    if view.task == "rubric-all":
+        return None
+    marks = [Mark(m.start(), m.end(), m[1] or m[2]) for m in _SLIP.finditer(text)]
+    for line in islice(_lines(text), MAX_LINES):
+        raw = str(line.raw)
+        lead = lead_of(_bare(raw)) if len(raw) <= LONGEST_LEAD else None
+        if lead is not None and _SEPARATOR.search(_bare(raw)[:lead]) and not _SLIP.search(raw):
+            marks.append(replace(line, raw=_bare(_bare(raw)[lead:]), about=raw))
+
+    def means(raw: object) -> Verdict:
+        return meant(raw, form, view)
+
+    valid = [m for m in marks[-MAX_MARKS:] if not isinstance(means(m.raw), Unreadable)]
+    one = decide(text, sorted(valid, key=lambda m: m.start), means, view.judged, Standing.STANDS)
+    return means(one.raw) if isinstance(one, Mark) else None
+
+
+def by_numbers(text: str, marks: Sequence[Mark], form: Format, view: View) -> Verdict | Reason | None:
+    """Return for each criterion the verdict on the lines that begin with its number."""
+    lines: dict[str, list[Mark]] = {}
+    first: dict[int, str | None] = {}
+    for mark in marks[-MAX_LINES:]:
+        start = line_of(text, mark)[0]
+        before = text[start : mark.start][:400]
+        named = _key(before, view)
+        if start not in first:
+            first[start] = named[0] if named and (named[1] or not before[named[2] :].strip()) else None
+        criterion = first[start]
+        if criterion is not None and named is not None:
+            lines.setdefault(criterion, []).append(replace(mark, key=named[2]))
+    if lines:
+        return _criteria(text, lines, form, view)
+    one = decide(text, marks, lambda raw: _inside(str(raw), form, view), view.judged)
+    return _inside(str(one.raw), form, view) if isinstance(one, Mark) else one
+
+
+def by_lines(text: str, form: Format, view: View) -> Verdict | Reason | None:
+    """Return for each criterion the verdict on the lines that are its number and a verdict."""
+    lines: dict[str, list[Mark]] = {}
     for mark in islice(_lines(text), MAX_LINES):
         line = str(mark.raw)
         named = _key(line, view) if len(line) <= 300 else None
-        if named is None or named[0] in met:
+        if named is None or is_met(_bare(line[named[2] :]), form) is None:
             continue
-        said = is_met(_bare(line[named[2] :]), form)
-        if said is not None and not is_quotation(text, mark.start, line.strip(), view.judged):
-            met[named[0]] = said
-    return all_criteria({c: met.get(c) for c in view.criteria}, view) if met else None
+        if not is_quotation(text, mark.start, line.strip(), view.judged):
+            lines.setdefault(named[0], []).insert(0, replace(mark, raw=_bare(line[named[2] :])))
+    return _criteria(text, lines, form, view) if lines else None
+
+
+def _criteria(text: str, lines: Mapping[str, Sequence[Mark]], form: Format, view: View) -> Verdict | Reason:
+    """Return which criteria are met; one whose lines contradict each other is unread."""
+    layout = Layout(text, sorted((m for marks in lines.values() for m in marks), key=lambda m: m.start))
+    met: dict[str, bool | None] = {}
+    reasons: list[Reason] = []
+
+    def means(raw: object) -> Verdict:
+        said = is_met(raw, form)
+        return Unreadable(f"{short(raw)} is neither yes nor no") if said is None else Criteria({"": said})
+
+    for criterion, marks in lines.items():
+        one = decide(layout, marks, means, view.judged)
+        met[criterion] = is_met(one.raw, form) if isinstance(one, Mark) else None
+        reasons += [one] if isinstance(one, Reason) else []
+    if reasons and all(one is None for one in met.values()):
+        return reasons[0]
+    return all_criteria({c: met.get(c) for c in view.criteria}, view)
+
+
+def _inside(text: str, form: Format, view: View) -> Verdict:
+    """Return the verdicts on criteria that stand in a mark of several lines."""
+    found = by_lines(text, form, view)
+    if isinstance(found, Reason):
+        return Unreadable(str(found))
+    return Unreadable(f"{short(text)} names no criterion") if found is None else found
+
+
+def _strong(text: str, mark: Mark) -> bool:
+    """Return whether a line above the last one is a verdict: it is announced, or begins a paragraph and is bare."""
+    line = _bare(str(mark.raw))
+    lead = lead_of(line)
+    if lead is not None:
+        return True
+    above = text[max(0, mark.start - 200) : mark.start]
+    return (
+        len(line.split()) == 1
+        and not str(mark.raw).lstrip().startswith("#")
+        and not above.rpartition("\n")[0].rpartition("\n")[2].strip()
+    )
+
+
+def _words(text: str, line: Mark) -> list[Mark]:
+    """Return the words of a remark: one of them may give another verdict."""
+    found = islice(_WORD.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
+    return [Mark(m.start(), m.end(), m[0]) for m in found]
 
 
 def _said(line: str, form: Format, view: View) -> Verdict | None:
     """Return the verdict that a line is; None if it is something else."""
     bare = _bare(line)
-    lead = _LEAD.match(bare)
+    lead = lead_of(bare)
     tries = [line.strip(), bare]
     if lead is not None:
-        tries.append(_bare(bare[lead.end() :]))
+        tries.append(_bare(bare[lead:]))
     readings = [meant(part, form, view) for part in tries]
     for reading in readings:
         if not isinstance(reading, Unreadable):
@@ -91,6 +204,17 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     if lead is not None and len(tries[-1].split()) <= 3:
         return readings[-1]
     return readings[1] if _NUMBER_LIKE.fullmatch(bare) else None
+
+
+def lead_of(line: str) -> int | None:
+    """Return where the words end that announce a verdict at the beginning of a line; None if there are none."""
+    found = _SEPARATOR.search(line, 0, LONGEST_LEAD)
+    if found is None:
+        nouns = [m.end() for m in cue(Cue.NOUN).finditer(line[:LONGEST_LEAD].lower())]
+        found = _COPULA.match(line, nouns[-1]) if nouns else None
+    if found is None or not found.start() or len(line[: found.start()].split()) > MAX_LEAD_WORDS:
+        return None
+    return found.end() if has(Cue.NOUN, line[: found.start()]) else None
 
 
 def _key(line: str, view: View) -> tuple[str, bool, int] | None:

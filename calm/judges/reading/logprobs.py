@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from calm.core.case import Framing
+from calm.core.reasons import Reason
 from calm.core.verdict import Criteria, Preferred, Score, Tie, Unreadable, Verdict
+from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
+from calm.judges.reading.marks import Mark
 from calm.judges.reading.meanings import better, folded, is_met, number_of, turns
 from calm.judges.reading.reasoning import spoken
 from calm.judges.reading.views import View
 from calm.models.wire import Reply, Token
+
+LONGEST_PAD: Final = 4_000
+"""Characters around a token in which nothing but white space and special tokens may stand if it is alone."""
 
 _SPECIAL = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<end_of_turn>|<eos>")
 _BEFORE = re.compile(r"(?:.*(?:[:=>]|\[\[)|)[\s*_`\"'(\[]{0,12}", re.DOTALL)
 _AFTER = re.compile(r"[\s*_`\"')\]}.!]{0,12}(?:</[A-Za-z_][\w.-]{0,40}>)?\s{0,12}")
 
 
-def by_token(reply: Reply, view: View, form: Format) -> Verdict | None:
-    """Return the verdict of the last generated token that is one, with its distribution over the allowed verdicts."""
+def by_token(reply: Reply, view: View, form: Format) -> Verdict | Reason | None:
+    """Return the verdict of the generated token that is one, with its distribution over the allowed verdicts."""
     if view.task in ("rubric-all", "points", "listwise"):
         return Unreadable(f"format='logprobs' cannot read the task {view.task}; use json or brackets")
     if not reply.tokens:
@@ -28,8 +36,8 @@ def by_token(reply: Reply, view: View, form: Format) -> Verdict | None:
             "the server sent no tokens with log-probabilities; take a server that gives them, or another format"
         )
     token = _verdict_token(reply, view, form)
-    if token is None:
-        return None
+    if not isinstance(token, Token):
+        return token
     if not token.alternatives:
         return Unreadable("the server sent no alternatives to the verdict's token (top_logprobs)")
     weights = _distribution(token, _allowed(view, form))
@@ -60,9 +68,9 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
     return name
 
 
-def _verdict_token(reply: Reply, view: View, form: Format) -> Token | None:
+def _verdict_token(reply: Reply, view: View, form: Format) -> Token | Reason | None:
     """
-    Return the last token that is a verdict: alone on its line, or after a colon or the like at its end.
+    Return the token that is the verdict beyond doubt: alone on its line, or after a colon or the like at its end.
 
     The word A in a sentence is none, nor the 1 of a 10 that was generated digit by digit. A reply that max_tokens cut
     is read only if nothing but the verdict was generated.
@@ -70,25 +78,53 @@ def _verdict_token(reply: Reply, view: View, form: Format) -> Token | None:
     tokens = reply.tokens or ()
     allowed = _allowed(view, form)
     text = "".join(t.text for t in tokens)
-    spans = spoken(text)
-    end = len(text)
-    for token in reversed(tokens):
-        start = end - len(token.text)
-        span = next(((s, e) for s, e in spans if s <= start and end <= e), None)
-        if span is not None and allowed(token.text) is not None:
-            alone = not text[:start].strip() and not _SPECIAL.sub("", text[end:]).strip()
-            if alone or (reply.stop != "length" and _stands_alone(text, start, end, span)):
-                return token
-        end = start
-    return None
+    spans = deque(spoken(text))
+    marks: dict[int, Mark] = {}
+    end = 0
+    for token in tokens:
+        start, end = end, end + len(token.text)
+        while spans and spans[0][1] < end:
+            spans.popleft()
+        if not spans or start < spans[0][0] or allowed(token.text) is None:
+            continue
+        if _alone(text, start, end):
+            return token
+        if reply.stop != "length" and _stands_alone(text, start, end, spans[0]):
+            bare = token.text.strip()
+            first = start + token.text.index(bare)
+            marks[first] = Mark(first, first + len(bare), token)
+
+    def means(raw: object) -> Verdict:
+        name = allowed(raw.text) if isinstance(raw, Token) else None
+        return Unreadable("no verdict") if name is None else Preferred(name)
+
+    visible = _SPECIAL.sub(lambda found: " " * len(found[0]), _unthought(text))
+    one = decide(visible, list(marks.values()), means, ())
+    return one.raw if isinstance(one, Mark) and isinstance(one.raw, Token) else one if isinstance(one, Reason) else None
+
+
+def _unthought(text: str) -> str:
+    """Return a text of the same length without its reasoning."""
+    parts, at = [], 0
+    for start, end in spoken(text):
+        parts += [re.sub(r"[^\n]", " ", text[at:start]), text[start:end]]
+        at = end
+    return "".join([*parts, " " * (len(text) - at)])
+
+
+def _alone(text: str, start: int, end: int) -> bool:
+    """Return whether nothing else was generated."""
+    if start > LONGEST_PAD or len(text) - end > LONGEST_PAD:
+        return False
+    return not text[:start].strip() and not _SPECIAL.sub("", text[end:]).strip()
 
 
 def _stands_alone(text: str, start: int, end: int, span: tuple[int, int]) -> bool:
     """Return whether a token is the whole verdict of its line."""
     token = text[start:end]
     first, last = start + len(token) - len(token.lstrip()), end - len(token) + len(token.rstrip())
-    begin = max(text.rfind("\n", 0, first) + 1, span[0], first - 400)
-    stop = text.find("\n", last)
+    begin = max(text.rfind("\n", max(0, first - 400), first) + 1, span[0], first - 400)
+    stop = text.find("\n", last, last + 400)
     before = _SPECIAL.sub("", text[begin:first])
     after = _SPECIAL.sub("", text[last : min(span[1], stop if stop >= 0 else len(text), last + 400)])
     return _BEFORE.fullmatch(before) is not None and _AFTER.fullmatch(after) is not None

@@ -11,11 +11,23 @@ MAX_MARKS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A verdict as written, and where: `start` and `end` in the text that is looked at."""
+    """
+    A verdict as written, and where: `start` and `end` in the text that is looked at.
+
+    `stop` is where all of it ends, if its end is told apart; `about` are the words in it that say of which stage it is,
+    and `key` is how many characters of its line number the criterion that it is on.
+    """
 
     start: int
     end: int
     raw: object
+    stop: int = -1
+    about: str = ""
+    key: int = 0
+
+    def __post_init__(self) -> None:
+        if self.stop < 0:
+            object.__setattr__(self, "stop", self.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from calm.core.case import Framing
@@ -11,11 +12,21 @@ from calm.core.verdict import Criteria, Preferred, Ranking, Score, Tie, Unreadab
 from calm.judges.reading.formats import SYMBOLS, Format
 from calm.judges.reading.marks import Clash, short
 from calm.judges.reading.views import View
+from calm.judges.reading.words import UNSPACED, one_of, table
 
 _NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
 _PLAIN_NUMBER = re.compile(_NUMBER)
-_RATIO = re.compile(rf"({_NUMBER})\s{{0,4}}(?:/|out\s{{1,4}}of|of)\s{{0,4}}({_NUMBER})", re.IGNORECASE)
-_NOUN = re.compile(r"(?:answer|assistant|response|option|candidate|text|output|model)\s{1,4}", re.IGNORECASE)
+_RATIO = re.compile(rf"({_NUMBER})\s{{0,4}}(?:/|{one_of('ratios')})\s{{0,4}}({_NUMBER})", re.IGNORECASE)
+_SPACED = sorted(set(table()["answers"]) - UNSPACED)
+_NOUN = re.compile(
+    rf"(?:{one_of('answers', *_SPACED)})\s{{1,4}}|(?:{one_of('answers', *sorted(UNSPACED))})\s{{0,4}}", re.IGNORECASE
+)
+_UNIT = re.compile(rf"\s{{0,4}}(?:{one_of('units')})\Z", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"([+-]?[0-9]{1,3}),([0-9]{1,2})")
+_COMPARED = re.compile(r"\s*([^<>=]{1,40}?)\s*(>{1,3}|<{1,3}|={1,2})\s*([^<>=]{1,40}?)\s*")
+_TIES = frozenset(word for words in table()["ties"].values() for word in words)
+_AROUND = " \t\r\n*_`\"'"
+"""Signs around a number."""
 _WORDS: Mapping[str, bool] = {
     "yes": True,
     "met": True,
@@ -30,6 +41,8 @@ _WORDS: Mapping[str, bool] = {
 
 def meant(raw: object, form: Format, view: View) -> Verdict:
     """Return what a verdict as written means for the task, with framing and scale mapped back."""
+    if isinstance(raw, str):
+        raw = unicodedata.normalize("NFKC", raw)
     if isinstance(raw, Clash):
         return Unreadable("two verdicts: the JSON object has the field twice, with different values")
     if view.task == "rubric-all":
@@ -65,7 +78,7 @@ def folded(form: Format) -> dict[str, float | str]:
 def _slot(text: str, labels: Sequence[str]) -> int | None:
     """Return the slot that a text names: its label, also as `A (You)`, `(A)`, `Answer A`."""
     names = [text.strip()]
-    plain = names[0].strip("\"'`“”‘’*").strip()
+    plain = names[0].strip("\"'`“”‘’*_").strip()
     names.append(plain)
     if plain.endswith(")") and "(" in plain:
         head = plain[: plain.rfind("(")].strip()
@@ -90,12 +103,23 @@ def _choice(value: object, mapped: bool, view: View) -> Verdict:
             return Tie()
     else:
         name = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        compared = _COMPARED.fullmatch(name)
+        if compared is not None and {_slot(part, view.labels) for part in compared.groups()[::2]} == {0, 1}:
+            if "=" in compared[2]:
+                return Tie()
+            name = compared[1] if compared[2][0] == ">" else compared[3]
         slot = _slot(name, view.labels)
-        if slot is None and name.strip().strip("\"'`*").casefold() in ("c", "tie"):
+        if slot is None and _is_tie(name):
             return Tie()
     if slot is None or slot >= len(view.ids):
         return Unreadable(f"{short(value)} is no label; expected one of {', '.join(view.labels)} or a tie")
     return Preferred(view.ids[better(slot, view)])
+
+
+def _is_tie(name: str) -> bool:
+    plain = name.strip().strip("\"'`*").casefold()
+    noun = _NOUN.match(plain)
+    return plain == "c" or plain in _TIES or (noun is not None and plain[noun.end() :] == "c")
 
 
 def better(slot: int, view: View) -> int:
@@ -109,13 +133,14 @@ def number_of(value: object) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value) if math.isfinite(value) else None
-    if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value.strip()):
-        return float(value.strip())
-    return None
+    if not isinstance(value, str):
+        return None
+    plain = _DECIMAL_COMMA.sub(r"\1.\2", _UNIT.sub("", value.strip(_AROUND)).strip())
+    return float(plain) if _PLAIN_NUMBER.fullmatch(plain) else None
 
 
 def _ratio(value: object) -> tuple[float, float] | None:
-    found = _RATIO.fullmatch(value.strip()) if isinstance(value, str) else None
+    found = _RATIO.fullmatch(_UNIT.sub("", value.strip(_AROUND)).strip()) if isinstance(value, str) else None
     return None if found is None else (float(found[1]), float(found[2]))
 
 
@@ -150,7 +175,7 @@ def is_met(raw: object, form: Format) -> bool | None:
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _WORDS.get(" ".join(value.strip().strip("\"'`*").casefold().split()))
+        return _WORDS.get(" ".join(value.strip().strip("\"'`*_").casefold().split()))
     if isinstance(value, dict):
         return is_met(value.get("criteria_met"), form)
     return None

@@ -14,6 +14,9 @@ from calm.judges.reading.marks import Mark
 REGEX_LIMIT_S: Final = 0.5
 """Seconds of processor time that a user's regular expression may take on one reply."""
 
+MAX_LEAD: Final = 100
+"""Characters of a match before its group that are looked at for the words "draft" or "final"."""
+
 
 def pattern_problems(pattern: str) -> list[str]:
     """Return what is wrong with a user's expression, a line for each problem."""
@@ -36,7 +39,11 @@ def pattern_marks(text: str, pattern: str) -> list[Mark] | Unreadable:
         found = list(_pattern(pattern).finditer(text, timeout=REGEX_LIMIT_S))
     except TimeoutError:
         return Unreadable(f"verdict.pattern took more than {REGEX_LIMIT_S} s on the reply; make it simpler")
-    return [Mark(m.start(), m.start(1), m[1]) for m in found if m[1] is not None]
+    return [
+        Mark(m.start(), m.start(1), m[1], stop=m.end(), about=text[m.start() : min(m.start(1), m.start() + MAX_LEAD)])
+        for m in found
+        if m[1] is not None
+    ]
 
 
 @lru_cache(maxsize=64)

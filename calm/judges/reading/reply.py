@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import partial
 from typing import Final, get_args
 
+from calm.core.reasons import Reason
 from calm.core.verdict import Refused, Unreadable, Verdict
 from calm.errors import ConfigError, nearest
 from calm.judges.reading.brackets import bracket_marks, tag_marks
+from calm.judges.reading.contradiction import contradiction
+from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
-from calm.judges.reading.json_fields import field_marks
-from calm.judges.reading.lines import by_last_line, by_lines, by_numbers
+from calm.judges.reading.json_fields import field_marks, whole_field
+from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_slip
 from calm.judges.reading.logprobs import by_token
-from calm.judges.reading.marks import MAX_MARKS, Mark, line_of, short
+from calm.judges.reading.marks import Mark, short
 from calm.judges.reading.meanings import meant
 from calm.judges.reading.patterns import pattern_marks
-from calm.judges.reading.quotations import quoted
 from calm.judges.reading.reasoning import TAIL, spoken
 from calm.judges.reading.views import View
 from calm.models.wire import Reply
@@ -52,10 +54,12 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     if not reply.text.strip() and not reply.tokens:
         return Unreadable("empty reply")
     text = _looked_at(reply.text)
-    visible = TAIL.sub("", "\n".join(text[start:end] for start, end in spoken(text)))
-    verdict = by_token(reply, view, form) if form.kind == "logprobs" else _by_text(visible, form, view)
-    if verdict is not None:
-        return verdict
+    visible = _visible(text)
+    found = _found(reply, text, visible, form, view)
+    if isinstance(found, Reason):
+        return Unreadable(str(found))
+    if found is not None:
+        return found
     if text.strip() and not visible.strip():
         return Unreadable("the reply is reasoning alone, and ends before a verdict")
     if len(visible) <= REFUSAL_CHARS and _REFUSAL.search(visible):
@@ -65,14 +69,39 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     return Unreadable(f"no verdict found by format={form.kind!r}; the reply ends: {short(visible[-80:])}")
 
 
+def doubt(reply: Reply, form: Format, view: View) -> Reason | None:
+    """Return why a reply that holds candidates has no verdict beyond doubt; None if that is not what it lacks."""
+    text = _looked_at(reply.text)
+    found = _found(reply, text, _visible(text), form, view)
+    return found if isinstance(found, Reason) else None
+
+
+def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> Verdict | Reason | None:
+    """Return the verdict of a reply, why it has none beyond doubt, or None if nothing in it could be one."""
+    if form.kind == "logprobs":
+        return by_token(reply, view, form)
+    whole = whole_field(TAIL.sub("", text), form.field, view) if form.kind == "json" else None
+    return _by_text(visible, form, view) if whole is None else meant(whole.raw, form, view)
+
+
+def _visible(text: str) -> str:
+    """Return what of a reply is no reasoning; each line keeps its number."""
+    parts, at = [], 0
+    for start, end in spoken(text):
+        gap = text.count("\n", at, start)
+        parts += ["\n" * max(gap, at > 0), text[start:end]]
+        at = end
+    return TAIL.sub("", "".join(parts))
+
+
 def _looked_at(text: str) -> str:
     if len(text) > 2 * MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n{text[-MAX_CHARS:]}"
     return text.replace("\r\n", "\n")
 
 
-def _by_text(text: str, form: Format, view: View) -> Verdict | None:
-    """Return the verdict of a text, an `Unreadable` that says what is wrong with it, or None if there is none."""
+def _by_text(text: str, form: Format, view: View) -> Verdict | Reason | None:
+    """Return the verdict of a text, what is wrong with it, or None if there is none."""
     if form.kind == "last-line":
         return by_lines(text, form, view) if view.task == "rubric-all" else by_last_line(text, form, view)
     if form.kind == "json":
@@ -89,24 +118,10 @@ def _by_text(text: str, form: Format, view: View) -> Verdict | None:
         return marks
     if view.task == "rubric-all" and form.kind != "json":
         return by_numbers(text, marks, form, view)
-    return _last(text, marks, form, view)
-
-
-def _last(text: str, marks: Sequence[Mark], form: Format, view: View) -> Verdict | None:
-    """Return the last verdict, unless its line has another one."""
-    counted: Mark | None = None
-    for mark in reversed(marks[-MAX_MARKS:]):
-        if not quoted(text, mark, view.judged):
-            counted = mark
-            break
-    if counted is None:
-        return None
-    verdict = meant(counted.raw, form, view)
-    start, _ = line_of(text, counted)
-    rivals = [m for m in marks if m.end > start and m is not counted and m.start < counted.start]
-    if len(rivals) > MAX_MARKS:
-        return Unreadable(f"more than {MAX_MARKS} verdicts in one line")
-    for rival in rivals:
-        if meant(rival.raw, form, view) != verdict and not quoted(text, rival, view.judged):
-            return Unreadable(f"two verdicts in one line: {short(rival.raw)} and {short(counted.raw)}")
-    return verdict
+    if not marks and form.kind != "regex":
+        return by_slip(text, form, view)
+    one = decide(text, marks, partial(meant, form=form, view=view), view.judged)
+    if not isinstance(one, Mark):
+        return one
+    verdict = meant(one.raw, form, view)
+    return contradiction(text, one, verdict, view) or verdict

@@ -1,0 +1,58 @@
+"""Whether a judge that gave a verdict first sums up for the other answer: then nobody can tell which one it means."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from calm.core.reasons import Kind, Reason, Said, because
+from calm.core.verdict import Preferred, Verdict
+from calm.judges.reading.marks import Mark, short
+from calm.judges.reading.views import View
+from calm.judges.reading.words import Cue, cue, has, plain
+
+TAIL: Final = 2_000
+"""Characters after a verdict that are looked at."""
+OPENING: Final = 30
+"""A sentence sums up if it says so within so many characters."""
+_SENTENCE: Final = re.compile(r"[^.!?。！？\n]{5,400}")
+
+
+def contradiction(text: str, mark: Mark, verdict: Verdict, view: View) -> Reason | None:
+    """Return that a summary after a verdict on two answers prefers the other one; None if none does."""
+    if not isinstance(verdict, Preferred) or view.task != "pairwise":
+        return None
+    tail = text[mark.stop : mark.stop + TAIL]
+    if not tail.strip():
+        return None
+    raw = str(mark.raw).casefold()
+    named = [label for label in view.labels if _label(label).search(raw.upper() if len(label) == 1 else raw)]
+    if len(named) != 1 or len(view.labels) != 2:
+        return None
+    other = next(label for label in view.labels if label != named[0])
+    for sentence in _SENTENCE.finditer(tail):
+        if _prefers(sentence[0], other, named[0]):
+            line = text.count("\n", 0, mark.stop + sentence.start() + 2) + 1
+            return because(Kind.VERDICT_CONTRADICTED, Said(short(mark.raw)), text.count("\n", 0, mark.start) + 1, line)
+    return None
+
+
+def _prefers(sentence: str, other: str, own: str) -> bool:
+    """Return whether a sentence sums up, and calls the other answer better, or denies its own one."""
+    summary = cue(Cue.SUMMARY).search(plain(sentence))
+    if summary is None or summary.start() > OPENING or has(Cue.OTHERS, sentence) or has(Cue.IF, sentence):
+        return False
+    if _label(other).search(sentence) is None:
+        return False
+    if _label(own).search(sentence) is None:
+        return has(Cue.BETTER, sentence) and not has(Cue.DENIED, sentence)
+    clauses = re.split(r"[,;，、；]|\s(?:and|und|et|y|e|и|while|aber|but)\s", sentence)
+    alone = [c for c in clauses if _label(own).search(c) and not _label(other).search(c)]
+    praised = [c for c in clauses if _label(other).search(c) and not _label(own).search(c)]
+    return any(has(Cue.DENIED, c) for c in alone) and not any(has(Cue.DENIED, c) for c in praised)
+
+
+@lru_cache(maxsize=64)
+def _label(label: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z0-9_]){re.escape(label)}(?![A-Za-z0-9_])")

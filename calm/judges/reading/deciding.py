@@ -1,0 +1,155 @@
+"""Which of the verdicts in a reply is the judge's: one beyond doubt, or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from calm.core.reasons import Kind, Reason, Said, because
+from calm.core.verdict import Unreadable, Verdict
+from calm.judges.reading.layout import Layout
+from calm.judges.reading.marks import MAX_MARKS, Mark, short
+from calm.judges.reading.quotations import quoted
+from calm.judges.reading.standing import Candidate, Standing, candidate
+from calm.judges.reading.words import Cue, cue, has, plain
+
+Means: TypeAlias = Callable[[object], Verdict]
+TAIL: Final = 2_000
+"""Characters after a verdict, and between two of them, in which a word that takes it back is looked for."""
+_SENTENCE: Final = re.compile(r"(?:\A|[.!?。！？\n])[\s*_#>\"'“(-]*([^\n.!?。！？]{1,80})")
+
+
+def decide(
+    page: Layout | str,
+    marks: Sequence[Mark],
+    means: Means,
+    judged: Sequence[str],
+    least: Standing = Standing.MENTIONED,
+) -> Mark | Reason | None:
+    """
+    Return the mark that is the judge's verdict, why no one can tell which, or None if there is none.
+
+    `means` says what a mark means; two marks that mean the same are one verdict. With `least`,
+    a verdict must stand so, and nothing that could be another one may stand beside it.
+    """
+    if not marks:
+        return None
+    layout = Layout(page, marks) if isinstance(page, str) else page
+    found = [
+        candidate(layout, mark, means(mark.raw)) for mark in marks[-MAX_MARKS:] if not quoted(layout.text, mark, judged)
+    ]
+    if least > Standing.MENTIONED:
+        alive = [c for c in found if c.standing > Standing.MENTIONED]
+        if _differ(alive) > 1 or all(c.standing < least for c in alive):
+            return None
+    return _chosen(layout, found)
+
+
+def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
+    pool = _pool(layout, found)
+    if not pool:
+        return because(Kind.VERDICT_MENTIONED, *_place(layout, found[-1])[:2]) if found else None
+    one = _settled(layout, pool)
+    if isinstance(one, Reason):
+        return one
+    if one.standing < Standing.STANDS and (other := _supposed(layout, found, one)):
+        return because(Kind.VERDICTS_DIFFER, *_place(layout, one), *_place(layout, other))
+    if one.draft:
+        return because(Kind.VERDICT_DRAFT, *_place(layout, one))
+    if one is pool[-1] and _taken_back(layout.page[one.mark.stop : one.mark.stop + TAIL]):
+        later = [c for c in found if c.mark.start > one.mark.start and c.standing > Standing.MENTIONED]
+        if not later or _differ(later) > 1 or isinstance(later[-1].verdict, Unreadable):
+            return because(Kind.VERDICT_TAKEN_BACK, *_place(layout, one))
+        return later[-1].mark
+    return one.mark
+
+
+def _supposed(layout: Layout, found: Sequence[Candidate], one: Candidate) -> Candidate | None:
+    """Return another verdict that the judge supposes in the line in which it gives one."""
+    line = layout.bounds(one.mark.start)
+    near = (c for c in found if c.supposed and layout.bounds(c.mark.start) == line and _meaning(c) != _meaning(one))
+    return next(near, None)
+
+
+def _pool(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that count: those that stand or are said, else those in passing."""
+    listed = _listed(layout, found)
+    alive = [c for c in found if c.standing > Standing.MENTIONED and id(c) not in listed]
+    counted = [c for c in alive if c.standing >= Standing.SAID]
+    if not any(c.standing is Standing.STANDS for c in counted):
+        return alive
+    return [c for c in counted if c.standing is Standing.STANDS or not isinstance(c.verdict, Unreadable)]
+
+
+def _listed(layout: Layout, found: Sequence[Candidate]) -> set[int]:
+    """Return the candidates that are a list of what may be said: three in a row that differ, with little between."""
+    groups: list[list[Candidate]] = []
+    for one in found:
+        gap = layout.page[groups[-1][-1].mark.stop : one.mark.start] if groups else "\n\n"
+        near = len(gap) <= 60 and not re.search(r"\n\s*\n|[.。!?]\s", gap) and not has(Cue.TURN, gap)
+        if near and not one.mark.key:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return {id(c) for group in groups if _differ(group) >= 3 for c in group}
+
+
+def _differ(group: Sequence[Candidate]) -> int:
+    kinds: list[object] = []
+    for one in group:
+        if _meaning(one) not in kinds:
+            kinds.append(_meaning(one))
+    return len(kinds)
+
+
+def _meaning(one: Candidate) -> object:
+    return str(one.mark.raw) if isinstance(one.verdict, Unreadable) else one.verdict
+
+
+def _settled(layout: Layout, pool: Sequence[Candidate]) -> Candidate | Reason:
+    """Return the verdict of several that stand: the last, if it is final or the others are drafts or taken back."""
+    last = pool[-1]
+    rivals = [c for c in pool if _meaning(c) != _meaning(last)]
+    if not rivals:
+        kept = [c for c in pool if not c.draft]
+        return kept[-1] if kept else last
+    agreed = [c for c in pool if _meaning(c) == _meaning(last)]
+    after = next(c for c in pool if c.mark.start > rivals[-1].mark.start)
+    if not all(c.draft for c in agreed):
+        if all(c.draft for c in rivals):
+            return next(c for c in reversed(agreed) if not c.draft)
+        open_ = [c for c in rivals if not c.draft]
+        if any(c.final for c in agreed) and not any(c.final for c in open_):
+            return last
+        if _turns(layout, open_[-1], after):
+            return last
+    rival = rivals[-1]
+    first, second = sorted((rival, last), key=lambda c: c.mark.start)
+    return because(Kind.VERDICTS_DIFFER, *_place(layout, first), *_place(layout, second))
+
+
+def _turns(layout: Layout, earlier: Candidate, later: Candidate) -> bool:
+    """Return whether the judge corrects itself between two verdicts, or in the sentence of the later one."""
+    if later.turned:
+        return True
+    between = layout.page[earlier.mark.stop : later.mark.start]
+    return _opens_with(Cue.TURN, between[-TAIL:]) or _opens_with(Cue.TAKEN_BACK, between[:TAIL])
+
+
+def _taken_back(after: str) -> bool:
+    return _opens_with(Cue.TAKEN_BACK, after)
+
+
+def _opens_with(kind: Cue, text: str) -> bool:
+    """Return whether a sentence of a text begins with a cue, or has it after two or three words."""
+    return any(
+        (hit := cue(kind).search(plain(sentence[1]))) is not None and hit.start() <= 20
+        for sentence in _SENTENCE.finditer(text)
+    )
+
+
+def _place(layout: Layout, one: Candidate) -> tuple[Said, int, str]:
+    """Return a verdict as written, its line, and how it stands."""
+    where = "on its own" if one.standing is Standing.STANDS else "in a sentence"
+    return Said(short(one.mark.raw)), layout.line(one.mark.start), where

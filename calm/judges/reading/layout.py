@@ -1,0 +1,280 @@
+"""A reply as a page: its lines, fences and headings, and what stands before and after a verdict in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from calm.judges.reading.marks import Mark
+from calm.judges.reading.quotations import FENCE
+from calm.judges.reading.words import Cue, cue, has
+
+WINDOW: Final = 400
+"""Characters before and after a verdict that are looked at."""
+LONGEST_LABEL: Final = 90
+"""Characters that a line may have and be the label of what follows it."""
+LONGEST_WORD: Final = 15
+"""Characters of a last word that may deny what stands in the next line."""
+HOLE: Final = "\ufffc"
+"""Stands in place of each verdict: the words in a verdict say nothing about another one."""
+
+_SIGNS: Final = " \t$*_#>|~`\"'“”„«»「」『』‘’()[]{}（）【】<>"
+"""Signs of Markdown and quotes."""
+_SEPARATORS: Final = ":：=→⇒➜—–-|>→"
+_BULLET: Final = re.compile(r"[ \t>]*(?:[-*+•·▪●✓✔➤🏆]+|[0-9]{1,2}[.)])[ \t]+")
+_STOP: Final = re.compile(r"[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n")
+_BREAK: Final = re.compile(r"[,;:，、；：()（）]\s?|\s[—–-]{1,2}\s|——")
+_CLOSED: Final = re.compile(
+    r"\s*(?:\Z|[.。!！;；—–(（\n\]]|-{1,2}\s|/\s*\d|out of\s+\d|(?:von|sur|de|su|из|점)\s+\d|[|:：])"
+)
+_LABEL: Final = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]+(?P<heading>.+)|(?P<bold>(?:\*\*|__).+(?:\*\*|__):?)|(?P<colon>.+[:：]\**))"
+)
+_CLOSING_TAG: Final = re.compile(r"</?[^<>\s]{1,40}>\s*\Z")
+_TERMINAL: Final = ".!?。！？…"
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """
+    What stands around a verdict: the rest of its line, its sentence, its clause, and what introduces it.
+
+    `sentence` and `clause` have the parts before and after the verdict; `intro` is the line above that leads to it,
+    as a sentence and its last clause, and `section` the nearest label above it. `opens` says whether nothing but a
+    label and signs stands before it on its line, `closes` whether nothing but reasons stands after it.
+    """
+
+    sentence: tuple[str, str]
+    clause: tuple[str, str]
+    intro: tuple[str, str]
+    section: str
+    opens: bool
+    closes: bool
+    question: bool
+
+
+class Layout:
+    """The lines of a reply and where they lie; all of it is found in one pass over the reply."""
+
+    def __init__(self, text: str, marks: Sequence[Mark]) -> None:
+        self.text = text
+        self.page = _with_holes(text, marks)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each line begins; the lines of a verdict of several lines are one."""
+        return [0, *(m.end() for m in re.finditer("\n", self.page))]
+
+    @cached_property
+    def labels(self) -> list[tuple[int, str]]:
+        """The lines that say what follows: headings, bold lines, and short lines that end in a colon."""
+        found = []
+        for line in re.finditer(rf"^[^\n{HOLE}]{{2,{LONGEST_LABEL}}}$", self.page, re.MULTILINE):
+            label = _LABEL.fullmatch(line[0].rstrip())
+            if label is not None:
+                found.append((line.start(), line[0].strip(_SIGNS)))
+        return found
+
+    @cached_property
+    def fences(self) -> list[int]:
+        """Where the lines lie that open or close a code fence."""
+        return [m.start() for m in FENCE.finditer(self.page)]
+
+    def line(self, at: int) -> int:
+        """Return the number of the line at a place, from 1."""
+        return self.text.count("\n", 0, at) + 1
+
+    def bounds(self, at: int) -> tuple[int, int]:
+        """Return where the line at a place begins and ends."""
+        number = bisect_right(self.starts, at) - 1
+        end = self.starts[number + 1] - 1 if number + 1 < len(self.starts) else len(self.page)
+        return self.starts[number], end
+
+    def around(self, mark: Mark) -> Around:
+        """Return what stands around a verdict; the number of its criterion does not count."""
+        start, end = self.bounds(mark.start)
+        begin = max(start + mark.key, mark.start - WINDOW)
+        before, after = self.page[begin : mark.start], self.page[mark.stop : min(end, mark.stop + WINDOW)]
+        bullet = _BULLET.match(before)
+        before = before[bullet.end() :] if bullet else before
+        head = _last_of(before).strip(_SIGNS)
+        label = head.rstrip(_SEPARATORS + _SIGNS)
+        opens = (
+            not head
+            or (HOLE not in head and head[-1] in _SEPARATORS and len(label) <= LONGEST_LABEL)
+            or _announces(head)
+        )
+        intro = "" if mark.key or _STOP.search(before) else self._intro(start)
+        sentence = (_last_of(before), _first_of(after))
+        return Around(
+            sentence=sentence,
+            clause=(_last_clause(sentence[0]), _first_clause(sentence[1])),
+            intro=(intro, _last_clause(intro)),
+            section=self._section(start),
+            opens=opens,
+            closes=_closes(after.lstrip(_SIGNS)),
+            question=re.match(r"[^.!。！\n]{0,80}[?？]", after) is not None,
+        )
+
+    def _section(self, start: int) -> str:
+        at = bisect_left(self.labels, (start, "")) - 1
+        return self.labels[at][1] if at >= 0 else ""
+
+    def _intro(self, start: int) -> str:
+        """Return the line that leads to the one that begins here: it ends in a colon, or in a word that needs more."""
+        number = bisect_right(self.starts, start) - 1
+        gap = False
+        for back in range(number - 1, max(-1, number - 8), -1):
+            first, last = self.starts[back], self.starts[back + 1] - 1
+            line = self.page[max(first, last - WINDOW) : last].strip()
+            if not line or FENCE.match(line):
+                gap = gap or not line
+                continue
+            if HOLE in line:
+                if _options(line) and not gap:
+                    continue  # a list of verdicts has one introduction
+                return ""
+            line = _CLOSING_TAG.sub("", line)
+            ends = line.rstrip("*_`\"'”» ")[-1:]
+            if ends in (":", "："):
+                return _last_of(line)
+            word = "" if gap or ends in _TERMINAL else line.rsplit(None, 1)[-1]
+            return word if len(word) <= LONGEST_WORD and has(Cue.DENIED, word, before=True) else ""
+        return ""
+
+    def fenced(self, mark: Mark) -> bool:
+        """Return whether a verdict stands in a fence together with other text, and the reply goes on around it."""
+        before = bisect_left(self.fences, mark.start)
+        if before % 2 == 0:
+            return False
+        opening = self.fences[before - 1]
+        first = self.page.find("\n", opening) + 1
+        closing = self.fences[before] if before < len(self.fences) else len(self.page)
+        start, end = self.bounds(mark.start)
+        others = (
+            self.page[max(first, start - WINDOW) : start].strip() or self.page[end : min(closing, end + WINDOW)].strip()
+        )
+        outside = self.page[max(0, opening - WINDOW) : opening].strip()
+        return bool(others) and bool(outside)
+
+    def struck(self, mark: Mark) -> bool:
+        """Return whether a verdict is struck out or stands in a comment of HTML."""
+        start, end = self.bounds(mark.start)
+        before, after = (
+            self.page[max(start, mark.start - WINDOW) : mark.start],
+            self.page[mark.stop : min(end, mark.stop + WINDOW)],
+        )
+        return (before.count("~~") % 2 == 1 and "~~" in after) or before.rfind("<!--") > before.rfind("-->")
+
+    def quoted(self, mark: Mark) -> bool:
+        """Return whether quotes hold a verdict together with other words, or a block quote does."""
+        start, end = self.bounds(mark.start)
+        before, after = (
+            self.page[max(start, mark.start - WINDOW) : mark.start],
+            self.page[mark.stop : min(end, mark.stop + WINDOW)],
+        )
+        whole = self.page.strip()
+        return any(
+            _in_pair(before, after, left, right)
+            for left, right in _QUOTES
+            if not (whole.startswith(left) and whole.endswith(right))
+        )
+
+    def block_quoted(self, mark: Mark) -> bool:
+        """Return whether a verdict stands in a block quote of a reply that is not one as a whole."""
+        start, _ = self.bounds(mark.start)
+        return self.page.startswith(">", start) and not self.page.lstrip().startswith(">")
+
+
+_QUOTES: Final = (
+    *(("“", "”"), ("„", "“"), ("„", "”"), ("«", "»"), ("»", "«"), ("「", "」"), ("『", "』"), ("‘", "’"), ("‹", "›")),
+    *(('"', '"'), ("'", "'"), ("`", "`")),
+)
+
+
+def _in_pair(before: str, after: str, left: str, right: str) -> bool:
+    """Return whether a pair of quotes is open where the verdict stands, closes after it, and holds more than it."""
+    if left == right:
+        opened = _odd_quote(before, left)
+        closed = after.find(right) if left != "'" else _closing(after)
+    else:
+        opened = before.rfind(left) if before.rfind(left) > before.rfind(right) else -1
+        closed = after.find(right)
+    if opened < 0 or closed < 0:
+        return False
+    return bool(before[opened + 1 :].strip(_SIGNS) or after[:closed].strip(_SIGNS + _TERMINAL))
+
+
+def _odd_quote(before: str, sign: str) -> int:
+    """Return where the last quote was opened that is not closed, or -1; an apostrophe in a word is none."""
+    if sign == "'":
+        found = [m.start() for m in re.finditer(r"(?<!\w)'(?=\S)|(?<=\S)'(?!\w)", before)]
+    else:
+        found = [m.start() for m in re.finditer(re.escape(sign), before)]
+    return found[-1] if len(found) % 2 else -1
+
+
+def _closing(after: str) -> int:
+    found = re.search(r"(?<=\S)'(?!\w)|^'", after)
+    return found.start() if found else -1
+
+
+def _with_holes(text: str, marks: Sequence[Mark]) -> str:
+    """Return a text of the same length in which each verdict is a hole."""
+    parts, at = [], 0
+    for mark in marks:
+        if mark.start >= at:
+            parts += [text[at : mark.start], HOLE * (mark.stop - mark.start)]
+            at = mark.stop
+    return "".join([*parts, text[at:]])
+
+
+def _options(line: str) -> bool:
+    """Return whether a line begins with a verdict: it may be one of a list."""
+    return line.lstrip("-*+•0123456789.)| \t").startswith(HOLE)
+
+
+def _last_of(before: str) -> str:
+    """Return the sentence that a text ends in."""
+    return before[max((stop.end() for stop in _STOP.finditer(before)), default=0) :]
+
+
+def _first_of(after: str) -> str:
+    """Return the rest of the sentence that a text begins in."""
+    stop = _STOP.search(after)
+    return after[: stop.start()] if stop else after.rstrip(_TERMINAL)
+
+
+def _last_clause(before: str) -> str:
+    """Return the clause that a sentence ends in; a sign right before the verdict parts nothing."""
+    body = before.rstrip(_SIGNS + _SEPARATORS + ",，、")
+    at = max((m.end() for m in _BREAK.finditer(body)), default=0)
+    low = body.lower() if len(body.lower()) == len(body) else body
+    at = max((m.end() for m in cue(Cue.JOINT).finditer(low, at)), default=at)
+    return body[at:]
+
+
+def _first_clause(after: str) -> str:
+    """Return the rest of the clause that a sentence begins in."""
+    body = after.lstrip(_SIGNS)
+    low = body.lower() if len(body.lower()) == len(body) else body
+    ends = [m.start() for m in (_BREAK.search(body), cue(Cue.JOINT).search(low)) if m is not None]
+    return body[: min(ends)] if ends else body
+
+
+def _closes(after: str) -> bool:
+    """Return whether the line has no more to say of a verdict than why."""
+    if _CLOSED.match(after):
+        return True
+    why = cue(Cue.JOINT).search(after[:40].lower())
+    return why is not None and not after[: why.start()].strip(" ,，、")
+
+
+def _announces(head: str) -> bool:
+    """Return whether a few words are a label without a colon: "Final verdict", "My rating is"."""
+    words = head.split()
+    return len(words) <= 5 and len(head) <= 40 and has(Cue.NOUN, head) and not has(Cue.OTHERS, head)
