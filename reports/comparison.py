@@ -8,7 +8,8 @@ from itertools import groupby
 from pathlib import Path
 
 from calm.core.verdict import Code
-from calm.results.audit import Audit, write_whole
+from calm.results import outputs
+from calm.results.audit import Audit
 from calm.results.compare import RANK, Comparison, Flip, Moved
 from calm.results.reports.charts import Axis, number
 from calm.results.reports.heading import Moment, moment
@@ -141,4 +142,4 @@ def write(comparison: Comparison, old: Audit, new: Audit, path: Path) -> None:
     Raises:
         ConfigError: the file cannot be written.
     """
-    write_whole(path, [render(comparison, old, new)])
+    outputs.write_whole(path, [render(comparison, old, new)], outputs.REPORT)

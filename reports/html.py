@@ -18,7 +18,8 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
-from calm.results.audit import RUN, SCHEMA, Audit, write_whole
+from calm.results import outputs
+from calm.results.audit import RUN, SCHEMA, Audit
 from calm.results.reports.charts import axis_of, number, radar_of
 from calm.results.reports.extras import mitigations_of, self_preference_of
 from calm.results.reports.heading import (
@@ -50,7 +51,7 @@ ATTEMPTS, SLACK = 6, 4_000
 
 def write(audit: Audit, path: Path) -> None:
     """Write the report; it appears whole or not at all."""
-    write_whole(path, [render(audit)])
+    outputs.write_whole(path, [render(audit)], outputs.REPORT)
 
 
 def render(audit: Audit) -> str:

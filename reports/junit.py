@@ -13,7 +13,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind
-from calm.results.audit import Audit, Finding, write_whole
+from calm.results import outputs
+from calm.results.audit import Audit, Finding
 from calm.results.reports.html import visible
 from calm.results.wording import headline, line, measured
 
@@ -25,7 +26,7 @@ WHOLE = "the gate as a whole"
 
 def write(audit: Audit, path: Path) -> None:
     """Write the file; it appears whole or not at all."""
-    write_whole(path, [render(audit)])
+    outputs.write_whole(path, [render(audit)], outputs.JUNIT)
 
 
 def render(audit: Audit) -> str:

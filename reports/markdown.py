@@ -14,7 +14,8 @@ from pathlib import Path
 
 from calm.core.claims import Outcome
 from calm.errors import ConfigError
-from calm.results.audit import CONTROLS, RUN, Audit, Finding, write_whole
+from calm.results import outputs
+from calm.results.audit import CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import meanings, resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
@@ -49,7 +50,7 @@ class _Table:
 
 def write(audit: Audit, path: Path, *, limit: int = SUMMARY) -> None:
     """Write the summary; it appears whole or not at all."""
-    write_whole(path, [render(audit, limit=limit)])
+    outputs.write_whole(path, [render(audit, limit=limit)], outputs.SUMMARY)
 
 
 def render(audit: Audit, *, limit: int = SUMMARY) -> str:

@@ -20,7 +20,8 @@ from urllib.parse import quote
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, in_words
 from calm.models.wire import Json
-from calm.results.audit import BASELINE, RUN, Audit, Finding, write_whole
+from calm.results import outputs
+from calm.results.audit import BASELINE, RUN, Audit, Finding
 from calm.results.reports.html import visible
 from calm.results.wording import claim, headline, line
 
@@ -43,7 +44,7 @@ ROOT = "%SRCROOT%"
 
 def write(audit: Audit, path: Path, *, root: Path | None = None) -> None:
     """Write the file; it appears whole or not at all."""
-    write_whole(path, [render(audit, root=root)])
+    outputs.write_whole(path, [render(audit, root=root)], outputs.SARIF)
 
 
 def render(audit: Audit, *, root: Path | None = None) -> str:

@@ -14,14 +14,16 @@ from functools import cache
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from calm.core.verdict import Code
 from calm.errors import ConfigError
-from calm.results.audit import Audit, Finding, TrialRecord, write_whole
+from calm.results import outputs
+from calm.results.audit import Audit, Finding, TrialRecord
 from calm.results.reports.html import visible
 
+FORM = "calm-trials/1"
+"""What the metadata of a Parquet file say of it."""
 COLUMNS = {
     "keys": "string",
     "bias": "string",
@@ -166,7 +168,7 @@ def _lines(audit: Audit) -> Iterator[str]:
 
 def write_csv(audit: Audit, path: Path) -> None:
     """Write the trials as CSV; the file appears whole or not at all."""
-    write_whole(path, _lines(audit))
+    outputs.write_whole(path, _lines(audit), outputs.TRIALS)
 
 
 def _cell(value: Cell, known: Callable[[str], str]) -> Cell:
@@ -199,17 +201,13 @@ def write_parquet(audit: Audit, path: Path) -> None:
     """
     arrow, parquet = _pyarrow()
     kinds = {"string": arrow.string(), "bool": arrow.bool_(), "int32": arrow.int32(), "double": arrow.float64()}
-    schema = arrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-            beside = Path(folder) / "trials.parquet"
-            with parquet.ParquetWriter(beside, schema, compression="zstd") as writer:
-                for batch in _batches(audit):
-                    writer.write_table(arrow.table(batch, schema=schema))
-            beside.replace(path)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
+    schema = arrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()], metadata={"form": FORM})
+    with (
+        outputs.written_beside(path, outputs.PARQUET) as file,
+        parquet.ParquetWriter(file, schema, compression="zstd") as writer,
+    ):
+        for batch in _batches(audit):
+            writer.write_table(arrow.table(batch, schema=schema))
 
 
 def _batches(audit: Audit) -> Iterator[dict[str, list[Cell]]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from calm.cases.reading import ANSWERS, MAX_SHOWN, read
 from calm.cases.spreading import all_pairs, one_answer_each
 from calm.core.case import Case, digest
+from calm.core.inputs import noted
 from calm.core.items import clashes
 from calm.core.order import place_of
 from calm.core.verdict import Task
@@ -44,7 +45,7 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
     """
     name = fspath(path)
     try:
-        with Path(path).open("rb") as stream:
+        with noted(Path(path)).open("rb") as stream:
             cases = read(stream, name, task=task)
     except (OSError, ValueError) as error:
         if isinstance(error, ConfigError):

@@ -13,7 +13,6 @@ from calm.commands.spending import (
     add_caps,
     bill,
     opened_engine,
-    refuse_folders,
     refuse_impossible,
     sampled,
     stays,
@@ -45,6 +44,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     answer.add_argument(
         "-o", "--out", default="answers.jsonl", metavar="OUT.jsonl", help="the file to write (default answers.jsonl)"
     )
+    answer.add_argument("--force", action="store_true", help="overwrite OUT, whoever wrote it")
     answer.add_argument("--sample", type=int, metavar="N", help="the first N questions (default: all)")
     add_caps(answer)
     answer.set_defaults(run=_answer)
@@ -52,17 +52,17 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _answer(options: argparse.Namespace) -> int:
     from calm.cases import read_cases
+    from calm.results.outputs import ANSWERED, UNUSED, Output
     from calm.studies.writing import answering, replies
 
     refuse_impossible(options)
-    refuse_folders(options, "out")
     out = Path(options.out)
-    answering.refuse_output(out, Path(options.cases))
     writers = _writers(options.writers)
     answering.families_of_writers(writers)
     every = read_cases(options.cases)
     cases = every[: options.sample]
-    with opened_engine(options) as engine:
+    written = (Output("-o", out, ANSWERED, options.force), Output("-o", replies.beside(out), UNUSED))
+    with opened_engine(options, *written) as engine:
         found = answering.answer(cases, writers, engine)
         spent = bill(engine)
     print(printable(answering.summary(found, writers), "\n"))
@@ -70,7 +70,7 @@ def _answer(options: argparse.Namespace) -> int:
         print(printable(spent))
         print(CONTINUE)
         return REFUSED
-    answering.write_answers(out, found)
+    answering.write_answers(out, found, force=options.force)
     print(printable(f"wrote {out}: {len(found.cases)} of {sampled(len(cases), len(every), 'questions')}; {spent}"))
     if found.failures:
         print(printable(f"wrote {replies.beside(out)}: {len(found.failures)} replies that are not answers"))

@@ -14,7 +14,6 @@ from calm.commands.spending import (
     add_caps,
     bill,
     opened_engine,
-    refuse_folders,
     refuse_impossible,
     sampled,
     stays,
@@ -68,6 +67,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_caps(attack)
     attack.add_argument("--plan", action="store_true", help="show how many calls the attack can take; make none")
     attack.add_argument("--write", metavar="OUT.jsonl", help="also write the cases, with the texts found")
+    attack.add_argument("--force", action="store_true", help="overwrite the file of --write, whoever wrote it")
     attack.add_argument(
         "-o", "--out", default="attack.json", metavar="FILE", help="where the record goes (default attack.json)"
     )
@@ -83,7 +83,7 @@ def _attack(options: argparse.Namespace) -> int:
     from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
-    from calm.results.audit import write_whole
+    from calm.results.outputs import ATTACK, ATTACKED, Output, write_whole
     from calm.studies import attack as attacking
 
     design = _checked(options)
@@ -103,24 +103,27 @@ def _attack(options: argparse.Namespace) -> int:
     if options.plan:
         print(printable(_plan(options, judge, cases, design, groups), "\n"))
         return DONE
-    with opened_engine(options) as engine:
+    out = Path(options.out)
+    written = [Output("-o", out, ATTACK)]
+    if options.write:
+        written.append(Output("--write", Path(options.write), ATTACKED, options.force))
+    with opened_engine(options, *written) as engine:
         engine.admit(judge)
         setup = Setup(judge, tuple(cases), engine, options.seed, design)
         found = attacking.attack(setup, _search(options, groups, writer), options.sample)
         spent = bill(engine)
-    out = Path(options.out)
     print(sampled(min(options.sample, len(cases)), len(cases)))
     print(printable(attacking.summary(found, judge.name, options.method), "\n"))
     _show(found)
     print(printable(f"\n{spent}", "\n"))
     if not stays(engine, out):
         body = attacking.to_json(found, setup, options.method)
-        write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])
+        write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"], ATTACK)
         print(printable(f"wrote {out}"))
     if options.write and not stays(engine, Path(options.write)):
         by = writer.name if writer else ""
         made = attacking.with_texts(cases, found, judge.name, options.method, by)
-        write_whole(Path(options.write), map(line, made))
+        write_whole(Path(options.write), map(line, made), ATTACKED, force=options.force)
         print(printable(f"wrote {options.write}: {len(found.found)} of {len(made)} cases have a winning text"))
     if found.incomplete:
         print(CONTINUE)
@@ -147,7 +150,6 @@ def _checked(options: argparse.Namespace) -> Design:
         problems.append(f"--edits: expected --method stack with it, got {options.method}")
     for check in (
         lambda: refuse_impossible(options),
-        lambda: refuse_folders(options, "out", "write"),
         lambda: design_in(options.repeats, "--repeats"),
     ):
         try:

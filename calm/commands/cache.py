@@ -13,6 +13,7 @@ from time import time
 
 from calm.commands import CACHE, DONE, add_command
 from calm.errors import ConfigError
+from calm.results.outputs import EXPORT, Output, refuse, written_beside
 from calm.results.wording import printable
 
 DAY_S = 86_400
@@ -90,13 +91,10 @@ def _export(options: argparse.Namespace) -> int:
     path, out = Path(options.cache_file), Path(options.out)
     count = 0
     with _opened(path) as db:
-        try:
-            out.touch(mode=0o600, exist_ok=False)  # as private as the cache itself
-        except OSError as error:
-            raise ConfigError(f"{out}: expected a file that can be created, got: {error.strerror}") from error
-        with out.open("w", encoding="utf-8") as file:
+        refuse([Output("FILE", out, EXPORT)], caches=[path])
+        with written_beside(out, EXPORT, private=True) as file:  # as private as the cache itself
             for line in _lines(db):
-                file.write(line)
+                file.write(line.encode("utf-8", "backslashreplace"))
                 count += 1
     print(f"wrote {count} replies to {printable(str(out))}")
     return DONE

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, get_args
 
 from calm.commands import DONE, REFUSED, add_command
 from calm.core.verdict import Task
-from calm.errors import ConfigError
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def _import(options: argparse.Namespace) -> int:
     if _taken(out, options.force, source):
         return REFUSED
     found = import_cases(source, form=options.format, columns=columns)
-    _write(out, found.cases)
+    _write(out, found.cases, options.force)
     gold = sum(1 for case in found.cases if case.better or case.scores)
     _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold} with gold")
     for note in found.notes:
@@ -124,7 +123,7 @@ def _generate(options: argparse.Namespace) -> int:
     cases = generate(options.task, options.count, options.seed, kinds=options.kind or KINDS)
     if _taken(out, options.force):
         return REFUSED
-    _write(out, cases)
+    _write(out, cases, options.force)
     _say(f"wrote {out}: {options.count} cases (task={options.task}, seed={options.seed})")
     return DONE
 
@@ -134,23 +133,22 @@ def _taken(out: Path, force: bool, source: Path | None = None) -> bool:
     Return whether a file must not be written, and say why.
 
     Raises:
-        ConfigError: it would take the place of the file that is read, or of a folder.
+        ConfigError: it would take the place of the file that is read, or cannot be written.
     """
-    if out.is_dir():
-        raise ConfigError(f"{out}: expected a file to write, got a folder; add a name such as {out / 'cases.jsonl'}")
-    if source is not None and out.exists() and source.exists() and out.samefile(source):
-        raise ConfigError(f"{out}: expected a file other than the one that is imported; choose another name for -o")
+    from calm.results.outputs import CASES, Output, refuse
+
+    refuse([Output("-o", out, CASES, force=True)], inputs=[] if source is None else [source])
     if out.exists() and not force:
         print(f"calm: {printable(str(out))} exists already; overwrite it with --force", file=sys.stderr)
         return True
     return False
 
 
-def _write(out: Path, cases: Iterable[Case]) -> None:
+def _write(out: Path, cases: Iterable[Case], force: bool) -> None:
     from calm.cases.lines import line
-    from calm.results.audit import write_whole
+    from calm.results.outputs import CASES, write_whole
 
-    write_whole(out, (line(case) for case in cases))
+    write_whole(out, (line(case) for case in cases), CASES, force=force)
 
 
 def _check(options: argparse.Namespace) -> int:

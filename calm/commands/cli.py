@@ -30,6 +30,7 @@ from calm.commands import (
     self_preference,
     uda,
 )
+from calm.core.inputs import forget
 from calm.errors import CalmError
 
 COMMANDS = (
@@ -62,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         atexit.register(gc.freeze)  # this process is ours; the interpreter collects several times while it ends
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
+    forget()
     options = _parser().parse_args(given[:end])
     options.pytest = given[end + 1 :]  # argparse accepts them only directly behind the judge
     run: Callable[[argparse.Namespace], int] = options.run

@@ -11,7 +11,6 @@ from calm.commands.spending import (
     add_caps,
     bill,
     opened_engine,
-    refuse_folders,
     refuse_impossible,
     sampled,
     stays,
@@ -53,11 +52,10 @@ def _cross_check(options: argparse.Namespace) -> int:
     from calm.core.reasons import Kind, because
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import judge_from
-    from calm.results.audit import write_whole
+    from calm.results.outputs import CROSS_CHECK, Output, write_whole
     from calm.studies import coherence
 
     refuse_impossible(options)
-    refuse_folders(options, "out")
     if options.rounds < 2:
         raise ConfigError(f"--rounds: expected 2 or more, because one ask cannot show noise, got {options.rounds}")
     judge = judge_from(options.judge)
@@ -71,7 +69,8 @@ def _cross_check(options: argparse.Namespace) -> int:
         refuse_unshowable(one, cases)
     checks: list[coherence.Check] = []
     given = {"rounds": options.rounds, "seed": options.seed}
-    with opened_engine(options) as engine:
+    written = [Output("-o", Path(options.out), CROSS_CHECK)] if options.out else []
+    with opened_engine(options, *written) as engine:
         engine.admit(judge)
         if any(len(case.answers) > 2 for case in cases) or scorer is None:
             checks.append(coherence.check_order(judge, cases, engine, **given))
@@ -92,7 +91,7 @@ def _cross_check(options: argparse.Namespace) -> int:
             "cases": {"n": len(cases), "of": len(found)},
             "checks": coherence.to_json(checks),
         }
-        write_whole(Path(options.out), [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"])
+        write_whole(Path(options.out), [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"], CROSS_CHECK)
         print(printable(f"wrote {options.out}"))
     known = checks and all(one.net is not None and not one.incomplete for one in checks)
     return DONE if known else REFUSED

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Judge
     from calm.pytest_plugin.planner import Planner
+    from calm.results.outputs import Output
     from calm.studies.mitigate.study import Cell, MitigationSet, Study
 
 _COMMA = re.compile(r",(?![a-z-]+=)")
@@ -85,8 +86,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _mitigate(options: argparse.Namespace) -> int:
     from calm.cases import sample
+    from calm.core.inputs import inputs
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
+    from calm.results.outputs import refuse
     from calm.studies.mitigate.report import render
     from calm.studies.mitigate.study import cheapest, tried
 
@@ -103,6 +106,7 @@ def _mitigate(options: argparse.Namespace) -> int:
     for one in sets:
         if one.judge is not None:
             refuse_unshowable(one.judge, drawn)
+    refuse(_outputs(options), inputs=inputs(), caches=[options.cache_file])
     if options.plan:
         print(printable(_plan(sets, planner, cases), "\n"))
         return DONE
@@ -133,13 +137,20 @@ def _check(options: argparse.Namespace) -> None:
         if given.startswith(_OWN):
             name = given.partition("=")[0]
             problems.append(f"{name}: has no effect on this command; give the command's own options before --")
-    written = options.out / "judge.toml"
-    if options.judge.endswith(".toml") and written.exists() and written.samefile(options.judge):
-        problems.append(f"--out: expected a folder other than that of {options.judge}, which would be overwritten")
     if options.out.exists() and not options.out.is_dir():
         problems.append(f"--out: expected a folder, got the file {str(options.out)!r}")
     if problems:
         raise ConfigError(problems)
+
+
+def _outputs(options: argparse.Namespace) -> list[Output]:
+    """Return what the command may write."""
+    from calm.results import outputs
+
+    forms = {"mitigations.json": outputs.MITIGATIONS, "report.html": outputs.REPORT}
+    if options.judge.endswith(".toml"):
+        forms["judge.toml"] = outputs.MITIGATED
+    return [outputs.Output("--out", options.out / name, form) for name, form in forms.items()]
 
 
 def _sets(options: argparse.Namespace) -> list[list[str]]:
@@ -241,7 +252,7 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     from dataclasses import replace
 
     from calm.gate.from_spec import judge_from
-    from calm.results import audit
+    from calm.results import outputs
     from calm.results.reports import html
     from calm.studies.mitigate.judge_toml import with_mitigations
     from calm.studies.mitigate.report import body
@@ -249,10 +260,12 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
 
     folder: Path = options.out
     record = folder / "mitigations.json"
-    if record.exists() and not any(values for one in study.figures for values in one.values.values()):
-        return [f"{record} and what lies beside it stay as they were: nothing was answered in this run"]
+    answered = any(values for one in study.figures for values in one.values.values())
+    if said := outputs.stays(record, answered=answered):
+        return [f"{said}; so does what lies beside it"]
     found = body(study)
-    audit.write_whole(record, [json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False), "\n"])
+    text = json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False)
+    outputs.write_whole(record, [text, "\n"], outputs.MITIGATIONS)
     report = folder / "report.html"
     shown = {key: value for key, value in found.items() if key in ("rows", "attack_grid")}
     html.write(replace(study.bare.audit, extras={"mitigations": shown}), report)
@@ -265,7 +278,8 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
         return [*lines, f"in judge.toml, write: [judge] mitigations = {json.dumps(list(best.tried.names))}"]
     path = folder / "judge.toml"
     text = source.read_bytes().decode("utf-8-sig")
-    audit.write_whole(path, [with_mitigations(text, best.tried.names, source, folder)])
+    made = with_mitigations(text, best.tried.names, source, folder)
+    outputs.write_whole(path, [f"# written by calm mitigate from {source.name!r}\n", made], outputs.MITIGATED)
     again = judge_from(str(path), keyless=options.cache == "replay")
     if again.fingerprint != best.audit.judge.fingerprint:
         raise ConfigError(

@@ -45,12 +45,15 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _accept(options: argparse.Namespace) -> int:
+    from calm.core.inputs import inputs
     from calm.results.audit import read
     from calm.results.baseline import write_baseline
+    from calm.results.outputs import BASELINE, Output, refuse
     from calm.results.wording import printable
 
     try:
         audit = read(Path(options.results))
+        refuse([Output("-o", Path(options.out), BASELINE)], inputs=inputs())
         write_baseline(audit, Path(options.out))
     except ConfigError as error:
         print(f"calm: {printable(str(error), keep=chr(10))}", file=sys.stderr)
@@ -63,10 +66,14 @@ def _accept(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
+    from calm.core.inputs import inputs
     from calm.results.compare import compare, render_text
+    from calm.results.outputs import REPORT, Output, refuse
     from calm.results.wording import printable
 
     old, new = (_record(Path(name)) for name in (options.old, options.new))
+    if options.out:
+        refuse([Output("-o", Path(options.out), REPORT)], inputs=inputs())
     found = compare(old, new)
     print(render_text(found, get_terminal_size().columns, lines=options.lines))
     if options.out:

@@ -11,6 +11,7 @@ from pathlib import Path
 from calm.commands import CONFIGURATION, DONE, REFUSED, add_command
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.errors import ConfigError
+from calm.results import outputs
 from calm.results.audit import Audit
 
 FORMATS = ("html", "markdown", "sarif", "junit", "csv", "parquet", "json")
@@ -32,6 +33,16 @@ DEFAULTS = {
     "csv": "trials.csv",
     "parquet": "trials.parquet",
     "json": "published.json",
+}
+
+FORMS = {
+    "html": outputs.REPORT,
+    "markdown": outputs.SUMMARY,
+    "sarif": outputs.SARIF,
+    "junit": outputs.JUNIT,
+    "csv": outputs.TRIALS,
+    "parquet": outputs.PARQUET,
+    "json": outputs.RESULTS,
 }
 
 
@@ -58,6 +69,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _report(options: argparse.Namespace) -> int:
     from calm.results.audit import read, texts_path
+    from calm.results.outputs import TEXTS, Output, refuse
     from calm.results.redaction import without_texts
     from calm.results.wording import lines, printable
 
@@ -71,12 +83,12 @@ def _report(options: argparse.Namespace) -> int:
         print(f"calm: --limit: only a summary has one, got --format={form}", file=sys.stderr)
         return REFUSED
     target = Path(options.out or DEFAULTS[form])
-    taken = {source.absolute(), texts_path(source).absolute()}
-    if {target.absolute(), texts_path(target).absolute()} & taken:
-        print(f"calm: expected a file other than the results, got {str(target)!r}", file=sys.stderr)
-        return REFUSED
+    written = [Output("-o", target, FORMS[form])]
+    if form == "json":
+        written.append(Output("-o", texts_path(target), TEXTS))
     try:
         audit = read(source)
+        refuse(written, inputs=(source, texts_path(source)))
         missing = NONE if options.texts == "none" else without(audit, source)
         audit = without_texts(audit) if options.texts == "none" else with_note(audit, missing)
         _writer(form, options.limit, texts=options.texts == "full")(audit, target)

@@ -30,6 +30,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="verbosity, sentiment, fallacy, polish, paraphrase, translate:LANGUAGE, error, neutral",
     )
     rewrite.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="the file of cases to write")
+    rewrite.add_argument("--force", action="store_true", help="overwrite OUT, whoever wrote it")
     add_caps(rewrite)
     rewrite.add_argument("--offline", action="store_true", help="call no model; let rules write the texts")
     rewrite.set_defaults(run=_rewrite)
@@ -38,24 +39,28 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _rewrite(options: argparse.Namespace) -> int:
     from calm.cases import read_cases
     from calm.commands.ready_texts import places_of
+    from calm.core.inputs import inputs
+    from calm.results.outputs import REWRITTEN, UNUSED, Output, refuse
     from calm.studies.writing import replies, rewriting
     from calm.studies.writing.writerfile import read_writer
 
     names = _names(options)
     out = Path(options.out)
     cases = read_cases(options.cases)
+    written = (Output("-o", out, REWRITTEN, options.force), Output("-o", replies.beside(out), UNUSED))
     if options.offline:
+        refuse(written, inputs=inputs(), caches=[Path(options.cache_file)])
         found, by, spent = rewriting.rewrite_by_rule(cases, names), rewriting.RULE_MADE, "no call made"
     else:
         writer = read_writer(Path(options.writer), os.environ)
-        with opened_engine(options) as engine:
+        with opened_engine(options, *written) as engine:
             found = rewriting.rewrite(cases, names, writer, engine)
             spent = bill(engine)
         if found.missing and stays(engine, out):
             print(printable(f"{rewriting.summary(found)}\n{spent}\n{CONTINUE}", "\n"))
             return REFUSED
         by = f"{writer.name} ({writer.family})" if writer.family else writer.name
-    rewriting.write_cases(out, cases, found, by)
+    rewriting.write_cases(out, cases, found, by, force=options.force)
     print(printable(rewriting.summary(found), "\n"))
     for place in places_of(names):
         print(printable(place))

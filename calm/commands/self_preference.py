@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_folders, refuse_impossible
+from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible
 from calm.core.reasons import Kind
 from calm.errors import ConfigError, EstimateError, nearest
 from calm.results.wording import printable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from calm.core.case import Case
     from calm.models.wire import Json, Judge
+    from calm.results.outputs import Output
     from calm.selfpreference.crossing import CrossDesign, CrossResult, Tables
     from calm.selfpreference.report import JudgeRow, SelfPreference
 
@@ -61,17 +62,19 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _run(options: argparse.Namespace) -> int:
+    from calm.core.inputs import inputs
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import judge_from, recall
+    from calm.results.outputs import refuse
     from calm.selfpreference import crossing
 
     refuse_impossible(options)
-    refuse_folders(options, "out")
     typed, families = _families(options)
     judges = [judge_from(spec) for spec in options.judges]
     if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
         tables = crossing.recorded_tables(judges[0])
         _check_outsider(options.outsider, tables.family, tables.judges)
+        refuse(_written(options), inputs=inputs())
         return _report(tables, tables.report(options.seed, outsider=options.outsider), None, options)
     cases = _cases(options, judges[0])
     for judge in judges:
@@ -172,7 +175,7 @@ def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
     from calm.selfpreference import crossing
     from calm.selfpreference.likelihood import curves_of
 
-    with opened_engine(options) as engine:
+    with opened_engine(options, *_written(options)) as engine:
         crossed = crossing.ask(arranged, engine)
         curves, without = curves_of(crossed, engine) if options.perplexity else ({}, {})
         spent = bill(engine)
@@ -194,9 +197,15 @@ def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
     return status
 
 
+def _written(options: argparse.Namespace) -> list[Output]:
+    from calm.results.outputs import OWN_ANSWERS, Output
+
+    return [Output("-o", Path(options.out), OWN_ANSWERS)] if options.out else []
+
+
 def _report(tables: Tables, figures: SelfPreference, crossed: CrossResult | None, options: argparse.Namespace) -> int:
     from calm.core.reasons import counted
-    from calm.results.audit import write_whole
+    from calm.results.outputs import OWN_ANSWERS, write_whole
     from calm.selfpreference import crossing
 
     body = crossing.record(figures, tables, crossed, options.seed)
@@ -206,7 +215,8 @@ def _report(tables: Tables, figures: SelfPreference, crossed: CrossResult | None
         print(printable(f"from a part of the data: {lost} of {asked} verdicts were lost: {counted(crossed.lost)}"))
     print(printable(summary(figures, body), "\n"))
     if options.out:
-        write_whole(Path(options.out), [json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False), "\n"])
+        text = json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
+        write_whole(Path(options.out), [text, "\n"], OWN_ANSWERS)
         print(printable(f"wrote {options.out}"))
     return DONE if any(row.corrected for row in figures.rows) else REFUSED
 

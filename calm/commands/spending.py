@@ -13,6 +13,7 @@ from calm.errors import ConfigError
 
 if TYPE_CHECKING:
     from calm.engine.engine import Engine
+    from calm.results.outputs import Output
 
 CONTINUE = "run the same command again to continue: the replies so far are kept"
 """The advice of a command that could not ask everything."""
@@ -43,22 +44,6 @@ def refuse_impossible(options: argparse.Namespace) -> None:
         raise ConfigError(problems)
 
 
-def refuse_folders(options: argparse.Namespace, *names: str) -> None:
-    """
-    Refuse, before any call, to write a file where a folder is.
-
-    Raises:
-        ConfigError: one line for each such option.
-    """
-    given = {name: Path(value) for name in names if (value := getattr(options, name))}
-    if problems := [
-        f"--{name}: expected a file to write, got the folder {str(path)!r}"
-        for name, path in given.items()
-        if path.is_dir()
-    ]:
-        raise ConfigError(problems)
-
-
 def sampled(count: int, there: int, what: str = "cases") -> str:
     """
     Return how many cases a command takes, and of how many they are a sample.
@@ -70,12 +55,20 @@ def sampled(count: int, there: int, what: str = "cases") -> str:
 
 
 @contextmanager
-def opened_engine(options: argparse.Namespace) -> Iterator[Engine]:
-    """Open an engine with the caps and the cache of a command, and close it at the end."""
+def opened_engine(options: argparse.Namespace, *written: Output) -> Iterator[Engine]:
+    """
+    Open an engine with the caps and the cache of a command, and close it at the end.
+
+    Raises:
+        ConfigError: what the command is to write must not, or cannot, be written.
+    """
+    from calm.core.inputs import inputs
     from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
+    from calm.results.outputs import refuse
 
+    refuse(written, inputs=inputs(), caches=[Path(options.cache_file)])
     engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
     try:
         yield engine
@@ -92,9 +85,9 @@ def bill(engine: Engine) -> str:
 
 def stays(engine: Engine, path: Path) -> bool:
     """Return whether a file of an earlier run is to stay, and say so: nothing was answered that could replace it."""
+    from calm.results import outputs
     from calm.results.wording import printable
 
-    if engine.ledger.answers or not path.exists():
-        return False
-    print(printable(f"{path} stays as it was: nothing was answered in this run"))
-    return True
+    if said := outputs.stays(path, answered=bool(engine.ledger.answers)):
+        print(printable(said))
+    return bool(said)

@@ -92,25 +92,17 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
     """
-    Refuse, before anything is computed, to write over a folder or an input.
+    Refuse, before anything is computed, to write over an input or a file of somebody else.
 
     Raises:
         ConfigError: each such option.
     """
-    from calm.errors import ConfigError
+    from calm.results.outputs import UDA_CHECKPOINT, UDA_MODEL, UDA_REPORT, Output, refuse
 
-    inputs: list[Path | None] = [getattr(options, name, None) for name in ("model", "comparisons", "answers", "gold")]
-    problems = []
-    for name in names:
-        path: Path | None = getattr(options, name)
-        if path is None or not path.exists():
-            continue
-        if path.is_dir():
-            problems.append(f"--{name}: expected a file to write, got the folder {str(path)!r}")
-        elif any(one is not None and one.exists() and path.samefile(one) for one in inputs):
-            problems.append(f"--{name}: expected a file other than the inputs, got {str(path)!r}")
-    if problems:
-        raise ConfigError(problems)
+    forms = {"out": UDA_MODEL, "report": UDA_REPORT, "checkpoint": UDA_CHECKPOINT}
+    given: list[Path | None] = [getattr(options, name, None) for name in ("model", "comparisons", "answers", "gold")]
+    written = [Output(f"--{name}", path, forms[name]) for name in names if (path := getattr(options, name))]
+    refuse(written, inputs=[path for path in given if path is not None])
 
 
 def _train(options: argparse.Namespace) -> int:
@@ -260,9 +252,9 @@ def _print_report(made: Mapping[str, object], path: Path | None) -> None:
             was, now = (sides[side]["correlation_with_others"] for side in ("before", "after"))
             print(printable(f"  {name}: {_number(was)} {_number(now)}"))
     if path is not None:
-        from calm.studies.uda.checkpoint import write_whole
+        from calm.results.outputs import UDA_REPORT, write_whole
 
-        write_whole(path, (json.dumps(made, indent=1, allow_nan=False) + "\n").encode("utf-8", "backslashreplace"))
+        write_whole(path, [json.dumps(made, indent=1, allow_nan=False), "\n"], UDA_REPORT)
         print(f"\nreport: {path}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from calm.core.inputs import noted
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
@@ -50,7 +51,7 @@ def read_record(path: Path) -> list[Member]:
         ConfigError: no such file, or not a record of `calm self-preference`.
     """
     try:
-        body = json.loads(path.read_text("utf-8"))
+        body = json.loads(noted(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: expected a record that `calm self-preference` wrote; {error}") from error
     if not isinstance(body, dict):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import gc
+import sys
 from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,6 +48,7 @@ from calm.pytest_plugin.session import (
     judge_in,
     judge_of,
     peers_of,
+    refuse_outputs,
     sample_shown,
     speaker,
     subject_of,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from calm.results.audit import Finding
 
 
+KNOWN = pytest.StashKey[int]()
 EXTRA = "calm_every_variant"
 """The marker of probes beyond the default gate."""
 
@@ -66,6 +70,13 @@ EXTRA = "calm_every_variant"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, each also as an ini setting."""
     options.add_to(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Note which inputs this process knew before any conftest.py was read: those are none of this run."""
+    inputs = sys.modules.get("calm.core.inputs")
+    early_config.stash[KNOWN] = inputs.count() if inputs is not None else 0
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -82,7 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Settings in an ini file are checked only after a probe was collected, so that a wrong one does not disturb other
     runs of the project. With xdist they are checked here: no process sees both the tests and the user.
     """
-    config.stash[SESSION] = Session(config)
+    config.stash[SESSION] = Session(config, known=config.stash.get(KNOWN, 0))
     config.addinivalue_line("markers", "calm(lookahead=False): ask this test when it runs, not ahead of it")
     config.addinivalue_line("markers", 'calm(repeats="2+1"): asks a case of this test, whatever --calm-repeats says')
     config.addinivalue_line("markers", f"{EXTRA}: asked with --calm-every-variant, or if its file is named")
@@ -101,6 +112,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Check the settings in an ini file, if there is a probe that needs them."""
     config = session.config
+    conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
+    sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
+    config.stash[SESSION].sources = list(dict.fromkeys(sources))
     probed = any("probe" in getattr(item, "fixturenames", ()) for item in session.items)
     if probed and not is_worker(config) and not distributed(config):
         _preflight(config)
@@ -120,7 +134,9 @@ def _preflight(config: pytest.Config) -> None:
             if given(config, "peers"):
                 peers_of(config, judge)
             calls = judge.endpoints and not config.option.collectonly and not flag(config, "plan")
-            if (case_files(config) or calls) and _showable(config, judge) and calls:
+            showable = (case_files(config) or calls) and _showable(config, judge)
+            refuse_outputs(config)
+            if showable and calls:
                 engine_of(config).admit(judge)
     except CalmError as error:
         raise pytest.UsageError(indented(str(error))) from error

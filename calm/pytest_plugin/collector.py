@@ -15,7 +15,7 @@ import pytest
 
 from calm.pytest_plugin.options import OUTPUTS, limits_of, option, seed_of, stopping_of
 from calm.pytest_plugin.record import Record
-from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of
+from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of, output_faults
 
 if TYPE_CHECKING:
     from calm.core.reasons import Reason
@@ -285,14 +285,18 @@ class Collector:
 
     def _write(self, audit: Audit) -> None:
         from calm.errors import ConfigError
+        from calm.results.outputs import stays
 
-        empty = not self._told and not self._answered
+        answered = self._told or self._answered
         for name in OUTPUTS:
             target = option(self.config, name)
             if not target:
                 continue
-            if empty and Path(target).exists():
-                self.written.append(f"{name}: {target} stays as it was: no verdict was given in this run")
+            if said := stays(Path(target), answered=answered):
+                self.written.append(f"{name}: {said}")
+                continue
+            if faults := output_faults(self.config, name):  # a test may have read more than was known at the start
+                self.problems += faults
                 continue
             try:
                 _WRITERS[name](audit, Path(target), self.config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -196,18 +195,6 @@ def indented(text: str) -> str:
     """Return a message of several lines as pytest shows it after `ERROR: `."""
     lines = text.splitlines()
     return "\n".join([f"calm: {lines[0]}", *(f"      {rest}" for rest in lines[1:])])
-
-
-def unwritable(path: Path) -> str:
-    """Return why a file cannot be written, as far as can be seen before the run."""
-    if path.is_dir():
-        return f"expected a file, got the folder {str(path)!r}"
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    try:
-        with TemporaryFile(dir=folder):  # root may do what the permissions deny, and not what the file system denies
-            return ""
-    except OSError:
-        return f"expected a file that can be written, got {str(path)!r}: {str(folder)!r} is no folder to write in"
 
 
 def _whole(config: pytest.Config, name: str, least: int) -> int | None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,6 @@ from calm.pytest_plugin.options import (
     sample_of,
     seed_of,
     stopping_of,
-    unwritable,
 )
 from calm.pytest_plugin.trace import MARKER
 
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
+    from calm.results.outputs import Output
     from calm.selfpreference.crossing import CrossInputs, Member
 
 
@@ -82,6 +81,12 @@ class Session:
     """What tests would ask, while they are traced."""
     announced: bool = False
     """Whether it was said what the cases of the run can decide."""
+    known: int = 0
+    """The number of the last reading of an input before the run."""
+    weighed: int = -1
+    """The number of the last reading when the outputs were looked at."""
+    sources: list[Path] = field(default_factory=list)
+    """The files of the tests, and those that configure them."""
     records: dict[str, Record] = field(default_factory=dict)
     """What the tests of this process found, until their reports are read."""
 
@@ -124,8 +129,7 @@ def check_options(config: pytest.Config) -> None:
     for name, known in choices.items():
         if option(config, name) not in known:
             problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {option(config, name)!r}")
-    outputs = {name: Path(option(config, name)) for name in OUTPUTS if option(config, name)}
-    problems += [f"--calm-{name}: {fault}" for name, path in outputs.items() if (fault := unwritable(path))]
+    problems += output_faults(config)
     if not problems:  # it reads what was checked above
         try:
             limits_of(config)
@@ -133,11 +137,63 @@ def check_options(config: pytest.Config) -> None:
             problems += error.problems
     if Path(option(config, "cache-file")).is_dir():
         problems.append(f"--calm-cache-file: expected a file, got the folder {option(config, 'cache-file')!r}")
-    for one, two in combinations(outputs, 2):
-        if outputs[one].absolute() == outputs[two].absolute():
-            problems.append(f"--calm-{one} and --calm-{two}: expected two files, got {str(outputs[one])!r} twice")
     if problems:
         raise ConfigError(problems)
+
+
+def outputs_of(config: pytest.Config) -> list[Output]:
+    """Return the files that the run is to write."""
+    from calm.results import outputs
+
+    forms = {
+        "results": outputs.RESULTS,
+        "report": outputs.REPORT,
+        "summary": outputs.SUMMARY,
+        "sarif": outputs.SARIF,
+    }
+    found = [
+        outputs.Output(f"--calm-{name}", Path(option(config, name)), forms[name])
+        for name in OUTPUTS
+        if option(config, name)
+    ]
+    if (path := option(config, "results")) and option(config, "texts") == "full":
+        from calm.results.audit import texts_path
+
+        found.append(outputs.Output("--calm-results", texts_path(Path(path)), outputs.TEXTS))
+    return found
+
+
+def output_faults(config: pytest.Config, *names: str) -> list[str]:
+    """
+    Return which outputs would take the place of an input, a cache or a file of the user's, or cannot be written.
+
+    `names` are those of the options to look at (none: all).
+    """
+    from calm.core.inputs import inputs
+    from calm.results.outputs import faults
+
+    session = config.stash[SESSION]
+    read = (*inputs(session.known), *session.sources, *([config.inipath] if config.inipath else ()))
+    looked_at = {f"--calm-{name}" for name in names or OUTPUTS}
+    written = [one for one in outputs_of(config) if one.option in looked_at]
+    return faults(written, inputs=read, caches=[Path(option(config, "cache-file"))])
+
+
+def refuse_outputs(config: pytest.Config) -> None:
+    """
+    Refuse outputs again, now that more inputs are known: those that the fixtures of a test read.
+
+    Raises:
+        ConfigError: one line for each.
+    """
+    from calm.core.inputs import count
+    from calm.errors import ConfigError
+
+    session = config.stash[SESSION]
+    if session.weighed != count():
+        session.weighed = count()
+        if found := output_faults(config):
+            raise ConfigError(found)
 
 
 def gate_of(config: pytest.Config) -> Gate:
@@ -310,6 +366,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
         )
     chosen = sample_shown(config, judge, cases)
     if config.stash[SESSION].plan is None:
+        refuse_outputs(config)
         engine_of(config).admit(judge)
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)

@@ -8,18 +8,17 @@ the number of workers, and whatever was cached.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from types import NoneType, UnionType
 from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
 from calm.core.claims import Claim, Decision, Outcome
 from calm.core.edits import AnyEdit, Expects
+from calm.core.inputs import noted
 from calm.core.measures import MEASURES, Measure, consistency_rate, flips, rate, robustness_rate
 from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
@@ -31,6 +30,7 @@ from calm.models.pricing import Cost
 from calm.models.wire import Json
 from calm.results.codes import from_code, to_code
 from calm.results.control import Control, control_of
+from calm.results.outputs import RESULTS, TEXTS, remove, write_whole
 
 SCHEMA = "calm-results/2"
 OLDER = ("calm-results/1",)
@@ -667,12 +667,12 @@ def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
 
     Without `texts` the texts of an earlier run in this place are removed: they belong to no record.
     """
-    write_whole(path, _laid_out(audit))
+    write_whole(path, _laid_out(audit), RESULTS)
     if not texts:
-        texts_path(path).unlink(missing_ok=True)
+        remove(texts_path(path), TEXTS)
         return
     lines = (json.dumps(texts_to_json(t), ensure_ascii=False, allow_nan=False) + "\n" for t in audit.texts)
-    write_whole(texts_path(path), lines)
+    write_whole(texts_path(path), lines, TEXTS)
 
 
 def _laid_out(audit: Audit) -> Iterator[str]:
@@ -725,14 +725,15 @@ def read(path: Path) -> Audit:
         ConfigError: no such file, not JSON, or not `calm-results/2`.
     """
     try:
-        body = json.loads(path.read_text("utf-8"))
+        body = json.loads(noted(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: expected a results file written by --calm-results; {error}") from error
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected an object of schema {SCHEMA!r}, got {type(body).__name__}")
     beside = texts_path(path)
     try:
-        lines = beside.read_text("utf-8").split("\n") if beside.exists() else []  # splitlines() cuts inside of texts
+        there = noted(beside).read_text("utf-8") if beside.exists() else ""
+        lines = there.split("\n")  # splitlines() cuts inside of texts
         texts = [json.loads(line) for line in lines if line]
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         fault = f"{beside}: expected the texts of {path.name}, a JSON object a line; {error}"
@@ -741,28 +742,3 @@ def read(path: Path) -> Audit:
         return Audit.from_json(body, texts)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}; use a whole file that calm wrote") from error
-
-
-def write_whole(path: Path, parts: Iterable[str]) -> None:
-    """
-    Write a text file through a temporary one in the same folder, so that no reader sees half of it.
-
-    Raises:
-        ConfigError: the folder cannot be made or written to.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            beside = Path(file.name)
-            try:
-                file.writelines(part.encode("utf-8", "backslashreplace").decode("utf-8") for part in parts)
-                file.close()
-                mask = os.umask(0)
-                os.umask(mask)
-                beside.chmod(0o666 & ~mask)
-                beside.replace(path)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error

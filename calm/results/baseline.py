@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from calm.core.claims import Outcome
+from calm.core.inputs import noted
 from calm.core.reasons import Kind
 from calm.errors import ConfigError
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Json
+from calm.results import outputs
 from calm.results.audit import SCHEMA as RESULTS
-from calm.results.audit import Audit, Finding, Run, write_whole
+from calm.results.audit import Audit, Finding, Run
 from calm.results.gatefile import WORSENING
 from calm.results.records import scale_of, trials_of
 
@@ -72,7 +74,7 @@ def _kept(finding: Finding) -> Finding:
 
 def write_baseline(audit: Audit, path: Path) -> None:
     """Accept a run and write it, whole or not at all; each case of a finding has a line, so that a diff can be read."""
-    write_whole(path, _lines(accept(audit)))
+    outputs.write_whole(path, _lines(accept(audit)), outputs.BASELINE)
 
 
 def _lines(accepted: Audit) -> Iterator[str]:
@@ -104,7 +106,7 @@ def read_baseline(path: Path) -> Audit:
         ConfigError: no such file, not JSON, another schema, or damaged; the message says what was expected.
     """
     try:
-        body = json.loads(path.read_text("utf-8"), parse_constant=_no_number)
+        body = json.loads(noted(path).read_text("utf-8"), parse_constant=_no_number)
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: expected a baseline written by `calm accept`; {error}") from error
     schema = body.get("schema") if isinstance(body, dict) else None

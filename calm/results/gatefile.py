@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
+from calm.core.inputs import noted
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because
 from calm.errors import ClaimError, ConfigError, nearest
@@ -115,7 +116,7 @@ def read_gate(path: Path, today: date) -> Gate:
 
 def _toml(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        return tomllib.loads(noted(path).read_text("utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

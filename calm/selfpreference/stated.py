@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from calm.core.inputs import noted
 from calm.errors import ConfigError
 
 COLUMNS = ("name", "family")
@@ -49,7 +50,7 @@ def _pair(text: str) -> dict[str, str]:
 
 def _file(path: Path) -> dict[str, str]:
     try:
-        text = path.read_text("utf-8-sig")
+        text = noted(path).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: expected a file of families, which is UTF-8 text, got {error}") from error
     return _toml(path, text) if path.suffix == ".toml" else _csv(path, text)

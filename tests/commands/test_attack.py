@@ -9,6 +9,7 @@ import pytest
 
 from calm.cases import bundled, read_cases
 from calm.commands import attack
+from calm.core.inputs import forget
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
@@ -26,6 +27,7 @@ def calm(folder, *arguments):
     parser = argparse.ArgumentParser()
     attack.register(parser.add_subparsers())
     paths = [f"--cache-file={folder / 'cache.sqlite'}", f"--out={folder / 'attack.json'}"]
+    forget()  # as the command line does
     options = parser.parse_args(["attack", *map(str, arguments), *paths])
     return options.run(options)
 
@@ -286,7 +288,7 @@ def test_impossible_options_are_told_together(tmp_path):
         ("planted:authority=0.5", ["--method=transfer"], "expected cases with texts of an earlier attack"),
         ("recorded:ifeval/GPT-5", ["--method=stack"], "cannot be attacked: its verdicts were given once"),
         ("planted:", ["--method=stack", "--edits=authorit"], "no such perturbation; did you mean 'authority'?"),
-        ("planted:", ["--method=stack", "--write={folder}"], "--write: expected a file to write, got the folder"),
+        ("planted:", ["--method=stack", "--write={folder}"], "--write: expected a file to write, got a folder"),
     ],
 )
 def test_an_attack_in_vain_is_refused_before_a_call(tmp_path, judge, options, told):

@@ -102,8 +102,8 @@ def test_a_malformed_file_leaves_nothing_behind(files):
     ("out", "said"),
     [
         (".", "expected a file to write, got a folder"),
-        ("adversarial.json", "expected a file other than the one that is imported"),
-        ("cases.jsonl/new.jsonl", "cannot be written"),
+        ("adversarial.json", "expected a file other than the inputs of the run"),
+        ("cases.jsonl/new.jsonl", "expected a file that can be written"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused(files, out, said):

@@ -197,7 +197,7 @@ def test_the_judges_own_file_is_not_written_over(tmp_path):
     done = calm(tmp_path, "judge.toml", "--try=swap", "--out=.", *SMALL, *POSITION)
 
     assert done.returncode == 4
-    assert "--out: expected a folder other than that of judge.toml, which would be overwritten" in done.stderr
+    assert "--out: expected a file other than the inputs of the run, got 'judge.toml'" in done.stderr
     assert path.read_bytes() == before
 
 

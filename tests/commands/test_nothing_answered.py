@@ -8,7 +8,16 @@ from calm.commands.cli import main
 from tests.servers import Answer, wire_server
 
 OUT = "out.json"
-EARLIER = "an earlier file"
+EARLIER = {
+    "attack": '{"schema": "calm-attack/1"}',
+    "attack, texts": '{"variants": {"attack": {}}}',
+    "cross-check": '{"schema": "calm-cross-check/1"}',
+    "self-preference": '{"schema": "calm-self-preference/1"}',
+    "mitigate": '<meta name="generator" content="calm"> {"schema": "calm-mitigations/1"}',
+    "answer": '{"tags": {"families": "{}"}}',
+    "rewrite": '{"tags": {"written_by": "w"}}',
+}
+"""What says of a file that an earlier run of the command wrote it."""
 
 
 def model(url, name):
@@ -55,7 +64,7 @@ def test_what_nobody_answered_overwrites_nothing(name, tmp_path, monkeypatch, ca
         (tmp_path / path).write_text("".join(f"{json.dumps(one)}\n" for one in rows))
     (tmp_path / "m").mkdir()
     for file in files:
-        (tmp_path / file).write_text(EARLIER)
+        (tmp_path / file).write_text(EARLIER[name])
     with wire_server(lambda *_: Answer(status=401)) as server:
         for judge in "jk":
             (tmp_path / f"{judge}.toml").write_text(model(server.url, judge))
@@ -68,4 +77,4 @@ def test_what_nobody_answered_overwrites_nothing(name, tmp_path, monkeypatch, ca
     text = "".join(capsys.readouterr())
     assert asked > 0, text
     assert status == 1
-    assert [(tmp_path / file).read_text() for file in files] == [EARLIER] * len(files), text
+    assert [(tmp_path / file).read_text() for file in files] == [EARLIER[name]] * len(files), text

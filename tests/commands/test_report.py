@@ -151,10 +151,10 @@ def test_the_record_is_not_overwritten(folder, name, capsys):
     """A report never takes the place of what it is made from."""
     before = (folder / "results.json").read_bytes(), (folder / "results.texts.jsonl").read_bytes()
 
-    assert main(["report", "results.json", "-o", name, "--format", "json"]) == 1
+    assert main(["report", "results.json", "-o", name, "--format", "json"]) == 4
 
     assert ((folder / "results.json").read_bytes(), (folder / "results.texts.jsonl").read_bytes()) == before
-    assert "expected a file other than the results" in capsys.readouterr().err
+    assert "expected a file other than the inputs of the run" in capsys.readouterr().err
 
 
 def test_a_name_that_says_nothing_is_refused(folder, capsys):

@@ -16,6 +16,7 @@ import pytest
 
 from calm.cases import read_cases
 from calm.commands import rewrite
+from calm.core.inputs import forget
 from calm.core.ready_made import check_texts
 from calm.errors import ConfigError
 from tests.servers import Answer, wire_server
@@ -34,6 +35,7 @@ def calm(*arguments):
     """Run a command of `calm` in this process."""
     parser = argparse.ArgumentParser()
     rewrite.register(parser.add_subparsers())
+    forget()  # as the command line does
     options = parser.parse_args([str(a) for a in arguments])
     return options.run(options)
 
@@ -209,9 +211,10 @@ def test_a_second_run_asks_only_for_what_is_missing(tmp_path):
     with wire_server(script()) as server:
         run(tmp_path, server)
         first = len(server.judged)
-        run(tmp_path, server, cases=tmp_path / "out.jsonl")
+        kept = (tmp_path / "out.jsonl").rename(tmp_path / "kept.jsonl")
+        run(tmp_path, server, cases=kept)
         run(tmp_path, server)
-        status, cases, _ = run(tmp_path, server, kinds="verbosity,neutral", cases=tmp_path / "out.jsonl")
+        status, cases, _ = run(tmp_path, server, kinds="verbosity,neutral", cases=kept)
 
     assert (first, len(server.judged), status) == (4, 8, 0)
     assert len(cases) == 4

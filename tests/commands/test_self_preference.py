@@ -138,8 +138,8 @@ def test_answers_do_not_take_the_place_of_the_cases(studio, capsys):
         assert one.status == 4
 
     told = capsys.readouterr().err
-    assert "expected another file than that of the cases" in told
-    assert "--out: expected a file to write, got the folder" in told
+    assert "-o: expected a file other than the inputs of the run" in told
+    assert "-o: expected a file to write, got a folder" in told
     assert cases.read_text("utf-8") == before
     assert one.server.seen == []
 

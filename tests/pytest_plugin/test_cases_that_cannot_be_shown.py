@@ -161,7 +161,7 @@ def test_a_run_without_a_verdict_leaves_an_earlier_audit_as_it_is(shown):
     assert before.ret in (0, 1)
     assert result.ret == 1
     assert [(shown.path / name).read_bytes() for name in OUTPUTS] == kept
-    assert "results.json stays as it was: no verdict was given in this run" in said(result)
+    assert "results.json stays as it was: nothing was answered in this run" in said(result)
 
 
 def test_a_run_on_kept_replies_writes_its_audit(shown):

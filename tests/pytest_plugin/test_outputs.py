@@ -1,6 +1,7 @@
 """`--calm-results`, `--calm-report`, `--calm-summary`, `--calm-sarif`: the files that a run writes."""
 
 import json
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -56,8 +57,8 @@ def test_a_file_that_cannot_be_written_is_refused_before_any_call(project, worke
     assert result.ret == 4
     assert project.calls() == 0
     for name in ("report", "summary"):
-        assert f"--calm-{name}: expected a file, got the folder 'out'" in text
-    assert "cases.jsonl' is no folder to write in" in text
+        assert f"--calm-{name}: expected a file to write, got a folder: 'out'" in text
+    assert "got 'cases.jsonl/results.sarif': Not a directory" in text
 
 
 def test_no_two_outputs_are_one_file(project):
@@ -221,3 +222,45 @@ def test_a_worker_that_dies_does_not_take_the_record_with_it(project, subtests):
             assert result.ret == 1
             assert project.outcomes()["flattery/gain/flatter"] == "PASS"
             assert "INTERNALERROR" not in f"{result.stdout}{result.stderr}"
+
+
+WRITTEN = ("results", "report", "summary", "sarif")
+
+
+def test_no_output_takes_the_place_of_what_the_run_reads(project, subtests):
+    """Cases, judge, tests, settings, gate, baseline, cache, an empty conftest.py: refused before any call."""
+    project.write("gate.toml", "")
+    project.write("conftest.py", "")
+    assert project.run("--calm-results=base.json").ret == 0
+    assert project.pytester.run(sys.executable, "-m", "calm", "accept", "base.json", "-o", "baseline.json").ret == 0
+    names = ("cases.jsonl", "judges.py", "edits.py", "test_flattery.py", "pytest.ini", "gate.toml", "baseline.json")
+    cache = ".calm/cache.sqlite"
+    before = {name: (project.path / name).read_bytes() for name in (*names, "conftest.py", cache)}
+    given = ("--calm-gate=gate.toml", "--calm-baseline=baseline.json", "--calm-cache=refresh")
+    for option in WRITTEN:
+        for name in before:
+            with subtests.test(f"{option} {name}"):
+                result = project.run(f"--calm-{option}={name}", *given, judge="judges:counted")
+
+                told = f"{result.stdout}{result.stderr}"
+                assert result.ret == 4, told
+                assert f"--calm-{option}: expected a " in told
+                assert project.calls() == 0
+    assert {name: (project.path / name).read_bytes() for name in before} == before
+
+
+def test_cases_that_a_fixture_reads_are_inputs_too(project):
+    """They are known only when a test begins, and still before a call."""
+    project.write("mine.json", (project.path / "cases.jsonl").read_text())
+    project.write(
+        "conftest.py",
+        "import pytest\nfrom calm.cases import read_cases\n\n\n@pytest.fixture(scope='session')\ndef cases():\n"
+        "    return read_cases('mine.json')\n",
+    )
+    project.write("empty.py", "")
+
+    result = project.run("--calm-results=./MINE.json", judge="judges:counted", cases=None)
+
+    assert result.ret == 4
+    assert project.calls() == 0
+    assert "expected a file other than the inputs of the run" in str(result.stdout)

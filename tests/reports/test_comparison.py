@@ -98,6 +98,7 @@ def test_a_file_that_is_no_record_is_refused(tmp_path, capsys, subtests):
     for name in ["old", "new"]:
         with subtests.test(name=name):
             for each in ("old", "new"):
+                (tmp_path / f"{each}.json").unlink(missing_ok=True)
                 write(sample(), tmp_path / f"{each}.json")
             (tmp_path / f"{name}.json").write_text("[]")
 

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from calm.cases.reading import MAX_SHOWN, read
 from calm.core.case import Case
+from calm.core.inputs import noted
 from calm.errors import ConfigError
 
 Kind: TypeAlias = Literal["json", "csv", "tsv", "parquet"]
@@ -141,7 +142,7 @@ def load(path: Path, kind: Kind | None = None) -> Table:
             "say with --format how it is written"
         )
     try:
-        data = path.read_bytes()
+        data = noted(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(f"{path}: expected a file to read, got an error: {reason}; check its path") from error

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 from unicodedata import category
 
+from calm.core.inputs import noted
 from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS
 
@@ -23,7 +24,7 @@ _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2
 def read_document(path: Path) -> dict[str, object]:
     """Return what a TOML file holds; a `ConfigError` if it cannot be read."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = noted(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); expected a judge.toml") from error
     except UnicodeDecodeError as error:
@@ -170,7 +171,7 @@ class Table:
             return None
         path = self.path.parent / name
         try:
-            return path, path.read_bytes().decode("utf-8")
+            return path, noted(path).read_bytes().decode("utf-8")
         except OSError as error:
             self.say(key, f"the file {path} cannot be read ({error.strerror}); paths are relative to judge.toml")
         except UnicodeDecodeError as error:

@@ -8,18 +8,18 @@ comparisons, so that a training goes on with the data that it began with.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calm.core.inputs import noted
 from calm.errors import ConfigError
+from calm.results.outputs import UDA_CHECKPOINT, UDA_MODEL, write_whole
 from calm.studies.uda.backend import doubles, jax, jnp
 from calm.studies.uda.comparisons import Comparisons
 from calm.studies.uda.elo import Elo
@@ -60,7 +60,7 @@ def load_model(path: Path) -> Model:
     Raises:
         ConfigError: no such file, not a model file, or arrays that do not fit what its header says.
     """
-    arrays, header = _read(path, MODEL)
+    arrays, header = _read(noted(path), MODEL)
     settings, dims = _settings(path, header.get("settings")), header.get("dims")
     if not isinstance(dims, int) or not 1 <= dims <= 1_000_000:
         raise ConfigError(f"{path}: expected dims as a whole number from 1, got dims={dims!r}; train the model again")
@@ -131,29 +131,6 @@ def fingerprint(data: Comparisons) -> str:
     return hashed.hexdigest()
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """
-    Write a file through a temporary one in the same folder, so that no reader sees half of it.
-
-    Raises:
-        ConfigError: the folder cannot be made or written to.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            beside = Path(file.name)
-            try:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-                beside.replace(path)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise ConfigError(f"{path}: expected a file that can be written, got: {error.strerror or error}") from error
-
-
 # ------------------------------------------------------------------------------------------------------------- the file
 
 
@@ -173,7 +150,8 @@ def _write(path: Path, kind: str, arrays: Mapping[str, NDArray[np.generic]], hea
     # ascontiguousarray turns a number into a row: keep its shape
     shaped = {name: array.reshape(arrays[name].shape) for name, array in plain.items()}
     # one entry: the library writes several in its own order, and the same training should give the same file
-    write_whole(path, save(shaped, {"calm": json.dumps({"format": kind, **header})}))
+    form = UDA_MODEL if kind == MODEL else UDA_CHECKPOINT
+    write_whole(path, [save(shaped, {"calm": json.dumps({"format": kind, **header})})], form)
 
 
 def _read(path: Path, kind: str) -> tuple[dict[str, NDArray[np.generic]], Mapping[str, object]]:

@@ -20,6 +20,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calm.core.inputs import noted
 from calm.errors import ConfigError, nearest
 from calm.studies.uda.elo import Floats, Ints, Lanes, lanes
 from calm.studies.uda.embeddings import Embed, Vectors
@@ -234,7 +235,7 @@ def read_gold(path: Path) -> dict[str, float]:
         ConfigError: no such file, or not an object of finite numbers.
     """
     try:
-        data: object = json.loads(path.read_text("utf-8"), parse_constant=_no_constant)
+        data: object = json.loads(noted(path).read_text("utf-8"), parse_constant=_no_constant)
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: expected a JSON object of ratings by model, got: {error}") from error
     if not isinstance(data, dict) or not data or not all(_is_number(value) for value in data.values()):
@@ -257,7 +258,7 @@ def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
 
 
 def _csv_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with noted(path).open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, strict=True)
         try:
             for row in reader:
@@ -271,7 +272,7 @@ def _csv_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
 
 
 def _json_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
-    with path.open(encoding="utf-8-sig") as file:
+    with noted(path).open(encoding="utf-8-sig") as file:
         number = 0
         while line := file.readline(MAX_LINE + 1):
             number += 1

@@ -22,7 +22,7 @@ from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
 from calm.models.wire import Reply
-from calm.results.audit import write_whole
+from calm.results.outputs import ANSWERED, write_whole
 from calm.selfpreference.crossing import FAMILIES_TAG, messages_for, with_truth
 from calm.selfpreference.families import family_of, plain
 from calm.studies.writing import replies
@@ -157,21 +157,7 @@ def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, s
     )
 
 
-def refuse_output(out: Path, cases: Path) -> None:
-    """
-    Refuse to overwrite the file of cases with the questions.
-
-    Raises:
-        ConfigError: it is the same file.
-    """
-    if out.exists() and cases.exists() and out.samefile(cases):
-        raise ConfigError(
-            f"{out}: expected another file than that of the cases: the output leaves out questions that no model "
-            "answered and answers without an author; name another file with -o"
-        )
-
-
-def write_answers(out: Path, found: Answers) -> None:
+def write_answers(out: Path, found: Answers, *, force: bool = False) -> None:
     """
     Write the cases with their answers, and a file beside them with the replies that are no answers.
 
@@ -180,7 +166,7 @@ def write_answers(out: Path, found: Answers) -> None:
     """
     if not found.cases:
         raise ConfigError(f"{out}: expected at least one answer to write, got none")
-    write_whole(out, (line(case) for case in found.cases))
+    write_whole(out, (line(case) for case in found.cases), ANSWERED, force=force)
     replies.record(
         out,
         [{"case": f.case, "model": f.model, "reason": str(f.fault), "reply": f.reply} for f in found.failures],

@@ -12,7 +12,7 @@ from calm.core.verdict import Refused, Scale
 from calm.judges import reading
 from calm.judges.reading import Format, View
 from calm.models.wire import Reply
-from calm.results.audit import write_whole
+from calm.results.outputs import UNUSED, write_whole
 
 SCALE = Scale()
 _VIEW = View("score", ("A",), ("one",), SCALE)
@@ -38,7 +38,7 @@ def record(out: Path, unused: Sequence[Mapping[str, str]]) -> None:
     """
     path = beside(out)
     if unused or path.exists():
-        write_whole(path, (f"{json.dumps(one, ensure_ascii=False)}\n" for one in unused))
+        write_whole(path, (f"{json.dumps(one, ensure_ascii=False)}\n" for one in unused), UNUSED)
 
 
 def counted(faults: Iterable[Fault]) -> str:

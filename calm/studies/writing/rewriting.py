@@ -24,7 +24,7 @@ from calm.engine.engine import Engine
 from calm.judges.prompts import neutral, render
 from calm.models.wire import Reply
 from calm.perturbations.written import Kind, kind_of, task_of, written
-from calm.results.audit import write_whole
+from calm.results.outputs import REWRITTEN, write_whole
 from calm.studies.writing import replies
 from calm.studies.writing.writerfile import ASK, Writer
 
@@ -236,7 +236,7 @@ def _by_rule(job: Job, seed: int) -> Rewrite:
 # ------------------------------------------------------------------------------------------------------------ files
 
 
-def write_cases(out: Path, cases: Iterable[Case], found: Rewrites, writer: str) -> None:
+def write_cases(out: Path, cases: Iterable[Case], found: Rewrites, writer: str, *, force: bool = False) -> None:
     """
     Write the cases with the new texts in `variants`, and a file beside them with the refused replies.
 
@@ -246,7 +246,8 @@ def write_cases(out: Path, cases: Iterable[Case], found: Rewrites, writer: str) 
     new: dict[str, list[Rewrite]] = {}
     for one in found.written:
         new.setdefault(one.case, []).append(one)
-    write_whole(out, (line(_with(case, new.get(case.id, ()), writer)) for case in cases))
+    lines = (line(_with(case, new.get(case.id, ()), writer)) for case in cases)
+    write_whole(out, lines, REWRITTEN, force=force)
     replies.record(out, [_refused(one) for one in found.refused])
 
 

@@ -16,7 +16,6 @@ from calm.studies.uda.checkpoint import (
     load_state,
     save_model,
     save_state,
-    write_whole,
 )
 from calm.studies.uda.training import Settings, new_state
 
@@ -54,8 +53,8 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path):
     """A folder in the place of the file is one clear error, and nothing is left beside it."""
     (tmp_path / "taken" / "inside").mkdir(parents=True)
 
-    with pytest.raises(ConfigError, match="expected a file that can be written"):
-        write_whole(tmp_path / "taken", b"x")
+    with pytest.raises(ConfigError, match="expected a file to write, got a folder"):
+        save_model(tmp_path / "taken", Model(new_state(4, SMALL).params, SMALL, 4, "hashed:4"))
 
     assert [p.name for p in tmp_path.iterdir()] == ["taken"]
 

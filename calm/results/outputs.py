@@ -1,0 +1,266 @@
+"""
+The one writer of all files that a run or a command leaves behind, and the one rule of what it may replace.
+
+A path is refused if it is an input of the run, a cache, anything but a regular file, or a file that calm did not
+write: an older output of the same form may be replaced, and says itself what it is (`Form`). A file is written beside
+its place and renamed, so it is there whole or not at all, and what stood there stays until then.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryFile
+from typing import IO, Final
+from unicodedata import normalize
+
+from calm.errors import ConfigError
+
+SIGHT: Final = 1 << 20
+"""Bytes at the beginning and at the end of a file in which its marks are looked for."""
+PRIVATE: Final = 0o600
+"""The mode of a file that only its owner may read."""
+_SIDES: Final = ("", "-wal", "-shm", "-journal")
+"""What SQLite adds to the name of a database for the files beside it."""
+_KINDS: Final = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """
+    What a file of calm is, and the marks that all files of the form hold, and hardly another one.
+
+    `forcible` says whether the command has an option --force, for a file that has no marks.
+    """
+
+    what: str
+    marks: tuple[str, ...] = ()
+    forcible: bool = False
+
+    def owns(self, path: Path) -> bool:
+        """Return whether calm wrote this file: it is empty, or has all marks of the form."""
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            seen = file.read(SIGHT)
+            if size > SIGHT:
+                file.seek(-min(SIGHT, size - SIGHT), os.SEEK_END)
+                seen += file.read(SIGHT)
+        return not seen or (bool(self.marks) and all(mark.encode() in seen for mark in self.marks))
+
+
+RESULTS: Final = Form("results", ('"schema": "calm-results/',))
+TEXTS: Final = Form("the texts of results", ('{"case": ', '"prompts": {', '"perturbed": ['))
+REPORT: Final = Form("a report", ('<meta name="generator" content="calm',))
+SUMMARY: Final = Form("a summary", ("# calm: ", "\n\n**The gate is "))
+SARIF: Final = Form("a SARIF log of calm", ("sarif", '"name": "calm"'))
+JUNIT: Final = Form("a JUnit file of calm", ('<testsuites name="calm"',))
+TRIALS: Final = Form("a table of trials", ("keys,bias,perturbation,against,",))
+PARQUET: Final = Form("a table of trials", ("PAR1", "calm-trials/1"))
+BASELINE: Final = Form("a baseline", ('"schema": "calm-baseline/',))
+CROSS_CHECK: Final = Form("a record of `calm cross-check`", ('"schema": "calm-cross-check/',))
+OWN_ANSWERS: Final = Form("a record of `calm self-preference`", ('"schema": "calm-self-preference/',))
+ATTACK: Final = Form("a record of `calm attack`", ('"schema": "calm-attack/',))
+MITIGATIONS: Final = Form("a record of `calm mitigate`", ('"schema": "calm-mitigations/',))
+MITIGATED: Final = Form("a judge.toml of `calm mitigate`", ("# written by calm mitigate",))
+UDA_REPORT: Final = Form("a report of `calm uda`", ('"schema": "calm-uda',))
+UDA_MODEL: Final = Form("a model of `calm uda train`", ("calm-uda-model/",))
+UDA_CHECKPOINT: Final = Form("a checkpoint of `calm uda train`", ("calm-uda-checkpoint/",))
+ANSWERED: Final = Form("cases of `calm answer`", ('"families": "{',), forcible=True)
+REWRITTEN: Final = Form("cases of `calm rewrite`", ('"written_by": "',), forcible=True)
+ATTACKED: Final = Form("cases of `calm attack`", ('"attack": {',), forcible=True)
+UNUSED: Final = Form("replies that are no texts", ('"reason": ', '"reply": '))
+CASES: Final = Form("cases", forcible=True)
+EXPORT: Final = Form("an export of a cache")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that is to be written: the option that names it, its form, and whether any regular file may make way."""
+
+    option: str
+    path: Path
+    form: Form
+    force: bool = False
+
+
+def refuse(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: Iterable[Path] = ()) -> None:
+    """
+    Refuse, before anything is paid for, outputs that must not or cannot be written.
+
+    Raises:
+        ConfigError: one line for each fault: the option, what was expected, and what came.
+    """
+    if found := faults(outputs, inputs=inputs, caches=caches):
+        raise ConfigError(found)
+
+
+def faults(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: Iterable[Path] = ()) -> list[str]:
+    """Return what is wrong with the places of some outputs, a line for each."""
+    read, kept = tuple(inputs), [Path(f"{cache}{side}") for cache in caches for side in _SIDES]
+    found = []
+    for one in outputs:
+        fault = _taken(one.path, read, kept) or _fault(one.path, one.form, force=one.force) or _unwritable(one.path)
+        if fault:
+            found.append(f"{one.option}: {fault}")
+    for one, two in combinations(outputs, 2):
+        if _same(one.path, two.path):
+            found.append(f"{one.option} and {two.option}: expected two files, got {str(one.path)!r} twice")
+    return found
+
+
+def stays(path: Path, *, answered: bool) -> str:
+    """Return that an older file stays, since nothing was answered that could replace it; nothing if it need not."""
+    return "" if answered or not path.exists() else f"{path} stays as it was: nothing was answered in this run"
+
+
+def write_whole(
+    path: Path, parts: Iterable[str | bytes], form: Form, *, force: bool = False, private: bool = False
+) -> None:
+    """
+    Write a file beside its place, and put it there when it is whole and on the disk.
+
+    An older file keeps its mode; a link to one is followed. `private` is for what its owner alone may read.
+
+    Raises:
+        ConfigError: what stands there must stay, or the file cannot be written; what stood there is as it was.
+    """
+    with written_beside(path, form, force=force, private=private) as file:
+        for part in parts:
+            file.write(part if isinstance(part, bytes) else part.encode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def written_beside(path: Path, form: Form, *, force: bool = False, private: bool = False) -> Iterator[IO[bytes]]:
+    """Yield a file of bytes that takes its place at the end; see `write_whole`."""
+    if fault := _fault(path, form, force=force):
+        raise ConfigError(f"{path}: cannot be written: {fault}")
+    try:
+        place = path.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("wb", dir=place.parent, prefix=".calm-", suffix=".tmp", delete=False) as file:
+            beside = Path(file.name)
+            try:
+                yield file
+                file.flush()
+                _take_over(file.fileno(), place, private=private)
+                os.fsync(file.fileno())
+                file.close()
+                beside.replace(place)
+            except BaseException:
+                beside.unlink(missing_ok=True)
+                raise
+        _settle(place.parent)
+    except OSError as error:
+        why = error.strerror or error
+        raise ConfigError(f"{path}: cannot be written: {why}; what stood there, if anything, is as it was") from error
+
+
+def remove(path: Path, form: Form) -> None:
+    """
+    Remove an older file of a form; there need not be one, and any other file stays.
+
+    Raises:
+        ConfigError: it cannot be removed.
+    """
+    try:
+        if path.is_file() and not path.is_symlink() and form.owns(path):
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be removed: {error.strerror or error}; remove it by hand") from error
+
+
+def _fault(path: Path, form: Form, *, force: bool) -> str:
+    """Return why what stands at a path must stay; nothing if nothing does, or what may be replaced."""
+    try:
+        there = path.stat()
+        mode = there.st_mode
+        kind = next((name for test, name in _KINDS if test(mode)), "")
+        if kind:
+            return f"expected a file to write, got {kind}: {str(path)!r}"
+        if not mode & 0o222:
+            return f"expected a file that may be written, got one that is read-only: {str(path)!r}"
+        if force or form.owns(path):
+            return ""
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or error
+        return f"expected a file that can be written, got {str(path)!r}: {why}"
+    how = "choose another name, or overwrite it with --force" if form.forcible else "choose another name"
+    if not form.marks:
+        return f"expected a file that does not exist yet, got {str(path)!r}; it stays: {how}"
+    return f"expected a new file, or {form.what} that calm wrote, got another file: {str(path)!r}; it stays: {how}"
+
+
+def _taken(path: Path, inputs: Iterable[Path], caches: Iterable[Path]) -> str:
+    """Return whose place an output would take: that of an input or a cache; nothing if it is free."""
+    if any(_same(path, one) for one in inputs):
+        return f"expected a file other than the inputs of the run, got {str(path)!r}; choose another name"
+    if any(_same(path, one) for one in caches):
+        return f"expected a file other than the cache, got {str(path)!r}; choose another name"
+    return ""
+
+
+def _same(one: Path, two: Path) -> bool:
+    """Return whether two paths are one file: by links, or by names that some systems take for the same."""
+    with suppress(OSError, ValueError):
+        if one.samefile(two):
+            return True
+    return _folded(one) == _folded(two)
+
+
+def _folded(path: Path) -> str:
+    """Return a path without links, `..`, letter case and other ways to write its letters."""
+    try:
+        plain = str(path.resolve())
+    except (OSError, ValueError, RuntimeError):
+        plain = os.path.normpath(path.absolute())
+    return normalize("NFC", normalize("NFC", plain).casefold())
+
+
+def _unwritable(path: Path) -> str:
+    """Return why a file cannot be written, as far as can be seen before; nothing if it can."""
+    try:
+        place = path.resolve()
+        folder = next(parent for parent in place.parents if parent.exists())
+        with TemporaryFile(dir=folder):  # root may do what the permissions deny, and not what the file system denies
+            return ""
+    except (OSError, ValueError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or error
+        return f"expected a file that can be written, got {str(path)!r}: {why}"
+
+
+def _take_over(file: int, place: Path, *, private: bool) -> None:
+    """Give a new file the mode and the owner of the one whose place it takes, or the usual mode."""
+    try:
+        old = place.stat()
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(file, PRIVATE if private else 0o666 & ~mask)
+        return
+    with suppress(PermissionError):
+        if (old.st_uid, old.st_gid) != (os.fstat(file).st_uid, os.fstat(file).st_gid):
+            os.fchown(file, old.st_uid, old.st_gid)
+    os.fchmod(file, PRIVATE if private else stat.S_IMODE(old.st_mode))
+
+
+def _settle(folder: Path) -> None:
+    """Make sure that a new name outlives a loss of power, where the system lets a folder be synced."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
