@@ -11,6 +11,7 @@ from pathlib import Path
 from calm.cases.reading import ANSWERS, MAX_SHOWN, read
 from calm.cases.spreading import all_pairs, one_answer_each
 from calm.core.case import Case, digest
+from calm.core.files import refuse_large
 from calm.core.inputs import noted
 from calm.core.items import clashes
 from calm.core.order import place_of
@@ -46,6 +47,7 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
     name = fspath(path)
     try:
         with noted(Path(path)).open("rb") as stream:
+            refuse_large(stream, name)
             cases = read(stream, name, task=task)
     except (OSError, ValueError) as error:
         if isinstance(error, ConfigError):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from json import JSONDecodeError
 from typing import IO, NoReturn, TypeAlias
 
 from calm.cases.single import TASKS_OF_ONE
 from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
+from calm.core.files import MOST_BYTES, json_of, megabytes
 from calm.core.items import clashes
 from calm.core.verdict import Task
 from calm.errors import ConfigError, nearest
@@ -68,7 +69,7 @@ def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case
     cases: list[Case] = []
     first: dict[str, int] = {}
 
-    for number, offset, line in _lines(stream):
+    for number, offset, line in _lines(stream, name):
 
         def fault(field: str, message: str, number: int = number) -> None:
             nonlocal count
@@ -104,15 +105,21 @@ def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case
 # ------------------------------------------------------------------------------------------------------------ the line
 
 
-def _lines(stream: IO[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
+def _lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes | None]]:
     """Yield number, byte offset and bytes of each line that is not blank; None for one that is too long to keep."""
     number = offset = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
         start, offset = offset, offset + len(line)
-        if len(line) > MAX_LINE_BYTES:
-            while not line.endswith(b"\n") and (line := stream.readline(MAX_LINE_BYTES)):
-                offset += len(line)
+        too_long = len(line) > MAX_LINE_BYTES
+        while too_long and offset <= MOST_BYTES and not line.endswith(b"\n"):
+            line = stream.readline(MAX_LINE_BYTES)
+            offset += len(line)
+            if not line:
+                break
+        if offset > MOST_BYTES:
+            raise ConfigError(f"{name}: expected at most {megabytes(MOST_BYTES)}, got more; split the file")
+        if too_long:
             yield number, start, None
             continue
         if number == 1 and line.startswith(b"\xef\xbb\xbf"):
@@ -127,16 +134,13 @@ def _row(line: bytes | None, offset: int, fault: Fault) -> Row | None:
         fault("line", f"expected at most {MAX_LINE_BYTES // 10**6} MB, got a longer line; write one case a line")
         return None
     try:
-        data: object = json.loads(line.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_object)
+        data = json_of(line.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         at, byte = offset + error.start, line[error.start]
         fault(f"byte {at}", f"expected UTF-8, got byte 0x{byte:02x} ({error.reason}); save the file as UTF-8")
         return None
-    except json.JSONDecodeError as error:
+    except JSONDecodeError as error:
         fault(f"column {error.colno}", f"expected JSON, got an error: {error.msg}; write one JSON object a line")
-        return None
-    except RecursionError:
-        fault("line", "expected a case, got JSON that is nested too deeply; flatten it")
         return None
     except ValueError as error:
         fault("line", str(error))

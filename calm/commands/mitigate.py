@@ -251,6 +251,7 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     """Write the record, the report and the judge.toml; return the lines that say so."""
     from dataclasses import replace
 
+    from calm.core.files import read_bytes
     from calm.gate.from_spec import judge_from
     from calm.results import outputs
     from calm.results.reports import html
@@ -277,7 +278,7 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     if not options.judge.endswith(".toml"):
         return [*lines, f"in judge.toml, write: [judge] mitigations = {json.dumps(list(best.tried.names))}"]
     path = folder / "judge.toml"
-    text = source.read_bytes().decode("utf-8-sig")
+    text = read_bytes(source).decode("utf-8-sig")
     made = with_mitigations(text, best.tried.names, source, folder)
     outputs.write_whole(path, [f"# written by calm mitigate from {source.name!r}\n", made], outputs.MITIGATED)
     again = judge_from(str(path), keyless=options.cache == "replay")

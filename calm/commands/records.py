@@ -90,6 +90,8 @@ def _record(path: Path) -> Audit:
     from calm.results.baseline import SCHEMA, read_baseline
 
     with suppress(OSError, UnicodeDecodeError):
-        if f'"{SCHEMA}"' in path.read_text("utf-8")[:200]:
+        with path.open(encoding="utf-8") as file:
+            accepted = f'"{SCHEMA}"' in file.read(200)
+        if accepted:
             return read_baseline(path)
     return read(path)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from calm.core.inputs import noted
+from calm.core.files import read_json
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
@@ -50,10 +49,7 @@ def read_record(path: Path) -> list[Member]:
     Raises:
         ConfigError: no such file, or not a record of `calm self-preference`.
     """
-    try:
-        body = json.loads(noted(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: expected a record that `calm self-preference` wrote; {error}") from error
+    body = read_json(path, "a record that `calm self-preference` wrote")
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected a record that `calm self-preference` wrote, got {type(body).__name__}")
     try:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from calm.core.files import json_of
 from calm.errors import JudgeError
 from calm.models.address import Address
 from calm.models.api import BadReply, table, trimmed
@@ -18,6 +19,8 @@ from calm.models.wire import Reply
 _NO_MONEY: Final = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
 )
+MOST_VALUES: Final = 1_000_000
+"""Values that a reply may hold: log-probabilities of a long reply are a fifth of that."""
 _FILTERED: Final = frozenset({"content_filter", "content_policy_violation"})
 
 
@@ -69,8 +72,8 @@ def parsed(address: Address, response: Response) -> Mapping[str, object]:
     """
     secrets = address.secrets
     try:
-        data: object = json.loads(response.content)
-    except (ValueError, RecursionError):
+        data = json_of(response.content, most=MOST_VALUES)
+    except ValueError:
         text = trimmed(secrets.scrub(response.content.decode("utf-8", "replace")))
         raise BadReply(
             f"expected a JSON reply, got {response.kind}: {text!r}; is base_url the address of the API, with its /v1?"
@@ -125,8 +128,8 @@ def _said(data: object) -> str:
 def _error_data(response: Response) -> object:
     """Return what the body of an error holds: JSON if it is, else its text."""
     try:
-        found: object = json.loads(response.content)
-    except (ValueError, RecursionError):
+        found = json_of(response.content, most=MOST_VALUES)
+    except ValueError:
         found = None
     return _text(response) if found is None else found
 

@@ -508,10 +508,11 @@ def judge_files(config: pytest.Config, judge: Judge) -> list[str]:
     spec = option(config, "judge")
     if config.stash.get(JUDGE, None) is not judge or not spec.endswith(".toml") or spec.startswith("panel:"):
         return []
-    import tomllib
+    from calm.core.files import read_toml
 
     path = Path(spec)
-    prompt = tomllib.loads(path.read_bytes().decode("utf-8-sig")).get("prompt", {})
+    table = read_toml(path, "a judge.toml").get("prompt")
+    prompt = table if isinstance(table, dict) else {}
     keys = ("user_file", "messages_file", "system_file")
     named = [path.parent / prompt[key] for key in keys if isinstance(prompt.get(key), str)]
     root = config.rootpath.absolute()

@@ -18,7 +18,7 @@ from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hi
 
 from calm.core.claims import Claim, Decision, Outcome
 from calm.core.edits import AnyEdit, Expects
-from calm.core.inputs import noted
+from calm.core.files import json_of, read_bytes, read_json
 from calm.core.measures import MEASURES, Measure, consistency_rate, flips, rate, robustness_rate
 from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
@@ -724,21 +724,18 @@ def read(path: Path) -> Audit:
     Raises:
         ConfigError: no such file, not JSON, or not `calm-results/2`.
     """
-    try:
-        body = json.loads(noted(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: expected a results file written by --calm-results; {error}") from error
+    body = read_json(path, "a results file written by --calm-results")
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected an object of schema {SCHEMA!r}, got {type(body).__name__}")
     beside = texts_path(path)
     try:
-        there = noted(beside).read_text("utf-8") if beside.exists() else ""
-        lines = there.split("\n")  # splitlines() cuts inside of texts
-        texts = [json.loads(line) for line in lines if line]
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        told = read_bytes(beside).decode("utf-8") if beside.exists() else ""
+        lines = told.split("\n")  # splitlines() cuts inside of texts
+        texts = [json_of(line) for line in lines if line]
+    except (OSError, ValueError) as error:
         fault = f"{beside}: expected the texts of {path.name}, a JSON object a line; {error}"
         raise ConfigError(f"{fault}; move that file away to read the record without texts") from error
     try:
-        return Audit.from_json(body, texts)
+        return Audit.from_json(body, cast("list[Mapping[str, Json]]", texts))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}; use a whole file that calm wrote") from error

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from calm.core.claims import Outcome
-from calm.core.inputs import noted
+from calm.core.files import read_json
 from calm.core.reasons import Kind
 from calm.errors import ConfigError
 from calm.experiment.stopping import Stopping
@@ -105,10 +105,7 @@ def read_baseline(path: Path) -> Audit:
     Raises:
         ConfigError: no such file, not JSON, another schema, or damaged; the message says what was expected.
     """
-    try:
-        body = json.loads(noted(path).read_text("utf-8"), parse_constant=_no_number)
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: expected a baseline written by `calm accept`; {error}") from error
+    body = read_json(path, "a baseline written by `calm accept`", parse_constant=_no_number)
     schema = body.get("schema") if isinstance(body, dict) else None
     if schema == OLDER:
         raise ConfigError(
@@ -121,7 +118,7 @@ def read_baseline(path: Path) -> Audit:
         hint = f"; make a baseline of it with `calm accept {path} -o baseline.json`" if schema == RESULTS else ""
         raise ConfigError(f"{path}: expected a baseline of schema {SCHEMA!r}, got schema={schema!r}{hint}")
     try:
-        found = Audit.from_json({**body, "schema": RESULTS, "run": {}})
+        found = Audit.from_json({**cast("Mapping[str, Json]", body), "schema": RESULTS, "run": {}})
         scale = scale_of(found.judge)
         for finding in found.findings:
             trials_of(finding, scale)

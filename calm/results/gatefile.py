@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from calm.core.inputs import noted
+from calm.core.files import read_toml
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because
 from calm.errors import ClaimError, ConfigError, nearest
@@ -93,7 +92,7 @@ def read_gate(path: Path, today: date) -> Gate:
     Raises:
         ConfigError: the file cannot be read, or entries of it are wrong or have expired; all are named at once.
     """
-    body = _toml(path)
+    body = read_toml(path, "a gate file")
     problems = [f"{path}: unknown table {name!r}{nearest(name, KINDS)}" for name in body if name not in KINDS]
     overrides: list[Override] = []
     for kind in KINDS:
@@ -112,17 +111,6 @@ def read_gate(path: Path, today: date) -> Gate:
     if problems:
         raise ConfigError(problems)
     return Gate(tuple(overrides))
-
-
-def _toml(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(noted(path).read_text("utf-8-sig"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
 
 
 def _override(kind: Table, entry: Mapping[str, object], today: date) -> Override | list[str]:

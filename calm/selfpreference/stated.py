@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from calm.core.inputs import noted
+from calm.core.files import MOST_SETTINGS, read_bytes, read_toml
 from calm.errors import ConfigError
 
 COLUMNS = ("name", "family")
@@ -49,18 +48,16 @@ def _pair(text: str) -> dict[str, str]:
 
 
 def _file(path: Path) -> dict[str, str]:
+    if path.suffix == ".toml":
+        return _toml(path, read_toml(path, "a file of families"))
     try:
-        text = noted(path).read_text("utf-8-sig")
+        text = read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: expected a file of families, which is UTF-8 text, got {error}") from error
-    return _toml(path, text) if path.suffix == ".toml" else _csv(path, text)
+    return _csv(path, text)
 
 
-def _toml(path: Path, text: str) -> dict[str, str]:
-    try:
-        body = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: expected TOML, got {error}") from error
+def _toml(path: Path, body: dict[str, object]) -> dict[str, str]:
     table = body.get("families", body) if set(body) <= {"families"} else body
     if not isinstance(table, Mapping) or not table or not all(isinstance(v, str) and v.strip() for v in table.values()):
         raise ConfigError(

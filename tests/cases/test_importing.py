@@ -444,7 +444,7 @@ def test_many_faults_are_counted(tmp_path):
         ("f.json", b"[]", "expected at least one record, got none"),
         ("f.csv", b"question,answer_a,answer_b\n", "expected at least one record, got none"),
         ("f.json", b"[{", "line 1, column 3: expected JSON, got an error"),
-        ("f.json", b"[" * 100_000, "record: expected a record, got JSON that is nested too deeply; flatten it"),
+        ("f.json", b"[" * 100_000, "record: expected JSON, got JSON that is nested too deeply; flatten it"),
         ("f.jsonl", b'{"a": 1}\n{"a"\n', "record 2: column 5: expected JSON, got an error"),
         ("f.jsonl", b"3\n", "record 1: record: expected a JSON object, got 3"),
         ("f.csv", b"a,a\n1,2\n", "expected columns with names that differ, got 'a' twice"),

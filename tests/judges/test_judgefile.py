@@ -370,7 +370,7 @@ def test_what_is_not_toml_is_told_with_its_place(write, subtests):
         (b"[judge]\nname = \xff", "expected UTF-8, got the byte 0xff"),
         (b"[judge\nname = 1", "at line 1"),
         (b'[judge]\nname = "a"\nname = "b"\n', "at line 3"),
-        (b"x = " + b"[" * 5000, "not TOML"),
+        (b"x = " + b"[" * 5000, "line 1: expected brackets nested at most 100 deep"),
     ]:
         with subtests.test(text=text, what=what):
             assert what in problems(write(text))[0]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from calm.cases.reading import MAX_SHOWN, read
 from calm.core.case import Case
-from calm.core.inputs import noted
+from calm.core.files import MOST_BYTES, MOST_COLUMNS, MOST_VALUES, json_of, megabytes, read_bytes, refuse_values
+from calm.core.helper import Helper, Stop, Stopped
 from calm.errors import ConfigError
 
 Kind: TypeAlias = Literal["json", "csv", "tsv", "parquet"]
@@ -30,6 +33,14 @@ ENDINGS: Final[Mapping[str, Kind]] = {
 }
 """What the ending of a file's name says about how it is written."""
 _PACKED: Final = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip file or a spreadsheet", b"PAR1": "a Parquet file"}
+
+_UNFOLDS: Final = "expected a Parquet file of at most {} once unfolded, got one that {}; keep fewer rows or columns"
+_STOPS: Final[Mapping[Stop, str]] = {
+    "time": _UNFOLDS.format(megabytes(MOST_BYTES), "takes minutes"),
+    "memory": _UNFOLDS.format(megabytes(MOST_BYTES), "needs more memory"),
+    "size": _UNFOLDS.format(megabytes(MOST_BYTES), "is larger"),
+    "crash": "expected a Parquet file, got one that brought its reader down",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +153,9 @@ def load(path: Path, kind: Kind | None = None) -> Table:
             "say with --format how it is written"
         )
     try:
-        data = noted(path).read_bytes()
+        data = read_bytes(path)
+    except ConfigError:
+        raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(f"{path}: expected a file to read, got an error: {reason}; check its path") from error
@@ -151,7 +164,13 @@ def load(path: Path, kind: Kind | None = None) -> Table:
     table = _parquet(path, data) if kind == "parquet" else _written(path, data, kind)
     if not table.rows:
         raise ConfigError(f"{path}: expected at least one record, got none")
+    if len(table.columns) > MOST_COLUMNS:
+        raise ConfigError(_many_columns(path, len(table.columns)))
     return table
+
+
+def _many_columns(path: Path, count: int) -> str:
+    return f"{path}: expected at most {MOST_COLUMNS} columns, got {count}; leave out those that hold no text of a case"
 
 
 def _written(path: Path, data: bytes, kind: Kind) -> Table:
@@ -180,6 +199,10 @@ def _json(path: Path, text: str) -> Table:
             faults.settle()
             raise ConfigError(f"{path}: expected a list of records, got {shown(items)}")
     else:
+        try:
+            refuse_values(text)
+        except ValueError as error:
+            raise ConfigError(f"{path}: {error}") from error
         lines = [line for line in text.split("\n") if line.strip()]
         items = [_decoded(faults, record, line) for record, line in enumerate(lines, 1)]
     faults.settle()
@@ -194,7 +217,7 @@ def _json(path: Path, text: str) -> Table:
 def _decoded(faults: Faults, record: int, text: str) -> object:
     """Return the JSON of a record, or of the whole file (record 0); None, and a fault, where it is none."""
     try:
-        return json.loads(text)
+        return json_of(text)
     except json.JSONDecodeError as error:
         if record:
             message = f"expected JSON, got an error: {error.msg}; write a list of objects, or one object a line"
@@ -205,10 +228,8 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
                 f"{faults.name}: line {at}, column {error.colno}: expected JSON, got an error: {error.msg}; "
                 "nothing of it is used"
             ) from error
-    except RecursionError:
-        faults.add(record, "record", "expected a record, got JSON that is nested too deeply; flatten it")
-    except ValueError as error:  # a number of thousands of digits
-        faults.add(record, "record", f"expected a record, got an error: {error}")
+    except ValueError as error:  # over a limit
+        faults.add(record, "record", str(error))
     return None
 
 
@@ -216,12 +237,19 @@ def _csv(path: Path, text: str, delimiter: str | None) -> Table:
     faults = Faults(str(path))
     head = text.partition("\n")[0]
     delimiter = delimiter or (";" if ";" in head and "," not in head else ",")
+    cells_at_most = text.count(delimiter) + text.count("\n") + 1
+    if cells_at_most > MOST_VALUES:
+        raise ConfigError(
+            f"{path}: expected at most {MOST_VALUES:,} cells, got about {cells_at_most:,}; keep fewer rows or columns"
+        )
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     record = 0
     rows: list[Row] = []
     try:
         columns = tuple(next(reader, []))
-        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if len(columns) > MOST_COLUMNS:
+            raise ConfigError(_many_columns(path, len(columns)))
+        twice = sorted(name for name, count in Counter(columns).items() if count > 1)
         if twice:
             raise ConfigError(f"{path}: expected columns with names that differ, got {shown(twice[0])} twice")
         for cells in reader:
@@ -241,19 +269,20 @@ def _csv(path: Path, text: str, delimiter: str | None) -> Table:
 
 
 def _parquet(path: Path, data: bytes) -> Table:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
+    """Return the records of a Parquet file, which is unfolded in a process that can be stopped."""
+    if importlib.util.find_spec("pyarrow") is None:
         raise ConfigError(
             f"{path}: expected pyarrow to read Parquet, got none; pip install 'calm-judge[parquet]', "
             "or save the file as JSON Lines"
-        ) from error
+        )
+    helper = Helper(f"{__package__}.parquet:unfolded", seconds=120, memory=4 * MOST_BYTES, most=2 * MOST_BYTES)
     try:
-        table = pyarrow.parquet.read_table(BytesIO(data))
-        columns = tuple(str(name) for name in table.column_names)
-        rows = tuple(dict(row) for row in table.to_pylist())  # not pandas: it writes NaN where a value is missing
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
-        reason = str(error).partition("\n")[0]
-        raise ConfigError(f"{path}: expected a Parquet file, got an error: {reason}; nothing of it is used") from error
-    return Table(str(path), columns, rows)
+        found = helper.ask(data)
+    except Stopped as stopped:
+        found = _STOPS[stopped.why]
+    finally:
+        helper.close()
+    if isinstance(found, str):
+        raise ConfigError(f"{path}: {found}; nothing of it is used")
+    columns, rows = cast("tuple[tuple[str, ...], list[Row]]", found)
+    return Table(str(path), columns, tuple(rows))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, TemplateError, meta
 
+from calm.core.files import json_of
 from calm.core.templates import NOTES, Message, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import nearest
@@ -91,8 +91,8 @@ def _messages(table: Table, provider: Provider, names: dict[str, str]) -> tuple[
         return None
     path, text = found
     try:
-        turns = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        turns = json_of(text)
+    except ValueError as error:
         table.say("messages_file", f"expected JSON in {path}: {error}")
         return None
     if not isinstance(turns, list) or not turns:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 from unicodedata import category
 
-from calm.core.inputs import noted
+from calm.core.files import MOST_SETTINGS, read_bytes, read_toml
 from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS
 
@@ -23,16 +22,7 @@ _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2
 
 def read_document(path: Path) -> dict[str, object]:
     """Return what a TOML file holds; a `ConfigError` if it cannot be read."""
-    try:
-        text = noted(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); expected a judge.toml") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+    return read_toml(path, "a judge.toml")
 
 
 def dict_of(value: object) -> dict[str, object]:
@@ -171,7 +161,9 @@ class Table:
             return None
         path = self.path.parent / name
         try:
-            return path, noted(path).read_bytes().decode("utf-8")
+            return path, read_bytes(path, MOST_SETTINGS).decode("utf-8")
+        except ConfigError as error:
+            self.say(key, str(error))
         except OSError as error:
             self.say(key, f"the file {path} cannot be read ({error.strerror}); paths are relative to judge.toml")
         except UnicodeDecodeError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
+from calm.core.files import json_of
 from calm.core.templates import FORMS
 from calm.core.verdict import FAMILY, Family, Scale, Task
 from calm.judges import reading
@@ -57,8 +57,8 @@ def _schema(verdict: Table) -> dict[str, Json] | None:
         return None
     path, text = found
     try:
-        schema = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        schema = json_of(text, parse_constant=_no_constant)
+    except ValueError as error:
         verdict.say("schema_file", f"expected JSON in {path}: {error}")
         return None
     if not isinstance(schema, dict):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from calm.core.case import Case, digest
+from calm.core.files import read_bytes
 from calm.core.reasons import Kind, because
 from calm.core.verdict import Scale, Task, Verdict
 from calm.errors import JudgeError
@@ -54,7 +55,7 @@ class Replay:
     def __post_init__(self) -> None:
         record = VerdictRecord(read_entries(self.file, self.columns), self.task, self.scale, self.form)
         read = [repr(part) for part in (self.scale, self.form, sorted(self.columns.items()))]
-        content = sha256(self.file.read_bytes()).hexdigest()
+        content = sha256(read_bytes(self.file)).hexdigest()
         object.__setattr__(self, "record", record)
         object.__setattr__(self, "traits", Traits(as_given=True, quick=True, repeats=record.repeats, recorded=record))
         object.__setattr__(self, "fingerprint", digest("replay-1", self.task, content, read))

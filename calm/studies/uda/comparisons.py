@@ -20,6 +20,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calm.core.files import json_of, read_bytes, refuse_large
 from calm.core.inputs import noted
 from calm.errors import ConfigError, nearest
 from calm.studies.uda.elo import Floats, Ints, Lanes, lanes
@@ -235,8 +236,8 @@ def read_gold(path: Path) -> dict[str, float]:
         ConfigError: no such file, or not an object of finite numbers.
     """
     try:
-        data: object = json.loads(noted(path).read_text("utf-8"), parse_constant=_no_constant)
-    except (OSError, ValueError, RecursionError) as error:
+        data = json_of(read_bytes(path).decode("utf-8"), parse_constant=_no_constant)
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: expected a JSON object of ratings by model, got: {error}") from error
     if not isinstance(data, dict) or not data or not all(_is_number(value) for value in data.values()):
         raise ConfigError(f'{path}: expected a JSON object of finite ratings by model, such as {{"model-1": 1210.5}}')
@@ -245,6 +246,8 @@ def read_gold(path: Path) -> dict[str, float]:
 
 def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
     try:
+        with path.open("rb") as file:
+            refuse_large(file, path)
         if path.suffix.lower() == ".csv":
             yield from _csv_rows(path, faults)
         else:
@@ -285,8 +288,8 @@ def _json_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
             if not line.strip():
                 continue
             try:
-                data: object = json.loads(line, parse_constant=_no_constant)
-            except (ValueError, RecursionError) as error:
+                data = json_of(line, parse_constant=_no_constant)
+            except ValueError as error:
                 faults.note(where, f"expected a JSON object, got an error: {error}")
                 continue
             if isinstance(data, dict):

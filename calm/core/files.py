@@ -1,0 +1,196 @@
+"""
+Files that somebody else wrote, read within limits: of bytes, of values, of digits and of nesting.
+
+A small file can name a value of any size, and a large one can be handed over by mistake. What is over a limit is
+refused before it fills the memory, with the file, what was found, the limit and the fix.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Final, NoReturn
+
+from calm.core.inputs import noted
+from calm.errors import ConfigError
+
+MOST_BYTES: Final = 500_000_000
+"""Bytes that a file of data may have: cases, tables, results, records."""
+MOST_SETTINGS: Final = 2_000_000
+"""Bytes that a file which somebody wrote by hand may have: judge.toml, gate.toml, a template, a schema."""
+MOST_VALUES: Final = 20_000_000
+"""Values that a file of data may hold: each takes some 100 bytes of memory, however short it is written."""
+MOST_COLUMNS: Final = 1_000
+"""Columns that a table may have."""
+MOST_DIGITS: Final = 400
+"""Digits that a number in a TOML file may have: more than any number that is computed with."""
+MOST_NESTED: Final = 100
+"""How deep the brackets of a TOML file may be nested, and how many parts a key with points may have."""
+
+_CHUNK: Final = 1 << 22
+_PIECE: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?"""'
+    r"|'''.*?'''"
+    r'|"(?:\\.|[^"\\\n])*+"'
+    r"|'[^'\n]*+'"
+    r"|\#[^\n]*+"
+    r"|[A-Za-z0-9_+-]++"
+    r"|[ \t]++"
+    r"|.",
+    re.DOTALL,
+)
+"""The pieces of a TOML file: texts and comments whole, so that what stands in them is not counted."""
+_NUMBER: Final = re.compile(r"[+-]?(?:0[xob])?[0-9A-Fa-f_]+")
+
+
+def megabytes(count: int) -> str:
+    """
+    Return a number of bytes in words.
+
+    >>> megabytes(500_000_000), megabytes(1_234_567), megabytes(12)
+    ('500 MB', '1.2 MB', '12 bytes')
+    """
+    return f"{count / 10**6:,.1f}".removesuffix(".0") + " MB" if count >= 10**5 else f"{count} bytes"
+
+
+def refuse_large(file: IO[bytes], name: object, most: int = MOST_BYTES) -> None:
+    """
+    Return if an open file has at most so many bytes, or does not know how many (a pipe).
+
+    Raises:
+        ConfigError: it has more.
+    """
+    size = os.fstat(file.fileno()).st_size
+    if size > most:
+        _refuse_bytes(name, most, megabytes(size))
+
+
+def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """
+    Return what a file holds.
+
+    Raises:
+        OSError: it cannot be read.
+        ConfigError: it has more bytes than `most`, also if it never ends.
+    """
+    parts: list[bytes] = []
+    size = 0
+    with noted(path).open("rb") as file:
+        refuse_large(file, path, most)
+        while part := file.read(_CHUNK):
+            size += len(part)
+            if size > most:
+                _refuse_bytes(path, most, "more")
+            parts.append(part)
+    return b"".join(parts)
+
+
+def read_toml(path: Path, what: str) -> dict[str, object]:
+    """
+    Return what a TOML file holds; `what` says what was expected, such as "a judge.toml".
+
+    Raises:
+        ConfigError: it cannot be read, is no TOML, or is over a limit.
+    """
+    try:
+        text = read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}; expected {what}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
+    _refuse_toml(path, text)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from error
+
+
+def read_json(path: Path, what: str, *, parse_constant: Callable[[str], object] | None = None) -> object:
+    """
+    Return what a JSON file holds; `what` says what was expected, such as "a results file".
+
+    Raises:
+        ConfigError: it cannot be read, is no JSON, or is over a limit.
+    """
+    try:
+        return json_of(read_bytes(path).decode("utf-8"), parse_constant=parse_constant)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{path}: expected {what}; {error}") from error
+
+
+def refuse_values(text: str | bytes, most: int = MOST_VALUES) -> None:
+    """
+    Return if a JSON text cannot hold more values than `most`: each of them follows a bracket or a comma.
+
+    Raises:
+        ValueError: it may hold more.
+    """
+    if len(text) <= most:
+        return
+    signs = (",", "[", "{")
+    found = sum(text.count(sign) if isinstance(text, str) else text.count(sign.encode()) for sign in signs)
+    if found > most:
+        raise ValueError(f"expected at most {most:,} values, got about {found:,}; split it, or leave some out")
+
+
+def json_of(
+    text: str | bytes,
+    *,
+    most: int = MOST_VALUES,
+    parse_constant: Callable[[str], object] | None = None,
+    object_pairs_hook: Callable[[list[tuple[str, object]]], object] | None = None,
+) -> object:
+    """
+    Return the value of a JSON text.
+
+    Raises:
+        ValueError: it is no JSON, holds more values than `most`, or is nested too deeply; the message names the fix.
+    """
+    refuse_values(text, most)
+    try:
+        return json.loads(text, parse_constant=parse_constant, object_pairs_hook=object_pairs_hook)
+    except RecursionError as error:
+        raise ValueError("expected JSON, got JSON that is nested too deeply; flatten it") from error
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        most_digits = sys.get_int_max_str_digits()
+        if most_digits and re.search(rf"\d{{{most_digits + 1}}}", text if isinstance(text, str) else text.decode()):
+            found = f"expected numbers of at most {most_digits} digits, got a longer one; shorten it"
+            raise ValueError(found) from error
+        raise
+
+
+def _refuse_bytes(name: object, most: int, found: str) -> NoReturn:
+    raise ConfigError(f"{name}: expected at most {megabytes(most)}, got {found}; split it, or leave some of it out")
+
+
+def _refuse_toml(path: Path, text: str) -> None:
+    """Refuse what the reader of TOML would take for ever to read, or what nobody can compute with."""
+    nested = points = 0
+    for found in _PIECE.finditer(text):
+        piece = found[0]
+        if piece in "[{":
+            nested, points = nested + 1, 0
+        elif piece in "]}":
+            nested, points = max(0, nested - 1), 0
+        elif piece in ",=\n":
+            points = 0
+        elif piece == ".":
+            points += 1
+        fault = ""
+        if nested > MOST_NESTED:
+            fault = f"brackets nested at most {MOST_NESTED} deep, got deeper ones; flatten them"
+        elif points >= MOST_NESTED:
+            fault = f"keys of at most {MOST_NESTED} parts, got a longer one; shorten it"
+        elif len(piece) > MOST_DIGITS and _NUMBER.fullmatch(piece):
+            fault = f"numbers of at most {MOST_DIGITS} digits, got one of {len(piece)}; shorten it"
+        if fault:
+            raise ConfigError(f"{path}: line {text.count(chr(10), 0, found.start()) + 1}: expected {fault}")
