@@ -53,6 +53,15 @@ class Gaps:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfinished:
+    """Why a run is not whole; tests that decided nothing, each with what became of it and why, and how many more."""
+
+    why: tuple[Text, ...]
+    tests: tuple[tuple[str, str, Text], ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """A time: for machines, and in words, in UTC."""
 
@@ -63,8 +72,10 @@ class Moment:
 def meaning_of(audit: Audit) -> str:
     """Return what the outcome means, in a sentence or two."""
     accepted = sum(f.accepted is not None for f in audit.findings)
-    if not audit.findings:
+    if not audit.findings and not audit.gaps:
         return "Nothing was asked, so that nothing is proven."
+    if audit.gaps:
+        return MEANING[audit.outcome] if audit.outcome is Outcome.FAIL else MEANING[Outcome.INCOMPLETE]
     if audit.outcome is Outcome.INCOMPLETE and not any(f.red for f in audit.findings):
         return "No claim was proven."
     meaning = MEANING[audit.outcome]
@@ -118,6 +129,15 @@ def missing_of(rows: Sequence[FindingRow]) -> Gaps | None:
         return None
     lines = [(cut(reason, REASON), tuple(found)) for reason, found in groups.items()]
     return Gaps(tuple(lines[:MOST_LINES]), sum(map(len, groups.values())), max(0, len(lines) - MOST_LINES))
+
+
+def unfinished_of(audit: Audit) -> Unfinished | None:
+    """Return why a run is not whole: tests that crashed or did not run, and faults of the run; None where it is."""
+    if not audit.gaps:
+        return None
+    lost = [one for one in audit.tests if one.lost]
+    lines = tuple((one.node, one.state.value, cut(str(one.reason), REASON)) for one in lost[:MOST_LINES])
+    return Unfinished(tuple(cut(str(gap), REASON) for gap in audit.gaps), lines, max(0, len(lost) - MOST_LINES))
 
 
 def moment(stamp: str) -> Moment | None:

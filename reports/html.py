@@ -31,6 +31,7 @@ from calm.results.reports.heading import (
     moment,
     run_figures,
     since_baseline,
+    unfinished_of,
 )
 from calm.results.reports.probes import CASES, TURNS, WHOLE, Probe, probes_of, with_texts
 from calm.results.reports.rows import ORDER, WORDS, anchors, biases_of, row_of, untested_of
@@ -72,6 +73,7 @@ def render(audit: Audit) -> str:
         "first": first_facts(audit),
         "since": since_baseline(rows),
         "missing": missing_of(rows),
+        "unfinished": unfinished_of(audit),
         "run": run_figures(audit),
         "judge": judge_facts(audit),
         "about": about_of(audit),

@@ -134,7 +134,9 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
     head = ("claim", "outcome", "measured", "n", "why")
     missing = untested(audit)
     alike = [f for f in found if f.bias == RUN]
+    lost = tuple((code(one.node), one.state.value, plain(str(one.reason), CELL)) for one in audit.tests if one.lost)
     return (
+        _Table("Tests that decided nothing", ("test", "what became of it", "why"), lost),
         _Table("All probes together", head, _rows(alike, lambda f: f.outcome is not Outcome.NOT_TESTED)),
         _Table("Not green", head, _rows(found, lambda f: f.red and f.bias != RUN)),
         _Table("What these claims mean", ("claim", "in words"), tuple(_meant([*alike, *(f for f in found if f.red)]))),

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from calm.core.claims import Outcome
-from calm.core.reasons import Kind, in_words
+from calm.core.reasons import in_words
 from calm.models.wire import Json
 from calm.results import outputs
 from calm.results.audit import BASELINE, RUN, Audit, Finding
@@ -163,12 +163,15 @@ def _control(one: Finding) -> Json:
 
 
 def _invocation(audit: Audit) -> dict[str, Json]:
-    notes: list[Json] = [
-        {"level": "note", "message": {"text": _message(str(note))}} for note in audit.run.notes if note
+    """Return what a reader should know of the run, and whether it was whole: no test of it crashed or did not run."""
+    lost = [f"{one.node}: {one.state.value}: {one.reason}" for one in audit.tests if one.lost]
+    gaps = [str(gap) for gap in audit.gaps]
+    loose = [end for end in audit.loose_ends if end not in gaps]
+    said = {"error": [*gaps, *lost], "warning": loose, "note": [str(note) for note in audit.run.notes if note]}
+    notifications: list[Json] = [
+        {"level": level, "message": {"text": _message(text)}} for level, texts in said.items() for text in texts
     ]
-    loose: list[Json] = [{"level": "warning", "message": {"text": _message(end)}} for end in audit.loose_ends]
-    whole = not any(note.kind is Kind.INTERRUPTED for note in audit.run.notes)
-    return {"executionSuccessful": whole, "toolExecutionNotifications": [*loose, *notes]}
+    return {"executionSuccessful": not gaps, "toolExecutionNotifications": notifications}
 
 
 def _text(text: str) -> str:

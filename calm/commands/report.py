@@ -97,9 +97,8 @@ def _report(options: argparse.Namespace) -> int:
         return CONFIGURATION
     if missing:
         print(printable(f"calm: {missing}"), file=sys.stderr)
-    for note in audit.run.notes:
-        if note.kind in (Kind.DID_NOT_RUN, Kind.INTERRUPTED):
-            print(f"calm: {lines(str(note), 0)[0]}", file=sys.stderr)
+    for gap in audit.gaps:
+        print(f"calm: {lines(str(gap), 0)[0]}", file=sys.stderr)
     print(printable(f"wrote {target}"))
     return DONE
 

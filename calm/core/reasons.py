@@ -153,6 +153,19 @@ class Kind(StrEnum):
     NO_USAGE = "no-usage"
     INTERRUPTED = "interrupted"
     DID_NOT_RUN = "did-not-run"
+    CRASHED = "crashed"
+    FAILED_IN = "failed-in"
+    PROCESS_DIED = "process-died"
+    NOT_BEGUN = "not-begun"
+    CUT_SHORT = "cut-short"
+    SKIPPED = "skipped"
+    EXPECTED = "expected"
+    NOT_COLLECTED = "not-collected"
+    ENDED_EARLY = "ended-early"
+    HOOK_FAILED = "hook-failed"
+    FILE_LOST = "file-lost"
+    NOT_POOLED = "not-pooled"
+    BILL_OF_DEAD = "bill-of-dead"
     TWICE = "twice"
     TWICE_IN_TEST = "twice-in-test"
     OTHER_SUBJECTS = "other-subjects"
@@ -502,6 +515,25 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NO_USAGE: "the server of {!r} reports no usage: its cost is an upper estimate",
     Kind.INTERRUPTED: "the run was interrupted: the record holds only what was decided before",
     Kind.DID_NOT_RUN: "{} of {} tests did not run: {}",
+    Kind.CRASHED: "{} of {} tests crashed and decided nothing: {}",
+    Kind.FAILED_IN: "it failed in its {}: {}",
+    Kind.PROCESS_DIED: "the process that ran it ended suddenly; run it with -n0, or see whether memory ran out",
+    Kind.NOT_BEGUN: "the run ended before its turn came",
+    Kind.CUT_SHORT: "the run ended while it ran",
+    Kind.SKIPPED: "skipped: {}",
+    Kind.EXPECTED: "xfail: {}",
+    Kind.NOT_COLLECTED: "tests are missing, since pytest could not collect {}; fix the error that it shows",
+    Kind.ENDED_EARLY: "pytest ended with status {} before it was done: the record holds only what was decided before",
+    Kind.HOOK_FAILED: "another plugin or a conftest.py failed at the end of the run: {}",
+    Kind.FILE_LOST: "--calm-{}: {}",
+    Kind.NOT_POOLED: (
+        "what all probes show together, or against the baseline, could not be computed: {}; it is a fault of calm: "
+        "please report it"
+    ),
+    Kind.BILL_OF_DEAD: lambda count: (
+        f"{count} worker{'s' * (count != 1)} of pytest-xdist ended suddenly: the bill counts what they had used when "
+        "they last kept a reply; calls that were under way then may be billed besides"
+    ),
     Kind.TWICE: "two findings with one key: {}, by {} and by {}",
     Kind.TWICE_IN_TEST: "two findings with one key: {}, both by {}",
     Kind.OTHER_SUBJECTS: "tests with other cases or another judge: {}; the record names the first's",

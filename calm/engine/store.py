@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from calm.core.templates import Message
 from calm.engine.account import SharedAccount
+from calm.engine.bills import Bills
 from calm.engine.database import Database
 from calm.engine.host import Host
 from calm.engine.leases import Leases
@@ -78,6 +79,7 @@ class Store:
             self._database = Database(None if mode is Mode.OFF else path, driver=driver)
         self._leases = Leases(self._host)
         self.account = SharedAccount(self._database, self._leases, self.run)
+        self.bills = Bills(self._database, self._leases.me, self.run)
         if path is not None and not self._alone:
             self._take_in(path)
             self._spill = Spill(path, self._leases.me)
@@ -120,6 +122,7 @@ class Store:
                     db.execute("insert or replace into fresh values (?, ?)", (call.key, self.run))
             if not self._alone:
                 self._leases.end(db, [call.key for call in answered])
+                self.bills.write(db)
         self.damaged.difference_update(call.key for call in answered)
         if refresh:
             self._seen.update(call.key for call in answered)
@@ -176,6 +179,7 @@ class Store:
     def _beat(self, *, now: bool = False) -> None:
         with self._database.writing() as db:
             self._leases.beat(db, now=now)
+            self.bills.write(db)
 
     def _is_whole(self, key: bytes, request: object, reply: object, found: object) -> bool:
         """Return whether a row is as it was written; note the key of one that is not."""
@@ -213,6 +217,11 @@ class Store:
                         self._leases.end(db, [row.key])
                 file.unlink(missing_ok=True)
 
+    def kept_since(self, moment: float) -> list[bytes]:
+        """Return the keys of the replies that were stored since a moment, in seconds since the epoch."""
+        with self._database.reading() as db:
+            return [key for (key,) in db.execute("select key from reply where at >= ?", (moment,))]
+
     def prompt(self, key: bytes) -> tuple[Message, ...]:
         """Return the prompt of a stored call."""
         with self._database.reading() as db:
@@ -235,6 +244,7 @@ class Store:
         if not self._alone:
             with suppress(StorageError), self._database.writing() as db:
                 self._leases.close(db)
+                self.bills.close(db)
         if self._spill is not None:
             self._spill.close()
         self._database.close()

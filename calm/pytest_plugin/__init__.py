@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import json
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ from calm.pytest_plugin.options import (
 )
 from calm.pytest_plugin.privacy import private, veil_assertion, veil_findings, veil_report
 from calm.pytest_plugin.record import Record
+from calm.pytest_plugin.roll import end_in, on_roll
 from calm.pytest_plugin.session import (
     CALLED,
     CASES,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
 
 
 KNOWN = pytest.StashKey[int]()
+COLLECTOR = pytest.StashKey[Collector]()
 EXTRA = "calm_every_variant"
 """The marker of probes beyond the default gate."""
 
@@ -100,7 +103,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{EXTRA}(folder=True): asked only if its folder or file is named")
     if is_worker(config):
         return
-    config.pluginmanager.register(Collector(config), "calm-collector")
+    config.stash[COLLECTOR] = Collector(config)
+    config.pluginmanager.register(config.stash[COLLECTOR], "calm-collector")
     if flag(config, "plan"):
         from calm.pytest_plugin.planner import PlanPrinter
 
@@ -115,9 +119,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
     sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
     config.stash[SESSION].sources = list(dict.fromkeys(sources))
-    probed = any("probe" in getattr(item, "fixturenames", ()) for item in session.items)
-    if probed and not is_worker(config) and not distributed(config):
+    if any(map(on_roll, session.items)) and not is_worker(config) and not distributed(config):
         _preflight(config)
+        config.stash[COLLECTOR].set_aside()
 
 
 def _preflight(config: pytest.Config) -> None:
@@ -127,18 +131,24 @@ def _preflight(config: pytest.Config) -> None:
     session.checked = True
     from calm.errors import CalmError
 
+    collector = config.stash[COLLECTOR]
     try:
         check_options(config)
+        live = None
         if given(config, "judge") or case_files(config):
             judge = judge_of(config)
             if given(config, "peers"):
                 peers_of(config, judge)
             calls = judge.endpoints and not config.option.collectonly and not flag(config, "plan")
             showable = (case_files(config) or calls) and _showable(config, judge)
+            live = judge if showable and calls else None
             refuse_outputs(config)
-            if showable and calls:
-                engine_of(config).admit(judge)
+        if commanded(config):
+            collector.set_aside()
+        if live is not None:
+            engine_of(config).admit(live)
     except CalmError as error:
+        collector.aside.put_back()
         raise pytest.UsageError(indented(str(error))) from error
 
 
@@ -267,18 +277,45 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Send the findings of a test with its report, and say what kind of failure it is."""
+    """Send the findings of a test with its report, and say what kind of failure it is and how the test ended."""
     report = yield
-    if item.config.stash[SESSION].tracing:
+    ours = item.config.stash[SESSION]
+    if ours.tracing:
         return report
     made = item.stash.get(PROBE, None)
+    said: dict[str, Any] = {}
+    if is_worker(item.config):
+        said = _introduction(item)
+    if on_roll(item):
+        _tell(item, call, report, made)
+        if end := end_in(item, call, report, made):
+            said["end"] = end
+    if said:
+        report.calm = {**getattr(report, "calm", {}), **said}
+    return report
+
+
+def _introduction(item: pytest.Item) -> dict[str, Any]:
+    """Return what a worker of xdist tells its controller once: which tests take a probe, and whom they ask."""
+    ours, said = item.config.stash[SESSION], {}
+    if not ours.rolled:
+        ours.rolled = True
+        said["roll"] = json.dumps([one.nodeid for one in item.session.items if on_roll(one)])
+    if not ours.introduced and SUBJECT in item.stash:
+        ours.introduced = True
+        said["subject"] = json.dumps(item.stash[SUBJECT])
+    return said
+
+
+def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Probe | None) -> None:
+    """Put the findings of a test into its report, and make a test of which nothing could be tested a skipped one."""
     veiled = private(item.config) and "probe" in getattr(item, "fixturenames", ())
     if veiled:
         veil_report(item, call.excinfo, report, made)
     if call.excinfo is not None and "probe" in getattr(item, "fixturenames", ()) and _ends(item, call, report):
-        return report
+        return
     if made is None or report.when != "call":
-        return report
+        return
     item.stash[CALLED] = report.passed and item.stash.get(CALLED, True)  # its subtests were reported before it
     if veiled:
         veil_findings(made)
@@ -327,7 +364,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     else:  # in one process nothing need be written down and read again
         item.config.stash[SESSION].records[item.nodeid] = record
         report.calm = {**said, "kind": kind}
-    return report
 
 
 def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.options import OUTPUTS, limits_of, option, seed_of, stopping_of
+from calm.pytest_plugin.aside import ENDING, Aside
+from calm.pytest_plugin.options import OUTPUTS, distributed, flag, given, limits_of, option, seed_of, stopping_of
 from calm.pytest_plugin.record import Record
-from calm.pytest_plugin.session import SESSION, baseline_of, figures_of, gate_of, output_faults
+from calm.pytest_plugin.roll import Roll, on_roll
+from calm.pytest_plugin.session import (
+    SESSION,
+    baseline_of,
+    figures_of,
+    figures_of_dead,
+    gate_of,
+    output_faults,
+    places_of,
+    unknown_subject,
+)
 
 if TYPE_CHECKING:
     from calm.core.reasons import Reason
@@ -23,8 +35,6 @@ if TYPE_CHECKING:
     from calm.results.audit import Audit, Finding
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
-MOST_NAMED = 20
-"""How many of the tests that did not run are named; the others are only counted."""
 
 
 class Collector:
@@ -38,36 +48,55 @@ class Collector:
         self.asks: dict[str, list[int]] = {}
         self.extras: dict[str, Any] = {}
         self.subjects: dict[str, dict[str, Any]] = {}
+        self.first_subject: dict[str, Any] | None = None
+        """Whom the first test with a probe asked, whatever became of the test."""
         self.twice: list[Reason] = []
-        self.interrupted = False
+        self.roll = Roll()
+        self.aside = Aside()
+        self.ended: list[Reason] = []
+        """Why the run as a whole is not what was asked for: it was interrupted, or something could not be collected."""
         self.misconfigured = ""
         """What is set up wrongly, in words: what ended the run first."""
-        self.workers: list[dict[str, Any]] = []
+        self.nodes: list[Any] = []
+        """The workers of xdist, dead ones included."""
         self.written: list[str] = []
-        self.problems: list[str] = []
+        self.problems: list[Reason] = []
+        """What could not be compared with or written, found at the end."""
         self.told_wrong: dict[str, None] = {}
         """What single tests met that is set up wrongly, in words."""
-        self.collected: dict[str, None] = {}
-        self.begun: set[str] = set()
         self.decided: Audit | None = None
         self.together: set[str] = set()
         """The keys of claims about all probes of the run, or about a baseline, that this run made."""
 
+    def pytest_collectreport(self, report: Any) -> None:
+        """Note what could not be collected: nobody knows whether a probe was in it."""
+        if report.failed:
+            from calm.core.reasons import Kind, because
+
+            self.ended.append(because(Kind.NOT_COLLECTED, report.nodeid or "the tests"))
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which tests with a probe are to run."""
-        self.collected |= {i.nodeid: None for i in session.items if "probe" in getattr(i, "fixturenames", ())}
+        self.roll.collect(item.nodeid for item in session.items if on_roll(item))
+        if not distributed(self.config):
+            self.roll.name(item.nodeid for item in session.items if on_roll(item))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
-        """Note which tests are to run on the workers of xdist, which do not say which of them have a probe."""
-        self.collected |= dict.fromkeys(ids)
+        """Note which tests are to run on the workers of xdist; which of them have a probe comes with a report."""
+        self.roll.collect(ids)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Add the findings that came with a report."""
         from calm.core.reasons import Kind, because
 
-        self.begun.add(report.nodeid)
         came = getattr(report, "calm", {})
+        if "roll" in came:
+            self.roll.name(json.loads(came["roll"]))
+            self.set_aside()
+        if "subject" in came:
+            self.first_subject = self.first_subject or json.loads(came["subject"])
+        self.roll.note(report)
         self.misconfigured = self.misconfigured or came.get("misconfigured", "")
         self.told_wrong |= dict.fromkeys([came["fault"]] if came.get("fault") else [])
         if "record" in came:
@@ -94,32 +123,67 @@ class Collector:
         self.extras |= record.extras
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Add the figures of a worker of xdist that ended."""
-        output = getattr(node, "workeroutput", {})
-        if output.get("calm"):
-            self.workers.append(output["calm"])
+    def pytest_configure_node(self, node: Any) -> None:
+        """Note a worker of xdist, which tells at its end what it used."""
+        self.nodes.append(node)
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
         """Write the output files, and make a green exit status red where the gate is not green."""
-        self.interrupted = exitstatus == pytest.ExitCode.INTERRUPTED and not self.misconfigured
-        begun = self.config.stash[SESSION].subjects
-        if self.interrupted and begun and not self.subjects:  # nothing was decided yet, and the record says so
-            self.subjects[""] = begun[0][2]
+        from calm.core.reasons import Kind, Said, because
+
+        try:
+            return (yield)
+        except BaseException as error:
+            self.ended.append(because(Kind.HOOK_FAILED, Said(f"{type(error).__name__}: {error}")))
+            raise
+        finally:
+            self._finish(session, exitstatus)
+
+    def _finish(self, session: pytest.Session, exitstatus: int) -> None:
+        from calm.core.reasons import Kind, because
+
+        whole = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            self.ended += [] if self.misconfigured else [because(Kind.INTERRUPTED)]
+        elif exitstatus not in (*whole, pytest.ExitCode.NO_TESTS_COLLECTED):
+            self.ended.append(because(Kind.ENDED_EARLY, int(exitstatus)))
         if not self._told and self.told_wrong:
             self.misconfigured = self.misconfigured or "\n".join(self.told_wrong)
             self.told_wrong.clear()
-        if self.misconfigured and not self._told:
-            self.subjects.clear()
+        self._introduce()
         if self.subjects:
-            audit = self.decided = self.audit()
-            self._write(audit)
-            ok = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-            if exitstatus in ok and not self._green(audit):
+            audit = self.decided = self._kept()
+            if exitstatus in whole and not self._green(audit):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        elif self.roll.empty and not self.ended and all(hasattr(node, "workeroutput") for node in self.nodes):
+            self.aside.put_back()  # no test of the gate was chosen
         if self.misconfigured:
             session.exitstatus = EXIT_CONFIG
+
+    def _introduce(self) -> None:
+        """Find whom the record is about where no test told anything: it has to say all the same what became of them."""
+        if self.misconfigured and not self._told:
+            self.subjects.clear()
+            return
+        lost = any(one.lost for one in self.roll.endings())
+        if self.subjects or self._only_shows or not (lost or (self.ended and not self.roll.empty)):
+            return
+        asked = [subject for *_, subject in self.config.stash[SESSION].subjects]
+        known = asked[0] if asked else self.first_subject
+        if known is not None or any(given(self.config, name) for name in OUTPUTS):
+            self.subjects[""] = known or unknown_subject(self.config)
+
+    def set_aside(self) -> None:
+        """Let no file of an earlier run lie where this one will write."""
+        if not self._only_shows:
+            self.aside.move(places_of(self.config))
+
+    @property
+    def _only_shows(self) -> bool:
+        """Whether the run shows what it would do, and does not do it."""
+        option = self.config.option
+        return bool(option.collectonly or option.setupplan or option.setuponly or flag(self.config, "plan"))
 
     @property
     def _told(self) -> bool:
@@ -131,16 +195,26 @@ class Collector:
     @property
     def _answered(self) -> bool:
         """Whether a judge gave any verdict in this run."""
-        return any(f and f["answers"] for f in (figures_of(self.config), *self.workers))
+        return any(f["answers"] for f in self._figures)
+
+    @property
+    def _told_figures(self) -> list[dict[str, Any]]:
+        """What this process and the workers that came to their end used."""
+        told = [getattr(node, "workeroutput", {}).get("calm") for node in self.nodes]
+        return [f for f in (figures_of(self.config), *told) if f]
+
+    @property
+    def _figures(self) -> list[dict[str, Any]]:
+        """The same with workers that died."""
+        told = self._told_figures
+        return [*told, *figures_of_dead(self.config, told)]
 
     @property
     def faults(self) -> list[Reason]:
-        """What is wrong with the run as a whole and is not in any finding."""
+        """What is wrong with the run as a whole and is not in any finding, nor in the end of any test."""
         from calm.core.reasons import Kind, because
 
-        faults = list(dict.fromkeys(self.twice))
-        if self.interrupted:
-            faults.append(because(Kind.INTERRUPTED))
+        faults = list(dict.fromkeys([*self.twice, *self.ended, *self.problems]))
         if not self.partial:
             unused = gate_of(self.config).unused((*self.findings, *self.together))
             faults += [because(Kind.GATE_UNUSED, entry) for entry in unused]
@@ -154,7 +228,7 @@ class Collector:
         from calm.results.codes import from_code
         from calm.results.resolved import resolved
 
-        figures = [f for f in (figures_of(self.config), *self.workers) if f]
+        figures = self._figures
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
         others = sum((s["judge"], s["cases"]) != (subject["judge"], subject["cases"]) for s in self.subjects.values())
         repeats = Counter(self.subjects[node]["repeats"] for node in sorted(self.subjects))
@@ -169,6 +243,8 @@ class Collector:
 
             calls["cached"] = saved(shared)  # what one worker made is found by the others
         noted = [from_code(note, "") for figure in figures for note in figure["notes"]]
+        if dead := len(figures) - len(self._told_figures):
+            noted.append(because(Kind.BILL_OF_DEAD, dead))
         session = self.config.stash[SESSION]
         usd, unpriced = sum(f["usd"] for f in figures), {name for f in figures for name in f["unpriced"]}
         run = Run(
@@ -192,32 +268,34 @@ class Collector:
             findings=tuple(self.findings[k] for k in sorted(self.findings)),
             run=run,
             texts=tuple(self.texts[k] for k in sorted(self.texts)),
+            tests=self.roll.endings(),
             extras={k: self.extras[k] for k in sorted(self.extras)},
         )
-        audit = self._held_against(baseline_of(self.config), self._pooled(audit))
-        notes = tuple(dict.fromkeys([*run.notes, *self.faults, *self._left()]))
-        audit = resolved(_noted(replace(audit, run=replace(run, notes=notes))))
+        audit = self._together(audit)
+        audit = resolved(_noted(replace(audit, faults=tuple(self.faults))))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
 
             return without_texts(audit)
         return audit
 
-    def _left(self) -> list[Reason]:
-        """Say which of the chosen tests did not run, because the run was cut short."""
-        from calm.core.reasons import Kind, because
+    def _together(self, audit: Audit) -> Audit:
+        """Return the record with claims about all probes and a baseline; a fault in them costs no other finding."""
+        from calm.core.reasons import Kind, Said, because
 
-        left = [name for name in self.collected if name not in self.begun]
-        if not left:
-            return []
-        more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
-        named = f"{', '.join(left[:MOST_NAMED])}{more}"
-        return [because(Kind.DID_NOT_RUN, len(left), len(self.collected), named)]
+        if not audit.judge.scale:  # no test came far enough to tell its judge
+            return audit
+        try:
+            return self._held_against(baseline_of(self.config), self._pooled(audit))
+        except Exception as error:  # noqa: BLE001 - it is said, and keeps the gate from being green
+            self.problems.append(because(Kind.NOT_POOLED, Said(f"{type(error).__name__}: {error}")))
+            return audit
 
     def _held_against(self, baseline: Audit | None, audit: Audit) -> Audit:
         """Return the record with what got worse since the baseline, if there is one."""
         if baseline is None:
             return audit
+        from calm.core.reasons import Kind, Said, because
         from calm.errors import ConfigError
         from calm.results.audit import BASELINE
         from calm.results.baseline import recalled
@@ -227,8 +305,7 @@ class Collector:
         try:
             worse = against(baseline, audit, gate.limits)
         except ConfigError as error:
-            said = [f"--calm-baseline: {problem}" for problem in error.problems]
-            self.problems += [text for text in said if text not in self.problems]
+            self.problems += [because(Kind.FILE_LOST, "baseline", Said(problem)) for problem in error.problems]
             return audit
         if self.partial:  # what was left out by the user's own choice did not vanish
             present = {(f.bias, f.perturbation) for f in audit.findings}
@@ -274,35 +351,54 @@ class Collector:
 
     @property
     def partial(self) -> bool:
-        """Whether the user chose a part of the tests, or the run did not come to its end."""
+        """Whether the user chose a part of the tests, or the run is not whole."""
         option = self.config.option
         chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), getattr(option, "stepwise", False))
-        return any(chosen) or self.interrupted or any("::" in str(a) for a in self.config.args)
+        cut_short = self.ended or any(one.lost for one in self.roll.endings())
+        return any(chosen) or bool(cut_short) or any("::" in str(a) for a in self.config.args)
 
     def _green(self, audit: Audit) -> bool:
-        undecided = option(self.config, "undecided")
-        return not self.problems and not self.faults and audit.green(undecided=undecided)
+        return audit.green(undecided=option(self.config, "undecided"))
 
-    def _write(self, audit: Audit) -> None:
+    def _kept(self) -> Audit:
+        """Write the outputs, and return the record; where one cannot be written, the others say so."""
+        left = [name for name in OUTPUTS if option(self.config, name)]
+        while True:
+            audit = self.audit()
+            # the record comes last if it is green: if anything fails before, no file says so
+            left.sort(key=lambda name: (name == "results") is audit.green())
+            failed = next((name for name in left if not self._wrote(audit, name)), None)
+            if failed is None:
+                break
+            left.remove(failed)
+        self._tidy(left)
+        return audit
+
+    def _wrote(self, audit: Audit, name: str) -> bool:
+        """Write one output and return true, or note why it cannot be written."""
+        from calm.core.reasons import Kind, Said, because
         from calm.errors import ConfigError
-        from calm.results.outputs import stays
 
-        answered = self._told or self._answered
-        for name in OUTPUTS:
-            target = option(self.config, name)
-            if not target:
-                continue
-            if said := stays(Path(target), answered=answered):
-                self.written.append(f"{name}: {said}")
-                continue
-            if faults := output_faults(self.config, name):  # a test may have read more than was known at the start
-                self.problems += faults
-                continue
-            try:
-                _WRITERS[name](audit, Path(target), self.config)
-                self.written.append(f"{name}: {target}")
-            except ConfigError as error:
-                self.problems.append(f"--calm-{name}: {error}")
+        if faults := output_faults(self.config, name):  # a test may have read more than was known at the start
+            self.problems += [because(Kind.FILE_LOST, name, Said(fault)) for fault in faults]
+            return False
+        try:
+            _WRITERS[name](audit, Path(option(self.config, name)), self.config)
+        except ConfigError as error:
+            self.problems.append(because(Kind.FILE_LOST, name, Said(str(error))))
+        except Exception as error:  # noqa: BLE001 - a fault in one form must not cost the others
+            said = f"{type(error).__name__}: {error}; it is a fault of calm, please report it"
+            self.problems.append(because(Kind.FILE_LOST, name, Said(said)))
+        else:
+            return True
+        return False
+
+    def _tidy(self, names: Sequence[str]) -> None:
+        """Say what was written; remove what lay there before, unless this run has less to tell."""
+        targets = {name: Path(option(self.config, name)) for name in OUTPUTS if option(self.config, name)}
+        self.written = [f"{name}: {targets[name]}" for name in OUTPUTS if name in names]
+        if self._told or self._answered:
+            self.aside.remove(path for path in places_of(self.config) if path.exists())
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show what all probes show together, what else is not green and why, what that means, and what it cost."""
@@ -312,8 +408,10 @@ class Collector:
             for text in (*self.misconfigured.splitlines(), *"\n".join(self.told_wrong).splitlines()):
                 terminalreporter.write_line(printable(text), red=True)
         if not self.subjects:
+            self._tell_kept(terminalreporter.write_line)
             return
         from calm.core.claims import Outcome
+        from calm.results.endings import MOST_NAMED, State
         from calm.results.meaning import Resolution, in_order, meanings, resolution
         from calm.results.wording import bill, headline, line, lines
 
@@ -342,14 +440,27 @@ class Collector:
             say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
         for words, claim in meanings(f for f in shown if f.red).items():
             say(f"{claim} means: {words}")
-        for text in (*audit.loose_ends, *map(str, self.faults), *self.problems):
+        for text in audit.loose_ends:
             say(text, red=True)
+        for lost in [one for one in audit.tests if one.state is State.CRASHED][:MOST_NAMED]:
+            say(f"{lost.node} crashed: {lost.reason}", red=True)
         for remark in audit.run.notes:
-            if remark not in self.faults:
-                say(f"note: {remark}", yellow=True)
+            say(f"note: {remark}", yellow=True)
         say(bill(audit))
         for text in self.written:
             say(text)
+        self._tell_kept(say)
+
+    def _tell_kept(self, say: Callable[[str], None]) -> None:
+        """Say where the files of an earlier run are, which told more than this one."""
+        from calm.results.wording import printable
+
+        for path in self.aside.kept(places_of(self.config)):
+            say(
+                printable(
+                    f"no verdict was given in this run: what an earlier one wrote to {path} is now {path}{ENDING}"
+                )
+            )
 
 
 def _noted(audit: Audit) -> Audit:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -87,6 +88,10 @@ class Session:
     """The number of the last reading when the outputs were looked at."""
     sources: list[Path] = field(default_factory=list)
     """The files of the tests, and those that configure them."""
+    rolled: bool = False
+    """Whether this worker of xdist has told which tests take a probe."""
+    introduced: bool = False
+    """Whether it has told whom they ask."""
     records: dict[str, Record] = field(default_factory=dict)
     """What the tests of this process found, until their reports are read."""
 
@@ -257,7 +262,9 @@ def engine_of(config: pytest.Config) -> Engine:
         budget = Budget(caps_of(config), shared, given.get("calm_started"))
         session.engine = Engine(store, budget=budget, served=given.get("calm_served"), seed=seed_of(config))
         if given:
-            session.engine.ledger.keys = Keys()
+            engine = session.engine
+            engine.ledger.keys = Keys()
+            store.bills.keep(lambda: json.dumps(_bill_of(config, engine)))
     return session.engine
 
 
@@ -499,6 +506,29 @@ def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], desig
     return subject
 
 
+def unknown_subject(config: pytest.Config) -> dict[str, Any]:
+    """Return what the record says where no test came far enough to tell its judge and its cases."""
+    from calm.cases import sha256
+
+    names = ("fingerprint", "model", "served", "prompt_sha256")
+    judge = {"name": option(config, "judge"), "task": "unknown", "scale": {}, "parameters": {}, "about": {}}
+    cases = {"n": 0, "of": 0, "questions": 0, "sha256": sha256(())}
+    return {"judge": judge | dict.fromkeys(names), "cases": cases, "repeats": str(design_of(config))}
+
+
+def places_of(config: pytest.Config) -> list[Path]:
+    """Return the places of all files that the run may write or remove, that of the texts included."""
+    from calm.results.audit import texts_path
+    from calm.results.outputs import TEXTS
+
+    found = [Path(option(config, name)) for name in OUTPUTS if option(config, name)]
+    if results := option(config, "results"):
+        texts = texts_path(Path(results))
+        if option(config, "texts") == "full" or (texts.is_file() and TEXTS.owns(texts)):
+            found.append(texts)
+    return found
+
+
 def judge_files(config: pytest.Config, judge: Judge) -> list[str]:
     """
     Return the files of the run's judge, relative to where the tests run: its prompt first, judge.toml last.
@@ -521,23 +551,51 @@ def judge_files(config: pytest.Config, judge: Judge) -> list[str]:
 
 
 def figures_of(config: pytest.Config) -> dict[str, Any]:
-    """Return what this process used."""
+    """Return what this process used, and which calls of it were found or made; empty if it has no engine."""
     from calm.results.codes import to_code
 
     session = config.stash[SESSION]
     engine = session.engine
     if engine is None:
         return {}
+    ledger, used = engine.ledger, _bill_of(config, engine)
+    used["notes"] += [to_code(note) for note in _notes_of(session)]
+    return used | {"keys": ledger.keys.packed() if ledger.keys is not None else None}
+
+
+def _bill_of(config: pytest.Config, engine: Engine) -> dict[str, Any]:
+    """Return what this process used so far, as plain data."""
+    from calm.results.codes import to_code
+
     ledger = engine.ledger
     return {
+        "worker": _from_controller(config).get("workerid", ""),
         "calls": dict(ledger.calls),
         "answers": ledger.answers,
         "tokens": dict(ledger.tokens),
         "usd": ledger.usd,
         "unpriced": list(ledger.unpriced),
-        "keys": ledger.keys.packed() if ledger.keys is not None else None,
-        "notes": [to_code(note) for note in (*engine.notes, engine.broken, *_notes_of(session)) if note],
+        "notes": [to_code(note) for note in (*engine.notes, engine.broken) if note],
     }
+
+
+def figures_of_dead(config: pytest.Config, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """
+    Return what workers of xdist used that died before they could tell, as they kept it beside the replies.
+
+    Which calls they made themselves is seen from the replies that were kept since the run began.
+    """
+    from calm.engine.ledger import KEY_BYTES
+
+    session = config.stash[SESSION]
+    if session.engine is None or not distributed(config):
+        return []
+    store, known = session.engine.store, {one["worker"] for one in told}
+    bills = [bill for text in store.bills.left() if (bill := json.loads(text))["worker"] not in known]
+    if not bills:
+        return []
+    made = b"".join(key[:KEY_BYTES] for key in store.kept_since(session.started))
+    return [bill | {"keys": (b"", made)} for bill in bills]
 
 
 def _notes_of(session: Session) -> list[Reason]:

@@ -30,6 +30,7 @@ from calm.models.pricing import Cost
 from calm.models.wire import Json
 from calm.results.codes import from_code, to_code
 from calm.results.control import Control, control_of
+from calm.results.endings import Ending, ending_from_json, ending_to_json, gaps, reason_from_json, reason_to_json
 from calm.results.outputs import RESULTS, TEXTS, remove, write_whole
 
 SCHEMA = "calm-results/2"
@@ -47,6 +48,8 @@ CONTROLS = {
 """The suites that are no bias, with the measures that decide them: without them a constant judge or a coin passes."""
 
 
+OF_OLDER = (Kind.INTERRUPTED, Kind.DID_NOT_RUN)
+"""The notes by which a record without `tests` says that its run was not whole."""
 LARGEST = 1e300
 """No number in a record is further from 0."""
 
@@ -207,15 +210,28 @@ class Audit:
     """The rule by which claims were decided: at the end, or early at looks or anytime (`calm.experiment.stopping`)."""
     limits: Literal["suites", "attainable"] = "suites"
     """Which limits were taken: those of the suites, or the strictest that a sound judge meets with so many cases."""
+    tests: tuple[Ending, ...] = ()
+    """How each test with a probe ended; empty in the record of what no tests asked, and in older ones."""
+    faults: tuple[Reason, ...] = ()
+    """What is wrong with the run as a whole: it was interrupted, say, or two tests made the same claim."""
     run: Run = Run()
     texts: tuple[CaseTexts, ...] = ()
     extras: Mapping[str, Json] = field(default_factory=dict)
     """Other analyses by name, such as self-preference. Reports show them; they decide nothing."""
 
     @property
+    def gaps(self) -> tuple[Reason, ...]:
+        """Why the run is not whole: tests that crashed or did not run, and its faults."""
+        return (*gaps(self.tests), *self.faults)
+
+    @property
     def outcome(self) -> Outcome:
-        """The worst red outcome (FAIL, INCOMPLETE, UNDECIDED); else PASS if anything was proven, or INCOMPLETE."""
-        open_ones = {f.outcome for f in self.findings if f.red}
+        """
+        The worst red outcome (FAIL, INCOMPLETE, UNDECIDED); else PASS if anything was proven, or INCOMPLETE.
+
+        A run that is not whole is INCOMPLETE, unless a claim failed.
+        """
+        open_ones = {f.outcome for f in self.findings if f.red} | ({Outcome.INCOMPLETE} if self.gaps else set())
         for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED):
             if outcome in open_ones:
                 return outcome
@@ -261,22 +277,28 @@ class Audit:
         asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings)]
         loose = [c for c in asked if not self.settled(c)]
         left = [f"{c} was not decided: without it a constant judge or a coin could pass" for c in loose]
-        return (*reasons, *left)
+        return (*reasons, *left, *map(str, self.gaps))
 
     def green(self, *, undecided: str = "fail") -> bool:
-        """Return whether all is proven that was claimed; `undecided="warn"` lets an undecided claim pass."""
+        """
+        Return whether all is proven that was claimed, by a run that is whole.
+
+        `undecided="warn"` lets an undecided claim pass.
+        """
         tolerated = {Outcome.UNDECIDED} if undecided == "warn" else set()
         return not {f.outcome for f in self.findings if f.red} - tolerated and not self.loose_ends
 
     def to_json(self) -> dict[str, Json]:
         """Return the audit as `calm-results/2`, without texts."""
         body: dict[str, Json] = {"schema": SCHEMA}
-        plain = _plain(replace(self, findings=()))
+        plain = _plain(replace(self, findings=(), tests=(), faults=()))
         assert isinstance(plain, dict)
         plain.pop("texts")
         body |= plain
         body["outcome"] = self.outcome.value
         body["findings"] = [finding_to_json(f) for f in self.findings]
+        body["tests"] = [ending_to_json(one) for one in self.tests]
+        body["faults"] = [reason_to_json(one) for one in self.faults]
         if self.run.notes:
             body["run"] = {**_mapping(body["run"]), "note_codes": [to_code(note) for note in self.run.notes]}
         return {k: body[k] for k in _ORDER if k != "extras" or self.extras}
@@ -292,6 +314,8 @@ class Audit:
         if body.get("schema") not in (SCHEMA, *OLDER):
             raise ConfigError(f"expected results of schema {SCHEMA!r}, got schema={body.get('schema')!r}")
         try:
+            run = _run(_mapping(body["run"]))
+            whole = "tests" in body
             return cls(
                 calm=str(body["calm"]),
                 judge=JudgeRecord(**_fitting(JudgeRecord, _mapping(body["judge"]))),  # type: ignore[arg-type]  # checked
@@ -301,7 +325,11 @@ class Audit:
                 findings=tuple(finding_from_json(_mapping(f)) for f in _list(body["findings"])),
                 stopping=str(body.get("stopping", "fixed")),
                 limits="attainable" if body.get("limits") == "attainable" else "suites",
-                run=_run(_mapping(body["run"])),
+                tests=tuple(ending_from_json(_mapping(one)) for one in _list(body.get("tests", []))),
+                faults=tuple(reason_from_json(_mapping(one)) for one in _list(body["faults"]))
+                if whole
+                else tuple(note for note in run.notes if note.kind in OF_OLDER),
+                run=run if whole else replace(run, notes=tuple(n for n in run.notes if n.kind not in OF_OLDER)),
                 texts=tuple(texts_from_json(t) for t in texts),
                 extras=_mapping(body.get("extras", {})),
             )
@@ -310,7 +338,7 @@ class Audit:
 
 
 _HEAD = ("schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "limits", "outcome")
-_ORDER = (*_HEAD, "findings", "extras", "run")
+_ORDER = (*_HEAD, "tests", "faults", "findings", "extras", "run")
 
 
 def finding(
@@ -688,6 +716,8 @@ def _laid_out(audit: Audit) -> Iterator[str]:
             yield from _lines(map(_finding_text, audit.findings), " ")
         elif name == "outcome":
             yield _text(audit.outcome.value)
+        elif name == "tests" and audit.tests:
+            yield from _lines((_text(ending_to_json(one)) for one in audit.tests), " ")
         else:
             yield _text(value)
     yield "\n}\n"

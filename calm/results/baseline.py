@@ -11,7 +11,6 @@ from typing import NoReturn, cast
 
 from calm.core.claims import Outcome
 from calm.core.files import read_json
-from calm.core.reasons import Kind
 from calm.errors import ConfigError
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Json
@@ -35,7 +34,8 @@ def accept(audit: Audit) -> Audit:
     A FAIL is accepted as a record of today. Findings about an older baseline are left out.
 
     Raises:
-        ConfigError: a claim was not decided, and neither xfail nor gate.toml accepted it; the message names all keys.
+        ConfigError: a test crashed or did not run, or a claim was not decided, and neither xfail nor gate.toml accepted
+            it; the message names all tests and keys.
     """
     findings = [f for f in audit.findings if f.measure != WORSENING]
     if audit.stopping == Stopping.ANYTIME:
@@ -43,7 +43,7 @@ def accept(audit: Audit) -> Audit:
             "the run cannot be accepted: with --calm-stopping anytime each claim stops as soon as its own data look "
             "decisive, and a later run would be held against good luck; accept a run with --calm-stopping fixed"
         )
-    problems = [f"the run cannot be accepted: {note}" for note in audit.run.notes if note.kind is Kind.INTERRUPTED]
+    problems = [f"the run cannot be accepted: {gap}" for gap in audit.gaps]
     for outcome in (Outcome.INCOMPLETE, Outcome.UNDECIDED):
         keys = sorted(f.key for f in findings if f.outcome is outcome and f.accepted is None)
         if keys:
@@ -63,6 +63,7 @@ def accept(audit: Audit) -> Audit:
         findings=tuple(_kept(f) for f in sorted(findings, key=lambda f: f.key)),
         run=Run(),
         texts=(),
+        tests=(),
     )
 
 

@@ -9,6 +9,7 @@ from math import inf
 
 from calm.core.claims import Outcome, decimals
 from calm.core.measures import MEASURES
+from calm.core.reasons import Reason
 from calm.core.trials import same
 from calm.core.verdict import Code, Verdict, code
 from calm.experiment.stopping import LEVEL
@@ -85,6 +86,9 @@ class Comparison:
     only_new: tuple[str, ...]
     flips: tuple[Flip, ...]
     changes: tuple[Change, ...]
+    gaps_old: tuple[Reason, ...] = ()
+    gaps_new: tuple[Reason, ...] = ()
+    """Why each run is not whole: keys that one run lacks may be those of tests that crashed or did not run."""
 
 
 def compare(old: Audit, new: Audit) -> Comparison:
@@ -98,7 +102,8 @@ def compare(old: Audit, new: Audit) -> Comparison:
         ConfigError: a record is damaged.
     """
     for audit in (old, new):
-        scale_of(audit.judge)
+        if audit.findings or audit.judge.scale:  # in a run that crashed at once no judge told its scale
+            scale_of(audit.judge)
     # what a run says against a baseline is a comparison itself
     first, second = ({f.key: f for f in audit.findings if f.measure != WORSENING} for audit in (old, new))
     both = sorted(first.keys() & second.keys())
@@ -110,6 +115,8 @@ def compare(old: Audit, new: Audit) -> Comparison:
         only_new=tuple(sorted(second.keys() - first.keys())),
         flips=_flips([(first[key], second[key]) for key in both]),
         changes=changes(old, new),
+        gaps_old=old.gaps,
+        gaps_new=new.gaps,
     )
 
 
@@ -213,6 +220,8 @@ def render_text(comparison: Comparison, width: int = 100, *, lines: int = LINES)
     moved = [m for m in comparison.moved if m.changed or m.difference is None or m.difference.value]
     still = len(comparison.moved) - len(moved)
     parts = [
+        _section("The new run is not whole", [str(gap) for gap in comparison.gaps_new], lines),
+        _section("The old run is not whole", [str(gap) for gap in comparison.gaps_old], lines),
         _section("Measured", _table([_cells(m) for m in moved]), lines),
         _count(still, "key is", "keys are", "the same in both runs"),
         _section("Only in the old run", comparison.only_old, lines),

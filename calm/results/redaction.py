@@ -45,6 +45,8 @@ def without_texts(audit: Audit) -> Audit:
             parameters={name: digested(value) for name, value in judge.parameters.items()},
         ),
         findings=tuple(finding_without_texts(f) for f in audit.findings),
+        tests=tuple(replace(one, reason=bare(one.reason, WHY)) for one in audit.tests),
+        faults=tuple(dict.fromkeys(bare(fault, ANOTHER) for fault in audit.faults)),
         run=replace(audit.run, notes=tuple(dict.fromkeys([*notes, NOTE]))),
         texts=(),
         extras={name: _named(body) if name in EXTRAS else digested(body) for name, body in audit.extras.items()},

@@ -10,6 +10,7 @@ import pytest
 from calm.commands.cli import main
 from calm.core.reasons import Kind, because
 from calm.results.audit import read, write
+from calm.results.endings import Ending, State
 from calm.results.reports import html, markdown, sarif, tables
 from tests.reports.planted_audit import sample
 from tests.reports.test_schema import SCHEMA
@@ -125,21 +126,20 @@ def test_texts_that_were_left_out_are_not_missed(folder, capsys):
 
 def test_an_interrupted_run_says_what_is_missing(folder, capsys):
     """In the terminal and in every form that people read."""
-    notes = (because(Kind.INTERRUPTED), because(Kind.DID_NOT_RUN, 2, 9, "a, b"))
-    write(replace(sample(), run=replace(sample().run, notes=notes)), folder / "results.json")
+    tests = (Ending("a", State.NOT_RUN), Ending("b", State.NOT_RUN), Ending("c", State.DECIDED))
+    write(replace(sample(), faults=(because(Kind.INTERRUPTED),), tests=tests), folder / "results.json")
 
     for name in ("a.html", "a.md", "a.sarif"):
         assert main(["report", "results.json", "-o", name]) == 0
-        assert "2 of 9 tests did not run: a, b" in (folder / name).read_text("utf-8"), name
+        assert "2 of 3 tests did not run: a, b" in (folder / name).read_text("utf-8"), name
 
-    assert "calm: 2 of 9 tests did not run: a, b" in capsys.readouterr().err
+    assert "calm: 2 of 3 tests did not run: a, b" in capsys.readouterr().err
     assert json.loads((folder / "a.sarif").read_text())["runs"][0]["invocations"][0]["executionSuccessful"] is False
 
 
 def test_a_note_cannot_act_on_a_terminal(folder, capsys):
     """Escapes of a record are shown."""
-    notes = (because(Kind.DID_NOT_RUN, 1, 2, "\x1b[31mred"),)
-    write(replace(sample(), run=replace(sample().run, notes=notes)), folder / "results.json")
+    write(replace(sample(), tests=(Ending("\x1b[31mred", State.NOT_RUN),)), folder / "results.json")
 
     main(["report", "results.json"])
 

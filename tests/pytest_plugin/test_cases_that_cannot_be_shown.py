@@ -66,8 +66,14 @@ def said(result):
 
 def test_one_case_that_cannot_be_shown_is_named_and_nothing_is_paid(shown, workers):
     """Both cases are named once, with variable, line and fix; not one call is made; the audit of before stays."""
-    for name in OUTPUTS:
-        shown.write(name, f"an earlier {name}")
+    earlier = {
+        "report.html": '<meta name="generator" content="calm">',
+        "results.json": '{"schema": "calm-results/2"}',
+        "summary.md": "# calm: PASS\n\n**The gate is green.**",
+        "results.sarif": '{"$schema": "sarif", "name": "calm"}',
+    }
+    for name, text in earlier.items():
+        shown.write(name, text)
 
     result = shown.run_apart(*workers, *WRITES, judge="judge.toml")
 
@@ -76,7 +82,7 @@ def test_one_case_that_cannot_be_shown_is_named_and_nothing_is_paid(shown, worke
     assert text.count(f"case c007: {LACKS}; {FIX}") == text.count(f"case c042: {LACKS}") == 1
     assert "Traceback" not in text
     assert shown.server.seen == []
-    assert [(shown.path / name).read_text() for name in OUTPUTS] == [f"an earlier {name}" for name in OUTPUTS]
+    assert {name: (shown.path / name).read_text() for name in OUTPUTS} == earlier
 
 
 def test_forgotten_cases_are_said_even_where_no_traceback_is_shown(shown):
@@ -149,7 +155,7 @@ def test_a_plan_of_pytest_refuses_cases_that_cannot_be_shown(shown):
 
 
 def test_a_run_without_a_verdict_leaves_an_earlier_audit_as_it_is(shown):
-    """After the greeting the key is refused: all is INCOMPLETE, and the files of the earlier run stay."""
+    """After the greeting the key is refused: all is INCOMPLETE, and the files of the earlier run lie beside."""
     shown.write("cases.jsonl", with_context(Project.cases(100)))
     before = shown.run_apart(*WRITES, judge="judge.toml")
     kept = [(shown.path / name).read_bytes() for name in OUTPUTS]
@@ -160,8 +166,9 @@ def test_a_run_without_a_verdict_leaves_an_earlier_audit_as_it_is(shown):
 
     assert before.ret in (0, 1)
     assert result.ret == 1
-    assert [(shown.path / name).read_bytes() for name in OUTPUTS] == kept
-    assert "results.json stays as it was: nothing was answered in this run" in said(result)
+    assert [(shown.path / f"{name}.before").read_bytes() for name in OUTPUTS] == kept
+    assert "what an earlier one wrote to results.json is now results.json.before" in said(result)
+    assert json.loads((shown.path / "results.json").read_text("utf-8"))["outcome"] == "INCOMPLETE"
 
 
 def test_a_run_on_kept_replies_writes_its_audit(shown):
@@ -169,13 +176,13 @@ def test_a_run_on_kept_replies_writes_its_audit(shown):
     shown.write("cases.jsonl", with_context(Project.cases(100)))
     shown.run_apart(*WRITES, judge="judge.toml")
     for name in OUTPUTS:
-        shown.write(name, "gone")
+        (shown.path / name).unlink()
     calls = len(shown.server.seen)
 
     shown.run_apart(*WRITES, "--calm-cache=replay", judge="judge.toml")
 
     assert len(shown.server.seen) == calls
-    assert "gone" not in [(shown.path / name).read_text() for name in OUTPUTS]
+    assert all((shown.path / name).exists() for name in OUTPUTS)
 
 
 def test_an_edited_case_that_cannot_be_shown_is_said_without_a_traceback_too(shown):

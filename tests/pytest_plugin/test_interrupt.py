@@ -57,4 +57,4 @@ def test_an_interrupted_run_is_never_recorded_as_a_whole(project):
 
     assert status == 2
     assert "the run was interrupted: the record holds only what was decided before" in output
-    assert project.results()["run"]["notes"]
+    assert project.results()["outcome"] == "INCOMPLETE"

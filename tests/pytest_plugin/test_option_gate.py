@@ -140,7 +140,7 @@ def test_a_claim_about_the_run_that_is_not_made_is_unknown(project):
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["--calm-gate: * run/net_robustness means no claim of this run*"])
-    assert any("run/net_robustness means no claim" in note for note in project.results()["run"]["notes"])
+    assert any("run/net_robustness means no claim" in one["reason"] for one in project.results()["faults"])
 
 
 def test_a_probe_that_is_accepted_as_it_is_stays_out_of_the_claims_about_the_run(project, subtests):

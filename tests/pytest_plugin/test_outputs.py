@@ -114,7 +114,7 @@ def test_the_summary_names_tests_that_did_not_run(project):
     project.run("--calm-summary=summary.md", "-x", "-p", "no:randomly", judge="judges:fond")
 
     text = (project.path / "summary.md").read_text("utf-8")
-    assert "Note: 1 of 2 tests did not run: " in text
+    assert "- 1 of 2 tests did not run: " in text
     assert "test&#95;last" in text
 
 

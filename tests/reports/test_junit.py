@@ -1,7 +1,6 @@
 """JUnit from a record: a test case a test, the gate's own properties, red where the gate is red."""
 
 import re
-from dataclasses import replace
 from xml.etree import ElementTree
 
 from calm.core.claims import Outcome
@@ -70,7 +69,7 @@ def test_a_run_that_proves_nothing_is_red_without_a_red_test(subtests):
     """What no test can say has a case of its own."""
     for audit in [
         empty(),
-        replace(empty(findings=(finding(),)), run=replace(empty().run, notes=(because(Kind.INTERRUPTED),))),
+        empty(findings=(finding(),), faults=(because(Kind.INTERRUPTED),)),
     ]:
         with subtests.test(audit=audit):
             assert cases_of(audit)["calm", WHOLE].find("failure") is not None

@@ -30,6 +30,7 @@ from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL, Stopping
 from calm.results.audit import Audit, JudgeRecord, Run, finding
 from calm.results.baseline import accept, read_baseline, recalled, write_baseline
+from calm.results.endings import Ending, State
 from calm.results.gatefile import POOLED
 from calm.results.records import scale_of, trials_of
 from calm.results.worsening import against
@@ -351,7 +352,9 @@ def test_a_run_that_says_too_little_is_refused(subtests):
         (replace(SOUND, findings=()), "got none"),
         (replace(SOUND, findings=tuple(replace(f, outcome=Outcome.NOT_TESTED) for f in SOUND.findings)), "decided"),
         (replace(SOUND, findings=SOUND.findings * 2), "one finding for each key"),
-        (replace(SOUND, run=Run(notes=(because(Kind.INTERRUPTED),))), "the run was interrupted"),
+        (replace(SOUND, faults=(because(Kind.INTERRUPTED),)), "the run was interrupted"),
+        (replace(SOUND, tests=(Ending("a", State.CRASHED),)), "1 of 1 tests crashed and decided nothing: a"),
+        (replace(SOUND, tests=(Ending("a", State.NOT_RUN),)), "1 of 1 tests did not run: a"),
     ]:
         with subtests.test(audit=audit, words=words), pytest.raises(ConfigError, match=words):
             accept(audit)

@@ -137,6 +137,9 @@ class Mortal:
             running.communicate(timeout=240)
         self.settle()
         now = self.answered - paid
+        run = json.loads((self.folder / "results.json").read_text("utf-8"))["run"]
+        kept = (self.committed() - before).total()
+        assert kept <= run["calls"]["made"] <= now.total(), "the bill of the worker that died is lost"
         lost = now.total() - (self.committed() - before).total()
         assert not (before + now) - self.needed or lost, "asked again although nothing was lost"
         assert 0 <= lost <= CONCURRENCY + WINDOW, f"{lost} answers were paid and not kept"
