@@ -73,11 +73,13 @@ def parsed(address: Address, response: Response) -> Mapping[str, object]:
     secrets = address.secrets
     try:
         data = json_of(response.content, most=MOST_VALUES)
-    except ValueError:
+    except (json.JSONDecodeError, UnicodeDecodeError):
         text = trimmed(secrets.scrub(response.content.decode("utf-8", "replace")))
         raise BadReply(
             f"expected a JSON reply, got {response.kind}: {text!r}; is base_url the address of the API, with its /v1?"
         ) from None
+    except ValueError as error:
+        raise BadReply(f"expected a reply of a model, got JSON over a limit: {error}; is base_url right?") from None
     if secrets.values:
         data = secrets.hide_all(data)
     if not isinstance(data, dict):

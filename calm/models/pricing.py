@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from calm.core.releases import refuse_other_releases
 from calm.models.wire import Endpoint, Price, Tier, Usage
 
 SET_PRICE = "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
@@ -62,6 +63,7 @@ def price_of(endpoint: Endpoint) -> Price | None:
 
 def look_up(model: str) -> Price | None:
     """Return today's price of a model in the table, or None."""
+    refuse_other_releases("genai-prices")
     from genai_prices import Usage as Tokens  # 150 ms that only a run with a model pays
     from genai_prices import calc_price
 

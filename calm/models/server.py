@@ -10,6 +10,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from calm.core.reasons import Reason
+from calm.core.releases import refuse_other_releases
 from calm.core.templates import Message
 from calm.errors import JudgeError
 from calm.models import anthropic, faults, openai_chat, openai_responses
@@ -199,6 +200,7 @@ class Server:
         loop = asyncio.get_running_loop()
         held = self._clients.get(loop)
         if held is None:
+            refuse_other_releases(self.provider.partition("-")[0], "aiohttp", "httpx2")
             connections = Connections(self.address, self.transport)
             # An asynchronous generator is the one thing that a loop closes by itself at its end.
             held = self._clients[loop] = _Session(connections, life := _lifetime(connections, self._clients))

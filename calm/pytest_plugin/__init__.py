@@ -129,10 +129,12 @@ def _preflight(config: pytest.Config) -> None:
     if session.checked or not asked(config):
         return
     session.checked = True
+    from calm.core.releases import refuse_other_releases
     from calm.errors import CalmError
 
     collector = config.stash[COLLECTOR]
     try:
+        refuse_other_releases("pytest")
         check_options(config)
         live = None
         if given(config, "judge") or case_files(config):

@@ -32,6 +32,7 @@ from calm.results.codes import from_code, to_code
 from calm.results.control import Control, control_of
 from calm.results.endings import Ending, ending_from_json, ending_to_json, gaps, reason_from_json, reason_to_json
 from calm.results.outputs import RESULTS, TEXTS, remove, write_whole
+from calm.results.seal import digest_of, refuse_changed
 
 SCHEMA = "calm-results/2"
 OLDER = ("calm-results/1",)
@@ -603,7 +604,7 @@ def _trial(body: Mapping[str, Json]) -> TrialRecord:
 
 
 def _run(body: Mapping[str, Json]) -> Run:
-    data = dict(body)
+    data = {name: value for name, value in body.items() if name != "digest"}
     words, codes = _list(data.pop("notes", [])), _list(data.pop("note_codes", []))
     known = codes if len(codes) == len(words) else [None] * len(words)
     notes = tuple(from_code(code, str(text)) for code, text in zip(known, words, strict=True))
@@ -709,13 +710,15 @@ def _laid_out(audit: Audit) -> Iterator[str]:
 
     A finer layout of many trials takes seconds, and plain data of all of them at once fills the memory.
     """
+    body = replace(audit, findings=()).to_json() | {"outcome": audit.outcome.value}
+    head = {name: value for name, value in body.items() if name != "findings"}
+    digest = digest_of(head, map(finding_to_json, audit.findings))
+    body["run"] = {**_mapping(body["run"]), "digest": digest}
     yield "{"
-    for number, (name, value) in enumerate(replace(audit, findings=()).to_json().items()):
+    for number, (name, value) in enumerate(body.items()):
         yield f"{',' if number else ''}\n {_text(name)}: "
         if name == "findings" and audit.findings:
             yield from _lines(map(_finding_text, audit.findings), " ")
-        elif name == "outcome":
-            yield _text(audit.outcome.value)
         elif name == "tests" and audit.tests:
             yield from _lines((_text(ending_to_json(one)) for one in audit.tests), " ")
         else:
@@ -752,7 +755,7 @@ def read(path: Path) -> Audit:
     Return the audit in a results file, with its texts if their file lies beside it.
 
     Raises:
-        ConfigError: no such file, not JSON, or not `calm-results/2`.
+        ConfigError: no such file, not JSON, not `calm-results/2`, or not as calm wrote it.
     """
     body = read_json(path, "a results file written by --calm-results")
     if not isinstance(body, dict):
@@ -766,6 +769,9 @@ def read(path: Path) -> Audit:
         fault = f"{beside}: expected the texts of {path.name}, a JSON object a line; {error}"
         raise ConfigError(f"{fault}; move that file away to read the record without texts") from error
     try:
-        return Audit.from_json(body, cast("list[Mapping[str, Json]]", texts))
+        audit = Audit.from_json(body, cast("list[Mapping[str, Json]]", texts))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}; use a whole file that calm wrote") from error
+    if body["schema"] == SCHEMA:
+        refuse_changed(path, body)
+    return audit

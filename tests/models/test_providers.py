@@ -572,13 +572,13 @@ def test_truncated_json_is_an_error(subtests):
 
 
 def test_an_enormous_reply_is_refused(subtests):
-    """A reply over 20 MB is not read."""
+    """A reply over 8 MB is not read."""
     for provider in PROVIDERS:
         with subtests.test(provider=provider):
-            with wire_server(always(Answer(payload=b" " * 20_000_001))) as wire:
+            with wire_server(always(Answer(payload=b" " * 8_000_001))) as wire:
                 error = error_of(server_at(wire, provider, retries=0))
 
-            assert "larger than 20000000 bytes" in str(error)
+            assert "larger than 8000000 bytes" in str(error)
 
 
 def test_a_packed_bomb_is_refused(subtests):

@@ -117,7 +117,7 @@ def test_both_have_the_same_outcomes(provider, subtests):
         Answer(payload=b"[]"),
         Answer(payload=b"\xff"),
         Answer(payload=b'{"error": {"message": "no upstream"}}'),
-        Answer(payload=b" " * 20_000_001),
+        Answer(payload=b" " * 8_000_001),
         Answer("Cookies. [[A]]", headers={"Set-Cookie": "a=1"}),
         Answer("And then. [[A]]"),
     ]
@@ -233,7 +233,7 @@ def test_the_installed_sdk_is_what_its_own_transport_relies_on(provider, subtest
             finally:
                 await transport.close()
 
-        wire.next(limited, Answer(fault="hang"), Answer(payload=b" " * 20_000_001))
+        wire.next(limited, Answer(fault="hang"), Answer(payload=b" " * 8_000_001))
         with pytest.raises(package.APIStatusError) as caught:
             asyncio.run(posted())
         with pytest.raises(NoResponse) as late:

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-MOST_BYTES: Final = 20_000_000
-"""A reply over this size is an error: no verdict is that long."""
+MOST_BYTES: Final = 8_000_000
+"""A reply over this size is an error: no verdict is that long, and many are read at a time."""
 MOST_PACKED_BYTES: Final = 20_000
 """The same for a compressed reply, which is not asked for: it can grow a thousandfold."""
 _CODED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
@@ -62,14 +62,12 @@ async def read(chunks: AsyncIterable[bytes], headers: Mapping[str, str]) -> byte
         TooLarge: there are more than a reply may have.
     """
     most = MOST_PACKED_BYTES if packed(headers) else MOST_BYTES
-    found: list[bytes] = []
-    size = 0
+    found = bytearray()  # it grows in place: a list of chunks would stand beside the whole
     async for chunk in chunks:
-        size += len(chunk)
-        if size > most:
+        if len(found) + len(chunk) > most:
             raise TooLarge(f"the reply is larger than {most} bytes, the most that is read")
-        found.append(chunk)
-    return b"".join(found)
+        found += chunk
+    return bytes(found)
 
 
 def _bottom(error: BaseException) -> BaseException:

@@ -1,0 +1,62 @@
+"""
+Which releases of a package calm was written for, where it relies on more than the package promises.
+
+A new major may rename what is relied on. It is refused by name before it is used, instead of failing strangely later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from calm.errors import ConfigError
+
+RELIED_ON: Final[Mapping[str, tuple[str, str]]] = {
+    "openai": ("3.50", "4"),
+    "anthropic": ("2.10", "3"),
+    "aiohttp": ("3.12", "4"),
+    "httpx2": ("2", "3"),
+    "genai-prices": ("0.2.3", "0.3"),
+    "pytest": ("9", "10"),
+}
+"""The first release that fits, and the first that does not; the same bounds stand in pyproject.toml."""
+
+
+def refuse_other_releases(*packages: str) -> None:
+    """
+    Return if all of these packages are installed in a release that calm was written for.
+
+    Raises:
+        ConfigError: one is not; the message has the release, the range and the command that installs one.
+    """
+    problems = [problem for package in packages if (problem := _problem(package))]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _problem(package: str) -> str:
+    least, below = RELIED_ON[package]
+    fix = f'pip install "{package}>={least},<{below}"'
+    try:
+        found = version(package)
+    except PackageNotFoundError:
+        return f"expected the package {package} >= {least} and < {below}, got none; {fix}"
+    if _numbers(least) <= _numbers(found) < _numbers(below):
+        return ""
+    return (
+        f"expected {package} >= {least} and < {below}, got {found}: calm relies on parts that may differ there; "
+        f"{fix}, or update calm"
+    )
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    """
+    Return the numbers of a release; a pre-release counts as what it leads to.
+
+    >>> _numbers("3.50.1"), _numbers("4.0.0rc1"), _numbers("4"), _numbers("2.post1")
+    ((3, 50, 1), (4, 0, 0), (4,), (2,))
+    """
+    found = re.match(r"\d+(?:\.\d+)*", release)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
