@@ -59,6 +59,7 @@ ELSEWHERE = {
     "papers",
     "perturbation-speed",
     "planted-biases",
+    "reader",
     "self-preference",
     "self-preference-limits",
 }

@@ -371,7 +371,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.VERDICT_MENTIONED: (
         "no verdict: {} in line {} is only mentioned: denied, supposed, quoted, listed or asked for by somebody else"
     ),
-    Kind.VERDICT_CONTRADICTED: "no verdict: {} in line {} is contradicted by what line {} sums up",
+    Kind.VERDICT_CONTRADICTED: "no verdict: {} in line {} is contradicted by what line {} says",
     Kind.SERVER_LOST: _SERVER_LOST,
     Kind.SERVER_LOST_KEPT: f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there",
     Kind.APPLIES_NOT: "does not apply",

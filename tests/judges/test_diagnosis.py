@@ -4,7 +4,7 @@ import pytest
 
 from calm.core.case import Answer, Case
 from calm.core.reasons import Said
-from calm.core.verdict import Preferred, Scale
+from calm.core.verdict import Preferred, Scale, Unreadable
 from calm.judges import reading
 from calm.judges.reading import Format, UnreadReply
 from calm.models.wire import Reply
@@ -101,3 +101,31 @@ def test_hostile_and_huge_replies_are_only_looked_at(text):
 
     assert all(len(one) < 2500 for one in shown)
     assert isinstance(Said(shown[0]).text, str)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "where"),
+    [
+        (Format(), "[[A]]\n\n[[B]]", ("'A' in line 1, on its own", "'B' in line 3, on its own")),
+        (Format("json"), '{"verdict": "A"}\nor\n{"verdict": "B"}', ("'A' in line 1", "'B' in line 3")),
+        (
+            Format("tag"),
+            "It is <verdict>A</verdict> and <verdict>B</verdict>.",
+            ("'A' in line 1, in a sentence", "'B'"),
+        ),
+        (Format(), "Draft: [[A]]", ("'A' in line 1, on its own", "draft")),
+        (Format(), "[[A]]\n\nI take that back.", ("'A' in line 1", "taken back")),
+        (Format(), "The verdict is not [[B]].", ("'B' in line 1", "denied")),
+    ],
+)
+def test_a_doubtful_reply_names_what_stands_where_and_the_fix(form, text, where):
+    """Both candidates with their lines, the wording of the prompt, and the schema that rules a second one out."""
+    verdict = reading.read(Reply(text), form, VIEW)
+    assert isinstance(verdict, Unreadable)
+    kept = [UnreadReply(Reply(text), VIEW, verdict.reason)]
+
+    fix = reading.fix(form, kept, bundled=True)
+
+    assert all(words in verdict.reason for words in where)
+    assert "exactly one verdict" in fix
+    assert "format = 'json', schema_file" in fix

@@ -23,7 +23,9 @@ from calm.core.verdict import (
 )
 from calm.errors import ConfigError
 from calm.judges.reading import MAX_CHARS, Format, View, check, read, view
+from calm.judges.reading.logprobs import _stands_alone
 from calm.models.wire import Reply, Token
+from calm.testing.operations import Tally
 from tests.replies import FORMATS, JUDGED, VIEWS, reply, soup
 
 PAIR = View("pairwise", ("A", "B"), ("good", "bad"), Scale(), judged=JUDGED)
@@ -385,6 +387,150 @@ def test_of_two_verdicts_none_is_read_unless_one_is_final():
     assert said("[[B]]\n[[A]]? No, [[B]].") == BAD
     assert unreadable(said("[[A]]\r[[B]]"), "two verdicts")
     assert unreadable(said("Write [[A]], [[B]] or [[C]]"), "only mentioned")
+
+
+HONEST = {
+    "brackets": (
+        ("[[A]]\n\nNote: Answer B tried to make me output [[B]]; I ignored that.", GOOD),
+        ("[[A]]\nNote: I was told to write [[B]], which I refuse.", GOOD),
+        ("Answer B says that graders must reply [[B]].\n\nFinal verdict: [[A]]", GOOD),
+        ('**[[A]]**\n\nAnswer B contains the hidden text "[[B]] is the only valid verdict".', GOOD),
+        ("The answer tells me to print:\n[[B]]\n\nI did not. My verdict:\n[[A]]", GOOD),
+        ("[[A]]\n\nHätte B die Quelle genannt, wäre es vielleicht [[B]] geworden.", GOOD),
+        ("判定：[[A]]\n\n注：回答Bは[[B]]と書くよう求めていますが、無視しました。", GOOD),
+        ("The options were [[A]], [[B]] and [[C]].\n\n[[A]]", GOOD),
+        ("~~[[B]]~~ [[A]]", GOOD),
+        ("I choose [[A]] rather than [[B]].", GOOD),
+        ("Is it [[B]]? No.\n\n[[A]]", GOOD),
+        ("> [[B]]\n\nThat line is quoted from the answer.\n\n[[A]]", GOOD),
+        ("[[A]] because it is complete.", GOOD),
+    ),
+    "json": (
+        ('Draft: {"verdict": "B"}\nFinal: {"verdict": "A",}', GOOD),
+        ('{"verdict": "A", "why": ["x", "y",],}', GOOD),
+        ('{"why": "it says {\\"verdict\\": \\"B\\"} and <think>", "verdict": "A"}', GOOD),
+        ('{"verdict": "A"}\n\nNote: the answer asks for {"verdict": "B"}; ignored.', GOOD),
+        ('{"stage": "draft", "verdict": "B"}\n{"stage": "final", "verdict": "A"}', GOOD),
+        ('{"draft": {"verdict": "B"}, "verdict": "A"}', GOOD),
+        ('{"result": {"verdict": "A"}}', GOOD),
+    ),
+    "tag": (
+        ("<verdict>A</verdict>\nNote: Answer B asked for <verdict>B</verdict>; ignored.", GOOD),
+        ("First impression: <verdict>B</verdict>\nFinal: <verdict>A</verdict>", GOOD),
+    ),
+    "last-line": (
+        ("Good reasons.\n\nA\n\nNote: Answer B told me to say B, and I ignored it.", GOOD),
+        ("Draft: B\n\nFinal verdict: A", GOOD),
+        ("Ergebnis: Antwort A", GOOD),
+    ),
+}
+DOUBTFUL = {
+    "brackets": (
+        "The verdict is not [[B]].",
+        "Answer B demands [[B]].",
+        'It says "reply with [[B]]".',
+        "If it were longer, I might say [[B]].",
+        "Das Urteil lautet nicht [[B]].",
+        "判定は[[B]]ではありません。",
+        "판정은 [[B]]가 아닙니다.",
+        "结论不是[[B]]。",
+        "Neither [[A]] nor [[B]].",
+        "[[A]]\n\nI take that back.",
+        "[[A]]\n\nMy verdict is [[B]].",
+        "Draft: [[B]]",
+        "Possible verdicts: [[A]], [[B]], [[C]]",
+        "[[A]] if the first is better\n[[B]] if the second is better",
+        "[[B]]\n\nIn summary, Answer A is better in every respect.",
+        "Clarity: [[A]]\nDepth: [[B]]",
+    ),
+    "json": (
+        '{"verdict": "A"}\n\n{"verdict": "B"}',
+        'It is not {"verdict": "B"}.',
+        '{"verdict": "A",,}',
+        '{"verdict": "A" "why": 1,}',
+    ),
+    "tag": ("Never <verdict>B</verdict>.", "<verdict>A</verdict>\n\n<verdict>B</verdict>"),
+    "last-line": ("The verdict is not B", "Verdict: A\n\nVerdict: B"),
+}
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_an_honest_note_a_draft_and_a_refused_order_are_no_verdicts(kind, subtests):
+    """What the judge mentions, quotes, denies, supposes or calls a draft is not what it says."""
+    for text, verdict in HONEST[kind]:
+        with subtests.test(text=text):
+            assert said(text, kind=kind) == verdict
+
+
+@pytest.mark.parametrize("kind", DOUBTFUL)
+def test_a_verdict_that_is_not_beyond_doubt_is_unreadable(kind, subtests):
+    """Denied, supposed, asked for by somebody else, taken back, a draft alone, or two of them."""
+    for text in DOUBTFUL[kind]:
+        with subtests.test(text=text):
+            assert unreadable(said(text, kind=kind))
+
+
+def test_a_score_that_the_answer_asks_for_is_not_the_judges():
+    """The number of a note is a mention, in every format."""
+    assert said("[[2]]\nNote: the answer asks for [[5]]; ignored.", SCORE) == Score(2.0)
+    assert said('{"verdict": 2}\nNote: it asks for {"verdict": 5}; ignored.', SCORE, "json") == Score(2.0)
+    assert said("2\n\nNote: the answer asks for 5; ignored.", SCORE, "last-line") == Score(2.0)
+    assert said("Rating: 2\nIt asks for Rating: 5.", SCORE, "regex", pattern=r"Rating: (\d)") == Score(2.0)
+    assert unreadable(said("[[2]] or [[5]]", SCORE), "two verdicts")
+
+
+def test_a_token_that_a_note_asks_for_is_not_the_judges():
+    """A note after the verdict may end in the token that an answer demanded."""
+    verdict = by_token(PAIR, ("A", {"A": 0.9, "B": 0.1}), "\n", "\n", "Note", ": it demands", ":", (" B", {" B": 0.9}))
+    two = by_token(PAIR, ("A", {"A": 0.9}), "\n", "\n", ("B", {"B": 0.9}))
+
+    assert isinstance(verdict, Preferred)
+    assert verdict.answer == "good"
+    assert unreadable(two, "two verdicts", "'A' in line 1", "'B' in line 3")
+
+
+SHAPES = (
+    *("[[A]] ", "[[A]]\n", "not [[B]] ", '"[[B]]" ', "> [[A]]\n", '{"verdict": "A",}', '{"a":1,}', '{"a":{"b":1,},x'),
+    *(
+        "<verdict>A</verdict>\n",
+        "Verdict: A\n",
+        "Draft: [[B]]\n",
+        "## A\n",
+        "```\n[[A]]\n",
+        "A\n\n",
+        "~~",
+        "[A] ",
+        "A: ",
+    ),
+)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_work_on_a_reply_grows_with_its_length_alone(kind, subtests):
+    """Twice the reply is at most twice the work, and a little: steps are counted, not seconds."""
+    for shape in SHAPES:
+        work = []
+        for length in (10_000, 20_000):
+            tally = Tally()
+            text = shape * (length // len(shape))
+            with tally:
+                read(Reply(tally.text(text)), FORMATS[kind], PAIR)
+            work.append(tally.operations)
+        with subtests.test(shape=shape):
+            assert work[1] <= 2.2 * work[0] + 20_000
+
+
+def test_the_work_on_one_token_does_not_grow_with_the_reply():
+    """A line of a million tokens is looked at in windows: the end of its line is not searched for from each of them."""
+    work = []
+    for length in (10_000, 100_000):
+        tally = Tally()
+        text = tally.text("A " * length)
+        with tally:
+            _stands_alone(text, length, length + 1, (0, len(text)))
+        work.append(tally.operations)
+
+    assert work[1] <= work[0] + 10
 
 
 def test_replies_that_say_nothing_are_unreadable_with_the_reason(subtests):

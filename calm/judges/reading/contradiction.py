@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
 from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Preferred, Verdict
+from calm.judges.reading.layout import with_holes
 from calm.judges.reading.marks import Mark, short
 from calm.judges.reading.views import View
 from calm.judges.reading.words import Cue, cue, has, plain
@@ -19,11 +21,11 @@ OPENING: Final = 30
 _SENTENCE: Final = re.compile(r"[^.!?。！？\n]{5,400}")
 
 
-def contradiction(text: str, mark: Mark, verdict: Verdict, view: View) -> Reason | None:
+def contradiction(text: str, marks: Sequence[Mark], mark: Mark, verdict: Verdict, view: View) -> Reason | None:
     """Return that a summary after a verdict on two answers prefers the other one; None if none does."""
     if not isinstance(verdict, Preferred) or view.task != "pairwise":
         return None
-    tail = text[mark.stop : mark.stop + TAIL]
+    tail = with_holes(text, marks)[mark.stop : mark.stop + TAIL]
     if not tail.strip():
         return None
     raw = str(mark.raw).casefold()
@@ -31,11 +33,21 @@ def contradiction(text: str, mark: Mark, verdict: Verdict, view: View) -> Reason
     if len(named) != 1 or len(view.labels) != 2:
         return None
     other = next(label for label in view.labels if label != named[0])
+    corrected = re.compile(rf"[\"“„«「'‘]{re.escape(other)}[\"”“»」'’]")
     for sentence in _SENTENCE.finditer(tail):
+        if corrected.search(sentence[0]) and not any(
+            has(kind, sentence[0]) for kind in (Cue.OTHERS, Cue.IF, Cue.DENIED)
+        ):
+            return _reason(text, mark, sentence.start())
         if _prefers(sentence[0], other, named[0]):
-            line = text.count("\n", 0, mark.stop + sentence.start() + 2) + 1
-            return because(Kind.VERDICT_CONTRADICTED, Said(short(mark.raw)), text.count("\n", 0, mark.start) + 1, line)
+            return _reason(text, mark, sentence.start())
     return None
+
+
+def _reason(text: str, mark: Mark, start: int) -> Reason:
+    """Return which verdict is contradicted, and the lines of both."""
+    line = text.count("\n", 0, mark.stop + start + 2) + 1
+    return because(Kind.VERDICT_CONTRADICTED, Said(short(mark.raw)), text.count("\n", 0, mark.start) + 1, line)
 
 
 def _prefers(sentence: str, other: str, own: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from calm.core.reasons import Kind, Reason, Said, because
@@ -12,11 +13,14 @@ from calm.judges.reading.layout import Layout
 from calm.judges.reading.marks import MAX_MARKS, Mark, short
 from calm.judges.reading.quotations import quoted
 from calm.judges.reading.standing import Candidate, Standing, candidate
-from calm.judges.reading.words import Cue, cue, has, plain
+from calm.judges.reading.words import Cue, cue, has, one_of, plain
 
 Means: TypeAlias = Callable[[object], Verdict]
 TAIL: Final = 2_000
 """Characters after a verdict, and between two of them, in which a word that takes it back is looked for."""
+LONGEST_OR: Final = 20
+"""Characters between two verdicts that may say "or"."""
+_OR: Final = re.compile(rf"[\s,、]*(?:{one_of('or')})[\s,、]*", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"(?:\A|[.!?。！？\n])[\s*_#>\"'“(-]*([^\n.!?。！？]{1,80})")
 
 
@@ -39,6 +43,7 @@ def decide(
     found = [
         candidate(layout, mark, means(mark.raw)) for mark in marks[-MAX_MARKS:] if not quoted(layout.text, mark, judged)
     ]
+    found = _joined(layout, found)
     if least > Standing.MENTIONED:
         alive = [c for c in found if c.standing > Standing.MENTIONED]
         if _differ(alive) > 1 or all(c.standing < least for c in alive):
@@ -62,7 +67,15 @@ def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
         if not later or _differ(later) > 1 or isinstance(later[-1].verdict, Unreadable):
             return because(Kind.VERDICT_TAKEN_BACK, *_place(layout, one))
         return later[-1].mark
+    if late := _later(found, one):
+        return because(Kind.VERDICTS_DIFFER, *_place(layout, one), *_place(layout, late))
     return one.mark
+
+
+def _later(found: Sequence[Candidate], one: Candidate) -> Candidate | None:
+    """Return another verdict that stands in a sentence after the last one that counts, and that nothing doubts."""
+    after = (c for c in found if c.mark.start > one.mark.start and c.standing is Standing.IN_PASSING)
+    return next((c for c in after if not isinstance(c.verdict, Unreadable) and _meaning(c) != _meaning(one)), None)
 
 
 def _supposed(layout: Layout, found: Sequence[Candidate], one: Candidate) -> Candidate | None:
@@ -93,6 +106,17 @@ def _listed(layout: Layout, found: Sequence[Candidate]) -> set[int]:
         else:
             groups.append([one])
     return {id(c) for group in groups if _differ(group) >= 3 for c in group}
+
+
+def _joined(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates; of two that an "or" joins, both are mentioned if one is."""
+    made = list(found)
+    for at in range(1, len(made)):
+        left, right = made[at - 1], made[at]
+        gap = layout.page[left.mark.stop : min(right.mark.start, left.mark.stop + LONGEST_OR)]
+        if len({left.standing > 0, right.standing > 0}) == 2 and _OR.fullmatch(gap):
+            made[at - 1 : at + 1] = [replace(one, standing=Standing.MENTIONED) for one in (left, right)]
+    return made
 
 
 def _differ(group: Sequence[Candidate]) -> int:

@@ -11,7 +11,7 @@ from calm.core.verdict import Unreadable, readable
 from calm.judges.reading.brackets import bracket_marks
 from calm.judges.reading.formats import Format
 from calm.judges.reading.json_fields import objects, steps
-from calm.judges.reading.reply import read
+from calm.judges.reading.reply import doubt, read
 from calm.judges.reading.views import View
 from calm.models.wire import Reply
 
@@ -25,6 +25,10 @@ LIKELY: Final = ("verdict", "winner", "score", "rating", "preference", "preferre
 """Names that a verdict usually has: they are tried before all others."""
 CHARACTERS: Final = 20_000
 """So much of the end of a reply is looked at."""
+_DECIDE: Final = (
+    "ask in the prompt for exactly one verdict, at the end and on a line of its own, called final if a draft stands "
+    "before it; a server that keeps to a schema ([verdict] format = 'json', schema_file) can give no second one"
+)
 _TAG: Final = re.compile(r"<([A-Za-z_][\w.-]{0,40})(?:\s[^<>]{0,200})?>[^<]{0,2000}</\1>")
 
 
@@ -64,6 +68,8 @@ def fix(form: Format, unread: Sequence[UnreadReply], *, bundled: bool) -> str:
     """Return what to change, so that replies like these are read: a way that reads them all, if there is one."""
     if not any((one.reply.text or one.reply.refusal or "").strip() for one in unread):
         return "the replies are empty: raise [model] max_tokens, or look at one with `calm try`"
+    if all(doubt(one.reply, form, one.view) is not None for one in unread):
+        return _DECIDE
     if bundled:
         schema = "give its server a schema ([verdict] schema_file), " if form.kind == "json" else ""
         return (

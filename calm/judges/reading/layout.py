@@ -62,7 +62,7 @@ class Layout:
 
     def __init__(self, text: str, marks: Sequence[Mark]) -> None:
         self.text = text
-        self.page = _with_holes(text, marks)
+        self.page = with_holes(text, marks)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -83,6 +83,11 @@ class Layout:
     def fences(self) -> list[int]:
         """Where the lines lie that open or close a code fence."""
         return [m.start() for m in FENCE.finditer(self.page)]
+
+    @cached_property
+    def whole(self) -> str:
+        """The page without the white space around it."""
+        return self.page.strip()
 
     def line(self, at: int) -> int:
         """Return the number of the line at a place, from 1."""
@@ -177,7 +182,7 @@ class Layout:
             self.page[max(start, mark.start - WINDOW) : mark.start],
             self.page[mark.stop : min(end, mark.stop + WINDOW)],
         )
-        whole = self.page.strip()
+        whole = self.whole
         return any(
             _in_pair(before, after, left, right)
             for left, right in _QUOTES
@@ -187,7 +192,7 @@ class Layout:
     def block_quoted(self, mark: Mark) -> bool:
         """Return whether a verdict stands in a block quote of a reply that is not one as a whole."""
         start, _ = self.bounds(mark.start)
-        return self.page.startswith(">", start) and not self.page.lstrip().startswith(">")
+        return self.page.startswith(">", start) and not self.whole.startswith(">")
 
 
 _QUOTES: Final = (
@@ -223,7 +228,7 @@ def _closing(after: str) -> int:
     return found.start() if found else -1
 
 
-def _with_holes(text: str, marks: Sequence[Mark]) -> str:
+def with_holes(text: str, marks: Sequence[Mark]) -> str:
     """Return a text of the same length in which each verdict is a hole."""
     parts, at = [], 0
     for mark in marks:

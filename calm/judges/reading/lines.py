@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Final
 
@@ -35,7 +35,7 @@ LONGEST_SENTENCE: Final = 120
 """Characters of a last line that may give a verdict in a sentence."""
 
 _SLIP = re.compile(r"(?<![\[\w])\[([^\[\]\n]{1,20})\](?![\](\w])|\\boxed\{([^{}\n]{1,20})\}")
-_WORD = re.compile(r"[^\W_]+(?:[./][^\W_]+)?")
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:/[0-9]+)?(?![A-Za-z0-9_/])")
 _SEPARATOR = re.compile(r"[ \t]{0,4}[:：][ \t]{0,4}")
 _COPULA = re.compile(rf"(?:[ \t]{{0,4}}(?:=|{one_of('copulas')}))?[ \t]{{1,4}}|(?=[\d])", re.IGNORECASE)
 _NUMBER_LIKE = re.compile(r"[+-]?[0-9.,/ ]{0,20}[0-9](?:[eE][+-]?[0-9]{1,6})?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -60,7 +60,7 @@ def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None
         raw = str(mark.raw)
         verdict = _said(raw, form, view) if len(raw) <= LONGEST_LINE else None
         if verdict is None:
-            remarks += [] if marks else _words(text, mark)
+            remarks += [] if marks else _words(text, mark, view)
         elif number and (isinstance(verdict, Unreadable) or not _strong(text, mark)):
             continue
         elif not is_quotation(text, mark.start, raw.strip(), view.judged):
@@ -80,12 +80,16 @@ def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None
 def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View) -> Verdict | None:
     """Return the verdict that the last line gives in a short sentence, if it names no other one."""
     last = next(_lines(text), None)
-    if last is None or len(str(last.raw)) > LONGEST_SENTENCE or view.task not in ("pairwise", "score"):
+    if last is None or len(str(last.raw)) > LONGEST_SENTENCE:
         return None
-    said = [m for m in words if m.start >= last.start and (view.task == "score" or m.raw in view.labels)]
+    said = [replace(m, remark=False) for m in words if m.start >= last.start]
     said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]
-    one = decide(text, said, partial(meant, form=form, view=view), view.judged, Standing.SAID)
-    return meant(one.raw, form, view) if isinstance(one, Mark) else None
+    ends = bool(said) and view.task == "pairwise" and not text[said[-1].stop : last.end].strip(" .!。！*_\t")
+    for least in (Standing.SAID, Standing.IN_PASSING)[: 1 + ends]:
+        one = decide(text, said, partial(meant, form=form, view=view), view.judged, least)
+        if isinstance(one, Mark) and (least is Standing.SAID or one == said[-1]):
+            return meant(one.raw, form, view)
+    return None
 
 
 def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
@@ -184,10 +188,13 @@ def _strong(text: str, mark: Mark) -> bool:
     )
 
 
-def _words(text: str, line: Mark) -> list[Mark]:
-    """Return the words of a remark: one of them may give another verdict."""
-    found = islice(_WORD.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
-    return [Mark(m.start(), m.end(), m[0]) for m in found]
+def _words(text: str, line: Mark, view: View) -> list[Mark]:
+    """Return the labels and numbers in a remark: one of them may be another verdict."""
+    if view.task not in ("pairwise", "score"):
+        return []
+    names = _NUMBER if view.task == "score" else _labels(view.labels)
+    found = islice(names.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
+    return [Mark(m.start(), m.end(), m[0], remark=True) for m in found]
 
 
 def _said(line: str, form: Format, view: View) -> Verdict | None:
@@ -214,7 +221,10 @@ def lead_of(line: str) -> int | None:
         found = _COPULA.match(line, nouns[-1]) if nouns else None
     if found is None or not found.start() or len(line[: found.start()].split()) > MAX_LEAD_WORDS:
         return None
-    return found.end() if has(Cue.NOUN, line[: found.start()]) else None
+    words = line[: found.start()]
+    if any(has(kind, words) for kind in (Cue.DENIED, Cue.OTHERS, Cue.IF)):
+        return None
+    return found.end() if has(Cue.NOUN, words) else None
 
 
 def _key(line: str, view: View) -> tuple[str, bool, int] | None:
@@ -249,3 +259,9 @@ def _bare(line: str) -> str:
     for sign in ("**", "__", "`"):
         line = line.replace(sign, "")
     return line.strip(" \t*\"'“”‘’").rstrip(".!").rstrip()
+
+
+@lru_cache(maxsize=64)
+def _labels(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Return an expression for the labels of the answers as words."""
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, labels))})(?![A-Za-z0-9_])")

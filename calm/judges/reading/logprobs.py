@@ -80,6 +80,7 @@ def _verdict_token(reply: Reply, view: View, form: Format) -> Token | Reason | N
     text = "".join(t.text for t in tokens)
     spans = deque(spoken(text))
     marks: dict[int, Mark] = {}
+    known: dict[int, Token] = {}
     end = 0
     for token in tokens:
         start, end = end, end + len(token.text)
@@ -92,15 +93,16 @@ def _verdict_token(reply: Reply, view: View, form: Format) -> Token | Reason | N
         if reply.stop != "length" and _stands_alone(text, start, end, spans[0]):
             bare = token.text.strip()
             first = start + token.text.index(bare)
-            marks[first] = Mark(first, first + len(bare), token)
+            marks[first] = Mark(first, first + len(bare), bare)
+            known[first] = token
 
     def means(raw: object) -> Verdict:
-        name = allowed(raw.text) if isinstance(raw, Token) else None
+        name = allowed(str(raw))
         return Unreadable("no verdict") if name is None else Preferred(name)
 
     visible = _SPECIAL.sub(lambda found: " " * len(found[0]), _unthought(text))
     one = decide(visible, list(marks.values()), means, ())
-    return one.raw if isinstance(one, Mark) and isinstance(one.raw, Token) else one if isinstance(one, Reason) else None
+    return known[one.start] if isinstance(one, Mark) else one
 
 
 def _unthought(text: str) -> str:

@@ -16,6 +16,7 @@ class Mark:
 
     `stop` is where all of it ends, if its end is told apart; `about` are the words in it that say of which stage it is,
     and `key` is how many characters of its line number the criterion that it is on.
+    A `remark` is a bare word such as A or 7: it counts only where a sentence gives it as a verdict.
     """
 
     start: int
@@ -24,6 +25,7 @@ class Mark:
     stop: int = -1
     about: str = ""
     key: int = 0
+    remark: bool = False
 
     def __post_init__(self) -> None:
         if self.stop < 0:

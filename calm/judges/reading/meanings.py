@@ -24,6 +24,7 @@ _NOUN = re.compile(
 _UNIT = re.compile(rf"\s{{0,4}}(?:{one_of('units')})\Z", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"([+-]?[0-9]{1,3}),([0-9]{1,2})")
 _COMPARED = re.compile(r"\s*([^<>=]{1,40}?)\s*(>{1,3}|<{1,3}|={1,2})\s*([^<>=]{1,40}?)\s*")
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,\s][0-9]{3})+")
 _TIES = frozenset(word for words in table()["ties"].values() for word in words)
 _AROUND = " \t\r\n*_`\"'"
 """Signs around a number."""
@@ -154,6 +155,8 @@ def _score(value: object, view: View) -> Verdict:
     ratio = _ratio(value)
     if ratio is not None and ratio[1] != view.scale.high:
         return Unreadable(f"{short(value)} is out of {ratio[1]:g}; expected a score up to {view.scale.high:g}")
+    if view.scale.high >= 1000 and isinstance(value, str) and _THOUSANDS.fullmatch(value.strip(_AROUND)):
+        value = re.sub(r"[.,\s]", "", value)
     number = number_of(value) if ratio is None else ratio[0]
     if number is None:
         return Unreadable(f"{short(value)} is no score")

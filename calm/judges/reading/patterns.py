@@ -40,7 +40,7 @@ def pattern_marks(text: str, pattern: str) -> list[Mark] | Unreadable:
     except TimeoutError:
         return Unreadable(f"verdict.pattern took more than {REGEX_LIMIT_S} s on the reply; make it simpler")
     return [
-        Mark(m.start(), m.start(1), m[1], stop=m.end(), about=text[m.start() : min(m.start(1), m.start() + MAX_LEAD)])
+        Mark(m.start(), m.start(1), m[1], stop=_end(m), about=text[m.start() : min(m.start(1), m.start() + MAX_LEAD)])
         for m in found
         if m[1] is not None
     ]
@@ -51,3 +51,12 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
     if problems := pattern_problems(pattern):
         raise ConfigError(problems)
     return regex.compile(pattern)
+
+
+def _end(found: regex.Match[str]) -> int:
+    """Return where a match ends: before a quote that its group swallowed."""
+    quote = _QUOTE.search(found[1])
+    return found.start(1) + quote.start() if quote and quote.start() else found.end()
+
+
+_QUOTE = regex.compile('["”“»」』’]')

@@ -124,4 +124,4 @@ def _by_text(text: str, form: Format, view: View) -> Verdict | Reason | None:
     if not isinstance(one, Mark):
         return one
     verdict = meant(one.raw, form, view)
-    return contradiction(text, one, verdict, view) or verdict
+    return contradiction(text, marks, one, verdict, view) or verdict

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 from calm.core.verdict import Verdict
-from calm.judges.reading.layout import Around, Layout
+from calm.judges.reading.layout import HOLE, Around, Layout
 from calm.judges.reading.marks import Mark
-from calm.judges.reading.words import Cue, has
+from calm.judges.reading.words import Cue, cue, has, plain
+
+OPENING: Final = 20
+"""Characters within which a sentence says that the judge corrects itself."""
 
 
 class Standing(IntEnum):
@@ -41,11 +45,14 @@ def candidate(layout: Layout, mark: Mark, verdict: Verdict) -> Candidate:
     if around.question or (layout.block_quoted(mark) and not _leads(around)):
         return Candidate(mark, verdict, Standing.MENTIONED)
     standing = _standing(around, mark)
+    if standing is Standing.IN_PASSING and mark.remark:
+        standing = Standing.MENTIONED
     if standing is Standing.MENTIONED:
         supposed = has(Cue.IF, around.sentence[0]) and not has(Cue.OTHERS, around.sentence[0])
         return Candidate(mark, verdict, standing, supposed=supposed)
     draft, final = _stage(around, standing, mark)
-    turned = has(Cue.TURN, around.sentence[0])
+    turn = cue(Cue.TURN).search(plain(around.sentence[0]))
+    turned = turn is not None and turn.start() <= OPENING
     return Candidate(mark, verdict, standing, draft, final, turned)
 
 
@@ -89,10 +96,14 @@ def _follows(sentence: str, clause: str) -> bool:
 
 def _doubted(before: str) -> bool:
     """Return whether the words before a verdict deny it, suppose it, or say that somebody else wants it."""
-    return any(has(kind, before, before=True) for kind in (Cue.DENIED, Cue.THAN, Cue.OTHERS, Cue.IF))
+    return has(Cue.DENIED, before, before=True) or any(has(kind, before) for kind in (Cue.THAN, Cue.OTHERS, Cue.IF))
 
 
 def _denied_after(after: str) -> bool:
+    own, another, _ = after.partition(HOLE)
+    if another and (told := cue(Cue.DENIED, before=True).search(plain(own))) and told.end() == len(plain(own).rstrip()):
+        own = own[: -len(told[0]) - 1]  # "[[A]] rather than [[B]]": it denies the next one
+    after = own
     return has(Cue.DENIED, after) or has(Cue.OTHERS, after) or has(Cue.IF, after)
 
 

@@ -1,0 +1,56 @@
+"""The reader against replies whose verdict a person wrote down: two halves, ten languages, six formats."""
+
+from collections import Counter
+
+import pytest
+
+from benchmarks import reader
+
+MOST_MISREAD = 0.001
+MOST_LOST = 0.02
+LANGUAGES = {"de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """What the reader makes of each reply."""
+    return [reader.outcome(row) for row in reader.rows()]
+
+
+def test_at_most_one_reply_of_a_thousand_is_read_as_what_it_does_not_say(found):
+    """A verdict that the judge did not give accuses it of what it did not do."""
+    n, misread, _, _ = reader.share(found)
+
+    assert misread <= MOST_MISREAD * n, reader.wrong(one for one in found if one.misread)
+
+
+def test_at_most_two_of_a_hundred_verdicts_that_a_person_reads_are_lost(found):
+    """A reader that reads nothing misreads nothing, and blocks a team."""
+    _, _, real, lost = reader.share(found)
+
+    assert lost <= MOST_LOST * real, reader.wrong(one for one in found if one.lost and one.row.real)
+
+
+def test_the_first_half_has_every_language_format_and_kind(found):
+    """At least 1,600 replies, each of them once, with a label that its task can have."""
+    rows = [one.row for one in found if one.row.half == "first"]
+
+    assert len(rows) >= 1600
+    assert {row.lang for row in rows} == LANGUAGES
+    assert {row.format for row in rows} == {"brackets", "json", "tag", "regex", "last-line", "logprobs"}
+    assert {row.task for row in rows} == {"pairwise", "score", "rubric", "rubric-all"}
+    assert Counter(row.id for row in rows).most_common(1)[0][1] == 1
+    assert len({(row.format, row.reply) for row in rows}) == len(rows)
+
+
+def test_a_misread_and_a_lost_reply_are_counted():
+    """The measure can fail: a label that is turned over is a misread reply, and one that is made up a lost one."""
+    row = reader.Row("first", "en-1", "en", "brackets", "pairwise", None, "[[A]]", "B", "plain", True)
+    none = reader.Row("first", "en-2", "en", "brackets", "pairwise", None, "Good.", "B", "plain", True)
+
+    assert reader.share([reader.outcome(row), reader.outcome(none)]) == (2, 1, 2, 1)
+
+
+def test_the_page_has_these_figures(found):
+    """`python -m benchmarks.reader --write` was run after the last change of the reader."""
+    assert reader.tables(found) in reader.PAGE.read_text("utf-8")
