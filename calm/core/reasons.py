@@ -40,6 +40,7 @@ class Kind(StrEnum):
     CACHE_FAILED = "cache-failed"
     REPLIES_SPILLED = "replies-spilled"
     REPLIES_LOST = "replies-lost"
+    FROM_CACHE = "from-cache"
     ROWS_DAMAGED = "rows-damaged"
     CALL_DAMAGED = "call-damaged"
     TRIED = "tried"
@@ -333,6 +334,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.CACHE_FAILED: "the cache failed, so nothing more is asked: {}",
     Kind.REPLIES_SPILLED: "{} replies that the cache did not take are kept in {}: the next run takes them from there",
     Kind.REPLIES_LOST: "{} replies that may have been paid for are lost, since the cache did not take them: {}",
+    Kind.FROM_CACHE: (
+        "{} replies came from a cache that this run did not make: they are as true as who wrote it; ask again with "
+        "--calm-cache=refresh"
+    ),
     Kind.ROWS_DAMAGED: "some replies in the cache are damaged; they were not used, but asked for again",
     Kind.CALL_DAMAGED: "--calm-cache=replay: the reply in the cache is damaged, and no call may be made",
     Kind.TRIED: "{}; tried {} times",

@@ -241,10 +241,12 @@ class Collector:
         if shared := [f["keys"] for f in figures if f["keys"]]:
             from calm.engine.ledger import saved
 
-            calls["cached"] = saved(shared)  # what one worker made is found by the others
+            calls["cached"] = saved(shared)  # what one probe or worker made is found by the others
         noted = [from_code(note, "") for figure in figures for note in figure["notes"]]
         if dead := len(figures) - len(self._told_figures):
             noted.append(because(Kind.BILL_OF_DEAD, dead))
+        if calls["cached"]:
+            noted.append(because(Kind.FROM_CACHE, calls["cached"]))
         session = self.config.stash[SESSION]
         usd, unpriced = sum(f["usd"] for f in figures), {name for f in figures for name in f["unpriced"]}
         run = Run(

@@ -261,9 +261,9 @@ def engine_of(config: pytest.Config) -> Engine:
         shared = store.account if given or distributed(config) else None
         budget = Budget(caps_of(config), shared, given.get("calm_started"))
         session.engine = Engine(store, budget=budget, served=given.get("calm_served"), seed=seed_of(config))
+        session.engine.ledger.keys = Keys()
         if given:
             engine = session.engine
-            engine.ledger.keys = Keys()
             store.bills.keep(lambda: json.dumps(_bill_of(config, engine)))
     return session.engine
 

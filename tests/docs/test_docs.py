@@ -124,7 +124,7 @@ def test_the_results_page_names_exactly_the_fields_of_a_record(heading, record):
     """Each field of a record is explained, and nothing that is none."""
     named = first_cells(section(REFERENCE / "results.md", heading))
 
-    codes = {audit.Finding: ["reason_code", "excluded_codes", "unused_codes"], audit.Run: ["note_codes"]}
+    codes = {audit.Finding: ["reason_code", "excluded_codes", "unused_codes"], audit.Run: ["note_codes", "digest"]}
 
     assert sorted(named) == sorted([*(f.name for f in fields(record)), *codes.get(record, [])])
 

@@ -1,0 +1,55 @@
+"""The recipes for CI do what the page on trust says, and the limits that it states are those of the code."""
+
+import re
+from pathlib import Path
+
+from calm.cases.reading import MAX_LINE_BYTES
+from calm.core import files
+from calm.judges.prompts import sandbox
+from calm.judges.reading.patterns import REGEX_LIMIT_S
+from calm.models import faults
+from calm.models.transport import response
+from tests.docs.pages import blocks
+
+ROOT = Path(__file__).parents[2]
+TRUST = ROOT / "docs" / "explanation" / "threats-and-trust.md"
+
+
+def recipes():
+    """Return each workflow that the docs show."""
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    return [body for page in pages for body in blocks(page, "yaml") if "calm" in body and "jobs:" in body]
+
+
+def test_no_recipe_gives_a_fork_what_it_can_use():
+    """No fork gets a secret or a token that writes code, and no cache comes from its tree."""
+    found = recipes()
+
+    assert found
+    for recipe in found:
+        assert "pull_request_target" not in recipe
+        assert re.search(r"^permissions:\n  contents: read$", recipe, re.MULTILINE)
+        caches = re.findall(r"uses: actions/cache.*?path: (\S+ ?\S* ?\S*)/calm\.sqlite", recipe, re.DOTALL)
+        assert caches == ["${{ runner.temp }}"]
+        assert '--calm-cache-file="$RUNNER_TEMP/calm.sqlite"' in recipe
+        assert "calm report" not in recipe  # of a file of the tree
+
+
+def test_the_limits_on_the_page_are_those_of_the_code():
+    """A limit that moves in the code moves on the page."""
+    page = TRUST.read_text("utf-8")
+    for said in [
+        f"| {files.megabytes(files.MOST_BYTES)}, {files.MOST_VALUES // 10**6} million values |",
+        f"| {MAX_LINE_BYTES // 10**6} MB |",
+        f"| {files.MOST_COLUMNS:,} columns |",
+        f"in a process of its own with {4 * files.MOST_BYTES // 10**9} GB of memory |",
+        f"| {files.megabytes(files.MOST_SETTINGS)} |",
+        f"| {files.MOST_DIGITS} digits in TOML",
+        f"| {files.MOST_NESTED} deep |",
+        f"| {sandbox.MAX_SOURCE:,} characters, rendered to {sandbox.MAX_RENDERED // 10**6} million, in "
+        f"{sandbox.MAX_SECONDS} s of processor time and {sandbox.MAX_MEMORY // 10**9} GB of memory |",
+        f"| {REGEX_LIMIT_S} s of processor time on a reply |",
+        f"| {response.MOST_BYTES // 10**6} MB and a million values; {response.MOST_PACKED_BYTES // 1000} kB",
+    ]:
+        assert said in page, said
+    assert faults.MOST_VALUES == 10**6
