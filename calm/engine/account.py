@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from calm.engine.budget import NOTHING, Amount, Grant
@@ -38,34 +40,38 @@ class SharedAccount:
             **_columns(worst),
             **{f"most_{name}": value for name, value in _columns(limits).items()},
         }
-        with self._database.writing() as db:
+        with self._writing() as db:
             self._leases.beat(db)
             db.execute("insert or ignore into spent values (?, 0, 0, 0)", (self._run,))
-            settled = self._settle(db)
             if db.execute(_FITTING, values).rowcount:
                 self._hold(db, worst)
-                grant = Grant.GIVEN
-            else:
-                under_way = self._held_by_the_living(db)
-                hope = under_way.calls > 0 and self._sum(db).minus(under_way).plus(worst).within(limits)
-                grant = Grant.LATER if hope else Grant.NEVER
-        del self._unsettled[:settled]
-        return grant
+                return Grant.GIVEN
+            under_way = self._held_by_the_living(db)
+            hope = under_way.calls > 0 and self._sum(db).minus(under_way).plus(worst).within(limits)
+            return Grant.LATER if hope else Grant.NEVER
 
     def settle(self, worst: Amount, used: Amount) -> None:
-        """Replace a reserved amount by what was used; where that fails, the next step of this account does it."""
+        """Replace a reserved amount by what was used; where that fails, the next step or `settle_rest` does it."""
         self._unsettled.append((worst, used))
-        with self._database.writing() as db:
-            settled = self._settle(db)
-        del self._unsettled[:settled]
+        self.settle_rest()
 
-    def _settle(self, db: sqlite3.Connection) -> int:
-        """Write down what was used since the last step that worked; return how many calls that are."""
-        for worst, used in self._unsettled:
-            change = used.minus(worst)
-            db.execute(_CHANGE, (change.calls, change.tokens, change.usd, self._run))
-            self._hold(db, NOTHING.minus(worst))
-        return len(self._unsettled)
+    def settle_rest(self) -> None:
+        """Write down what was used and could not be written yet: others may wait for what is not used."""
+        if self._unsettled:
+            with self._writing():
+                pass
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Write, in this block, after what was used since the last step that worked."""
+        settled = len(self._unsettled)
+        with self._database.writing() as db:
+            for worst, used in self._unsettled[:settled]:
+                change = used.minus(worst)
+                db.execute(_CHANGE, (change.calls, change.tokens, change.usd, self._run))
+                self._hold(db, NOTHING.minus(worst))
+            yield db
+        del self._unsettled[:settled]
 
     def spent(self) -> Amount:
         """Return the sum of what was used and what is reserved."""

@@ -108,7 +108,7 @@ class Attempts:
             async with server.health.waiting():
                 await self._calls.begin(worst)
         self._ledger.calls["retried"] += again
-        used = ONE
+        used = worst
         try:
             longest_s = self._calls.longest_s
             if longest_s is None:
@@ -118,20 +118,29 @@ class Attempts:
                     reply = await call.make()
             used = self._used(call, server, reply.usage, most)
         except TimeoutError:
-            used = worst
+            self._count_worst(call, dollars)
             return JudgeError(self._calls.budget.out_of_time, billed=True)
         except JudgeError as error:
             if error.billed:
-                used = worst
-                self._ledger.usd += dollars
-                if dollars:
-                    self._ledger.note(because(Kind.MAY_BE_BILLED, name(model)))
-                elif price is None and call.endpoint.live:
-                    self._ledger.no_price(model)
+                self._count_worst(call, dollars)
+            else:
+                used = ONE
             return error
+        except asyncio.CancelledError:  # it is under way, and may be billed
+            self._count_worst(call, dollars)
+            raise
         finally:
             self._calls.end(worst, used)
         return reply
+
+    def _count_worst(self, call: Call, dollars: float) -> None:
+        """Note a call without a reply that may be billed, by the most that it can cost."""
+        model = call.endpoint.model
+        self._ledger.usd += dollars
+        if dollars:
+            self._ledger.note(because(Kind.MAY_BE_BILLED, name(model)))
+        elif call.endpoint.live:
+            self._ledger.no_price(model)
 
     def _used(self, call: Call, server: Server, used: Usage, worst: Usage) -> Amount:
         """Note what a call used, and return it; where the server does not say, the most that it can have used."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from typing import Final
 
 from calm.core.reasons import Reason
 from calm.engine.attempts import Attempts
@@ -19,6 +20,9 @@ from calm.engine.servers import Servers
 from calm.engine.store import Mode, Store
 from calm.engine.verdicts import Verdicts
 from calm.errors import StorageError
+
+DRAIN_S: Final = 0.02
+"""While calls under way are waited for, they are counted again after so many seconds."""
 
 
 class Desk:
@@ -60,6 +64,15 @@ class Desk:
         self.scheduler.release()
         self.servers.stop(why)
         self._cache.stop()
+
+    async def drain(self) -> None:
+        """Begin nothing new, and wait for the calls under way, `grace_s` seconds at most: they are billed anyway."""
+        self.calls.stopping = True
+        self.end_waits()
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + self.calls.grace_s
+        while self.calls.under_way and loop.time() < deadline_s:  # noqa: ASYNC110 - counted where calls begin and end
+            await asyncio.sleep(DRAIN_S)
 
     async def cancel_all(self) -> None:
         """Cancel all that the loop does but the present task, keep what was answered, and forget what was not."""

@@ -6,7 +6,6 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import Event
-from time import monotonic, sleep
 from typing import Final, TypeVar
 
 from calm.core.case import Case
@@ -17,7 +16,7 @@ from calm.engine.desk import Desk
 from calm.engine.gathering import Gathering
 from calm.engine.greeting import Greeting
 from calm.engine.store import Store
-from calm.engine.thread import LoopThread
+from calm.engine.thread import CLOSING_S, LoopThread
 from calm.engine.verdicts import Judgment, Response
 from calm.errors import ConfigError
 from calm.models.pricing import SET_PRICE
@@ -171,10 +170,8 @@ class Engine:
     def stop(self) -> None:
         """Send nothing new, and wait for the calls under way: they are billed anyway, and go to the cache."""
         self._desk.calls.stopping = True
-        self._thread.soon(self._desk.end_waits)
-        deadline_s = monotonic() + self._desk.calls.grace_s
-        while self._desk.calls.under_way and monotonic() < deadline_s:
-            sleep(0.02)
+        with suppress(NotYet):
+            self._thread.finish(self._desk.drain(), self._desk.calls.grace_s + CLOSING_S)
 
     def close(self) -> None:
         """Cancel what is under way, stop the thread and close the cache."""

@@ -70,8 +70,10 @@ class Journal:
                     asyncio.get_running_loop().call_later(AGAIN_S, self._claim_all)
                 self._claims = claims + self._claims
                 return
+            broken = self._calls.broken(error)
             for _, future in claims:
-                future.set_exception(self._calls.broken(error))
+                if not future.done():
+                    future.set_exception(broken)
             return
         self._calls.served()
         for (_, future), mine in zip(claims, found, strict=True):
@@ -156,8 +158,10 @@ class Journal:
             found = self._store.find({key for key, _ in awaited.values()})
         except StorageError as error:
             if not self._calls.patient(error):
+                broken = self._calls.broken(error)  # which may end these waits
                 for future in awaited:
-                    future.set_exception(self._calls.broken(error))
+                    if not future.done():
+                        future.set_exception(broken)
                 return
             found = {}
         for future, (key, rounds) in awaited.items():

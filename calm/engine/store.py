@@ -173,13 +173,20 @@ class Store:
 
     def show_life(self) -> None:
         """Show other processes that this one is alive; to be called at least every `BEAT_S` seconds."""
-        if not self._alone and self._leases.due:
-            self._beat()
+        if not self._alone:
+            self.account.settle_rest()
+            if self._leases.due:
+                self._beat()
 
     def _beat(self, *, now: bool = False) -> None:
         with self._database.writing() as db:
             self._leases.beat(db, now=now)
             self.bills.write(db)
+
+    def _close_leases(self) -> None:
+        with self._database.writing() as db:
+            self._leases.close(db)
+            self.bills.close(db)
 
     def _is_whole(self, key: bytes, request: object, reply: object, found: object) -> bool:
         """Return whether a row is as it was written; note the key of one that is not."""
@@ -242,9 +249,9 @@ class Store:
     def close(self) -> None:
         """Close the file, and give up the leases of this process."""
         if not self._alone:
-            with suppress(StorageError), self._database.writing() as db:
-                self._leases.close(db)
-                self.bills.close(db)
+            for last in (self.account.settle_rest, self._close_leases):
+                with suppress(StorageError):
+                    last()
         if self._spill is not None:
             self._spill.close()
         self._database.close()

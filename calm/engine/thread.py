@@ -100,14 +100,14 @@ class LoopThread:
         """Have the loop call a function; to be called in any thread."""
         self.loop.call_soon_threadsafe(call, *given)
 
-    def finish(self, work: Coroutine[object, object, object]) -> None:
+    def finish(self, work: Coroutine[object, object, object], within_s: float = CLOSING_S) -> None:
         """
         Wait for the last work of the loop.
 
         Raises:
-            TimeoutError: it takes longer than `CLOSING_S` seconds.
+            TimeoutError: it takes longer than so many seconds.
         """
-        asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=CLOSING_S)
+        asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=within_s)
 
     def end(self) -> None:
         """Begin nothing new: whoever wants something gets a `CancelledError`."""

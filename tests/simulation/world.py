@@ -1,0 +1,473 @@
+"""A simulated run: real engines on a real cache file, a server that bills, faults of a plan, and what must hold."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from calm.core.case import Case
+from calm.core.reasons import Kind as Reason
+from calm.core.verdict import NoReply, Preferred, Verdict
+from calm.engine.budget import Budget, Caps
+from calm.engine.calls import PATIENCE_S
+from calm.engine.desk import Desk
+from calm.engine.host import Host
+from calm.engine.leases import LONG_AGO_S, STALE_S
+from calm.engine.spill import rows, spilled
+from calm.engine.store import Mode, Store
+from calm.errors import ConfigError, JudgeError
+from calm.models.wire import Limits, Price, Reply, Usage
+from tests.planted import Asking, Local, pairs
+from tests.simulation.faults import STATEMENTS, Fault, Kind, Plan
+from tests.simulation.loops import Loop, Loops
+
+logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+PRICE = Price(10.0, 100.0, "test")
+MOST_TOKENS = 100
+WORST_USD = (MOST_TOKENS * PRICE.output + 200 * PRICE.input) / 1e6
+GRACE_S = 6.0
+_WRITES = ("begin", "insert", "update", "delete", "commit", "create")
+
+
+class Broken(AssertionError):
+    """Something happened that must never happen."""
+
+
+class Crashed(BaseException):
+    """The process does not exist any more."""
+
+
+@dataclass(eq=False)
+class Payment:
+    """A call that the server bills: by whom, for what, and how far it got."""
+
+    process: Process
+    text: str
+    state: str = "under way"
+
+
+@dataclass(eq=False)
+class Process:
+    """One process: its number and place, its engine, and what happened to it."""
+
+    number: int
+    place: str
+    faults: list[Fault]
+    world: World
+    loop: Loop | None = None
+    main: asyncio.Task[None] | None = None
+    desk: Desk | None = None
+    disk: sqlite3.Connection | None = None
+    dead: bool = False
+    full: bool = False
+    slow_s: float = 0.0
+    disk_failed: bool = False
+    stopped: bool = False
+    refused: bool = False
+    statements: int = 0
+    steps: int = 0
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    @property
+    def over(self) -> bool:
+        """Whether it ended, in whatever way."""
+        return self.dead or (self.main is not None and self.main.done())
+
+    @property
+    def unreliable(self) -> bool:
+        """Whether others may have taken its leases: it died, stood still for long, or lost its disk."""
+        return self.dead or self.slow_s >= STALE_S / 2 or self.failed or self.stopped
+
+    @property
+    def failed(self) -> bool:
+        """Whether its disk failed, or was locked for longer than it waits."""
+        return self.disk_failed or self.world.long_lock
+
+
+class Machine(Host):
+    """What a process sees of its machine."""
+
+    def __init__(self, world: World, process: Process) -> None:
+        self._world, self._process = world, process
+        self.place = process.place
+
+    @property
+    def pid(self) -> int:
+        """The number of the process, as it is in its place."""
+        return self._process.number
+
+    def now(self) -> float:
+        """The virtual clock."""
+        return self._world.loops.time
+
+    def wall(self) -> float:
+        """The calendar."""
+        return 1e9 + self._world.loops.time
+
+    def runs(self, pid: int) -> bool:
+        """Whether a process of the same place runs."""
+        return any(one.number == pid and one.place == self.place and not one.over for one in self._world.processes)
+
+
+class Server(Local):
+    """A server that may be slow, busy or broken, and bills what it answers."""
+
+    def __init__(self, world: World, process: Process) -> None:
+        super().__init__(price=PRICE, max_tokens=MOST_TOKENS, limits=Limits(concurrency=4))
+        self._world, self._process = world, process
+
+    async def call(self, body):
+        """Answer, or fail; at most twice for one question."""
+        world, text = self._world, body["text"].splitlines()[0]
+        payment = Payment(self._process, text)
+        world.check_payment(payment)
+        rng = Random(f"{world.plan.seed} {text} {world.tried[text]}")
+        drawn = rng.random() if world.tried[text] < 2 else 0.0
+        world.tried[text] += 1
+        tokens = Usage(len(body["text"]) // 4, rng.randrange(20, MOST_TOKENS + 1))
+        if drawn < 0.94:  # the others are refused before they are billed
+            usd = (tokens.input * PRICE.input + tokens.output * PRICE.output) / 1e6
+            world.bill(usd, usd if drawn < 0.85 else WORST_USD)
+        world.payments.append(payment)
+        await asyncio.sleep(rng.choice((0.05, 0.3, 0.3, 0.3, 2.0, 2.0, 2.0, 30.0)) * rng.random())
+        if drawn >= 0.85:
+            payment.state = "failed"
+            raise JudgeError("busy", again=True, limited=drawn >= 0.97, billed=drawn < 0.94)
+        payment.state = "answered"
+        return Reply(text.partition("c")[2], model="m-1", usage=tokens)
+
+
+class Reading(Asking):
+    """A judge that checks, before it reads a reply, that this reply is kept."""
+
+    world: World
+    process: Process
+
+    async def judge(self, case, send):
+        """Return the verdict on a case."""
+        found = await super().judge(case, send)
+        if not self.process.dead and not self.world.is_kept(f"What is {case.id}?"):
+            self.world.break_with(f"{case.id}: the reply was handed on before it was kept")
+        return found
+
+
+class World:
+    """
+    Runs a plan in a folder of its own.
+
+    Raises:
+        Broken: an invariant does not hold.
+        Stuck: the run does not end.
+    """
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.plan, self.path = plan, folder / "cache.sqlite"
+        self.loops = Loops(plan.seed, self._stepped)
+        self.cases = pairs(plan.questions)
+        self.processes: list[Process] = []
+        self.payments: list[Payment] = []
+        self.tried: Counter[str] = Counter()
+        self.happened: Counter[Kind] = Counter()
+        self.usd = self.most_usd = 0.0
+        self._locked_until = 0.0
+        self.long_lock = False
+        self._closed = False
+        self._eye: sqlite3.Connection | None = None
+        self._broken: Broken | None = None
+
+    def run(self) -> None:
+        """Run the plan, then a last process that nothing happens to; check what must hold."""
+        plan = self.plan
+        caps = Caps(usd=plan.usd, calls=plan.calls)
+        for number in range(plan.processes):
+            place = f"place {number if plan.apart else 0}"
+            self._begin(number, place, [fault for fault in plan.faults if fault.process == number], caps, plan.seed)
+        self.loops.run(lambda: all(one.over for one in self.processes))
+        self._check_ends(caps)
+        self.loops.time += LONG_AGO_S + 1
+        last = self._begin(99, "place 0", [], Caps(), plan.seed + 1)
+        self.loops.run(lambda: last.over)
+        self._check(last)
+        if [_truth(case) for case in self.cases] != last.verdicts:
+            raise Broken(f"a run that nothing happens to found {last.verdicts}")
+
+    def _begin(self, number: int, place: str, faults: list[Fault], caps: Caps, seed: int, wait_s: float = 0) -> Process:
+        process = Process(number, place, faults, self)
+        self.processes.append(process)
+        process.loop, process.main = self.loops.begin(lambda: self._work(process, caps, seed, wait_s))
+        return process
+
+    async def _work(self, process: Process, caps: Caps, seed: int, wait_s: float) -> None:
+        """Do what an engine does in its thread."""
+        await asyncio.sleep(wait_s)
+        loop = asyncio.get_running_loop()
+        try:
+            store = Store(self.path, Mode.ON, run="one", host=Machine(self, process), driver=_driver(self, process))
+        except ConfigError:
+            process.refused = True
+            return
+        budget = Budget(caps, store.account if caps != Caps() else None, 0.0, loop.time)
+        started: set[asyncio.Task[None]] = set()
+
+        def start(work):
+            task = loop.create_task(work)
+            started.add(task)
+            task.add_done_callback(started.discard)
+
+        process.desk = desk = Desk(store, budget, start, served={}, first_wait_s=0.5, grace_s=GRACE_S, seed=seed)
+        start(desk.live())
+        judge = Reading(Server(self, process))
+        judge.world, judge.process = self, process
+        try:
+            found = await desk.batches.ask([(judge, case, 1) for case in self.cases])
+            process.verdicts = [one.verdict for one in found]
+        finally:
+            if not process.dead:
+                await desk.cancel_all()
+                store.close()
+
+    async def _stop(self, process: Process) -> None:
+        """Stop a process as Ctrl-C does."""
+        await process.desk.drain()
+        process.main.cancel()
+
+    def _stepped(self, loop: Loop) -> None:
+        """Let faults happen whose step has come."""
+        if self._broken is not None:
+            raise self._broken
+        process = next(one for one in self.processes if one.loop is loop)
+        for fault in process.faults:
+            if fault.kind not in STATEMENTS and fault.at == process.steps and not process.over:
+                self.happened[fault.kind] += 1
+                self._befall(process, fault)
+        process.steps += 1
+
+    def _befall(self, process: Process, fault: Fault) -> None:
+        if fault.kind is Kind.CRASH:
+            self.crash(process)
+        elif fault.kind is Kind.PAUSE:
+            process.slow_s += fault.seconds
+            process.loop.stands_until = self.loops.time + fault.seconds
+        elif process.desk is not None and not process.stopped:
+            process.stopped = True
+            process.loop.create_task(self._stop(process))
+
+    def crash(self, process: Process) -> None:
+        """End a process at this very moment, as kill -9 does."""
+        process.dead = process.loop.dead = True
+        if process.disk is not None:
+            if process.disk.in_transaction:  # a statement that still runs would keep it open
+                sqlite3.Connection.execute(process.disk, "rollback")
+            sqlite3.Connection.close(process.disk)
+        if self.plan.again and process.number < 50:
+            caps = Caps(usd=self.plan.usd, calls=self.plan.calls)
+            self._begin(process.number + 50, process.place, [], caps, self.plan.seed, wait_s=1.0)
+
+    def statement(self, process: Process, sql: str, run: Callable[[], object]) -> object:
+        """Run a statement of a process, or let a fault happen in its place."""
+        if self._closed:
+            raise _error("the world has ended", sqlite3.SQLITE_IOERR)
+        if process.dead:
+            raise Crashed
+        number, process.statements = process.statements, process.statements + 1
+        word = sql.split(None, 1)[0].lower()
+        faults = [fault for fault in process.faults if fault.kind in STATEMENTS and fault.at == number]
+        for fault in faults:
+            self.happened[fault.kind] += 1
+            if fault.kind is Kind.BUSY:
+                self._locked_until = max(self._locked_until, self.loops.time + fault.seconds)
+                self.long_lock |= fault.seconds >= PATIENCE_S / 2  # several locks may follow each other
+            process.full |= fault.kind is Kind.FULL
+            process.disk_failed |= fault.kind in (Kind.FULL, Kind.IOERR)
+        kinds = {fault.kind for fault in faults}
+        if Kind.CRASH_BEFORE in kinds:
+            self.crash(process)
+            raise Crashed
+        if Kind.IOERR in kinds:
+            raise _error("disk I/O error", sqlite3.SQLITE_IOERR)
+        if process.full and word in _WRITES:
+            raise _error("database or disk is full", sqlite3.SQLITE_FULL)
+        if self.loops.time < self._locked_until and word == "begin":
+            raise _error("database is locked", sqlite3.SQLITE_BUSY)
+        found = run()
+        if Kind.CRASH_AFTER in kinds:
+            if isinstance(found, sqlite3.Cursor):
+                found.close()
+            self.crash(process)
+            raise Crashed
+        return found
+
+    def check_payment(self, payment: Payment) -> None:
+        """Check that nobody pays for what another one pays for, or what is kept."""
+        mine = payment.process
+        for other in self.payments:
+            if other.text != payment.text or other.state == "failed" or mine.slow_s >= STALE_S / 2:
+                continue
+            if other.process is mine and other.state == "answered" and not mine.failed:
+                self.break_with(f"{payment.text}: paid twice by process {mine.number}")
+            if other.process is not mine and not other.process.unreliable and not mine.failed:
+                self.break_with(
+                    f"{payment.text}: paid by process {mine.number}, and by {other.process.number}, who lives"
+                )
+        if self.is_kept(payment.text) and not any(one.unreliable for one in self.processes):
+            self.break_with(f"{payment.text}: paid by process {mine.number}, although the reply is kept")
+        if self.plan.calls is not None and mine.number != 99 and len(self.payments) >= self.plan.calls:
+            self.break_with(f"{len(self.payments) + 1} calls, with a cap of {self.plan.calls}")
+
+    def bill(self, usd: float, most: float) -> None:
+        """Add to the bill; `most` is what an engine has to count, which does not know what a failed call costs."""
+        self.usd += usd
+        self.most_usd += most
+        running = any(not one.over for one in self.processes if one.number != 99)
+        if running and self.plan.usd is not None and self.usd > self.plan.usd + 1e-12:
+            self.break_with(f"{self.usd:.4f} USD, with a cap of {self.plan.usd}")
+
+    def break_with(self, what: str) -> None:
+        """End the run after this step: something happened that must not."""
+        self._broken = self._broken or Broken(what)
+
+    def is_kept(self, text: str) -> bool:
+        """Return whether the reply to a question is on the disk."""
+        if self._eye is None:
+            self._eye = sqlite3.connect(self.path, isolation_level=None)
+        if self._eye.execute("select 1 from reply where instr(request, ?)", (text,)).fetchone():
+            return True
+        if not self.happened.keys() & {Kind.FULL, Kind.IOERR, Kind.BUSY}:
+            return False
+        return any(text in row.request for path, _ in spilled(self.path) for row in rows(path))
+
+    def _check_ends(self, caps: Caps) -> None:
+        for process in self.processes:
+            self._check(process)
+        capped = [v for one in self.processes for v in one.verdicts if _is_capped(v, "--calm-max-usd")]
+        calm = not any(one.unreliable for one in self.processes)
+        if calm and capped and caps.usd is not None and caps.usd - self.most_usd >= WORST_USD:
+            raise Broken(f"the cap of {caps.usd} USD stopped the run at {self.usd:.4f}")
+
+    def _check(self, process: Process) -> None:
+        """Check what must hold of a process that has ended."""
+        if self._broken is not None:
+            raise self._broken
+        if process.dead:
+            return
+        error = None if process.main.cancelled() else process.main.exception()
+        if error is not None:
+            raise Broken(f"process {process.number} ended with {error!r}") from error
+        for context in process.loop.crashes:
+            raise Broken(f"process {process.number}: {context}")
+        if process.refused:
+            if not process.failed and not self.happened[Kind.BUSY]:  # a real disk is waited for
+                raise Broken(f"process {process.number} did not begin")
+            return
+        self._check_replies(process)
+        self._check_verdicts(process)
+
+    def _check_replies(self, process: Process) -> None:
+        lost = any(note.kind is Reason.REPLIES_LOST for note in process.desk.ledger.notes)
+        answered = {one.text for one in self.payments if one.process is process and one.state == "answered"}
+        for text in sorted(answered):
+            if not lost and not self.is_kept(text):
+                raise Broken(f"{text}: answered to process {process.number}, and neither kept nor counted")
+
+    def _check_verdicts(self, process: Process) -> None:
+        allowed = {Reason.STOPPED: process.stopped, Reason.CACHE_FAILED: process.failed}
+        allowed[Reason.CAPPED] = self.plan.usd is not None or self.plan.calls is not None
+        for case, verdict in zip(self.cases, process.verdicts, strict=not process.stopped):
+            if isinstance(verdict, NoReply):
+                if not allowed.get(verdict.reason.kind, False):
+                    raise Broken(f"{case.id}: no verdict, since {verdict.reason}")
+            elif verdict != _truth(case):
+                raise Broken(f"{case.id}: the verdict is {verdict}")
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._closed = True
+        self.loops.close()
+        for disk in (self._eye, *(one.disk for one in self.processes)):
+            if disk is not None:
+                sqlite3.Connection.close(disk)
+
+
+def _truth(case: Case) -> Verdict:
+    return Preferred(f"{case.id[1:]}?")
+
+
+def _is_capped(verdict: Verdict, option: str) -> bool:
+    return isinstance(verdict, NoReply) and verdict.reason.has(Reason.CAPPED) and option in str(verdict.reason)
+
+
+def _error(words: str, code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError(words)
+    error.sqlite_errorcode = code
+    return error
+
+
+def _driver(world: World, process: Process) -> type[sqlite3.Connection]:
+    """Return the class of the connections of a process."""
+
+    class Disk(sqlite3.Connection):
+        def __init__(self, *given, **named):
+            super().__init__(*given, **named)
+            process.disk = self
+            super().execute("pragma synchronous=off")  # a crash of a process, not of the machine
+
+        def execute(self, sql, *given):
+            if sql.startswith("pragma synchronous"):
+                return super().execute("pragma synchronous=off")
+            return world.statement(process, sql, lambda: super(Disk, self).execute(sql, *given))
+
+        def executemany(self, sql, *given):
+            return world.statement(process, sql, lambda: super(Disk, self).executemany(sql, *given))
+
+        def executescript(self, sql):
+            return world.statement(process, sql, lambda: super(Disk, self).executescript(sql))
+
+        def close(self):
+            if not process.dead:
+                super().close()
+
+    return Disk
+
+
+def run(plan: Plan, folder: Path | None = None) -> World:
+    """
+    Run a plan in a new folder, and return its world.
+
+    Raises:
+        AssertionError: an invariant does not hold, or the run does not end.
+    """
+    shm = Path("/dev/shm")
+    where = Path(tempfile.mkdtemp(prefix="calm-", dir=folder or (shm if shm.is_dir() else None)))
+    world = World(plan, where)
+    try:
+        world.run()
+    finally:
+        world.close()
+        shutil.rmtree(where)
+    return world
+
+
+def failure(plan: Plan) -> str:
+    """Return what breaks in a plan; nothing if all holds."""
+    try:
+        run(plan)
+    except AssertionError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def first_failure(seeds: Sequence[int]) -> tuple[Plan, str] | None:
+    """Return the first plan of some seeds that breaks, and what does; None: all hold."""
+    for seed in seeds:
+        plan = Plan.drawn(seed)
+        if why := failure(plan):
+            return plan, why
+    return None
