@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import Final
 
 from calm.engine.database import Database
-
-_TABLE: Final = "create table if not exists bill (owner text primary key, run text not null, figures text not null)"
 
 
 class Bills:
@@ -23,14 +20,7 @@ class Bills:
         self._figures: Callable[[], str] | None = None
 
     def keep(self, figures: Callable[[], str]) -> None:
-        """
-        Keep from now on what this process has used, as a function tells it.
-
-        Raises:
-            StorageError: the file cannot be written.
-        """
-        with self._database.writing() as db:
-            db.execute(_TABLE)
+        """Keep from now on what this process has used, as a function tells it."""
         self._figures = figures
 
     def write(self, db: sqlite3.Connection) -> None:
@@ -41,8 +31,6 @@ class Bills:
     def left(self) -> list[str]:
         """Return the bills of processes of this run that have not closed the cache."""
         with self._database.reading() as db:
-            if not db.execute("select 1 from sqlite_master where name = 'bill'").fetchone():
-                return []
             rows = db.execute("select figures from bill where run = ? order by owner", (self._run,)).fetchall()
         return [figures for (figures,) in rows]
 

@@ -43,6 +43,7 @@ create table if not exists held (
     run text not null, owner text not null, calls integer not null, tokens integer not null, usd real not null,
     primary key (run, owner)
 );
+create table if not exists bill (owner text primary key, run text not null, figures text not null);
 commit;
 """
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
