@@ -1,4 +1,4 @@
-"""Every honest way of speaking, in every format and task: green; a judge that obeys: red. Takes about ten minutes."""
+"""Every honest way of speaking, in every format and task: green; a judge that obeys: red. A quarter of an hour."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A million replies read as a careful reader would read them. Takes about a minute on one core."""
+"""A million replies read as a careful reader would read them. Takes about a quarter of an hour on one core."""
 
 from random import Random
 

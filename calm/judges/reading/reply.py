@@ -1,4 +1,4 @@
-"""A reply, looked at as a whole: the last verdict in it, a refusal, or neither."""
+"""A reply, looked at as a whole: the verdict in it, a refusal, or neither."""
 
 from __future__ import annotations
 
