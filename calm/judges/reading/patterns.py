@@ -7,6 +7,7 @@ from typing import Final
 
 import regex
 
+from calm.core.helper import Helper, Stopped
 from calm.core.verdict import Unreadable
 from calm.errors import ConfigError
 from calm.judges.reading.marks import Mark
@@ -17,11 +18,25 @@ REGEX_LIMIT_S: Final = 0.5
 MAX_LEAD: Final = 100
 """Characters of a match before its group that are looked at for the words "draft" or "final"."""
 
+MOST_PATTERN: Final = 10_000
+"""Characters that a user's regular expression may have."""
+MOST_REPEATS: Final = 10_000
+"""Up to this product of all its counts an expression is compiled at once; each repeat takes memory."""
+_COUNT: Final = regex.compile(r"\{(\d*+)(?:,(\d*+))?\}")
+
 
 def pattern_problems(pattern: str) -> list[str]:
     """Return what is wrong with a user's expression, a line for each problem."""
+    if len(pattern) > MOST_PATTERN:
+        return [f"verdict.pattern: expected at most {MOST_PATTERN} characters, got {len(pattern)}; shorten it"]
     try:
+        if _repeats(pattern) > MOST_REPEATS:
+            _compiled_beside(pattern)
         groups = regex.compile(pattern).groups
+    except Stopped:
+        return [f"verdict.pattern: expected counts that can be compiled, got {pattern[:60]!r}; make them smaller"]
+    except RecursionError:
+        return [f"verdict.pattern: expected groups that can be compiled, got {pattern[:60]!r}; nest them less"]
     except regex.error as error:
         return [f"verdict.pattern: {error}, in {pattern!r}"]
     if groups != 1:
@@ -44,6 +59,32 @@ def pattern_marks(text: str, pattern: str) -> list[Mark] | Unreadable:
         for m in found
         if m[1] is not None
     ]
+
+
+def compiles(pattern: str) -> bool:
+    """Compile an expression: what the helper process does, which can be stopped."""
+    try:
+        regex.compile(pattern)
+    except regex.error:
+        return False
+    return True
+
+
+def _compiled_beside(pattern: str) -> None:
+    """Compile an expression in a helper process first; `Stopped` if it takes too much time or memory."""
+    helper = Helper(f"{__name__}:{compiles.__name__}", seconds=2, memory=300_000_000, most=1000)
+    try:
+        helper.ask(pattern)
+    finally:
+        helper.close()
+
+
+def _repeats(pattern: str) -> float:
+    """Return the product of all counts such as {3} or {2,5}: no repeat in the expression is compiled more often."""
+    product = 1.0
+    for least, most in _COUNT.findall(pattern):
+        product *= max(1.0, float(least or 1), float(most or 1))
+    return product
 
 
 @lru_cache(maxsize=64)
