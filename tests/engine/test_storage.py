@@ -17,6 +17,7 @@ from calm.engine.spill import spilled
 from calm.engine.store import Mode, Store
 from calm.errors import StorageError
 from calm.models.wire import Limits, Message, Reply
+from tests.disk import MOUNTS, filled
 from tests.planted import Asking, Local, engine, pairs
 
 ROOT = Path(__file__).parents[2]
@@ -152,66 +153,16 @@ def test_a_sign_of_life_that_failed_is_not_the_last_one(tmp_path):
     assert Skipping.beats >= 3
 
 
-FULL = """
-import sys
-from pathlib import Path
-from calm.engine.engine import Engine
-from calm.engine.store import Mode, Store
-from calm.core.verdict import Preferred
-from calm.models.wire import Limits, Reply
-from tests.planted import Asking, Local, pairs
-
-class Long(Local):
-    async def call(self, body):
-        await super().call(body)
-        return Reply("good", model="m-1" + "x" * 2000)
-
-server = Long(limits=Limits(concurrency=8))
-engine = Engine(Store(Path(sys.argv[1]), Mode.ON))
-found = [one.verdict for one in engine.ask(Asking(server), [(case, 1) for case in pairs(int(sys.argv[2]))])]
-said = [str(note) for note in (engine.broken, *engine.notes) if note]
-engine.close()
-print(len(server.begun), sum(isinstance(v, Preferred) for v in found), *said, sep=chr(10), flush=True)
-"""
-
-
-@pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="only root can mount a small disk")
+@pytest.mark.skipif(not MOUNTS, reason="only root can mount a small disk")
 @pytest.mark.parametrize("left", [40_000, 400_000])
 def test_a_disk_that_is_full_loses_no_answer(tmp_path, left):
     """A real disk, filled but for so many bytes: one message, and the next run pays only for what was not answered."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], check=True)
-    try:
-        Store(disk / "cache.sqlite", Mode.ON).close()
-        room = os.statvfs(disk)
-        (disk / "ballast").write_bytes(bytes(room.f_bavail * room.f_frsize - left - 300_000))
-        first = asked_on(disk / "cache.sqlite", 200)
-        (disk / "ballast").unlink()
-        second = asked_on(disk / "cache.sqlite", 200)
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+    first, second = filled(tmp_path / "disk", left)
 
     paid, verdicts, *said = first
     assert int(paid) == int(verdicts) < 200, first
     assert "the disk is full" in said[0]
     assert second[:2] == [str(200 - int(paid)), "200"]
-
-
-def asked_on(cache, count):
-    """Ask so many questions in a process of its own; return what it printed: paid, verdicts, what went wrong."""
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(cache), str(count)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout.splitlines()
 
 
 def test_a_row_that_was_damaged_is_asked_again(tmp_path):
