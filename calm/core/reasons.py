@@ -38,6 +38,7 @@ class Kind(StrEnum):
     CAP_SEES_NO_CODE = "cap-sees-no-code"
     STOPPED = "stopped"
     CACHE_FAILED = "cache-failed"
+    NOT_KEPT = "not-kept"
     REPLIES_SPILLED = "replies-spilled"
     REPLIES_LOST = "replies-lost"
     FROM_CACHE = "from-cache"
@@ -332,7 +333,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.STOPPED: "the run was stopped",
     Kind.CACHE_FAILED: "the cache failed, so nothing more is asked: {}",
-    Kind.REPLIES_SPILLED: "{} replies that the cache did not take are kept in {}: the next run takes them from there",
+    Kind.NOT_KEPT: "the cache failed, and what cannot be kept is not asked",
+    Kind.REPLIES_SPILLED: "the replies that the cache did not take are kept in {}: the next run takes them from there",
     Kind.REPLIES_LOST: "{} replies that may have been paid for are lost, since the cache did not take them: {}",
     Kind.FROM_CACHE: (
         "{} replies came from a cache that this run did not make: they are as true as who wrote it; ask again with "

@@ -14,6 +14,7 @@ from calm.engine.ledger import Ledger
 from calm.errors import JudgeError, StorageError
 
 STOPPED: Final = because(Kind.STOPPED)
+NOT_KEPT: Final = because(Kind.NOT_KEPT)
 ONE: Final = Amount(1)
 LOOK_S: Final = 0.05
 """Who waits for room in the budget looks again after so many seconds: another process may have made some."""
@@ -25,7 +26,8 @@ class Calls:
     """
     Begins and ends the calls of a process. `grace_s` is how many seconds calls may go on after the end of a run.
 
-    `fault` is why no call may begin any more: the cache failed. `halted` is called when that happens.
+    `fault` is why no call may begin any more: the cache failed. `halted` is called when that happens, with the reason
+    that each call gets.
     """
 
     def __init__(self, budget: Budget, ledger: Ledger, grace_s: float, halted: Callable[[Reason], None]) -> None:
@@ -92,7 +94,7 @@ class Calls:
     def check(self) -> None:
         """Raise a `JudgeError` if the run is stopped."""
         if self.fault:
-            raise JudgeError(self.fault, fatal=True)
+            raise JudgeError(NOT_KEPT, fatal=True)
         if self.stopping:
             raise JudgeError(STOPPED, fatal=True)
 
@@ -113,8 +115,8 @@ class Calls:
         """Begin no more calls, since the cache failed; return the error for who waits."""
         if not self.fault:
             self.fault = because(Kind.CACHE_FAILED, str(error))
-            self._halted(self.fault)
-        return JudgeError(self.fault, fatal=True)
+            self._halted(NOT_KEPT)
+        return JudgeError(NOT_KEPT, fatal=True)
 
     @property
     def longest_s(self) -> float | None:

@@ -132,7 +132,7 @@ class Journal:
                 if not future.done():
                     future.set_exception(broken)
             return
-        ledger.note(because(Kind.REPLIES_SPILLED, len(entries), str(path)))
+        ledger.note(because(Kind.REPLIES_SPILLED, str(path)))
         for entry, future in entries:
             if not future.done():
                 future.set_result(entry.reply)

@@ -74,7 +74,7 @@ def test_the_first_failed_commit_stops_the_asking_and_keeps_what_is_in_hand(tmp_
     assert why.kind is Kind.CACHE_FAILED
     assert Kind.REPLIES_SPILLED in notes
     assert sum(isinstance(v, Preferred) for v in found) == begun
-    assert {v.reason.kind for v in found if isinstance(v, NoReply)} == {Kind.CACHE_FAILED}
+    assert {v.reason.kind for v in found if isinstance(v, NoReply)} == {Kind.NOT_KEPT}
     assert again == [Preferred("good")] * 100
     assert len(server.begun) == 100
     assert not list(spilled(path))

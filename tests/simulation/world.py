@@ -378,7 +378,7 @@ class World:
                 raise Broken(f"{text}: answered to process {process.number}, and neither kept nor counted")
 
     def _check_verdicts(self, process: Process) -> None:
-        allowed = {Reason.STOPPED: process.stopped, Reason.CACHE_FAILED: process.failed}
+        allowed = {Reason.STOPPED: process.stopped, Reason.NOT_KEPT: process.failed}
         allowed[Reason.CAPPED] = self.plan.usd is not None or self.plan.calls is not None
         for case, verdict in zip(self.cases, process.verdicts, strict=not process.stopped):
             if isinstance(verdict, NoReply):
