@@ -31,6 +31,7 @@ from calm.commands import (
     uda,
 )
 from calm.core.inputs import forget
+from calm.engine.signals import SIGNALS
 from calm.errors import CalmError
 
 COMMANDS = (
@@ -68,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.pytest = given[end + 1 :]  # argparse accepts them only directly behind the judge
     run: Callable[[argparse.Namespace], int] = options.run
     try:
-        return run(options)
+        with SIGNALS.caught():
+            return run(options)
     except CalmError as error:
         from calm.results.wording import printable
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +73,9 @@ def opened_engine(options: argparse.Namespace, *written: Output) -> Iterator[Eng
     engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
     try:
         yield engine
+    except KeyboardInterrupt:
+        print(f"calm: {bill(engine)}; {CONTINUE}", file=sys.stderr)
+        raise
     finally:
         engine.close()
 

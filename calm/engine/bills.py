@@ -18,23 +18,53 @@ class Bills:
     def __init__(self, database: Database, me: str, run: str) -> None:
         self._database, self._me, self._run = database, me, run
         self._figures: Callable[[], str] | None = None
+        self._read = False
 
     def keep(self, figures: Callable[[], str]) -> None:
-        """Keep from now on what this process has used, as a function tells it."""
+        """
+        Keep from now on what this process has used, as a function tells it.
+
+        Raises:
+            StorageError: the file cannot be written.
+        """
         self._figures = figures
+        with self._database.writing() as db:
+            self.write(db)
 
     def write(self, db: sqlite3.Connection) -> None:
         """Write the bill of this process down, in a transaction of the caller's."""
         if self._figures is not None:
             db.execute("insert or replace into bill values (?, ?, ?)", (self._me, self._run, self._figures()))
 
-    def left(self) -> list[str]:
-        """Return the bills of processes of this run that have not closed the cache."""
+    def call_off(self) -> None:
+        """
+        Say that the run is over: a process that keeps its bill only now is `late`.
+
+        Raises:
+            StorageError: the file cannot be written.
+        """
+        with self._database.writing() as db:
+            db.execute("insert or replace into bill values (?, ?, '')", (self._over, self._run))
+
+    @property
+    def late(self) -> bool:
+        """Whether the run is over; to be asked after `keep`, so that nobody is overlooked."""
         with self._database.reading() as db:
-            rows = db.execute("select figures from bill where run = ? order by owner", (self._run,)).fetchall()
+            return db.execute("select 1 from bill where owner = ?", (self._over,)).fetchone() is not None
+
+    @property
+    def _over(self) -> str:
+        return f"over {self._run}"
+
+    def left(self) -> list[str]:
+        """Return the bills of all processes of this run that kept one."""
+        self._read = True
+        with self._database.reading() as db:
+            wanted = "select figures from bill where run = ? and figures <> '' order by owner"
+            rows = db.execute(wanted, (self._run,)).fetchall()
         return [figures for (figures,) in rows]
 
     def close(self, db: sqlite3.Connection) -> None:
-        """Take the bill of this process back: it tells itself what it used."""
-        if self._figures is not None:
-            db.execute("delete from bill where owner = ?", (self._me,))
+        """Forget the bills of this run, if this is the process that has read them."""
+        if self._read:
+            db.execute("delete from bill where run = ?", (self._run,))

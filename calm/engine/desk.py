@@ -29,7 +29,8 @@ class Desk:
     """
     Asks judges about cases and models for texts, many at a time, in one event loop.
 
-    `start` begins a task in that loop; every method is to be called there. `batches` takes what is asked,
+    `start` begins a task in that loop; every method is to be called there. `patience_s` turns the seconds for which
+    calls under way are waited for at the end into those that are left. `batches` takes what is asked,
     `attempts` makes single calls.
     """
 
@@ -43,8 +44,10 @@ class Desk:
         first_wait_s: float,
         grace_s: float,
         seed: int,
+        patience_s: Callable[[float], float] = float,
     ) -> None:
         self.store, self.ledger = store, Ledger()
+        self._patience_s = patience_s
         self.scheduler = Scheduler(start)
         self.servers = Servers(served)
         self.calls = Calls(budget, self.ledger, grace_s, self.end_waits)
@@ -66,12 +69,12 @@ class Desk:
         self._cache.stop()
 
     async def drain(self) -> None:
-        """Begin nothing new, and wait for the calls under way, `grace_s` seconds at most: they are billed anyway."""
+        """Begin nothing new, and wait for the calls under way while there is patience: they are billed anyway."""
         self.calls.stopping = True
         self.end_waits()
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + self.calls.grace_s
-        while self.calls.under_way and loop.time() < deadline_s:  # noqa: ASYNC110 - counted where calls begin and end
+        while self.calls.under_way and loop.time() < deadline_s and self._patience_s(self.calls.grace_s) > 0:  # noqa: ASYNC110 - counted where calls begin and end
             await asyncio.sleep(DRAIN_S)
 
     async def cancel_all(self) -> None:

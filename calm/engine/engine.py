@@ -15,6 +15,7 @@ from calm.engine.budget import Budget, Caps
 from calm.engine.desk import Desk
 from calm.engine.gathering import Gathering
 from calm.engine.greeting import Greeting
+from calm.engine.signals import SIGNALS
 from calm.engine.store import Store
 from calm.engine.thread import CLOSING_S, LoopThread
 from calm.engine.verdicts import Judgment, Response
@@ -68,6 +69,7 @@ class Engine:
             first_wait_s=first_wait_s,
             grace_s=grace_s,
             seed=seed,
+            patience_s=SIGNALS.patience_s,
         )
         self.ledger = desk.ledger
         self._greeting = Greeting(store, self.served, self.ledger, lambda call: self._run(desk.attempts.reply(call)))
@@ -168,10 +170,18 @@ class Engine:
         return self._thread.working(given_up)
 
     def stop(self) -> None:
-        """Send nothing new, and wait for the calls under way: they are billed anyway, and go to the cache."""
-        self._desk.calls.stopping = True
+        """
+        Send nothing new, and wait for the calls under way: they are billed anyway, and go to the cache.
+
+        After a signal the wait is shorter (`Signals.patience_s`).
+        """
+        if self._thread.closed:
+            return
+        calls = self._desk.calls
+        calls.stopping = True
         with suppress(NotYet):
-            self._thread.finish(self._desk.drain(), self._desk.calls.grace_s + CLOSING_S)
+            closing_s = 0.5 if SIGNALS.came else CLOSING_S
+            self._thread.finish(self._desk.drain(), SIGNALS.patience_s(calls.grace_s) + closing_s)
 
     def close(self) -> None:
         """Cancel what is under way, stop the thread and close the cache."""
@@ -189,6 +199,8 @@ class Engine:
         self.stop()
         with suppress(NotYet):
             self._thread.finish(self._desk.cancel_all())
+        if SIGNALS.came:  # the process ends: nothing new is asked
+            return
         self._desk.calls.stopping = False
         self._desk.servers.trust()
         self._thread.soon(self._show_life)

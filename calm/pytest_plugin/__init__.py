@@ -43,6 +43,7 @@ from calm.pytest_plugin.session import (
     SUBJECT,
     Session,
     cases_of,
+    catch_signals,
     check_options,
     engine_of,
     figures_of,
@@ -51,11 +52,13 @@ from calm.pytest_plugin.session import (
     judge_of,
     peers_of,
     refuse_outputs,
+    release_signals,
     sample_shown,
     speaker,
     subject_of,
 )
 from calm.pytest_plugin.trace import MARKER, Tracer, probed, trace
+from calm.pytest_plugin.watch import Watch
 
 if TYPE_CHECKING:
     from calm.core.case import Case
@@ -119,6 +122,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
     sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
     config.stash[SESSION].sources = list(dict.fromkeys(sources))
+    if any(map(on_roll, session.items)):
+        catch_signals(config)
     if any(map(on_roll, session.items)) and not is_worker(config) and not distributed(config):
         _preflight(config)
         config.stash[COLLECTOR].set_aside()
@@ -129,6 +134,7 @@ def _preflight(config: pytest.Config) -> None:
     if session.checked or not asked(config):
         return
     session.checked = True
+    catch_signals(config)
     from calm.core.releases import refuse_other_releases
     from calm.errors import CalmError
 
@@ -188,6 +194,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     idle = option.collectonly or option.setupshow or option.setupplan or getattr(option, "trace", False)
     items = [] if idle or session.testsfailed or not lookahead_of(config) else probed(session)
     ours = config.stash[SESSION]
+    watch = Watch(ours) if is_worker(config) and any(map(on_roll, session.items)) else None
     if items := [item for item in items if _looks_ahead(item)]:
         ours.tracing = True
         try:
@@ -205,6 +212,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.lookahead.stop()
             if ours.engine is not None:
                 ours.engine.stop()  # another worker may wait for what this one has in flight
+        if watch is not None:
+            watch.end()
 
 
 def _announce(config: pytest.Config) -> None:
@@ -414,7 +423,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the engine."""
     session = config.stash.get(SESSION, None)
-    if session is None or session.engine is None:
+    if session is None:
+        return
+    release_signals(config)
+    if session.engine is None:
         return
     session.engine.close()
     session.engine = None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +24,8 @@ from calm.pytest_plugin.roll import Roll, on_roll
 from calm.pytest_plugin.session import (
     SESSION,
     baseline_of,
+    bills_left,
+    catch_signals,
     figures_of,
     figures_of_dead,
     gate_of,
@@ -93,7 +98,9 @@ class Collector:
         came = getattr(report, "calm", {})
         if "roll" in came:
             self.roll.name(json.loads(came["roll"]))
-            self.set_aside()
+            if not self.roll.empty:
+                catch_signals(self.config)
+                self.set_aside()
         if "subject" in came:
             self.first_subject = self.first_subject or json.loads(came["subject"])
         self.roll.note(report)
@@ -131,14 +138,34 @@ class Collector:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
         """Write the output files, and make a green exit status red where the gate is not green."""
         from calm.core.reasons import Kind, Said, because
+        from calm.engine.signals import SIGNALS
 
+        self._call_off()
         try:
             return (yield)
         except BaseException as error:
             self.ended.append(because(Kind.HOOK_FAILED, Said(f"{type(error).__name__}: {error}")))
             raise
         finally:
-            self._finish(session, exitstatus)
+            with SIGNALS.held():
+                self._finish(session, exitstatus)
+
+    def _call_off(self) -> None:
+        """Let workers that still run end now: xdist only asks them to, and they would go on asking meanwhile."""
+        from calm.errors import StorageError
+
+        if os.name == "nt":  # there a signal would end it without a word
+            return
+        running = {n.gateway.id for n in self.nodes if n.gateway.spec.popen and not hasattr(n, "workeroutput")}
+        engine = self.config.stash[SESSION].engine
+        if not running or engine is None:
+            return
+        with suppress(StorageError):
+            engine.store.bills.call_off()
+            for bill in bills_left(self.config, ()):
+                if bill["worker"] in running:
+                    with suppress(ProcessLookupError):
+                        os.kill(bill["pid"], signal.SIGTERM)
 
     def _finish(self, session: pytest.Session, exitstatus: int) -> None:
         from calm.core.reasons import Kind, because

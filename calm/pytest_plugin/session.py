@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -88,6 +89,8 @@ class Session:
     """The number of the last reading when the outputs were looked at."""
     sources: list[Path] = field(default_factory=list)
     """The files of the tests, and those that configure them."""
+    caught: bool = False
+    """Whether this run has taken the signals of its process."""
     rolled: bool = False
     """Whether this worker of xdist has told which tests take a probe."""
     introduced: bool = False
@@ -102,6 +105,26 @@ CASES = pytest.StashKey["dict[str, list[Case]]"]()
 PROBE: pytest.StashKey[Probe] = pytest.StashKey()
 SUBJECT = pytest.StashKey[dict[str, Any]]()
 CALLED = pytest.StashKey[bool]()
+
+
+def catch_signals(config: pytest.Config) -> None:
+    """Let a signal end the run as Ctrl-C does, until `release_signals`."""
+    from calm.engine.signals import SIGNALS
+
+    session = config.stash[SESSION]
+    if not session.caught:
+        session.caught = True
+        SIGNALS.catch(patient=is_worker(config))
+
+
+def release_signals(config: pytest.Config) -> None:
+    """Give the signals back."""
+    session = config.stash[SESSION]
+    if session.caught:
+        from calm.engine.signals import SIGNALS
+
+        session.caught = False
+        SIGNALS.release()
 
 
 def check_options(config: pytest.Config) -> None:
@@ -265,6 +288,8 @@ def engine_of(config: pytest.Config) -> Engine:
         if given:
             engine = session.engine
             store.bills.keep(lambda: json.dumps(_bill_of(config, engine)))
+            if store.bills.late:  # the controller told all workers to end that it knew
+                raise KeyboardInterrupt
     return session.engine
 
 
@@ -570,6 +595,7 @@ def _bill_of(config: pytest.Config, engine: Engine) -> dict[str, Any]:
     ledger = engine.ledger
     return {
         "worker": _from_controller(config).get("workerid", ""),
+        "pid": os.getpid(),
         "calls": dict(ledger.calls),
         "answers": ledger.answers,
         "tokens": dict(ledger.tokens),
@@ -577,6 +603,14 @@ def _bill_of(config: pytest.Config, engine: Engine) -> dict[str, Any]:
         "unpriced": list(ledger.unpriced),
         "notes": [to_code(note) for note in (*engine.notes, engine.broken) if note],
     }
+
+
+def bills_left(config: pytest.Config, known: Collection[str]) -> list[dict[str, Any]]:
+    """Return what the workers of xdist kept of what they used, but for those that are known to have ended."""
+    engine = config.stash[SESSION].engine
+    if engine is None or not distributed(config):
+        return []
+    return [bill for text in engine.store.bills.left() if (bill := json.loads(text))["worker"] not in known]
 
 
 def figures_of_dead(config: pytest.Config, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -588,12 +622,10 @@ def figures_of_dead(config: pytest.Config, told: Sequence[Mapping[str, Any]]) ->
     from calm.engine.ledger import KEY_BYTES
 
     session = config.stash[SESSION]
-    if session.engine is None or not distributed(config):
+    bills = bills_left(config, {one["worker"] for one in told})
+    if not bills or session.engine is None:
         return []
-    store, known = session.engine.store, {one["worker"] for one in told}
-    bills = [bill for text in store.bills.left() if (bill := json.loads(text))["worker"] not in known]
-    if not bills:
-        return []
+    store = session.engine.store
     made = b"".join(key[:KEY_BYTES] for key in store.kept_since(session.started))
     return [bill | {"keys": (b"", made)} for bill in bills]
 

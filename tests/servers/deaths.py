@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from threading import Lock
 from time import monotonic, sleep
+from typing import Any
 
 from calm.cases import bundled
 from tests.servers import Answer, Turns, Wire, wire_server
@@ -40,6 +41,34 @@ base_url = "{url}"
 max_tokens = 50
 concurrency = {concurrency}
 """
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of a run that got a signal."""
+
+    status: int
+    answered: int
+    lost: int
+    """Answers that are not in the cache."""
+    after: int
+    """Posts that came after the first process of the run had ended."""
+    seconds: float
+    """From the signal to that end."""
+    record: dict[str, Any] | None
+
+    @property
+    def sound(self) -> bool:
+        """Whether the run ended as it should: what was answered is kept, and the record says what is missing."""
+        if self.status == -signal.SIGTERM or self.status == -signal.SIGHUP:
+            return self.answered == 0  # it came before there was anything to keep
+        if self.lost or self.after:
+            return False
+        if self.status in (0, 1):  # the run was over
+            return self.record is not None
+        if self.record is None:
+            return self.answered == 0
+        return self.status == 2 and self.record["outcome"] != "PASS"
 
 
 @dataclass
@@ -118,6 +147,35 @@ class Mortal:
         assert 0 <= lost <= workers * (CONCURRENCY + WINDOW), f"{lost} answers were paid and not kept"
         self.wasted += lost
         return lost
+
+    def end(self, rng: Random, number: int, *options: str, twice: bool = False) -> Ended:
+        """
+        Send a signal to a run at a random moment, to its first process alone; return what became of it.
+
+        `twice` sends another one at once. Every answer must be kept, and none be asked for after the run.
+        """
+        (self.folder / "results.json").unlink(missing_ok=True)
+        before, paid = self.committed(), self.answered.copy()
+        with self.start(*options) as running:
+            self._await(rng)
+            sent = monotonic()
+            for _ in range(2 if twice else 1):
+                running.send_signal(number)
+            status = running.wait(timeout=120)
+            posts, took = len(self.wire.seen), monotonic() - sent
+            running.communicate(timeout=120)
+        self.settle()
+        now, kept = self.answered - paid, self.committed() - before
+        self.wasted += now.total() - kept.total()
+        record = self.folder / "results.json"
+        body = json.loads(record.read_text("utf-8")) if record.exists() else None
+        return Ended(status, now.total(), now.total() - kept.total(), len(self.wire.seen) - posts, took, body)
+
+    def until_answered(self, count: int) -> None:
+        """Wait until so many answers were given."""
+        until = monotonic() + 60
+        while self.answered.total() < count and monotonic() < until:
+            sleep(0.01)
 
     def settle(self) -> None:
         """Wait for what was on its way to the server when its sender died."""

@@ -1,0 +1,115 @@
+"""
+SIGTERM and SIGHUP end a run as Ctrl-C does: what was asked is waited for, what was answered is kept and recorded.
+
+The first signal raises `KeyboardInterrupt` in the main thread. Whoever sends one is in a hurry, and often sends more:
+a terminal, `docker stop` and CI servers kill a few seconds later. So while the run ends, another signal interrupts
+nothing, and only shortens the wait for the calls under way.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from types import FrameType
+from typing import Final, TypeAlias
+
+DRAIN_S: Final = 4.0
+"""For how many seconds after a signal the calls under way are waited for: results are to be written within 8 s."""
+ENDING_S: Final = 8.0
+"""For how many seconds after the first signal another one interrupts nothing."""
+WATCH_S: Final = 0.1
+"""A worker looks so often whether its controller is still there."""
+NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+"""The signals, as far as the system has them."""
+
+_Handler: TypeAlias = "Callable[[int, FrameType | None], object] | int | None"
+
+
+class Signals:
+    """
+    The signals of this process, as a run takes them; signals belong to a process, so there is one of these.
+
+    Nothing is changed outside of the main thread, nor where a signal is ignored (`nohup`) or somebody else handles it.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._before: dict[int, _Handler] = {}
+        self._first_s: float | None = None
+        self._pressed = self._held = self._patient = False
+
+    def catch(self, *, patient: bool = False) -> None:
+        """
+        Take the signals, until `release` was called as often.
+
+        A `patient` process waits for its calls however often it is told: a worker gets a signal from the terminal, and
+        one from its controller.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._first_s, self._pressed, self._patient = None, False, patient
+        for name in NAMES:
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                self._before[number] = signal.signal(number, self._came)
+
+    def release(self) -> None:
+        """Give the signals back to whom they belonged."""
+        if self._depth == 0 or threading.current_thread() is not threading.main_thread():
+            return
+        self._depth -= 1
+        if self._depth == 0:
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
+            self._before.clear()
+            self._first_s, self._pressed = None, False
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Take the signals in this block."""
+        self.catch()
+        try:
+            yield
+        finally:
+            self.release()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no signal interrupt this block, which is short: what was found is written down."""
+        before, self._held = self._held, True
+        try:
+            yield
+        finally:
+            self._held = before
+
+    @property
+    def came(self) -> bool:
+        """Whether a signal has come: nothing new is asked."""
+        return self._first_s is not None
+
+    def patience_s(self, grace_s: float) -> float:
+        """Return for how many seconds calls under way may be waited for: `grace_s`, and less after a signal."""
+        if self._pressed:
+            return 0.0
+        if self._first_s is None:
+            return grace_s
+        return min(grace_s, max(0.0, self._first_s + DRAIN_S - monotonic()))
+
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        now = monotonic()
+        if self._first_s is not None and now - self._first_s < ENDING_S:
+            self._pressed = not self._patient
+            return
+        self._first_s = now
+        if not self._held:
+            raise KeyboardInterrupt
+
+
+SIGNALS: Final = Signals()
+"""The signals of this process."""
