@@ -18,6 +18,7 @@ from typing import Any
 
 from calm.core.verdict import Code
 from calm.errors import ConfigError
+from calm.models.vault import hidden
 from calm.results import outputs
 from calm.results.audit import Audit, Finding, TrialRecord
 from calm.results.reports.html import visible
@@ -234,4 +235,4 @@ def _pyarrow() -> tuple[Any, Any]:
 
 def _whole(cell: Cell) -> Cell:
     """Return a text that an encoding can hold: half a character becomes an escape."""
-    return cell.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(cell, str) else cell
+    return hidden(cell).encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(cell, str) else cell

@@ -60,7 +60,7 @@ def _try(options: argparse.Namespace) -> int:
         pairing = pair_up(setup, edit, None)
         if not pairing.pairs:
             raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*pairing.excluded, *pairing.lost]))}")
-        print(f"case {case.id}: {_shown(case.question)}")
+        print(f"case {printable(case.id)}: {_shown(case.question)}")
         one = pairing.pairs[0]
         _show(engine, one.control or judge, one.base, "as it is")
         if one.shown is not None:
@@ -86,22 +86,22 @@ def _inspect(judge: Judge) -> int:
         checks = asyncio.run(inspect(server, GREETING))
         width = max(len(check.name) for check in checks)
         for check in checks:
-            print(f"  {check.name:<{width}}  {check.state:<6}  {_shown(check.words)}")
+            print(f"  {printable(check.name):<{width}}  {check.state:<6}  {_shown(check.words)}")
         kept &= all(check.state is not State.FAILS for check in checks)
     return DONE if kept else REFUSED
 
 
 def _show(engine: Engine, judge: Judge, case: Case, title: str) -> None:
     asked = engine.ask(judge, [(case, 1)])[0]
-    print(f"\n== {title}")
+    print(f"\n== {printable(title)}")
     for key in asked.calls:
         for message in engine.store.prompt(key):
-            print(f"-- {message.role}\n{indent(_shown(message.text), '   ')}")
+            print(f"-- {printable(message.role)}\n{indent(_shown(message.text), '   ')}")
         reply = engine.store.get(key)
         print(f"-- reply\n{indent(_shown(reply.text if reply else ''), '   ')}")
     said = str(getattr(asked.verdict, "reason", ""))
     reason = f" ({_shown(said)})" if said else ""
-    print(f"-- verdict: {code(asked.verdict)}{reason}")
+    print(f"-- verdict: {printable(str(code(asked.verdict)))}{reason}")
 
 
 def _shown(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_command
 from calm.gate.catalogue import importable
+from calm.results.wording import printable
 
 DEMO = "planted:verbosity=0.35,authority=0.5,noise=0.03,seed=7"
 
@@ -81,5 +82,5 @@ def _demo(options: argparse.Namespace) -> int:
     status = _gate(DEMO, out, ["--calm-cache=off"])
     if status not in (DONE, REFUSED):
         return CONFIGURATION
-    print(f"\nThe gate is red, as it should be. Open {out / 'report.html'}.")
+    print(f"\nThe gate is red, as it should be. Open {printable(str(out / 'report.html'))}.")
     return DONE

@@ -13,6 +13,7 @@ from time import time
 
 from calm.commands import CACHE, DONE, add_command
 from calm.errors import ConfigError
+from calm.models.vault import hidden
 from calm.results.outputs import EXPORT, Output, refuse, written_beside
 from calm.results.wording import printable
 
@@ -94,7 +95,7 @@ def _export(options: argparse.Namespace) -> int:
         refuse([Output("FILE", out, EXPORT)], caches=[path])
         with written_beside(out, EXPORT, private=True) as file:  # as private as the cache itself
             for line in _lines(db):
-                file.write(line.encode("utf-8", "backslashreplace"))
+                file.write(hidden(line).encode("utf-8", "backslashreplace"))
                 count += 1
     print(f"wrote {count} replies to {printable(str(out))}")
     return DONE

@@ -30,9 +30,12 @@ from calm.commands import (
     self_preference,
     uda,
 )
+from calm.commands.terminal import shielded, told
 from calm.core.inputs import forget
 from calm.engine.signals import SIGNALS
-from calm.errors import CalmError
+from calm.errors import CalmError, ConfigError
+from calm.models.secrets import on_guard
+from calm.results.wording import printable
 
 COMMANDS = (
     audit,
@@ -60,7 +63,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Usage errors exit with status 2, as most command lines do.
     """
+    on_guard()
+    with shielded():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     if arguments is None:
+        sys.excepthook = told
         atexit.register(gc.freeze)  # this process is ours; the interpreter collects several times while it ends
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
@@ -72,9 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with SIGNALS.caught():
             return run(options)
     except CalmError as error:
-        from calm.results.wording import printable
-
-        print(f"calm: {printable(str(error), keep=chr(10))}", file=sys.stderr)  # it may quote a file
+        problems = error.problems if isinstance(error, ConfigError) else str(error).splitlines()
+        print("calm: " + "\n".join(map(printable, problems)), file=sys.stderr)  # they may quote a file
         return CONFIGURATION
     except KeyboardInterrupt:
         print("calm: interrupted", file=sys.stderr)

@@ -119,7 +119,7 @@ def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
                 _compare(aimed, edited, variant)
                 return DONE
     where = f"case {cases[0].id!r}" if len(cases) == 1 else f"any of {len(cases[:SHOWN_CASES])} cases"
-    print(f"it does not apply to {where}")
+    print(printable(f"it does not apply to {where}"))
     return REFUSED
 
 
@@ -169,7 +169,7 @@ def _show_prompt(edit: PromptEdit, task: Task, seed: int) -> int:
     for variant in edit.choices(case, seed):
         edited = variant.apply(prompt, case, seed)
         if edited is not None:
-            print(f"the bundled prompt of task {task}, {variant.label}\n")
+            print(printable(f"the bundled prompt of task {task}, {variant.label}"), end="\n\n")
             for name, left, right in _messages(prompt, edited):
                 _line(name, left, right)
             return DONE

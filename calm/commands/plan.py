@@ -81,7 +81,7 @@ def _plan(options: argparse.Namespace) -> int:
             text += f"\n\n{_command(options, planner, one, budget)}"
     print(printable(text, "\n"))
     for node, reason in planner.troubles:
-        print(f"calm: not planned: {node}: {printable(reason)}", file=sys.stderr)
+        print(f"calm: not planned: {printable(node)}: {printable(reason)}", file=sys.stderr)
     return DONE if fits and not planner.troubles else REFUSED
 
 

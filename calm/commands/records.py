@@ -56,7 +56,7 @@ def _accept(options: argparse.Namespace) -> int:
         refuse([Output("-o", Path(options.out), BASELINE)], inputs=inputs())
         write_baseline(audit, Path(options.out))
     except ConfigError as error:
-        print(f"calm: {printable(str(error), keep=chr(10))}", file=sys.stderr)
+        print("calm: " + "\n".join(map(printable, error.problems)), file=sys.stderr)
         return REFUSED
     out = printable(options.out)
     print(f"wrote {out}: review it, keep it under version control, use it with --calm-baseline={out}")

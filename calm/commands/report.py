@@ -93,7 +93,7 @@ def _report(options: argparse.Namespace) -> int:
         audit = without_texts(audit) if options.texts == "none" else with_note(audit, missing)
         _writer(form, options.limit, texts=options.texts == "full")(audit, target)
     except ConfigError as error:
-        print(printable(f"calm: {error}", "\n"), file=sys.stderr)
+        print("calm: " + "\n".join(map(printable, error.problems)), file=sys.stderr)
         return CONFIGURATION
     if missing:
         print(printable(f"calm: {missing}"), file=sys.stderr)

@@ -11,6 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from calm.commands import DONE, add_command
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,7 +144,7 @@ def _train(options: argparse.Namespace) -> int:
         made["leave_one_judge_out"] = _left_out(data, settings, gold)
     print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")
     _print_report(made, options.report)
-    print(f"\nmodel: {options.out}")
+    print(f"\nmodel: {printable(str(options.out))}")
     return DONE
 
 
@@ -184,7 +185,7 @@ def _trained(data: Comparisons, settings: Settings, options: argparse.Namespace)
 
     begun = load_state(path, settings, data) if path is not None and path.exists() else None
     if begun is not None:
-        print(f"calm: continuing from {path}, epoch {begun.epoch}", file=sys.stderr)
+        print(f"calm: continuing from {printable(str(path))}, epoch {begun.epoch}", file=sys.stderr)
     return train(data, settings, state=begun, show=_show, keep=keep)
 
 
@@ -241,7 +242,6 @@ def _report(data: Comparisons, before: Floats, after: Floats, gold: Mapping[str,
 
 
 def _print_report(made: Mapping[str, object], path: Path | None) -> None:
-    from calm.results.wording import printable
     from calm.studies.uda.report import table
 
     print(printable(table(made), keep="\n"))
@@ -255,7 +255,7 @@ def _print_report(made: Mapping[str, object], path: Path | None) -> None:
         from calm.results.outputs import UDA_REPORT, write_whole
 
         write_whole(path, [json.dumps(made, indent=1, allow_nan=False), "\n"], UDA_REPORT)
-        print(f"\nreport: {path}")
+        print(f"\nreport: {printable(str(path))}")
 
 
 def _number(value: float | None) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from calm.cases import bundled, read_files
 from calm.core.case import Case
 from calm.errors import ConfigError, nearest
+from calm.models.secrets import on_guard
 from calm.models.wire import Judge
 
 SPECS = (
@@ -26,6 +27,7 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
     Raises:
         ConfigError: no such judge, or one that is set up wrongly; the message lists every fault.
     """
+    on_guard()  # a judge of Python code may use the keys of the environment by itself
     kind, _, rest = spec.partition(":")
     if kind == "lexical":
         from calm.judges.lexical import lexical

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -28,8 +28,8 @@ class Address:
     url: str
     path: str
     own: bool
-    query: Mapping[str, str]
-    headers: Mapping[str, str]
+    query: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
     secrets: Secrets
     key_name: str | None
     timeout_s: float

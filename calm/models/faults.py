@@ -80,8 +80,7 @@ def parsed(address: Address, response: Response) -> Mapping[str, object]:
         ) from None
     except ValueError as error:
         raise BadReply(f"expected a reply of a model, got JSON over a limit: {error}; is base_url right?") from None
-    if secrets.values:
-        data = secrets.hide_all(data)
+    data = secrets.hide_all(data)
     if not isinstance(data, dict):
         raise BadReply(f"expected a JSON object as reply, got {trimmed(json.dumps(data))}")
     if data.get("error") and not data.get("choices"):

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from calm.models import vault
+from calm.models.logs import veil_logs
 from calm.models.wire import Reply, Token
 
-LEAST_SECRET: Final = 6
-"""A shorter value than this is no secret worth the name, and stands in honest texts by chance."""
 HIDDEN: Final = "***"
 
 _LOOKS_SECRET = re.compile(r"(?i)\b(?:sk|pk|rk)-[\w*.-]{6,}|bearer\s+\S+")
+
+
+def on_guard() -> None:
+    """Know the credentials of the environment, and keep all that are known out of the logs of this process."""
+    vault.learn(os.environ)
+    veil_logs()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -22,6 +29,12 @@ class Secrets:
 
     key: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        vault.keep(self.values)  # so that no output of this process shows one
+        if self.values:
+            on_guard()
 
     def __repr__(self) -> str:
         return "Secrets(...)"
@@ -29,21 +42,16 @@ class Secrets:
     @property
     def values(self) -> tuple[str, ...]:
         """All values, the longest first, for scrubbing."""
-        found = [*self.headers.values(), *([self.key] if self.key else [])]
+        found = [*self.headers.values(), *self.query.values(), *([self.key] if self.key else [])]
         return tuple(sorted((v for v in found if v), key=len, reverse=True))
 
     def scrub(self, text: str) -> str:
-        """Return the text without any of the values, and without what looks like a key."""
-        for value in self.values:
-            text = text.replace(value, "[secret]")
-        return _LOOKS_SECRET.sub("[secret]", text)
+        """Return the text without any known credential, and without what looks like one."""
+        return _LOOKS_SECRET.sub(vault.HIDDEN, vault.without_userinfo(vault.hidden(text)))
 
     def hide(self, text: str) -> str:
         """Return a text of the model's own with `***` for each of the values: nothing else in it is changed."""
-        for value in self.values:
-            if len(value) >= LEAST_SECRET:
-                text = text.replace(value, HIDDEN)
-        return text
+        return vault.hidden(text, HIDDEN)
 
     def hide_all(self, data: object) -> object:
         """Do the same to all texts in what a JSON reply holds."""
@@ -57,19 +65,15 @@ class Secrets:
 
     def hide_in(self, reply: Reply) -> Reply:
         """Return a reply without the values, which a server may repeat, also across parts and tokens."""
-        if not self.values:
-            return reply
         refusal = None if reply.refusal is None else self.hide(reply.refusal)
-        tokens = None if reply.tokens is None else _hidden(reply.tokens, self.values)
+        tokens = None if reply.tokens is None else _hidden(reply.tokens)
         return replace(reply, text=self.hide(reply.text), model=self.hide(reply.model), refusal=refusal, tokens=tokens)
 
 
-def _hidden(tokens: tuple[Token, ...], values: tuple[str, ...]) -> tuple[Token, ...]:
+def _hidden(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     """Return tokens, each one that holds a piece of a value replaced."""
     whole = "".join(t.text for t in tokens)
-    found = [
-        match.span() for value in values if len(value) >= LEAST_SECRET for match in re.finditer(re.escape(value), whole)
-    ]
+    found = [match.span() for form in vault.found_in(whole) for match in re.finditer(re.escape(form), whole)]
     kept: list[Token] = []
     at = 0
     for token in tokens:

@@ -53,6 +53,7 @@ class Server:
     headers: Mapping[str, str] = field(default_factory=dict)
     headers_env: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
+    query_env: Mapping[str, str] = field(default_factory=dict)
     extra_body: Mapping[str, Json] = field(default_factory=dict)
     max_tokens: int = 4096
     temperature: float | None = None
@@ -108,7 +109,7 @@ class Server:
             url=self.url,
             path=APIS[self.provider].path,
             own=self.own,
-            query=self.query,
+            query={**self.query, **self.secrets.query},
             headers=self.headers,
             secrets=self.secrets,
             key_name=self.api_key_env,

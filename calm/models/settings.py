@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Final
 from urllib.parse import urlsplit
 
 from calm.models.address import loopback
+from calm.models.literals import literal_secrets
 from calm.models.sampling import effortless, reasons
 from calm.models.server import Server
-from calm.models.transport import KEY_HEADERS
-
-_SECRET_HEADERS: Final = KEY_HEADERS | {"proxy-authorization", "cookie"}
-_SECRET_QUERY: Final = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token", "sig", "signature"})
 
 
 def wrong_settings(server: Server) -> Iterator[tuple[str, str]]:
     """Give what is wrong with the settings of a server, as (key of judge.toml, problem)."""
     yield from _url_faults(server)
-    for name in server.headers:
-        if name.lower() in _SECRET_HEADERS:
-            yield (
-                "headers",
-                f"{name!r} holds a secret, and a file is no place for it; "
-                f"write headers_env = {{ {json.dumps(name)} = 'NAME_OF_A_VARIABLE' }}",
-            )
-    for name in server.query:
-        if name.lower() in _SECRET_QUERY:
-            yield (
-                "query",
-                f"{name!r} looks like a secret, which an address must not hold; use api_key_env or headers_env",
-            )
+    yield from literal_secrets(server)
     for name, value in (*server.headers.items(), *server.secrets.headers.items(), ("api_key_env", server.secrets.key)):
         if value and not (value.isascii() and value.isprintable()):
             key = name if name == "api_key_env" else "headers" if name in server.headers else "headers_env"

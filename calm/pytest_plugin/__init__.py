@@ -32,7 +32,14 @@ from calm.pytest_plugin.options import (
     limits_of,
     lookahead_of,
 )
-from calm.pytest_plugin.privacy import private, veil_assertion, veil_findings, veil_report
+from calm.pytest_plugin.privacy import (
+    private,
+    shown_safely,
+    veil_assertion,
+    veil_findings,
+    veil_report,
+    without_credentials,
+)
 from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.roll import end_in, on_roll
 from calm.pytest_plugin.session import (
@@ -290,6 +297,9 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Send the findings of a test with its report, and say what kind of failure it is and how the test ended."""
     report = yield
+    without_credentials(report)
+    if "probe" in getattr(item, "fixturenames", ()):
+        shown_safely(report)
     ours = item.config.stash[SESSION]
     if ours.tracing:
         return report
@@ -333,7 +343,7 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pro
     from dataclasses import replace
 
     from calm.core.claims import Outcome
-    from calm.results.wording import value
+    from calm.results.wording import printable, value
 
     reason = getattr(report, "wasxfail", None)
     findings: list[Finding] = made.context.findings
@@ -358,7 +368,7 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pro
     if report.passed and untested and made.complaint() is None:
         why = str(findings[0].reason) if findings else made.context.proofs[0].nothing
         report.outcome = "skipped"
-        report.longrepr = (str(item.path), item.location[1], f"NOT_TESTED: {why}")
+        report.longrepr = (str(item.path), item.location[1], f"NOT_TESTED: {printable(why)}")
         kind = Outcome.NOT_TESTED.value
     record = Record(
         node=item.nodeid,
@@ -375,6 +385,18 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pro
     else:  # in one process nothing need be written down and read again
         item.config.stash[SESSION].records[item.nodeid] = record
         report.calm = {**said, "kind": kind}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_internalerror(excrepr: Any) -> None:
+    """Take known credentials out of an error of pytest or a plugin."""
+    without_credentials(excrepr)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_warning_recorded(warning_message: Any) -> None:
+    """Take known credentials out of a warning."""
+    without_credentials(warning_message)
 
 
 def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:

@@ -193,7 +193,9 @@ def is_named(item: pytest.Item, *, folder: bool) -> bool:
 
 def indented(text: str) -> str:
     """Return a message of several lines as pytest shows it after `ERROR: `."""
-    lines = text.splitlines()
+    from calm.results.wording import printable
+
+    lines = printable(text, "\n").splitlines()
     return "\n".join([f"calm: {lines[0]}", *(f"      {rest}" for rest in lines[1:])])
 
 

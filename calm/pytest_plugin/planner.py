@@ -131,4 +131,4 @@ class PlanPrinter(Planner):
             return
         terminalreporter.write_line(printable(render(found, planned(found)), "\n"))
         for node, reason in self.troubles:
-            terminalreporter.write_line(f"not planned: {node}: {printable(reason)}", yellow=True)
+            terminalreporter.write_line(f"not planned: {printable(node)}: {printable(reason)}", yellow=True)

@@ -1,7 +1,11 @@
-"""`--calm-texts none`: keep texts of cases, prompts and replies out of what pytest itself shows of a test."""
+"""Keep out of what pytest itself shows of a test: credentials, and texts with `--calm-texts none`."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +19,44 @@ if TYPE_CHECKING:
 def private(config: pytest.Config) -> bool:
     """Return whether every text is to be left out."""
     return option(config, "texts") == "none"
+
+
+def shown_safely(report: Any) -> None:
+    """Let nothing that pytest shows of a test with a probe act on a terminal: errors quote cases, servers and files."""
+    from calm.results.wording import printable
+
+    _clean(report, partial(printable, keep="\n\t"), set())
+
+
+def without_credentials(report: Any) -> None:
+    """
+    Take all known credentials out of what pytest shows: messages, source lines, locals (`-l`), captured output, logs.
+
+    A run in which calm knows of no credential is left alone, and imports nothing.
+    """
+    vault = sys.modules.get("calm.models.vault")
+    if vault is not None and vault.knows_any():
+        _clean(report, vault.hidden_where_cut, set())
+
+
+def _clean(found: Any, clean: Callable[[str], str], seen: set[int]) -> Any:
+    """Return what was found with its texts cleaned; objects of pytest are changed in place."""
+    if isinstance(found, str):
+        return clean(found)
+    if found is None or isinstance(found, int | float | bytes | type | Path) or id(found) in seen:
+        return found
+    seen.add(id(found))
+    if isinstance(found, list):
+        found[:] = [_clean(one, clean, seen) for one in found]
+    elif type(found) is tuple:
+        return tuple(_clean(one, clean, seen) for one in found)
+    elif isinstance(found, Warning):
+        found.args = _clean(found.args, clean, seen)
+    elif type(found).__module__.startswith(("_pytest.", "warnings")) and hasattr(found, "__dict__"):
+        for name, value in vars(found).items():
+            if (now := _clean(value, clean, seen)) is not value:
+                object.__setattr__(found, name, now)
+    return found
 
 
 def veil_findings(made: Probe) -> None:
@@ -41,7 +83,9 @@ def veil_report(
     if raised is None or raised.errisinstance(pytest.skip.Exception):
         return
     if raised.errisinstance(ConfigError):
-        report.longrepr = str(raised.value)
+        from calm.results.wording import printable
+
+        report.longrepr = printable(str(raised.value), "\n")
         return
     if made is not None and report.when == "teardown" and str(raised.value) == made.complaint():
         return

@@ -18,6 +18,7 @@ from calm.results.gatefile import WORSENING
 from calm.results.pairing import Paired, growth, pair, worse_way
 from calm.results.pooled import probes_of, widest
 from calm.results.records import Change, changes, scale_of, verdict_of
+from calm.results.wording import printable
 from calm.selfpreference.symbols import TABLE_MEASURES
 
 LINES = 20
@@ -274,22 +275,18 @@ def _section(title: str, rows: Sequence[str], lines: int) -> list[str]:
     """Return a title, its first rows and a count of the rest; nothing without rows."""
     if not rows:
         return []
-    shown = [f"  {_printable(row)}" for row in rows[:lines]]
+    shown = [f"  {printable(row)}" for row in rows[:lines]]
     rest = len(rows) - len(shown)
     return [f"{title} ({len(rows)})", *shown, *([f"  and {rest} more"] if rest else [])]
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Return rows with their columns aligned."""
-    clean = [tuple(_printable(cell) for cell in row) for row in rows]
+    clean = [tuple(printable(cell) for cell in row) for row in rows]
     if not clean:
         return []
     widths = [max(len(row[i]) for row in clean) for i in range(len(clean[0]))]
     return ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in clean]
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _cut(line: str, width: int) -> str:

@@ -20,9 +20,12 @@ from typing import IO, Final
 from unicodedata import normalize
 
 from calm.errors import ConfigError
+from calm.models.vault import hidden
 
 SIGHT: Final = 1 << 20
 """Bytes at the beginning and at the end of a file in which its marks are looked for."""
+BEFORE: Final = ".before"
+"""What a run adds to the name of an older output, which it sets aside until it has told something."""
 PRIVATE: Final = 0o600
 """The mode of a file that only its owner may read."""
 _SIDES: Final = ("", "-wal", "-shm", "-journal")
@@ -130,14 +133,15 @@ def write_whole(
     """
     Write a file beside its place, and put it there when it is whole and on the disk.
 
-    An older file keeps its mode; a link to one is followed. `private` is for what its owner alone may read.
+    No text has a known credential in it. An older file keeps its mode; a link to one is followed. `private` is for what
+    its owner alone may read.
 
     Raises:
         ConfigError: what stands there must stay, or the file cannot be written; what stood there is as it was.
     """
     with written_beside(path, form, force=force, private=private) as file:
         for part in parts:
-            file.write(part if isinstance(part, bytes) else part.encode("utf-8", "backslashreplace"))
+            file.write(part if isinstance(part, bytes) else hidden(part).encode("utf-8", "backslashreplace"))
 
 
 @contextmanager
@@ -207,7 +211,7 @@ def _taken(path: Path, inputs: Iterable[Path], caches: Iterable[Path]) -> str:
     """Return whose place an output would take: that of an input or a cache; nothing if it is free."""
     if any(_same(path, one) for one in inputs):
         return f"expected a file other than the inputs of the run, got {str(path)!r}; choose another name"
-    if any(_same(path, one) for one in caches):
+    if any(_same(path, one) or _folded(path).startswith(f"{_folded(one)}.") for one in caches):
         return f"expected a file other than the cache, got {str(path)!r}; choose another name"
     return ""
 
@@ -243,9 +247,8 @@ def _unwritable(path: Path) -> str:
 
 def _take_over(file: int, place: Path, *, private: bool) -> None:
     """Give a new file the mode and the owner of the one whose place it takes, or the usual mode."""
-    try:
-        old = place.stat()
-    except FileNotFoundError:
+    old = _stat(place) or _stat(place.with_name(f"{place.name}{BEFORE}"))
+    if old is None:
         mask = os.umask(0)
         os.umask(mask)
         os.fchmod(file, PRIVATE if private else 0o666 & ~mask)
@@ -254,6 +257,13 @@ def _take_over(file: int, place: Path, *, private: bool) -> None:
         if (old.st_uid, old.st_gid) != (os.fstat(file).st_uid, os.fstat(file).st_gid):
             os.fchown(file, old.st_uid, old.st_gid)
     os.fchmod(file, PRIVATE if private else stat.S_IMODE(old.st_mode))
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:  # it is not there, or its name is too long to be
+        return None
 
 
 def _settle(folder: Path) -> None:

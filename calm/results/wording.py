@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from math import inf
 from textwrap import wrap
@@ -9,6 +10,7 @@ from textwrap import wrap
 from calm.core.claims import Claim, Outcome, decimals
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because, in_words
+from calm.models.vault import hidden
 from calm.results.audit import CONTROLS, Audit, Finding, Run
 from calm.selfpreference.symbols import TABLE_MEASURES
 
@@ -43,6 +45,9 @@ _FLOORS = {
 }
 
 
+_COLONS = re.compile(r"^(\s*)::", re.MULTILINE)
+_BRACKETS = re.compile(r"##((?:vso)?\[)")
+
 PLAN = "a fresh run needs about {} cases (to continue this one: --calm-stopping anytime)"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
 
@@ -51,10 +56,24 @@ def printable(text: str, keep: str = "") -> str:
     """
     Return text that is safe on a terminal: control characters become visible escapes, except those in `keep`.
 
-    >>> printable("red \\x1b[31m alert")
-    'red \\\\x1b[31m alert'
+    No known credential is in it, and no command that a CI service would read from the output of a job.
+
+    >>> printable("red \\x1b[31m alert"), printable("::set-output name=a::b")
+    ('red \\\\x1b[31m alert', '\\\\x3a:set-output name=a::b')
     """
-    return "".join(c if c in keep or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    shown = hidden(text)
+    plain = "".join(c if c in keep or c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    return obeyed_by_none(plain)
+
+
+def obeyed_by_none(text: str) -> str:
+    """
+    Return a text whose lines are no commands to a CI service: `::name ...`, or `##[name]` and `##vso[name]` anywhere.
+
+    >>> obeyed_by_none("  ::error::x"), obeyed_by_none("a ##[group]b"), obeyed_by_none("a::b")
+    ('  \\\\x3a:error::x', 'a #\\\\x23[group]b', 'a::b')
+    """
+    return _BRACKETS.sub(r"#\\x23\1", _COLONS.sub(r"\1\\x3a:", text))
 
 
 def headline(audit: Audit) -> str:

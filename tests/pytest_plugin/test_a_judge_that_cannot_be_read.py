@@ -47,7 +47,7 @@ def unread(project):
         project.server = server
         project.write("judge.toml", judge_toml(server.url))
         project.write("test_greeting.py", SECOND)
-        project.write("results.json", "an earlier audit")
+        project.write("results.json", '{"schema": "calm-results/2"}')
         yield project
 
 
@@ -69,7 +69,7 @@ def test_an_unreadable_judge_ends_the_run_after_its_first_replies(unread, option
     assert text.count("a reply of j: ") == 2
     assert "\x1b[2J" not in text
     assert len(unread.server.judged) <= MOST
-    assert (unread.path / "results.json").read_text() == "an earlier audit"
+    assert (unread.path / "results.json").read_text() == '{"schema": "calm-results/2"}'
     assert "Traceback" not in text
 
 

@@ -134,11 +134,12 @@ mine.quick = True
 def test_code_that_reads_what_it_does_not_declare_ends_the_run_and_says_what_to_write(project, workers):
     """One paragraph, exit status 4, and an earlier record stays: a default would have audited another prompt."""
     project.write("reading.py", READER)
-    project.write("results.json", "an earlier run")
+    earlier = '{"schema": "calm-results/2"}'
+    project.write("results.json", earlier)
 
     result = project.run("--calm-results=results.json", *workers, judge="reading:mine")
 
     assert result.ret == 4
     assert "reads = ('question', 'answers', 'reference')" in str(result.stdout)
     assert "Traceback" not in str(result.stdout)
-    assert (project.path / "results.json").read_text() == "an earlier run"
+    assert (project.path / "results.json.before").read_text() == earlier

@@ -264,3 +264,15 @@ def test_cases_that_a_fixture_reads_are_inputs_too(project):
     assert result.ret == 4
     assert project.calls() == 0
     assert "expected a file other than the inputs of the run" in str(result.stdout)
+
+
+def test_a_private_report_stays_private(project):
+    """A second run keeps the mode of the files of the first, though they are set aside while it lasts."""
+    for _ in range(2):
+        project.run("--calm-results=results.json", "--calm-report=report.html")
+        modes = [(project.path / name).stat().st_mode & 0o777 for name in ("results.json", "report.html")]
+        for name in ("results.json", "report.html"):
+            (project.path / name).chmod(0o600)
+
+    assert modes == [0o600, 0o600]
+    assert not list(project.path.glob("*.before"))

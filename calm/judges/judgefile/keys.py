@@ -18,6 +18,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "headers",
         "headers_env",
         "query",
+        "query_env",
         "extra_body",
         "max_tokens",
         "temperature",

@@ -30,10 +30,13 @@ def server_of(
     base_url = model.text("base_url")
     headers = model.texts("headers")
     headers_env = model.texts("headers_env")
+    query, query_env = model.texts("query"), model.texts("query_env")
     key_name = model.text("api_key_env")
     limits = Limits(model.count("concurrency") or Limits().concurrency, model.count("rpm"), model.count("tpm"))
     for name in {h.lower() for h in headers} & {h.lower() for h in headers_env}:
         model.say("headers_env", f"the header {name!r} is in headers, too; expected it in one of them")
+    for name in query.keys() & query_env.keys():
+        model.say("query_env", f"the parameter {name!r} is in query, too; expected it in one of them")
     for name in (*headers, *headers_env):
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
             model.say("headers", f"expected the name of a header, got {name!r}")
@@ -44,7 +47,8 @@ def server_of(
         api_key_env=key_name,
         headers=headers,
         headers_env=headers_env,
-        query=model.texts("query"),
+        query=query,
+        query_env=query_env,
         extra_body=_extra_body(model),
         max_tokens=model.count("max_tokens") or 4096,
         temperature=model.number("temperature", least=0),
@@ -70,7 +74,8 @@ def _secrets(model: Table, env: Mapping[str, str] | None, server: Server) -> Sec
     if key_name is None and chosen and server.own and not authorised:
         key_name = APIS[server.provider].key_name  # no other server than the provider's own is given its key unasked
     key = None if key_name is None else _value(model, "api_key_env", key_name, env)
-    return Secrets(key, known)
+    asked = {name: _value(model, "query_env", variable, env) for name, variable in server.query_env.items()}
+    return Secrets(key, known, {name: value for name, value in asked.items() if value is not None})
 
 
 def _value(model: Table, key: str, variable: str, env: Mapping[str, str] | None) -> str | None:

@@ -28,9 +28,9 @@ _NOT_AS_KNOWN: Final = (AttributeError, TypeError, LookupError, RuntimeError, Im
 """What comes of calling an SDK whose functions are not the known ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Head:
-    """The head of a request: where it goes, and its headers."""
+    """The head of a request: where it goes, and its headers, which hold the key: a traceback shows neither."""
 
     url: yarl.URL
     headers: Mapping[str, str]

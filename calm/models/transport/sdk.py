@@ -13,6 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 from calm.models.address import Address, Provider, host_of, loopback
 from calm.models.transport import headers
 from calm.models.transport.response import NoResponse, Response, plain, read
+from calm.models.vault import learn
 from calm.models.wire import Json, Sent
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def proxy_of(url: str) -> str | None:
     if host is None or loopback(host) or proxy_bypass(host):
         return None
     named = getproxies()
+    learn({f"{name}_proxy": url for name, url in named.items()})
     proxy = named.get(urlsplit(url).scheme) or named.get("all")
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
