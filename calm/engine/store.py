@@ -26,6 +26,7 @@ _PUT = """
 insert into reply values (?, ?, ?, ?, ?) on conflict (key) do update
 set request = excluded.request, reply = excluded.reply, at = excluded.at, sum = excluded.sum where at < ?
 """
+_ROW = "select key, request, reply, sum from reply where key = ? and at >= ?"
 BY: Final = 500
 """How many keys one query names; older builds of SQLite take at most 999."""
 
@@ -86,7 +87,11 @@ class Store:
 
     def get(self, key: bytes) -> Reply | None:
         """Return the reply under a key; in `refresh` only what this run has put there."""
-        return self.find([key]).get(key)
+        with self._database.reading() as db:
+            if self.mode is Mode.REFRESH and not self._is_fresh(db, key):
+                return None
+            row = db.execute(_ROW, (key, self.oldest)).fetchone()
+            return reply_in(row[2]) if row is not None and self._is_whole(*row) else None
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
         """Return the replies that are stored, by their keys."""
@@ -206,9 +211,7 @@ class Store:
     def _answered(self, db: sqlite3.Connection, key: bytes) -> bool:
         if self.mode is Mode.REFRESH:
             return self._is_fresh(db, key)
-        row = db.execute(
-            "select key, request, reply, sum from reply where key = ? and at >= ?", (key, self.oldest)
-        ).fetchone()
+        row = db.execute(_ROW, (key, self.oldest)).fetchone()
         return row is not None and self._is_whole(*row)
 
     def _take_in(self, path: Path) -> None:
