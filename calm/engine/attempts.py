@@ -70,12 +70,13 @@ class Attempts:
         server = self._servers.of(call.endpoint)
         pace, health = server.pace, server.health
         failures: list[JudgeError] = []
+        loop = asyncio.get_running_loop()
         try:
             while True:
                 if failures or not (health.sound and pace.grab()):
                     async with health.waiting():
                         await _place(pace, health, call.tokens, again=bool(failures))
-                began_s = asyncio.get_running_loop().time()
+                began_s = loop.time()
                 try:
                     found = await self._attempt(call, server, again=bool(failures))
                 finally:
@@ -88,7 +89,7 @@ class Attempts:
                 if len(failures) == 1:
                     health.begin_retries()
                 if found.limited:
-                    pace.limited(began_s)
+                    pace.limited(began_s, loop.time())
                 self._weigh(server, call.endpoint, failures)
                 await self._wait(server, failures, call.retries)
         finally:

@@ -91,11 +91,11 @@ class Pace:
             self.width, self._answered = self.width + 1, 0
             self._hand_out()
 
-    def limited(self, began_s: float) -> None:
-        """Note that the server asked for fewer calls, in reply to one that began at `began_s` (monotonic seconds)."""
+    def limited(self, began_s: float, now_s: float) -> None:
+        """Note that the server asked for fewer calls now, in reply to one that began at `began_s`, by one clock."""
         if began_s >= self._cut_s:  # else it was in flight at the last cut, and is no news
             self.width, self._answered = max(1, self.width // 2), 0
-            self._cut_s = asyncio.get_running_loop().time()
+            self._cut_s = now_s
 
     def _hand_out(self) -> None:
         while self._row and self._held < self.width:

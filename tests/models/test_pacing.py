@@ -34,10 +34,10 @@ def test_a_limit_halves_what_may_be_in_flight_once_for_all_calls_of_that_moment(
 
     widths = []
     for _ in range(5):
-        pace.limited(began)
+        pace.limited(began, monotonic())
     widths.append(places(pace))
     for _ in range(10):
-        pace.limited(monotonic())
+        pace.limited(monotonic(), monotonic())
         widths.append(places(pace))
 
     assert widths == [16, 8, 4, 2, 1, 1, 1, 1, 1, 1, 1]
@@ -46,7 +46,7 @@ def test_a_limit_halves_what_may_be_in_flight_once_for_all_calls_of_that_moment(
 def test_it_grows_by_one_for_each_window_of_answers():
     """After 4 answers 5 calls may be in flight, after 5 more 6; a limit begins the window anew."""
     pace = Pace(Limits(concurrency=8))
-    pace.limited(monotonic())
+    pace.limited(monotonic(), monotonic())
 
     widths = []
     for _ in range(9):
@@ -63,7 +63,7 @@ def test_who_waits_gets_a_place_as_soon_as_there_are_more():
         pace = Pace(Limits(concurrency=4))
         for _ in range(4):
             await pace.take(0)
-        pace.limited(monotonic())
+        pace.limited(monotonic(), monotonic())
         waiting = [asyncio.ensure_future(pace.take(0)) for _ in range(3)]
         seen = []
         for act in (pace.give, pace.give, pace.give, pace.answered, pace.answered):
@@ -102,7 +102,7 @@ def test_it_settles_near_what_a_server_takes():
                     pace.answered()
                     return
                 limited += 1
-                pace.limited(began)
+                pace.limited(began, monotonic())
                 await asyncio.sleep(0.001)
 
         await asyncio.gather(*(call(n) for n in range(3000)))
