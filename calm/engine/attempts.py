@@ -44,7 +44,7 @@ class Attempts:
     Makes calls.
 
     `first_wait_s` is the wait before the second attempt, in seconds. `idling` is entered while a call only waits.
-    With `kept`, the reason of a lost server says that replies were kept.
+    With `kept`, the reason of a lost server says that replies were kept. `jitter` spreads the waits of several calls.
     """
 
     def __init__(
@@ -55,9 +55,10 @@ class Attempts:
         first_wait_s: float,
         idling: Callable[[], AbstractContextManager[None]],
         kept: bool,
+        jitter: Random,
     ) -> None:
         self._servers, self._calls, self._ledger = servers, calls, calls.ledger
-        self._first_wait_s, self._idling, self._random = first_wait_s, idling, Random()
+        self._first_wait_s, self._idling, self._random = first_wait_s, idling, jitter
         self._lost = Kind.SERVER_LOST_KEPT if kept else Kind.SERVER_LOST
 
     async def reply(self, call: Call) -> Reply:

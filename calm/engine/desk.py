@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from random import Random
 from typing import Final
 
 from calm.core.reasons import Reason
@@ -57,6 +58,7 @@ class Desk:
             first_wait_s=first_wait_s,
             idling=self.scheduler.idling,
             kept=store.mode is not Mode.OFF,
+            jitter=Random(f"{store.host.place} {store.host.pid}"),  # processes do not wait in step
         )
         self._cache = Cache(store, self.calls, self.servers, self.attempts, self.scheduler.idling)
         verdicts = Verdicts(self._cache, self.calls, replay=store.mode is Mode.REPLAY)

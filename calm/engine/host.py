@@ -12,6 +12,8 @@ from typing import Final
 from uuid import uuid4
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_GONE: Final = ("Z", "X")
+"""The states of a process that has ended."""
 _NAMESPACE: Final = Path("/proc/self/ns/pid")
 
 
@@ -46,11 +48,13 @@ class Host:
         return time.time()
 
     def runs(self, pid: int) -> bool:
-        """Return whether a process of this number runs in the same place."""
+        """Return whether a process of this number runs in the same place; a dead one that nobody waits for does not."""
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return False
         except PermissionError:
             return True
+        with suppress(OSError):  # only Linux has the file
+            return Path(f"/proc/{pid}/stat").read_text("latin-1").rpartition(")")[2].split()[0] not in _GONE
         return True

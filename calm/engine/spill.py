@@ -51,7 +51,7 @@ class Spill:
             OSError: they cannot be written.
         """
         data = b"".join(_line(entry, at) for entry in entries)
-        with self.path.open("r+b") as file:
+        with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
             file.seek(self._end)
             file.write(data)
             file.flush()

@@ -68,7 +68,7 @@ class Store:
     ) -> None:
         self.path, self.mode, self.run, self.oldest = path, mode, run or uuid4().hex, oldest
         self.damaged: set[bytes] = set()
-        self._host = host or Host()
+        self.host = host or Host()
         self._seen: set[bytes] = set()
         self._alone = path is None or mode in (Mode.OFF, Mode.REPLAY)
         self._spill: Spill | None = None
@@ -78,11 +78,13 @@ class Store:
             self._database = Database.to_read(path)
         else:
             self._database = Database(None if mode is Mode.OFF else path, driver=driver)
-        self._leases = Leases(self._host)
+        self._leases = Leases(self.host)
         self.account = SharedAccount(self._database, self._leases, self.run)
         self.bills = Bills(self._database, self._leases.me, self.run)
         if path is not None and not self._alone:
             self._take_in(path)
+            with suppress(StorageError):  # before its file is there: others remove those of the dead
+                self._beat(now=True)
             self._spill = Spill(path, self._leases.me)
 
     def get(self, key: bytes) -> Reply | None:
@@ -121,7 +123,7 @@ class Store:
                 before = float("inf") if worthless else self.oldest
                 reply = reply_text(call.reply)
                 found = checksum(call.key, call.request, reply)
-                done = db.execute(_PUT, (call.key, call.request, reply, self._host.wall(), found, before))
+                done = db.execute(_PUT, (call.key, call.request, reply, self.host.wall(), found, before))
                 stands.append(done.rowcount > 0)
                 if refresh:
                     db.execute("insert or replace into fresh values (?, ?)", (call.key, self.run))
@@ -144,7 +146,7 @@ class Store:
         """
         if self._spill is None:
             raise OSError("the cache is kept in memory alone")
-        self._spill.write(answered, self._host.wall())
+        self._spill.write(answered, self.host.wall())
         return self._spill.path
 
     @property
@@ -247,7 +249,7 @@ class Store:
     def serves(self, endpoint: str, model: str) -> None:
         """Note the model that serves an endpoint now."""
         with self._database.writing() as db:
-            db.execute("insert or replace into served values (?, ?, ?)", (endpoint, model, self._host.wall()))
+            db.execute("insert or replace into served values (?, ?, ?)", (endpoint, model, self.host.wall()))
 
     def close(self) -> None:
         """Close the file, and give up the leases of this process."""

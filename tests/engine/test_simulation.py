@@ -12,6 +12,8 @@ from calm.engine.account import SharedAccount
 from calm.engine.budget import Grant
 from calm.engine.journal import Journal
 from calm.engine.leases import Leases
+from calm.engine.spill import spilled
+from calm.engine.store import Store
 from tests.simulation.faults import Fault, Kind, Plan, shrunk
 from tests.simulation.world import failure, first_failure, run
 
@@ -67,6 +69,17 @@ def forgotten(journal, entries, error):
             future.set_exception(journal._calls.broken(error))
 
 
+def nothing_taken_in(store, path):
+    """Leave what was spilled, and remove its file."""
+    for file, _ in spilled(path):
+        file.unlink()
+
+
+def believing(store, key, request, reply, found):
+    """Take every row for whole."""
+    return True
+
+
 def never_settled(account, worst, used):
     """Keep what was reserved."""
 
@@ -74,7 +87,9 @@ def never_settled(account, worst, used):
 PLANTED = (
     (Journal, "claim", unleased, "paid"),
     (Journal, "record", told_early, "before it was kept"),
-    (Journal, "_spill", forgotten, "neither kept nor counted"),
+    (Journal, "_spill", forgotten, "not kept"),
+    (Store, "_take_in", nothing_taken_in, "although kept"),
+    (Store, "_is_whole", believing, "the verdict is|found"),
     (Leases, "lives", by_number, "who lives"),
     (SharedAccount, "reserve", generous, "cap"),
     (SharedAccount, "settle", never_settled, "stopped the run|and no end|waits"),

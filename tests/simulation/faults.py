@@ -16,12 +16,13 @@ class Kind(StrEnum):
     FULL = "the disk is full from a statement on"
     IOERR = "the disk fails at a statement"
     BUSY = "another program locks the file for a while, from a statement on"
+    DAMAGE = "a stored reply is changed"
     CRASH = "crash"
     STOP = "a stop, as by Ctrl-C"
     PAUSE = "the process stands still for a while"
 
 
-STATEMENTS = frozenset({Kind.CRASH_BEFORE, Kind.CRASH_AFTER, Kind.FULL, Kind.IOERR, Kind.BUSY})
+STATEMENTS = frozenset({Kind.CRASH_BEFORE, Kind.CRASH_AFTER, Kind.FULL, Kind.IOERR, Kind.BUSY, Kind.DAMAGE})
 MOST_STATEMENTS, MOST_STEPS = 120, 300
 """Faults come so early that most of them happen."""
 

@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ from calm.engine.calls import PATIENCE_S
 from calm.engine.desk import Desk
 from calm.engine.host import Host
 from calm.engine.leases import LONG_AGO_S, STALE_S
+from calm.engine.rows import checksum
 from calm.engine.spill import rows, spilled
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
@@ -34,6 +36,8 @@ PRICE = Price(10.0, 100.0, "test")
 MOST_TOKENS = 100
 WORST_USD = (MOST_TOKENS * PRICE.output + 200 * PRICE.input) / 1e6
 GRACE_S = 6.0
+LAST = 99
+"""The number of the process that nothing happens to."""
 _WRITES = ("begin", "insert", "update", "delete", "commit", "create")
 
 
@@ -154,7 +158,7 @@ class Reading(Asking):
     async def judge(self, case, send):
         """Return the verdict on a case."""
         found = await super().judge(case, send)
-        if not self.process.dead and not self.world.is_kept(f"What is {case.id}?"):
+        if not self.process.dead and not self.world.damaged and not self.world.is_kept(f"What is {case.id}?"):
             self.world.break_with(f"{case.id}: the reply was handed on before it was kept")
         return found
 
@@ -178,7 +182,7 @@ class World:
         self.happened: Counter[Kind] = Counter()
         self.usd = self.most_usd = 0.0
         self._locked_until = 0.0
-        self.long_lock = False
+        self.long_lock = self.damaged = False
         self._closed = False
         self._eye: sqlite3.Connection | None = None
         self._broken: Broken | None = None
@@ -193,9 +197,13 @@ class World:
         self.loops.run(lambda: all(one.over for one in self.processes))
         self._check_ends(caps)
         self.loops.time += LONG_AGO_S + 1
-        last = self._begin(99, "place 0", [], Caps(), plan.seed + 1)
+        kept = {text for case in self.cases if self.is_kept(text := f"What is {case.id}?")}
+        last = self._begin(LAST, "place 0", [], Caps(), plan.seed + 1)
         self.loops.run(lambda: last.over)
         self._check(last)
+        again = {one.text for one in self.payments if one.process is last} & kept
+        if again:
+            raise Broken(f"{sorted(again)}: paid for again, although kept")
         if [_truth(case) for case in self.cases] != last.verdicts:
             raise Broken(f"a run that nothing happens to found {last.verdicts}")
 
@@ -285,6 +293,8 @@ class World:
             if fault.kind is Kind.BUSY:
                 self._locked_until = max(self._locked_until, self.loops.time + fault.seconds)
                 self.long_lock |= fault.seconds >= PATIENCE_S / 2  # several locks may follow each other
+            if fault.kind is Kind.DAMAGE:
+                self._damage()
             process.full |= fault.kind is Kind.FULL
             process.disk_failed |= fault.kind in (Kind.FULL, Kind.IOERR)
         kinds = {fault.kind for fault in faults}
@@ -311,22 +321,23 @@ class World:
         for other in self.payments:
             if other.text != payment.text or other.state == "failed" or mine.slow_s >= STALE_S / 2:
                 continue
-            if other.process is mine and other.state == "answered" and not mine.failed:
+            if other.process is mine and other.state == "answered" and not mine.failed and not self.damaged:
                 self.break_with(f"{payment.text}: paid twice by process {mine.number}")
-            if other.process is not mine and not other.process.unreliable and not mine.failed:
+            reliable = not other.process.unreliable and not mine.failed and not self.damaged
+            if other.process is not mine and reliable:
                 self.break_with(
                     f"{payment.text}: paid by process {mine.number}, and by {other.process.number}, who lives"
                 )
         if self.is_kept(payment.text) and not any(one.unreliable for one in self.processes):
             self.break_with(f"{payment.text}: paid by process {mine.number}, although the reply is kept")
-        if self.plan.calls is not None and mine.number != 99 and len(self.payments) >= self.plan.calls:
+        if self.plan.calls is not None and mine.number != LAST and len(self.payments) >= self.plan.calls:
             self.break_with(f"{len(self.payments) + 1} calls, with a cap of {self.plan.calls}")
 
     def bill(self, usd: float, most: float) -> None:
         """Add to the bill; `most` is what an engine has to count, which does not know what a failed call costs."""
         self.usd += usd
         self.most_usd += most
-        running = any(not one.over for one in self.processes if one.number != 99)
+        running = any(not one.over for one in self.processes if one.number != LAST)
         if running and self.plan.usd is not None and self.usd > self.plan.usd + 1e-12:
             self.break_with(f"{self.usd:.4f} USD, with a cap of {self.plan.usd}")
 
@@ -336,13 +347,28 @@ class World:
 
     def is_kept(self, text: str) -> bool:
         """Return whether the reply to a question is on the disk."""
-        if self._eye is None:
-            self._eye = sqlite3.connect(self.path, isolation_level=None)
-        if self._eye.execute("select 1 from reply where instr(request, ?)", (text,)).fetchone():
+        made = self._look("select 1 from sqlite_master where name = 'reply'")  # a process may die before it makes it
+        found = self._look("select key, request, reply, sum from reply where instr(request, ?)", text) if made else []
+        if any(checksum(key, request, reply) == sum_ for key, request, reply, sum_ in found):
             return True
         if not self.happened.keys() & {Kind.FULL, Kind.IOERR, Kind.BUSY}:
             return False
         return any(text in row.request for path, _ in spilled(self.path) for row in rows(path))
+
+    def _look(self, sql: str, *given: object) -> list[tuple[object, ...]]:
+        """Read the file as any other program may."""
+        if self._eye is None:
+            self._eye = sqlite3.connect(self.path, isolation_level=None)
+        return self._eye.execute(sql, given).fetchall()
+
+    def _damage(self) -> None:
+        """Change a stored reply, as a failing disk does, so that it says something else."""
+        with suppress(sqlite3.OperationalError):  # there is no table yet, or a process writes at this moment
+            self._look("pragma busy_timeout=0")
+            rows = self._look("select rowid from reply order by rowid")
+            if rows:
+                self._look("update reply set reply = replace(reply, '?', '!') where rowid = ?", rows[0][0])
+                self.damaged = True
 
     def _check_ends(self, caps: Caps) -> None:
         for process in self.processes:
@@ -371,11 +397,10 @@ class World:
         self._check_verdicts(process)
 
     def _check_replies(self, process: Process) -> None:
-        lost = any(note.kind is Reason.REPLIES_LOST for note in process.desk.ledger.notes)
         answered = {one.text for one in self.payments if one.process is process and one.state == "answered"}
         for text in sorted(answered):
-            if not lost and not self.is_kept(text):
-                raise Broken(f"{text}: answered to process {process.number}, and neither kept nor counted")
+            if not self.damaged and not self.is_kept(text):
+                raise Broken(f"{text}: answered to process {process.number}, and not kept")
 
     def _check_verdicts(self, process: Process) -> None:
         allowed = {Reason.STOPPED: process.stopped, Reason.NOT_KEPT: process.failed}
