@@ -36,6 +36,8 @@ class Cross:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.ended = False
+        self.open = False
+        """Whether it is being decided: so it stays if an error ends that."""
 
     def __repr__(self) -> str:
         return "probe.cross()"
@@ -102,7 +104,7 @@ class Cross:
         """In a trace: hand over what is to be asked, and return what takes the place of its result."""
         context = self._context
         if context.sink is None:
-            self.ended = True
+            self.ended = self.open = True
             return None
         order = Order(context.setup, None, tuple(claims), suite=context.node.suite)
         context.sink.take_cross(order, lambda: context.wanted)
@@ -111,6 +113,7 @@ class Cross:
     def _note(self, findings: Sequence[Finding], seconds: float) -> None:
         self._context.seconds |= {f.key: seconds for f in findings}
         self._context.findings += findings
+        self.open = False
 
     def _decided(self, claims: Sequence[Claim]) -> list[Ruling]:
         """Ask, and decide claims on the tables of all authors and judges."""

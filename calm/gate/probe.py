@@ -74,6 +74,8 @@ class Probe:
         for question in self.questions:
             if not question.ended:
                 return f"{question!r} was never decided: end it with .proves(...), .allows(...) or .observe(...)"
+            if question.open:
+                return f"{question!r} ended in an error, and the test went on: let the error end the test"
         for proof in self.context.proofs:
             if not proof.holds:
                 return (

@@ -49,6 +49,8 @@ class Question:
     ) -> None:
         self._context, self._edit, self._against, self._cases = context, edit, against, cases
         self.ended = False
+        self.open = False
+        """Whether it is being decided: so it stays if an error ends that."""
 
     def __repr__(self) -> str:
         return f"probe({self._edit!r})" if self._edit else "probe()"
@@ -103,11 +105,12 @@ class Question:
             return cast(Estimates, placeholder)
         findings = self._findings(batch)
         self._context.findings += findings
+        self.open = False
         return Estimates(findings)
 
     def _orders(self, claims: Sequence[Claim], observed: Sequence[Measure] = (), *, top_up: bool) -> Batch:
         """Return what is to be asked; variants are asked by themselves only if the run wants every variant."""
-        self.ended = True
+        self.ended = self.open = True
         context, edit = self._context, self._edit
         setup, own_cases = context.setup_for(self._cases), self._cases is not None
         edit = edit.within(setup.cases) if isinstance(edit, Edit) else edit
@@ -186,6 +189,7 @@ class Question:
         nothing = "" if findings else f"nothing is claimed for {context.setup.family} verdicts"
         proof = Proof(findings, passes=passes, question=repr(self), nothing=nothing)
         context.proofs.append(proof)
+        self.open = False
         return proof
 
 

@@ -298,7 +298,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Send the findings of a test with its report, and say what kind of failure it is and how the test ended."""
     report = yield
     without_credentials(report)
-    if "probe" in getattr(item, "fixturenames", ()):
+    if _probing(item):
         shown_safely(report)
     ours = item.config.stash[SESSION]
     if ours.tracing:
@@ -307,13 +307,21 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     said: dict[str, Any] = {}
     if is_worker(item.config):
         said = _introduction(item)
-    if on_roll(item):
+    late = made is not None and not on_roll(item)
+    if late:  # it got its probe by `request.getfixturevalue`
+        said["late"] = True
+    if late or on_roll(item):
         _tell(item, call, report, made)
         if end := end_in(item, call, report, made):
             said["end"] = end
     if said:
         report.calm = {**getattr(report, "calm", {}), **said}
     return report
+
+
+def _probing(item: pytest.Item) -> bool:
+    """Return whether a test has a probe: by its arguments, or since it asked for one."""
+    return "probe" in getattr(item, "fixturenames", ()) or PROBE in item.stash
 
 
 def _introduction(item: pytest.Item) -> dict[str, Any]:
@@ -330,10 +338,10 @@ def _introduction(item: pytest.Item) -> dict[str, Any]:
 
 def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Probe | None) -> None:
     """Put the findings of a test into its report, and make a test of which nothing could be tested a skipped one."""
-    veiled = private(item.config) and "probe" in getattr(item, "fixturenames", ())
+    veiled = private(item.config) and _probing(item)
     if veiled:
         veil_report(item, call.excinfo, report, made)
-    if call.excinfo is not None and "probe" in getattr(item, "fixturenames", ()) and _ends(item, call, report):
+    if call.excinfo is not None and _probing(item) and _ends(item, call, report):
         return
     if made is None or report.when != "call":
         return

@@ -103,6 +103,9 @@ class Collector:
                 self.set_aside()
         if "subject" in came:
             self.first_subject = self.first_subject or json.loads(came["subject"])
+        if "late" in came:
+            self.roll.collect([report.nodeid])
+            self.roll.name([report.nodeid])
         self.roll.note(report)
         self.misconfigured = self.misconfigured or came.get("misconfigured", "")
         self.told_wrong |= dict.fromkeys([came["fault"]] if came.get("fault") else [])

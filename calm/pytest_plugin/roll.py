@@ -98,13 +98,14 @@ class Roll:
     Tests that were collected, and what their reports say; kept in the process that the user sees.
 
     Workers of xdist tell their controller the ids of all tests first, and which of them are on the roll with their
-    first report. Until then all of them are.
+    first report. Until then all of them are. A test that asks for its probe while it runs is named when it does.
     """
 
     def __init__(self) -> None:
         self._collected: dict[str, None] = {}
         self._named: set[str] | None = None
         self._entries: dict[str, _Entry] = {}
+        self._died: dict[str, None] = {}
 
     def collect(self, nodes: Iterable[str]) -> None:
         """Add tests that were collected."""
@@ -118,6 +119,8 @@ class Roll:
         """Take what a report says of how its test ended."""
         if report.when == "setup" or report.nodeid not in self._entries:  # a test may run again
             self._entries[report.nodeid] = _Entry()
+        if report.when not in PHASES:
+            self._died[report.nodeid] = None
         entry = self._entries[report.nodeid]
         found = _end_of(report)
         if found is not None and (entry.end is None or _rank(found) > _rank(entry.end)):
@@ -135,7 +138,9 @@ class Roll:
 
     @property
     def _nodes(self) -> list[str]:
-        return [node for node in self._collected if self._named is None or node in self._named]
+        named = [node for node in self._collected if self._named is None or node in self._named]
+        # nobody knows whether a test that died had a probe; in a run without any, it is none of ours
+        return list(dict.fromkeys([*named, *self._died])) if named else []
 
     def _ending(self, node: str) -> Ending:
         from calm.core.reasons import Kind, because

@@ -58,7 +58,7 @@ def said(result):
 
 @pytest.mark.parametrize("options", [(), ("--calm-lookahead=0",), ("--tb=no", "-q"), ("--calm-cache=off",)])
 def test_an_unreadable_judge_ends_the_run_after_its_first_replies(unread, options):
-    """Two replies, escaped; their keys; the line that reads them; and the earlier audit is still there."""
+    """Two replies, escaped; their keys; the line that reads them; and the earlier audit is set aside."""
     result = unread.run_apart("--calm-results=results.json", *options, judge="judge.toml")
 
     text = said(result)
@@ -69,7 +69,8 @@ def test_an_unreadable_judge_ends_the_run_after_its_first_replies(unread, option
     assert text.count("a reply of j: ") == 2
     assert "\x1b[2J" not in text
     assert len(unread.server.judged) <= MOST
-    assert (unread.path / "results.json").read_text() == '{"schema": "calm-results/2"}'
+    assert (unread.path / "results.json.before").read_text() == '{"schema": "calm-results/2"}'
+    assert not (unread.path / "results.json").exists()
     assert "Traceback" not in text
 
 

@@ -362,3 +362,110 @@ def test_a_comparison_says_which_run_is_not_whole(project, green, capsys):
 
     assert "The new run is not whole (1)" in capsys.readouterr().out
     assert "1 of 2 tests crashed" in (project.path / "c.html").read_text("utf-8")
+
+
+SWALLOWED = """
+import contextlib
+import threading
+
+from calm import Expects, gain, perturbation
+from calm.perturbations.authority import cite_url
+
+
+@perturbation(bias="authority", expects=Expects.NOT_BETTER)
+def broken(case, rng):
+    raise ValueError("an edit of a test")
+
+
+def asked(probe):
+    assert probe(broken).proves(gain <= 0.15)
+
+
+def test_caught(probe):
+    try:
+        asked(probe)
+    except Exception:
+        pass
+
+
+def test_suppressed(probe):
+    assert probe(cite_url).proves(gain <= 0.15)
+    with contextlib.suppress(ValueError):
+        asked(probe)
+
+
+def test_in_a_thread(probe):
+    thread = threading.Thread(target=asked, args=(probe,))
+    thread.start()
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--calm-lookahead=0",)])
+def test_an_error_of_a_probe_that_a_test_swallows_is_a_crash(project, options):
+    """Whether it is caught, suppressed, or raised in a thread: the claim was never decided."""
+    project.write("test_swallowed.py", SWALLOWED)
+    project.write("test_zzz.py", LAST)
+
+    done = project.run_alone(*WRITES, "-p", "no:threadexception", *options)
+
+    assert done.returncode == 1
+    assert {name: state for name, state in endings(project).items() if name in SWALLOWED} == {
+        "test_caught": "crashed",
+        "test_suppressed": "crashed",
+        "test_in_a_thread": "crashed",
+    }
+    assert greens(project.path) == []
+
+
+LATE = """
+import os
+
+import pytest
+
+from calm import gain
+from calm.perturbations.authority import cite_url
+
+
+@pytest.fixture
+def mine(request):
+    return request.getfixturevalue("probe")
+
+
+def test_early(probe):
+    assert probe(cite_url).proves(gain <= 0.15)
+
+
+def test_late(request):
+    probe = request.getfixturevalue("probe")
+    {act}
+
+
+def test_by_a_fixture(mine):
+    {act}
+
+
+def test_without():
+    {act}
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "options", "crashed"),
+    [
+        ("raise ValueError('of a test')", (), {"test_late", "test_by_a_fixture"}),
+        ("raise ValueError('of a test')", ("-n2",), {"test_late", "test_by_a_fixture"}),
+        ("os._exit(3)", ("-n2",), {"test_late", "test_by_a_fixture", "test_without"}),
+    ],
+)
+def test_a_probe_that_is_asked_for_while_a_test_runs_is_on_the_roll(project, act, options, crashed):
+    """By `request.getfixturevalue`; and of a test that died nobody knows whether it had asked."""
+    project.write("test_late.py", LATE.replace("{act}", act))
+
+    done = project.run_alone(*WRITES, *options)
+
+    found = endings(project)
+    assert done.returncode == 1
+    assert {name for name, state in found.items() if state == "crashed"} == crashed
+    assert found["test_early"] == "decided"
+    assert greens(project.path) == []

@@ -1,5 +1,6 @@
 """Tests whose questions are asked ahead of them end as they do when each asks for itself."""
 
+import json
 import os
 import re
 import signal
@@ -389,11 +390,18 @@ def test_outcomes_are_those_of_asking_test_by_test(runs, subtests):
             assert "INTERNALERROR" not in done.stdout
 
 
+def decided(project):
+    """Return the record of a run, without the end of the documented test, which another body decides."""
+    body = json.loads(project.decided())
+    body["tests"] = [one for one in body["tests"] if TWICE.rpartition("::")[2] not in one["node"]]
+    return body
+
+
 def test_findings_are_those_of_asking_test_by_test(runs, subtests):
     """To the byte, but for the figures of the run."""
     for mode in AHEAD:
         with subtests.test(repr(mode)):
-            assert runs[mode][0].decided() == runs["test by test"][0].decided()
+            assert decided(runs[mode][0]) == decided(runs["test by test"][0])
 
 
 def test_nothing_is_told_twice(runs, subtests):
