@@ -47,10 +47,11 @@ create table if not exists bill (owner text primary key, run text not null, figu
 commit;
 """
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_READ_ONLY: Final = "the file or its folder may not be written; allow it, or replay it with --calm-cache=replay"
 _CAUSES: Final = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space",
-    sqlite3.SQLITE_READONLY: "the file or its folder may not be written; allow it",
-    sqlite3.SQLITE_PERM: "the file or its folder may not be written; allow it",
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
     sqlite3.SQLITE_CANTOPEN: "the file, or one beside it, cannot be opened; look at the rights of the folder",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; check the disk, or its quota",
     sqlite3.SQLITE_CORRUPT: "the file is damaged; name another one, or remove it",
@@ -75,6 +76,7 @@ class Database:
             _make_private(path)
             _refuse_foreign(path)
         self._db = _connected(MEMORY if path is None else str(path), driver)
+        self._inode = None if path is None else _inode(path)
 
     @classmethod
     def to_read(cls, path: Path) -> Database:
@@ -86,7 +88,7 @@ class Database:
         """
         _refuse_foreign(path)
         self = cls.__new__(cls)
-        self.path, self._lock, self._copy = path, threading.Lock(), None
+        self.path, self._lock, self._copy, self._inode = path, threading.Lock(), None, _inode(path)
         log = path.with_name(f"{path.name}-wal")
         try:
             if _writable(path) and _writable(path.parent):  # SQLite keeps files beside it
@@ -126,6 +128,8 @@ class Database:
         Raises:
             StorageError: the file cannot be read or written; `busy` if it may work a moment later.
         """
+        if self.path is not None and _inode(self.path) != self._inode:  # what is written now, nobody would find
+            raise StorageError(f"{self.path}: the file was removed or replaced; leave it in place until runs end")
         with self._lock:
             try:
                 self._db.execute("begin immediate")
@@ -221,6 +225,13 @@ def _refuse_foreign(path: Path) -> None:
         raise ConfigError(f"{path}: expected a cache of calm, got another file; name another one")
     if version != VERSION:
         raise ConfigError(f"{path}: expected a cache of version {VERSION}, got {version}; name another file")
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
 
 
 def _writable(path: Path) -> bool:

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from calm.engine.rows import Entry, checksum, reply_text
+from calm.engine.rows import Entry, checksum, reply_in, reply_text
 
 RESERVE: Final = 1 << 18
 """So many bytes are reserved on the disk: enough for the replies that are in hand at one moment."""
+LONGEST: Final = 1 << 26
+"""Bytes of a line that are read; a longer one is no reply of ours."""
 _MARK: Final = ".spill-"
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
@@ -84,12 +86,13 @@ def rows(path: Path) -> Iterator[Row]:
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        for line in file:
-            with suppress(ValueError, KeyError, TypeError):
+        while line := file.readline(LONGEST):
+            with suppress(ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
                 data = json.loads(line.strip(b"\0"))
                 key, request, reply = bytes.fromhex(data["key"]), data["request"], data["reply"]
                 row = Row(key, request, reply, float(data["at"]), bytes.fromhex(data["sum"]))
                 if checksum(key, request, reply) == row.sum:
+                    reply_in(reply)
                     yield row
 
 

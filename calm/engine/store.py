@@ -93,7 +93,7 @@ class Store:
             if self.mode is Mode.REFRESH and not self._is_fresh(db, key):
                 return None
             row = db.execute(_ROW, (key, self.oldest)).fetchone()
-            return reply_in(row[2]) if row is not None and self._is_whole(*row) else None
+        return None if row is None else self._reply(*row)
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
         """Return the replies that are stored, by their keys."""
@@ -105,8 +105,9 @@ class Store:
                 marks = ",".join("?" * len(some))
                 question = f"select key, request, reply, sum from reply where key in ({marks}) and at >= ?"  # noqa: S608 - marks alone
                 for row in db.execute(question, (*some, self.oldest)).fetchall():
-                    if self._is_whole(*row):
-                        found[row[0]] = reply_in(row[2])
+                    reply = self._reply(*row)
+                    if reply is not None:
+                        found[row[0]] = reply
         return found
 
     def put(self, key: bytes, prompt: tuple[Message, ...], body: Mapping[str, Json], reply: Reply) -> Reply:
@@ -195,6 +196,14 @@ class Store:
             self._leases.close(db)
             self.bills.close(db)
 
+    def _reply(self, key: bytes, request: object, reply: object, found: object) -> Reply | None:
+        """Return the reply of a row; None if the row is not as it was written."""
+        if self._is_whole(key, request, reply, found):
+            with suppress(ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError):
+                return reply_in(str(reply))
+            self.damaged.add(key)
+        return None
+
     def _is_whole(self, key: bytes, request: object, reply: object, found: object) -> bool:
         """Return whether a row is as it was written; note the key of one that is not."""
         texts = isinstance(request, str) and isinstance(reply, str)
@@ -213,8 +222,9 @@ class Store:
     def _answered(self, db: sqlite3.Connection, key: bytes) -> bool:
         if self.mode is Mode.REFRESH:
             return self._is_fresh(db, key)
-        row = db.execute(_ROW, (key, self.oldest)).fetchone()
-        return row is not None and self._is_whole(*row)
+        if key in self.damaged:
+            return False
+        return db.execute("select 1 from reply where key = ? and at >= ?", (key, self.oldest)).fetchone() is not None
 
     def _take_in(self, path: Path) -> None:
         """Put the replies into the cache that runs before could only write beside it."""

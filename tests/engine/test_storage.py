@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -259,6 +260,63 @@ def test_what_was_spilled_by_one_that_lives_is_left_to_it(tmp_path):
     three.close()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"key": "00", "request": 5, "reply": "x", "at": 1, "sum": "00"}',
+        b"[" * 100_000,
+        b'{"key": "00", "request": "", "reply": "", "at": 1' + b"0" * 400 + b', "sum": "00"}',
+        b'{"key": 1}',
+        b"\xff\xfe",
+        b"5",
+    ],
+)
+def test_a_hostile_spill_file_stops_no_run(tmp_path, line):
+    """What is no reply of ours is passed over; the good line after it is taken."""
+    path = tmp_path / "cache.sqlite"
+    store = Store(path, Mode.ON)
+    file = store.spill([entry(1)])
+    good = file.read_bytes().partition(b"\n")[0]
+    store.close()
+    path.with_name("cache.sqlite.spill-someone").write_bytes(line + b"\n" + good + b"\n")
+    file.unlink()
+
+    again = Store(path, Mode.ON)
+
+    assert again.get(entry(1).key) == entry(1).reply
+    again.close()
+
+
+def test_a_process_that_begins_leaves_the_room_of_others_alone(tmp_path):
+    """Also before they have shown life by a call."""
+    path = tmp_path / "cache.sqlite"
+    stores = [Store(path, Mode.ON) for _ in range(4)]
+
+    kept = [store.spill([entry(number)]) for number, store in enumerate(stores)]
+
+    assert len(set(kept)) == 4
+    for store in stores:
+        store.close()
+    last = Store(path, Mode.ON)
+    assert len(last.find(entry(number).key for number in range(4))) == 4
+    last.close()
+
+
+def test_a_row_with_a_right_checksum_that_is_no_reply_is_asked_again(tmp_path):
+    """Whoever can write the cache can compute a checksum; no traceback follows."""
+    from calm.engine.rows import checksum
+
+    store = Store(tmp_path / "cache.sqlite", Mode.ON)
+    store.put_all([entry(1)])
+    with sqlite3.connect(tmp_path / "cache.sqlite") as db:
+        db.execute("update reply set reply = '[', sum = ?", (checksum(entry(1).key, entry(1).request, "["),))
+    db.close()
+
+    assert store.get(entry(1).key) is None
+    assert store.claim(entry(1).key)
+    store.close()
+
+
 def test_a_store_in_memory_has_no_place_beside_it():
     """What it cannot keep is lost, and that is said."""
     store = Store(None, Mode.OFF)
@@ -266,6 +324,27 @@ def test_a_store_in_memory_has_no_place_beside_it():
     with pytest.raises(OSError, match="in memory alone"):
         store.spill([entry(1)])
     store.close()
+
+
+def test_a_cache_that_is_removed_while_a_run_uses_it_stops_the_run(tmp_path):
+    """Replies would go to a file that nobody can find any more; those in hand have no place, and that is said."""
+    path = tmp_path / "folder" / "cache.sqlite"
+
+    class Removing(Local):
+        async def call(self, body):
+            if len(self.begun) == 5:
+                shutil.rmtree(path.parent)
+            return await super().call(body)
+
+    server = Removing(limits=Limits(concurrency=2))
+    with engine(path, Mode.ON) as running:
+        found = [asked.verdict for asked in running.ask(Asking(server), once(pairs(100)))]
+        why, notes = running.broken, {note.kind for note in running.notes}
+
+    assert len(server.begun) <= 5 + 2 * 2
+    assert "was removed or replaced" in str(why)
+    assert Kind.REPLIES_LOST in notes
+    assert isinstance(found[-1], NoReply)
 
 
 def test_a_file_that_cannot_be_read_is_a_storage_error(tmp_path):
