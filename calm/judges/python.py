@@ -128,7 +128,9 @@ class PythonJudge:
             raise Undeclared(f"judge {self.name}: {problem}" for problem in error.problems) from None
         except CalmError:
             raise  # it comes from `send`: the judge could not answer, and is not wrong
-        except Exception as error:
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # also `sys.exit()`, which would end the loop, and leave all who wait
             raise JudgeError(
                 f"judge {self.name}: case {case.id}: expected {EXPECTED[FAMILY[self.task]]}, "
                 f"got an exception: {type(error).__name__}: {error}; fix the callable"
@@ -168,17 +170,17 @@ async def _in_thread(run: Callable[[], object]) -> object:
     An exception is returned with the value, as a future cannot hold a StopIteration.
     """
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[object, Exception | None]] = loop.create_future()
+    done: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
     context = copy_context()
 
-    def settle(outcome: tuple[object, Exception | None]) -> None:
+    def settle(outcome: tuple[object, BaseException | None]) -> None:
         if not done.done():  # cancelled meanwhile
             done.set_result(outcome)
 
     def guarded() -> None:
         try:
-            outcome: tuple[object, Exception | None] = (context.run(run), None)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again below
+            outcome: tuple[object, BaseException | None] = (context.run(run), None)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised again below
             outcome = (None, error)
         with suppress(RuntimeError):  # the loop was closed meanwhile, so nobody waits
             loop.call_soon_threadsafe(settle, outcome)

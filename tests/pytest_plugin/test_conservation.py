@@ -55,6 +55,8 @@ def test_whatever_breaks_no_record_is_green(project, green, place):
         ("the body", "leaves", ()),
         ("the page", "is killed", ()),
         ("the fixture cases", "is killed", ()),
+        ("a judge", "exits", ()),
+        ("a judge", "is interrupted", ()),
         ("the body", "is killed", ("-n2",)),
         ("the body", "raises", ("-n2",)),
         ("pytest_runtest_teardown", "leaves", ("-n2",)),
