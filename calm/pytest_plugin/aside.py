@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-ENDING = ".before"
+if TYPE_CHECKING:
+    from calm.results.outputs import Form, Output
 
 
 class Aside:
@@ -21,49 +23,61 @@ class Aside:
         self._moved: list[Path] = []
         self._done = False
 
-    def move(self, outputs: Iterable[Path]) -> None:
+    def move(self, outputs: Iterable[Output]) -> None:
         """
-        Set aside, once, what lies in the places of outputs. They were checked: it is what calm wrote.
+        Set aside, once, what calm wrote in the places of outputs; whatever else is there, or beside, stays.
 
         An empty file stays: it says nothing, and may be anybody's.
         """
         if self._done:
             return
         self._done = True
-        for path in outputs:
-            if path.is_file() and path.stat().st_size:
-                self._move(path)
+        for one in outputs:
+            with suppress(OSError):  # a folder that is read alone: the output will be refused there, too
+                self._move(one)
 
-    def _move(self, path: Path) -> None:
-        with suppress(OSError):  # a folder that is read alone: the output will be refused there, too
-            if _before(path).exists():  # an earlier run told nothing, and what lies here is all that it wrote
-                path.resolve().unlink()
-            else:
-                path.resolve().replace(_before(path))
-                self._moved.append(path)
+    def _move(self, one: Output) -> None:
+        from calm.results.outputs import before
+
+        beside = before(one.path)
+        if not _ours(one.path, one.form):
+            return
+        if _ours(beside, one.form):  # an earlier run told nothing, and what lies here is all that it wrote
+            one.path.resolve().unlink()
+        elif not beside.exists() and not beside.is_symlink():
+            one.path.resolve().replace(beside)
+            self._moved.append(one.path)
 
     def put_back(self) -> None:
         """Undo all of it: no run has begun."""
+        from calm.results.outputs import before
+
         for path in self._moved:
             with suppress(OSError):
                 if not path.exists():
-                    _before(path).replace(path.resolve())
+                    before(path).replace(path.resolve())
         self._moved.clear()
         self._done = False
 
-    def remove(self, outputs: Iterable[Path]) -> None:
+    def remove(self, outputs: Iterable[Output]) -> None:
         """Remove what was set aside: this run, which told something, has taken its place."""
-        for path in outputs:
+        from calm.results.outputs import before
+
+        for one in outputs:
             with suppress(OSError):
-                _before(path).unlink(missing_ok=True)
+                if _ours(beside := before(one.path), one.form):
+                    beside.unlink()
 
     @staticmethod
-    def kept(outputs: Iterable[Path]) -> list[Path]:
+    def kept(outputs: Iterable[Output]) -> list[Path]:
         """Return the places of outputs whose earlier file is beside."""
-        return [path for path in outputs if _before(path).exists()]
+        from calm.results.outputs import before
+
+        return [one.path for one in outputs if _ours(before(one.path), one.form)]
 
 
-def _before(path: Path) -> Path:
-    """Return where an earlier file is set aside; a link to a file is followed."""
-    place = path.resolve()
-    return place.with_name(f"{place.name}{ENDING}")
+def _ours(path: Path, form: Form) -> bool:
+    """Return whether a file is what calm wrote in a form, and says something."""
+    with suppress(OSError):
+        return path.is_file() and path.stat().st_size > 0 and form.owns(path)
+    return False

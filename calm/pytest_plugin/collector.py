@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.aside import ENDING, Aside
+from calm.pytest_plugin.aside import Aside
 from calm.pytest_plugin.options import OUTPUTS, distributed, flag, given, limits_of, option, seed_of, stopping_of
 from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.roll import Roll, on_roll
@@ -30,7 +30,7 @@ from calm.pytest_plugin.session import (
     figures_of_dead,
     gate_of,
     output_faults,
-    places_of,
+    set_aside_of,
     unknown_subject,
 )
 
@@ -207,7 +207,7 @@ class Collector:
     def set_aside(self) -> None:
         """Let no file of an earlier run lie where this one will write."""
         if not self._only_shows:
-            self.aside.move(places_of(self.config))
+            self.aside.move(set_aside_of(self.config))
 
     @property
     def _only_shows(self) -> bool:
@@ -430,7 +430,7 @@ class Collector:
         targets = {name: Path(option(self.config, name)) for name in OUTPUTS if option(self.config, name)}
         self.written = [f"{name}: {targets[name]}" for name in OUTPUTS if name in names]
         if self._told or self._answered:
-            self.aside.remove(path for path in places_of(self.config) if path.exists())
+            self.aside.remove(one for one in set_aside_of(self.config) if one.path.exists())
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show what all probes show together, what else is not green and why, what that means, and what it cost."""
@@ -485,12 +485,13 @@ class Collector:
 
     def _tell_kept(self, say: Callable[[str], None]) -> None:
         """Say where the files of an earlier run are, which told more than this one."""
+        from calm.results.outputs import BEFORE
         from calm.results.wording import printable
 
-        for path in self.aside.kept(places_of(self.config)):
+        for path in self.aside.kept(set_aside_of(self.config)):
             say(
                 printable(
-                    f"no verdict was given in this run: what an earlier one wrote to {path} is now {path}{ENDING}"
+                    f"no verdict was given in this run: what an earlier one wrote to {path} is now {path}{BEFORE}"
                 )
             )
 

@@ -180,14 +180,14 @@ def outputs_of(config: pytest.Config) -> list[Output]:
         "sarif": outputs.SARIF,
     }
     found = [
-        outputs.Output(f"--calm-{name}", Path(option(config, name)), forms[name])
+        outputs.Output(f"--calm-{name}", Path(option(config, name)), forms[name], aside=True)
         for name in OUTPUTS
         if option(config, name)
     ]
     if (path := option(config, "results")) and option(config, "texts") == "full":
         from calm.results.audit import texts_path
 
-        found.append(outputs.Output("--calm-results", texts_path(Path(path)), outputs.TEXTS))
+        found.append(outputs.Output("--calm-results", texts_path(Path(path)), outputs.TEXTS, aside=True))
     return found
 
 
@@ -541,16 +541,16 @@ def unknown_subject(config: pytest.Config) -> dict[str, Any]:
     return {"judge": judge | dict.fromkeys(names), "cases": cases, "repeats": str(design_of(config))}
 
 
-def places_of(config: pytest.Config) -> list[Path]:
-    """Return the places of all files that the run may write or remove, that of the texts included."""
+def set_aside_of(config: pytest.Config) -> list[Output]:
+    """Return all files that the run may write or remove, that of the texts included."""
     from calm.results.audit import texts_path
-    from calm.results.outputs import TEXTS
+    from calm.results.outputs import TEXTS, Output
 
-    found = [Path(option(config, name)) for name in OUTPUTS if option(config, name)]
+    found = outputs_of(config)
     if results := option(config, "results"):
         texts = texts_path(Path(results))
-        if option(config, "texts") == "full" or (texts.is_file() and TEXTS.owns(texts)):
-            found.append(texts)
+        if option(config, "texts") != "full" and texts.is_file() and TEXTS.owns(texts):
+            found.append(Output("--calm-results", texts, TEXTS, aside=True))
     return found
 
 

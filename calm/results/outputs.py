@@ -21,9 +21,8 @@ from unicodedata import normalize
 
 from calm.errors import ConfigError
 from calm.models.vault import hidden
+from calm.results import shapes
 
-SIGHT: Final = 1 << 20
-"""Bytes at the beginning and at the end of a file in which its marks are looked for."""
 BEFORE: Final = ".before"
 """What a run adds to the name of an older output, which it sets aside until it has told something."""
 PRIVATE: Final = 0o600
@@ -42,59 +41,81 @@ _KINDS: Final = (
 @dataclass(frozen=True, slots=True)
 class Form:
     """
-    What a file of calm is, and the marks that all files of the form hold, and hardly another one.
+    What a file of calm is: what its name ends in, and its shape, which all files of the form have, and no other one.
 
-    `forcible` says whether the command has an option --force, for a file that has no marks.
+    The ending "" is that of a name without one. `forcible` says whether the command has an option --force, for a file
+    that has no shape of its own.
     """
 
     what: str
-    marks: tuple[str, ...] = ()
+    endings: tuple[str, ...]
+    shape: shapes.Shape | None = None
     forcible: bool = False
 
     def owns(self, path: Path) -> bool:
-        """Return whether calm wrote this file: it is empty, or has all marks of the form."""
+        """Return whether calm may replace this file: it has the shape of the form, or is empty and is called so."""
         with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            seen = file.read(SIGHT)
-            if size > SIGHT:
-                file.seek(-min(SIGHT, size - SIGHT), os.SEEK_END)
-                seen += file.read(SIGHT)
-        return not seen or (bool(self.marks) and all(mark.encode() in seen for mark in self.marks))
+            if not os.fstat(file.fileno()).st_size:
+                return self._names(path.resolve().name.lower())
+            return self.shape is not None and self.shape(file)
+
+    def _names(self, name: str) -> bool:
+        return any(name.endswith(ending) if ending else "." not in name for ending in self.endings)
 
 
-RESULTS: Final = Form("results", ('"schema": "calm-results/',))
-TEXTS: Final = Form("the texts of results", ('{"case": ', '"prompts": {', '"perturbed": ['))
-REPORT: Final = Form("a report", ('<meta name="generator" content="calm',))
-SUMMARY: Final = Form("a summary", ("# calm: ", "\n\n**The gate is "))
-SARIF: Final = Form("a SARIF log of calm", ("sarif", '"name": "calm"'))
-JUNIT: Final = Form("a JUnit file of calm", ('<testsuites name="calm"',))
-TRIALS: Final = Form("a table of trials", ("keys,bias,perturbation,against,",))
-PARQUET: Final = Form("a table of trials", ("PAR1", "calm-trials/1"))
-BASELINE: Final = Form("a baseline", ('"schema": "calm-baseline/',))
-CROSS_CHECK: Final = Form("a record of `calm cross-check`", ('"schema": "calm-cross-check/',))
-OWN_ANSWERS: Final = Form("a record of `calm self-preference`", ('"schema": "calm-self-preference/',))
-ATTACK: Final = Form("a record of `calm attack`", ('"schema": "calm-attack/',))
-MITIGATIONS: Final = Form("a record of `calm mitigate`", ('"schema": "calm-mitigations/',))
-MITIGATED: Final = Form("a judge.toml of `calm mitigate`", ("# written by calm mitigate",))
-UDA_REPORT: Final = Form("a report of `calm uda`", ('"schema": "calm-uda',))
-UDA_MODEL: Final = Form("a model of `calm uda train`", ("calm-uda-model/",))
-UDA_CHECKPOINT: Final = Form("a checkpoint of `calm uda train`", ("calm-uda-checkpoint/",))
-ANSWERED: Final = Form("cases of `calm answer`", ('"families": "{',), forcible=True)
-REWRITTEN: Final = Form("cases of `calm rewrite`", ('"written_by": "',), forcible=True)
-ATTACKED: Final = Form("cases of `calm attack`", ('"attack": {',), forcible=True)
-UNUSED: Final = Form("replies that are no texts", ('"reason": ', '"reply": '))
-CASES: Final = Form("cases", forcible=True)
-EXPORT: Final = Form("an export of a cache")
+_JSON: Final = (".json",)
+_LINES: Final = (".jsonl",)
+_PAGE: Final = (".html", ".htm")
+_ARRAYS: Final = (".safetensors",)
+RESULTS: Final = Form("results", _JSON, shapes.schema("calm-results/"))
+TEXTS: Final = Form(
+    "the texts of results", (".texts.jsonl",), shapes.marked('{"case": ', '"prompts": {', '"perturbed": [')
+)
+REPORT: Final = Form("a report", _PAGE, shapes.page)
+SUMMARY: Final = Form("a summary", (".md", ".markdown", ".txt", ""), shapes.summary)
+SARIF: Final = Form("a SARIF log of calm alone", (".sarif", ".json"), shapes.sarif)
+JUNIT: Final = Form("a JUnit file of calm alone", (".xml",), shapes.junit)
+TRIALS: Final = Form("a table of trials", (".csv",), shapes.begins("keys,bias,perturbation,against,"))
+PARQUET: Final = Form("a table of trials", (".parquet",), shapes.parquet)
+BASELINE: Final = Form("a baseline", _JSON, shapes.marked('"schema": "calm-baseline/'))
+CROSS_CHECK: Final = Form("a record of `calm cross-check`", _JSON, shapes.schema("calm-cross-check/"))
+OWN_ANSWERS: Final = Form("a record of `calm self-preference`", _JSON, shapes.schema("calm-self-preference/"))
+ATTACK: Final = Form("a record of `calm attack`", _JSON, shapes.schema("calm-attack/"))
+MITIGATIONS: Final = Form("a record of `calm mitigate`", _JSON, shapes.schema("calm-mitigations/"))
+MITIGATED: Final = Form("a judge.toml of `calm mitigate`", (".toml",), shapes.begins("# written by calm mitigate"))
+UDA_REPORT: Final = Form("a report of `calm uda`", _JSON, shapes.schema("calm-uda"))
+UDA_MODEL: Final = Form("a model of `calm uda train`", _ARRAYS, shapes.arrays("calm-uda-model/"))
+UDA_CHECKPOINT: Final = Form("a checkpoint of `calm uda train`", _ARRAYS, shapes.arrays("calm-uda-checkpoint/"))
+ANSWERED: Final = Form("cases of `calm answer`", _LINES, shapes.cases("tags", "families", text="{"), forcible=True)
+REWRITTEN: Final = Form("cases of `calm rewrite`", _LINES, shapes.cases("tags", "written_by"), forcible=True)
+ATTACKED: Final = Form("cases of `calm attack`", _LINES, shapes.cases("variants", "attack"), forcible=True)
+UNUSED: Final = Form("replies that are no texts", (".refused.jsonl",), shapes.rows_of("reason", "reply"))
+CASES: Final = Form("cases", _LINES, forcible=True)
+EXPORT: Final = Form("an export of a cache", _LINES)
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A file that is to be written: the option that names it, its form, and whether any regular file may make way."""
+    """
+    A file that is to be written: the option that names it, its form, and whether any regular file may make way.
+
+    `aside` says that an older file is set aside while the run lasts, so that its place must be free, too (`before`).
+    """
 
     option: str
     path: Path
     form: Form
     force: bool = False
+    aside: bool = False
+
+
+def before(path: Path) -> Path:
+    """Return where an older output is set aside; a link to a file is followed, if it leads anywhere."""
+    try:
+        place = path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        place = path.absolute()
+    return place.with_name(f"{place.name}{BEFORE}")
 
 
 def refuse(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: Iterable[Path] = ()) -> None:
@@ -116,10 +137,20 @@ def faults(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: It
         fault = _taken(one.path, read, kept) or _fault(one.path, one.form, force=one.force) or _unwritable(one.path)
         if fault:
             found.append(f"{one.option}: {fault}")
-    for one, two in combinations(outputs, 2):
-        if _same(one.path, two.path):
-            found.append(f"{one.option} and {two.option}: expected two files, got {str(one.path)!r} twice")
+    if not found:
+        found = [fault for one in outputs if one.aside and (fault := _beside_taken(one, read, kept))]
+    places = [(one.option, path) for one in outputs for path in (one.path, *([before(one.path)] if one.aside else ()))]
+    for (option, path), (other, second) in combinations(places, 2):
+        if _same(path, second):
+            found.append(f"{option} and {other}: expected two files, got {str(path)!r} twice")
     return found
+
+
+def _beside_taken(one: Output, inputs: Iterable[Path], caches: Iterable[Path]) -> str:
+    """Return why an older output cannot be set aside; nothing if it can, or need not."""
+    beside = before(one.path)
+    fault = _taken(beside, inputs, caches) or _fault(beside, one.form, force=False)
+    return f"{one.option}: an older {one.path.name} is set aside beside its place: {fault}" if fault else ""
 
 
 def stays(path: Path, *, answered: bool) -> str:
@@ -153,13 +184,15 @@ def written_beside(path: Path, form: Form, *, force: bool = False, private: bool
         place = path.resolve()
         place.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("wb", dir=place.parent, prefix=".calm-", suffix=".tmp", delete=False) as file:
-            beside = Path(file.name)
+            beside, found = Path(file.name), _identity(place)
             try:
                 yield file
                 file.flush()
                 _take_over(file.fileno(), place, private=private)
                 os.fsync(file.fileno())
                 file.close()
+                if _identity(place) != found and (fault := _fault(place, form, force=force)):
+                    raise ConfigError(f"{path}: cannot be written: {fault}")
                 beside.replace(place)
             except BaseException:
                 beside.unlink(missing_ok=True)
@@ -202,7 +235,7 @@ def _fault(path: Path, form: Form, *, force: bool) -> str:
         why = getattr(error, "strerror", None) or error
         return f"expected a file that can be written, got {str(path)!r}: {why}"
     how = "choose another name, or overwrite it with --force" if form.forcible else "choose another name"
-    if not form.marks:
+    if form.shape is None:
         return f"expected a file that does not exist yet, got {str(path)!r}; it stays: {how}"
     return f"expected a new file, or {form.what} that calm wrote, got another file: {str(path)!r}; it stays: {how}"
 
@@ -247,7 +280,7 @@ def _unwritable(path: Path) -> str:
 
 def _take_over(file: int, place: Path, *, private: bool) -> None:
     """Give a new file the mode and the owner of the one whose place it takes, or the usual mode."""
-    old = _stat(place) or _stat(place.with_name(f"{place.name}{BEFORE}"))
+    old = _stat(place) or _stat(before(place))
     if old is None:
         mask = os.umask(0)
         os.umask(mask)
@@ -264,6 +297,12 @@ def _stat(path: Path) -> os.stat_result | None:
         return path.stat()
     except OSError:  # it is not there, or its name is too long to be
         return None
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    """Return what tells whether a file is still the one that it was; None if there is none."""
+    there = _stat(path)
+    return None if there is None else (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
 
 
 def _settle(folder: Path) -> None:

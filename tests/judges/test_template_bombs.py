@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from typing import get_args
 
 import pytest
@@ -13,7 +14,7 @@ from calm.core.templates import FORMS, Prompt
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 from calm.judges.prompts import bundled, check, render, sandbox
-from calm.judges.prompts.plain import MOST_ROUNDS
+from calm.judges.prompts.plain import MOST_WORK, ROUND
 from calm.judges.prompts.variables import context_of
 from calm.models.wire import Message
 from tests.judges.test_prompts import CRITERIA, SCALE, a_case, written
@@ -164,12 +165,65 @@ def test_what_is_not_plain_is_rendered_in_the_helper(asked, subtests):
 def test_loops_within_loops_are_watched_once_they_run_often(asked):
     """Two loops over a thousand criteria are a million rounds: such a case is rendered in the helper."""
     text = "{% for c in criteria %}{% for d in criteria %}{% endfor %}{% endfor %}"
-    few, many = ([CRITERIA[0]] * n for n in (int(MOST_ROUNDS**0.5), 1000))
+    few, many = ([CRITERIA[0]] * n for n in (int((MOST_WORK / ROUND / 2) ** 0.5), 1000))
     written(text, a_case(criteria=tuple(few)))
     before = list(asked)
     written(text, a_case(criteria=tuple(many)))
 
     assert (before, asked) == ([], [text])
+
+
+NOTES = tuple(f"note {i}" for i in range(300))
+LONG = "a" * 200_000
+MANY = "{% if " + "|".join(["question"] + ["upper", "lower"] * 15) + " == 'x' %}y{% endif %}"
+SLOW = {
+    "filters in a loop": "{% for a in notes %}" + MANY * 40 + "{% endfor %}",
+    "filters in two loops": "{% for a in notes %}{% for b in notes %}" + MANY + "{% endfor %}{% endfor %}",
+    "filters without a loop": MANY * 100,
+    "texts put together in a loop": "{% for a in notes %}{% if question ~ a == reference %}{% endif %}{% endfor %}",
+    "a text looked for in a loop": "{% for a in notes %}{% if a in question %}{% endif %}{% endfor %}",
+    "a part of a text in a loop": "{% for a in notes %}{% if question[1:] == a %}{% endif %}{% endfor %}",
+    "a test in a loop": "{% for a in notes %}{% if question is upper %}{% endif %}{% endfor %}",
+    "a text of the template": "{% for a in notes %}{% if '" + LONG + "'|upper == 'x' %}{% endif %}{% endfor %}",
+}
+CHEAP = {
+    "filters on what the loop is over": "{% for a in notes %}{{ a|trim|upper }}{% endfor %}",
+    "conditions in a loop": "{% for a in notes %}{% if question == '' or a is none %}{{ a }}{% endif %}{% endfor %}",
+    "numbers in a loop": "{% for a in notes %}{{ loop.index }}/{{ notes|length }} {% endfor %}{{ question|trim }}",
+}
+
+
+def test_work_on_a_long_text_in_a_loop_is_watched(asked, subtests):
+    """What goes through a long text once for each note would take minutes: it is done where it can be stopped."""
+    for name, text in SLOW.items():
+        with subtests.test(name):
+            del asked[:]
+            with suppress(sandbox.TemplateFault):  # stopped, or just done in time: both are the helper's
+                sandbox.rendered(text, context_of(a_case(question=LONG, notes=NOTES), SCALE, None, bundled=False))
+
+            assert asked == [text]
+
+
+def test_work_on_a_long_text_is_done_here_where_it_is_little(asked, subtests):
+    """Ordinary loops, over many notes beside a long text, cost no way to another process."""
+    for name, text in CHEAP.items():
+        with subtests.test(name):
+            written(text, a_case(question=LONG, notes=NOTES))
+
+            assert asked == []
+
+
+def test_an_infinite_number_in_a_template_is_one_message(subtests):
+    """Jinja2 computes it as it compiles, and would write a name that Python does not know."""
+    for text in ("{{ '1e400'|float|int }}", "{% set x = 1 %}{{ '1e400'|float|int }}"):
+        with subtests.test(text):
+            with pytest.raises(
+                ConfigError, match="line 1: expected a finite number, got one that is too large"
+            ) as said:
+                written(text)
+
+            assert len(said.value.problems) == 1
+    assert "inf -inf (inf, 1)" in written("{{ 1e400 }} {{ -1e400 }} {{ ('1e400'|float, 1) }}{{ question }}")
 
 
 @settings(max_examples=60, deadline=None)

@@ -276,3 +276,47 @@ def test_a_private_report_stays_private(project):
 
     assert modes == [0o600, 0o600]
     assert not list(project.path.glob("*.before"))
+
+
+def test_nothing_of_the_users_is_lost_beside_an_output(project, subtests):
+    """What bears the name under which an earlier output is set aside is refused before any call, and stays."""
+    assert project.run("--calm-results=results.json").ret == 0
+    earlier = (project.path / "results.json").read_bytes()
+    beside = project.path / "results.json.before"
+    command = (sys.executable, "-m", "calm", "accept", "results.json", "-o", beside.name)
+
+    def refused(*options):
+        result = project.run("--calm-results=results.json", *options, judge="judges:counted")
+        assert result.ret == 4
+        assert "results.json is set aside beside its place: expected a" in f"{result.stdout}{result.stderr}"
+        assert project.calls() == 0
+        assert (project.path / "results.json").read_bytes() == earlier
+
+    with subtests.test("notes"):
+        beside.write_text("my notes")
+        refused()
+        assert beside.read_text() == "my notes"
+    with subtests.test("folder"):
+        beside.unlink()
+        beside.mkdir()
+        refused()
+        beside.rmdir()
+    with subtests.test("baseline"):
+        assert project.pytester.run(*command).ret == 0
+        accepted = beside.read_bytes()
+        refused(f"--calm-baseline={beside.name}")
+        assert beside.read_bytes() == accepted
+        beside.unlink()
+    with subtests.test("cache"):
+        refused(f"--calm-cache-file={beside.name}")
+
+
+def test_what_appears_beside_an_output_while_a_run_lasts_stays(project):
+    """A test that writes there is told nothing, and loses nothing."""
+    project.write(
+        "test_zz.py", "from pathlib import Path\n\n\ndef test_zz():\n    Path('results.json.before').write_text('x')\n"
+    )
+
+    project.run("--calm-results=results.json", "test_flattery.py", "test_zz.py")
+
+    assert (project.path / "results.json.before").read_text() == "x"

@@ -1,6 +1,7 @@
 """The one writer: what it refuses to replace, and what is there after a write that fails."""
 
 import errno
+import json
 import os
 import resource
 import socket
@@ -8,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,7 +57,102 @@ def test_every_form_knows_its_own_marks():
     forms = [form for form in vars(outputs).values() if isinstance(form, Form)]
 
     assert len(forms) > 20
-    assert {form.what for form in forms if not form.marks} == {"cases", "an export of a cache"}
+    assert {form.what for form in forms if form.shape is None} == {"cases", "an export of a cache"}
+
+
+def log(*names):
+    """Return a SARIF log with a run of each tool."""
+    return json.dumps({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": name}}} for name in names]})
+
+
+TREE = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="calm">{}</testsuites>\n'
+HEAD = "<!DOCTYPE html>\n<html><head>{}</head><body>{}</body></html>\n"
+META = '<meta name="generator" content="calm">'
+ROW = {"id": "c", "question": "q", "answers": []}
+KINDS = {
+    "SARIF": ([log("calm")], [log("CodeQL", "calm"), log("calm", "CodeQL"), log(), log("calm")[:-9]]),
+    "RESULTS": (
+        [OLD],
+        ['def test(): pass\nX = \'{"schema": "calm-results/2"}\'\n', OLD[:-1], f"[{OLD}]", '{"a": ' + OLD + "}"],
+    ),
+    "REPORT": ([HEAD.format(META, "")], [HEAD.format("", META), HEAD.format(f"<!-- {META} -->", ""), f"# {META}"]),
+    "SUMMARY": (["# calm: PASS\n\n**The gate is green.** x"], ["Notes\n# calm: PASS\n\n**The gate is green.** x"]),
+    "JUNIT": (
+        [TREE.format('<testsuite name="calm" time="1" />')],
+        [TREE.format('<testsuite name="calm" /><testsuite name="mine" />'), "# " + TREE, TREE.format("")[:-14]],
+    ),
+    "TRIALS": (["keys,bias,perturbation,against,task\n"], ["import csv\nX = 'keys,bias,perturbation,against,'\n"]),
+    "MITIGATED": (["# written by calm mitigate from 'a'\n"], ["[judge]\n# written by calm mitigate from 'a'\n"]),
+    "REWRITTEN": (
+        [f"{json.dumps(ROW)}\n{json.dumps(ROW | {'tags': {'written_by': 'm'}})}\n"],
+        [json.dumps(ROW), json.dumps(ROW | {"question": '"written_by": "me"'}), 'X = {"written_by": "m"}'],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mark_that_merely_occurs_is_no_proof(tmp_path, kind):
+    """A log that another tool wrote into, a source that holds a schema as a text, half a file: all stay."""
+    form = vars(outputs)[kind]
+    path = tmp_path / "file"
+    ours, others = KINDS[kind]
+    for text in ours:
+        path.write_text(text)
+        assert form.owns(path), text
+    for text in others:
+        path.write_text(text)
+        assert not form.owns(path), text
+        with pytest.raises(ConfigError, match="it stays"):
+            write_whole(path, ["new"], form)
+        assert path.read_text() == text
+
+
+def test_an_empty_file_makes_way_only_where_it_is_called_so(tmp_path):
+    """`__init__.py` is empty and says much; `results.json` says nothing yet."""
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "link.json").symlink_to("__init__.py")
+    for name in ("__init__.py", "link.json"):
+        with pytest.raises(ConfigError, match="got another file"):
+            write_whole(tmp_path / name, [NEW], RESULTS)
+    (tmp_path / "RESULTS.JSON").write_text("")
+
+    write_whole(tmp_path / "RESULTS.JSON", [NEW], RESULTS)
+
+    assert (tmp_path / "__init__.py").read_text() == ""
+
+
+def test_a_file_that_appears_while_an_output_is_written_stays(tmp_path):
+    """What was free at the beginning need not be free at the end; one of ours still makes way."""
+    path = tmp_path / "results.json"
+    for before, text in ((None, "precious"), (OLD, "precious"), (None, OLD)):
+        path.unlink(missing_ok=True)
+        if before:
+            path.write_text(before)
+        with suppress(ConfigError), outputs.written_beside(path, RESULTS) as file:
+            file.write(NEW.encode())
+            path.write_text(text)
+
+        assert path.read_text() == (text if text == "precious" else NEW)
+        assert folded(tmp_path) == ["results.json"]
+
+
+def test_the_place_where_an_older_output_is_set_aside_is_checked_like_it(tmp_path):
+    """A file of the user's, an input, a cache, a folder, another output: all said before anything is paid for."""
+    output = Output("--calm-results", tmp_path / "r.json", RESULTS, aside=True)
+    beside = tmp_path / "r.json.before"
+
+    assert faults([output]) == []
+    beside.write_text(OLD)
+    assert faults([output]) == []
+    assert "other than the inputs of the run" in faults([output], inputs=[beside])[0]
+    assert "other than the cache" in faults([output], caches=[beside])[0]
+    assert "expected two files" in faults([output, Output("--calm-sarif", beside, RESULTS)])[0]
+    for text in ("my notes", ""):
+        beside.write_text(text)
+        assert "r.json is set aside beside its place: expected a new file" in faults([output])[0]
+    beside.unlink()
+    beside.mkdir()
+    assert "got a folder" in faults([output])[0]
 
 
 def links(target, folder):

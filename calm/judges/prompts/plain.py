@@ -7,17 +7,25 @@ nothing, and uses only filters that cannot make a text much longer. All others a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Final
 
 from jinja2 import nodes
+
+from calm.judges.prompts.variables import DATA
 
 MOST_NODES: Final = 5_000
 """So many parts the syntax of a plain template has at most."""
 MOST_PARTS: Final = 40
 """So many parts one expression of a plain template has at most."""
-MOST_ROUNDS: Final = 100_000
-"""So often the body of the innermost loop of a plain template may run."""
+MOST_WORK: Final = 20_000_000
+"""So many characters the operations of a plain template may read and write, in all rounds of its loops: 0.1 s."""
+ROUND: Final = 100
+"""What a round of a loop costs, in characters."""
+PART: Final = 20
+"""What a part of an expression costs, in characters, however short what it is applied to."""
 MOST_BETWEEN: Final = 100
 """Characters that `join` may put between two texts."""
 
@@ -30,6 +38,16 @@ _FILTERS: Final = frozenset(
         *("lower", "string", "title", "trim", "upper"),
     }
 )
+_FILTERS_AT_ONCE: Final = frozenset({"count", "d", "default", "first", "last", "length"})
+"""Filters that do not go through a text."""
+_TESTS_AT_ONCE: Final = frozenset(
+    {
+        *("boolean", "defined", "divisibleby", "even", "false", "float", "integer", "mapping", "none", "number"),
+        *("odd", "sequence", "string", "true", "undefined"),
+    }
+)
+"""Tests that do not go through a text."""
+_PARTS: Final[Mapping[type, tuple[str, ...]]] = {kind: tuple(f.name for f in fields(kind)) for kind in DATA}
 _STATEMENTS: Final = (nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For)
 _EXPRESSIONS: Final = (
     *(nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.CondExpr, nodes.Tuple),
@@ -38,18 +56,42 @@ _EXPRESSIONS: Final = (
 )
 
 
-def loops_of(tree: nodes.Template) -> int | None:
-    """Return how deep the loops of a plain template are nested; None for a template that is not plain."""
+@dataclass(frozen=True, slots=True)
+class Work:
+    """
+    What rendering a plain template can take, counted by the power of a list's length: place 2 is for two loops.
+
+    `rounds` are rounds and parts of loops, in characters; `texts` is how often all texts of a case may be gone through.
+    `written` is the length of the texts in the template itself.
+    """
+
+    rounds: tuple[int, ...]
+    texts: tuple[int, ...]
+    written: int
+
+    def with_values(self, context: Mapping[str, object]) -> int:
+        """Return the work with these values, in characters, at the most."""
+        longest = _longest(context) if len(self.rounds) > 1 else 1
+        length = self.written + _length(context) if any(self.texts) else 0
+        return sum(
+            (rounds + texts * length) * longest**power
+            for power, (rounds, texts) in enumerate(zip(self.rounds, self.texts, strict=True))
+        )
+
+
+def work_of(tree: nodes.Template) -> Work | None:
+    """Return what rendering a plain template can take; None for a template that is not plain."""
+    walk = _Walk()
     try:
-        return _Walk().deepest(tree, 0)
+        walk.statement(tree, ())
     except (_NotPlain, RecursionError):
         return None
+    powers = range(max((*walk.rounds, *walk.texts), default=0) + 1)
+    return Work(tuple(walk.rounds[p] for p in powers), tuple(walk.texts[p] for p in powers), walk.written)
 
 
-def rounds(loops: int, context: Mapping[str, object]) -> int:
-    """Return how often the innermost of nested loops may run with these values, at the most."""
-    if loops < 2:
-        return 0
+def _longest(context: Mapping[str, object]) -> int:
+    """Return the length of the longest list that a template can loop over."""
     longest = 1
     for name in _LISTS:
         listed = context.get(name)
@@ -57,7 +99,18 @@ def rounds(loops: int, context: Mapping[str, object]) -> int:
             longest = max(longest, len(listed))
         for one in listed if isinstance(listed, tuple) else ():
             longest = max(longest, *(len(getattr(one, within, ())) for within in _LISTS_WITHIN))
-    return int(longest**loops)
+    return longest
+
+
+def _length(value: object) -> int:
+    """Return how many characters all texts in a value have together."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_length, value)) + sum(map(_length, value.values()))
+    if isinstance(value, tuple):
+        return sum(map(_length, value))
+    return sum([_length(getattr(value, name)) for name in _PARTS.get(type(value), ())])
 
 
 class _NotPlain(Exception):
@@ -65,34 +118,62 @@ class _NotPlain(Exception):
 
 
 class _Walk:
-    """One walk over the syntax of a template, which counts its parts."""
+    """One walk over the syntax of a template, which counts its parts and what they cost."""
 
     def __init__(self) -> None:
-        self.seen = 0
+        self.seen = self.written = 0
+        self.rounds: Counter[int] = Counter()
+        self.texts: Counter[int] = Counter()
 
-    def deepest(self, node: nodes.Node, within: int) -> int:
-        """Return how deep the loops in a node are nested; `within` is how deep the node is."""
+    def statement(self, node: nodes.Node, loops: tuple[str, ...]) -> None:
+        """Note what a statement costs; `loops` are the variables of the loops around it, one text for each loop."""
         if isinstance(node, nodes.Expr) and not isinstance(node, nodes.TemplateData):
-            before = self.seen
-            self._expression(node)
-            if self.seen - before > MOST_PARTS:
-                raise _NotPlain
-            return within
+            self._whole(node, loops)
+            return
         self._count(node, _STATEMENTS)
-        if not isinstance(node, nodes.For):
-            return max((self.deepest(child, within) for child in node.iter_child_nodes()), default=within)
-        hidden = {name.name for name in node.target.find_all(nodes.Name)} | {getattr(node.target, "name", "")}
-        if node.recursive or not _is_list(node.iter) or not hidden.isdisjoint(_LISTS):
+        self.rounds[len(loops)] += PART if loops else 0
+        if isinstance(node, nodes.For):
+            self._loop(node, loops)
+            return
+        for child in node.iter_child_nodes():
+            self.statement(child, loops)
+
+    def _loop(self, node: nodes.For, loops: tuple[str, ...]) -> None:
+        names = {name.name for name in node.target.find_all(nodes.Name)} | {getattr(node.target, "name", "")}
+        if node.recursive or not _is_list(node.iter) or not names.isdisjoint(_LISTS):
             raise _NotPlain
         if not isinstance(node.iter, nodes.Call):
-            self._expression(node.iter)
-        inner = [node.target, *node.body, *node.else_, *([] if node.test is None else [node.test])]
-        return max(within + 1, *(self.deepest(child, within + 1) for child in inner))
+            self._whole(node.iter, loops)
+        within = (*loops, " ".join(names))
+        self.rounds[len(within)] += ROUND
+        for child in (node.target, *node.body, *([] if node.test is None else [node.test])):
+            self.statement(child, within)
+        for child in node.else_:
+            self.statement(child, loops)
+
+    def _whole(self, node: nodes.Node, loops: tuple[str, ...]) -> None:
+        """
+        Note what a whole expression costs: each of its operations may make what the next one is applied to longer.
+
+        What is done in a loop to its own variables goes through all texts of the list once, and not once in each round.
+        """
+        before = self.seen
+        self._expression(node)
+        parts = self.seen - before
+        if parts > MOST_PARTS:
+            raise _NotPlain
+        self.rounds[len(loops)] += PART * parts if loops else 0
+        names = {name.name for name in (node, *node.find_all(nodes.Name)) if isinstance(name, nodes.Name)}
+        own = {"loop", *" ".join(loops).split()}
+        power = len(loops) - bool(loops and names and names <= own)
+        self.texts[power] += sum(map(_costs, (node, *node.find_all(nodes.Expr)))) ** 2
 
     def _expression(self, node: nodes.Node) -> None:
         self._count(node, _EXPRESSIONS)
         if isinstance(node, nodes.Filter) and not _is_cheap(node):
             raise _NotPlain
+        if isinstance(node, nodes.Const) and isinstance(node.value, str):
+            self.written += len(node.value)
         for child in node.iter_child_nodes():
             self._expression(child)
 
@@ -118,6 +199,21 @@ def _is_pairs(node: nodes.Node) -> bool:
     if not isinstance(node, nodes.Getattr) or not isinstance(node.node, nodes.Name):
         return False
     return node.attr in _PAIRS and node.node.name == "fields"
+
+
+def _costs(node: nodes.Node) -> int:
+    """Return how often an operation may go through a text; 0 if what it takes does not depend on any."""
+    if isinstance(node, nodes.Concat):
+        return len(node.nodes)
+    if isinstance(node, nodes.Filter):
+        return int(node.name not in _FILTERS_AT_ONCE)
+    if isinstance(node, nodes.Compare):
+        sides = (node.expr, *(one.expr for one in node.ops))
+        within = any(one.op in ("in", "notin") for one in node.ops)
+        return int(within or sum(isinstance(side, nodes.Const) for side in sides) < len(sides) - 1)
+    if isinstance(node, nodes.Test):
+        return int(node.name not in _TESTS_AT_ONCE)
+    return int(isinstance(node, nodes.Add | nodes.Slice))
 
 
 def _is_cheap(node: nodes.Filter) -> bool:

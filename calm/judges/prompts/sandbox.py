@@ -17,11 +17,12 @@ from types import TracebackType
 from typing import Any, Final, Literal
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError
+from jinja2.compiler import CodeGenerator
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from calm.core.helper import Helper, Stop, Stopped
 from calm.errors import nearest
-from calm.judges.prompts.plain import MOST_ROUNDS, loops_of, rounds
+from calm.judges.prompts.plain import MOST_WORK, Work, work_of
 from calm.judges.prompts.variables import DATA, VARIABLES
 
 MAX_RENDERED: Final = 20_000_000
@@ -82,10 +83,10 @@ class TemplateFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """A plain template, compiled, and how deep its loops are nested."""
+    """A plain template, compiled, and what rendering it can take."""
 
     template: Template
-    loops: int
+    work: Work
 
 
 def rendered(text: str, context: Mapping[str, object], *, ours: bool = False) -> str:
@@ -99,7 +100,7 @@ def rendered(text: str, context: Mapping[str, object], *, ours: bool = False) ->
         if ours:
             return _written(_compiled(text), context)
         plain = _plain(text)
-        if plain is not None and rounds(plain.loops, context) <= MOST_ROUNDS:
+        if plain is not None and plain.work.with_values(context) <= MOST_WORK:
             return _written(plain.template, context)
     except _FAULTS as error:
         raise _fault(error, context) from error
@@ -155,6 +156,8 @@ def _fault(error: BaseException, context: Mapping[str, object]) -> TemplateFault
         hint = "; a prompt must render to the same text each time"
     elif isinstance(error, ValueError) and what.startswith("Exceeds the limit"):
         what = f"expected numbers of at most {sys.get_int_max_str_digits()} digits, got a longer one; shorten it"
+    elif isinstance(error, OverflowError) and "infinity" in what:
+        what = "expected a finite number, got one that is too large for a float; write a smaller one"
     elif isinstance(error, SyntaxError):
         what = _TOO_NESTED.format(error.msg)
     elif isinstance(error, RecursionError | MemoryError):
@@ -201,10 +204,10 @@ def _plain(text: str) -> _Plain | None:
     """Compile a template once if it is plain; None for any other, of which nothing is computed here."""
     environment = _environment_for(text)
     try:
-        loops = loops_of(environment.parse(text))
+        work = work_of(environment.parse(text))
     except RecursionError as error:
         raise SyntaxError(str(error)) from error
-    return None if loops is None else _Plain(environment.from_string(text), loops)
+    return None if work is None else _Plain(environment.from_string(text), work)
 
 
 @lru_cache(maxsize=512)
@@ -240,10 +243,20 @@ def _environment(newline: Literal["\n", "\r\n", "\r"]) -> ImmutableSandboxedEnvi
         keep_trailing_newline=True,
         newline_sequence=newline,
     )
+    made.code_generator_class = _Code
     made.intercepted_binops = frozenset({"*", "**"})
     made.binop_table.update({"*": _times, "**": _power})
     del made.filters["random"], made.globals["lipsum"]
     return made
+
+
+class _Code(CodeGenerator):
+    """What writes Python for a template. It writes a constant as `repr` does, and so an infinite float as `inf`."""
+
+    def visit_Template(self, node: Any, frame: Any = None) -> None:
+        """Give the Python of a template the two names that `repr` uses for floats."""
+        super().visit_Template(node, frame)
+        self.writeline("inf, nan = float('inf'), float('nan')")
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):  # the one way to tell Jinja2 what is safe
