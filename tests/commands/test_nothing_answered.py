@@ -10,14 +10,20 @@ from tests.servers import Answer, wire_server
 OUT = "out.json"
 EARLIER = {
     "attack": '{"schema": "calm-attack/1"}',
-    "attack, texts": '{"variants": {"attack": {}}}',
+    "attack, texts": '{"id": "a", "answers": [], "variants": {"attack": {}}}',
     "cross-check": '{"schema": "calm-cross-check/1"}',
     "self-preference": '{"schema": "calm-self-preference/1"}',
-    "mitigate": '<meta name="generator" content="calm"> {"schema": "calm-mitigations/1"}',
-    "answer": '{"tags": {"families": "{}"}}',
-    "rewrite": '{"tags": {"written_by": "w"}}',
+    "mitigate": '{"schema": "calm-mitigations/1"}',
+    "answer": '{"id": "a", "answers": [], "tags": {"families": "{}"}}',
+    "rewrite": '{"id": "a", "answers": [], "tags": {"written_by": "w"}}',
 }
 """What says of a file that an earlier run of the command wrote it."""
+PAGE = '<!DOCTYPE html><html><head><meta name="generator" content="calm"></head></html>'
+
+
+def earlier(name, file):
+    """Return what an earlier run of a command wrote to a file."""
+    return PAGE if file.endswith(".html") else EARLIER[name]
 
 
 def model(url, name):
@@ -64,7 +70,7 @@ def test_what_nobody_answered_overwrites_nothing(name, tmp_path, monkeypatch, ca
         (tmp_path / path).write_text("".join(f"{json.dumps(one)}\n" for one in rows))
     (tmp_path / "m").mkdir()
     for file in files:
-        (tmp_path / file).write_text(EARLIER[name])
+        (tmp_path / file).write_text(earlier(name, file))
     with wire_server(lambda *_: Answer(status=401)) as server:
         for judge in "jk":
             (tmp_path / f"{judge}.toml").write_text(model(server.url, judge))
@@ -77,4 +83,4 @@ def test_what_nobody_answered_overwrites_nothing(name, tmp_path, monkeypatch, ca
     text = "".join(capsys.readouterr())
     assert asked > 0, text
     assert status == 1
-    assert [(tmp_path / file).read_text() for file in files] == [EARLIER[name]] * len(files), text
+    assert [(tmp_path / file).read_text() for file in files] == [earlier(name, file) for file in files], text
