@@ -13,11 +13,14 @@ from calm.judges.reading.layout import Layout
 from calm.judges.reading.marks import MAX_MARKS, Mark, short
 from calm.judges.reading.quotations import quoted
 from calm.judges.reading.standing import Candidate, Standing, candidate
+from calm.judges.reading.views import View
 from calm.judges.reading.words import Cue, cue, has, one_of, plain
 
 Means: TypeAlias = Callable[[object], Verdict]
 TAIL: Final = 2_000
 """Characters after a verdict, and between two of them, in which a word that takes it back is looked for."""
+PARTS: Final = 2
+"""Verdicts on parts of an answer from which on one on the whole of it is told apart."""
 LONGEST_OR: Final = 20
 """Characters between two verdicts that may say "or"."""
 _OR: Final = re.compile(rf"[\s,、]*(?:{one_of('or')})[\s,、]*", re.IGNORECASE)
@@ -28,7 +31,7 @@ def decide(
     page: Layout | str,
     marks: Sequence[Mark],
     means: Means,
-    judged: Sequence[str],
+    view: View,
     least: Standing = Standing.MENTIONED,
 ) -> Mark | Reason | None:
     """
@@ -41,7 +44,9 @@ def decide(
         return None
     layout = Layout(page, marks) if isinstance(page, str) else page
     found = [
-        candidate(layout, mark, means(mark.raw)) for mark in marks[-MAX_MARKS:] if not quoted(layout.text, mark, judged)
+        candidate(layout, mark, means(mark.raw), view)
+        for mark in marks[-MAX_MARKS:]
+        if not quoted(layout.text, mark, view.judged)
     ]
     found = _joined(layout, found)
     if least > Standing.MENTIONED:
@@ -132,7 +137,7 @@ def _meaning(one: Candidate) -> object:
 
 
 def _settled(layout: Layout, pool: Sequence[Candidate]) -> Candidate | Reason:
-    """Return the verdict of several that stand: the last, if it is final or the others are drafts or taken back."""
+    """Return the verdict of several that stand: the last, if the others are drafts, parts or taken back."""
     last = pool[-1]
     rivals = [c for c in pool if _meaning(c) != _meaning(last)]
     if not rivals:
@@ -144,7 +149,9 @@ def _settled(layout: Layout, pool: Sequence[Candidate]) -> Candidate | Reason:
         if all(c.draft for c in rivals):
             return next(c for c in reversed(agreed) if not c.draft)
         open_ = [c for c in rivals if not c.draft]
-        if any(c.final for c in agreed) and not any(c.final for c in open_):
+        if any(c.final for c in agreed) and not any(c.final or c.standing is Standing.STANDS for c in open_):
+            return last
+        if last.whole and all(c.part for c in open_) and sum(c.part for c in pool) >= PARTS:
             return last
         if _turns(layout, open_[-1], after):
             return last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +13,7 @@ from calm.core.verdict import Unreadable
 from calm.errors import ConfigError
 from calm.judges.reading.marks import Clash, Mark
 from calm.judges.reading.views import View
+from calm.judges.reading.words import Cue, has
 
 MAX_BROKEN: Final = 1_000
 """Openings of JSON objects that may turn out not to be JSON before a reply is given up."""
@@ -23,6 +24,8 @@ MAX_REPAIRED: Final = 20_000
 """Characters that an object may have whose trailing comma is left out."""
 MAX_DEPTH: Final = 3
 """Objects within each other in which the field is looked for."""
+LONGEST_NAME: Final = 80
+"""Characters of the name of an object that are looked at."""
 MAX_STAGE: Final = 20
 """Characters of a text in an object that may say of which stage it is."""
 
@@ -61,8 +64,8 @@ def whole_field(text: str, path: str, view: View) -> Mark | None:
         return None
     if end < len(body):
         return None
-    value, _ = _value(data, path, view)
-    return None if value is _MISSING else Mark(0, end, value)
+    value, about = _value(data, path, view)
+    return None if value is _MISSING or (has(Cue.DRAFT, about) and _at(data, path) is _MISSING) else Mark(0, end, value)
 
 
 def _value(data: object, path: str, view: View) -> tuple[object, str]:
@@ -73,18 +76,26 @@ def _value(data: object, path: str, view: View) -> tuple[object, str]:
     if _is_verdict(data, view):
         return data, ""
     inner = list(_within(data, path, 1))
-    return inner[0] if len(inner) == 1 else (_MISSING, "")
+    if len(inner) != 1 or any(has(kind, inner[0][0]) for kind in (Cue.CITED, Cue.LESSER, Cue.WHOSE)):
+        return _MISSING, ""
+    name, value, stage = inner[0]
+    return value, f"{name} {stage}"
 
 
-def _within(data: object, path: str, depth: int) -> Iterator[tuple[object, str]]:
-    """Return the field in the objects within an object, with the names that lead to it."""
+def _within(data: object, path: str, depth: int) -> Iterator[tuple[str, object, str]]:
+    """Return the field in the objects within an object, with the name that leads to it and the words on its stage."""
     if isinstance(data, dict) and depth <= MAX_DEPTH:
         for name, one in data.items():
             value = _at(one, path) if isinstance(one, dict) else _MISSING
             if value is not _MISSING:
-                yield value, f"{name} {_stage(one, path)}"
+                yield _spaced(name), value, _stage(one, path)
             else:
                 yield from _within(one, path, depth + 1)
+
+
+def _spaced(name: str) -> str:
+    """Return the words of a name such as `first_draft` or `firstDraft`."""
+    return re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", name[:LONGEST_NAME])
 
 
 def _stage(data: object, path: str) -> str:
@@ -191,10 +202,19 @@ def _at(data: object, path: str) -> object:
                 return _MISSING
             data = data[step]
         else:
-            if not isinstance(data, dict) or step not in data:
+            if not isinstance(data, dict):
                 return _MISSING
-            data = data[step]
+            name = step if step in data else _alike(data, step)
+            if name is None:
+                return _MISSING
+            data = data[name]
     return data
+
+
+def _alike(data: Mapping[str, object], step: str) -> str | None:
+    """Return the one key that differs from a name by case alone."""
+    found = [name for name in data if name.casefold() == step.casefold()]
+    return found[0] if len(found) == 1 else None
 
 
 def _is_verdict(data: object, view: View) -> bool:

@@ -26,7 +26,10 @@ _SIGNS: Final = " \t$*_#>|~`\"'“”„«»「」『』‘’()[]{}（）【】
 """Signs of Markdown and quotes."""
 _SEPARATORS: Final = ":：=→⇒➜—–-|>→"
 _BULLET: Final = re.compile(r"[ \t>]*(?:[-*+•·▪●✓✔➤🏆]+|[0-9]{1,2}[.)])[ \t]+")
-_STOP: Final = re.compile(r"[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n")
+_STOP: Final = re.compile(
+    r"</(?!(?:a|b|i|u|em|strong|span|font|mark|code|s|del|sup|sub|small|big|q|cite|ins|kbd)>)[A-Za-z][^<>\s]{0,40}>"
+    r"|[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n"
+)
 _BREAK: Final = re.compile(r"[,;:，、；：()（）]\s?|\s[—–-]{1,2}\s|——")
 _CLOSED: Final = re.compile(
     r"\s*(?:\Z|[.。!！;；—–(（\n\]]|-{1,2}\s|/\s*\d|out of\s+\d|(?:von|sur|de|su|из|점)\s+\d|[|:：])"
@@ -143,11 +146,12 @@ class Layout:
                 if _options(line) and not gap:
                     continue  # a list of verdicts has one introduction
                 return ""
+            closed = _STOP.match(line, line.rfind("<")) is not None and line.endswith(">")
             line = _CLOSING_TAG.sub("", line)
             ends = line.rstrip("*_`\"'”» ")[-1:]
             if ends in (":", "："):
                 return _last_of(line)
-            word = "" if gap or ends in _TERMINAL else line.rsplit(None, 1)[-1]
+            word = "" if gap or closed or ends in _TERMINAL else line.rsplit(None, 1)[-1]
             return word if len(word) <= LONGEST_WORD and has(Cue.DENIED, word, before=True) else ""
         return ""
 
@@ -259,7 +263,9 @@ def _last_clause(before: str) -> str:
     body = before.rstrip(_SIGNS + _SEPARATORS + ",，、")
     at = max((m.end() for m in _BREAK.finditer(body)), default=0)
     low = body.lower() if len(body.lower()) == len(body) else body
-    at = max((m.end() for m in cue(Cue.JOINT).finditer(low, at)), default=at)
+    # the "but" of "anything but" begins no clause
+    others = {m.end() for kind in (Cue.DENIED, Cue.OTHERS) for m in cue(kind).finditer(low, at)}
+    at = max((m.end() for m in cue(Cue.JOINT).finditer(low, at) if m.end() not in others), default=at)
     return body[at:]
 
 

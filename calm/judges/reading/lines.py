@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Final
 
+from calm.core.case import Framing
 from calm.core.reasons import Reason
 from calm.core.verdict import Criteria, Unreadable, Verdict
 from calm.judges.reading.deciding import decide
@@ -44,6 +45,7 @@ _NUMBERED = re.compile(
     r"(?:\*\*|__)?(?P<sep>[ \t]{0,4}[:)\]|–—-]{1,3})?(?:\*\*|__)?",
     re.IGNORECASE,
 )
+_NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.IGNORECASE)
 _BULLET = re.compile(r"(?:[-*+•#>]{1,6}[ \t]{1,8}){1,4}")
 
 
@@ -61,7 +63,7 @@ def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None
         verdict = _said(raw, form, view) if len(raw) <= LONGEST_LINE else None
         if verdict is None:
             remarks += [] if marks else _words(text, mark, view)
-        elif number and (isinstance(verdict, Unreadable) or not _strong(text, mark)):
+        elif number and (isinstance(verdict, Unreadable) or not _strong(text, mark, view)):
             continue
         elif not is_quotation(text, mark.start, raw.strip(), view.judged):
             marks.append(replace(mark, about=raw[:LONGEST_LEAD]))
@@ -73,7 +75,7 @@ def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None
         return Unreadable(f"{short(raw)} is no verdict") if found is None else found
 
     valid = [m for m in remarks if not isinstance(means(m.raw), Unreadable)]
-    one = decide(text, sorted([*marks, *valid], key=lambda m: m.start), means, view.judged)
+    one = decide(text, sorted([*marks, *valid], key=lambda m: m.start), means, view)
     return means(one.raw) if isinstance(one, Mark) else one
 
 
@@ -86,7 +88,7 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]
     ends = bool(said) and view.task == "pairwise" and not text[said[-1].stop : last.end].strip(" .!。！*_\t")
     for least in (Standing.SAID, Standing.IN_PASSING)[: 1 + ends]:
-        one = decide(text, said, partial(meant, form=form, view=view), view.judged, least)
+        one = decide(text, said, partial(meant, form=form, view=view), view, least)
         if isinstance(one, Mark) and (least is Standing.SAID or one == said[-1]):
             return meant(one.raw, form, view)
     return None
@@ -103,7 +105,7 @@ def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
     marks = [Mark(m.start(), m.end(), m[1] or m[2]) for m in _SLIP.finditer(text)]
     for line in islice(_lines(text), MAX_LINES):
         raw = str(line.raw)
-        lead = lead_of(_bare(raw)) if len(raw) <= LONGEST_LEAD else None
+        lead = lead_of(_bare(raw), view) if len(raw) <= LONGEST_LEAD else None
         if lead is not None and _SEPARATOR.search(_bare(raw)[:lead]) and not _SLIP.search(raw):
             marks.append(replace(line, raw=_bare(_bare(raw)[lead:]), about=raw))
 
@@ -111,7 +113,7 @@ def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
         return meant(raw, form, view)
 
     valid = [m for m in marks[-MAX_MARKS:] if not isinstance(means(m.raw), Unreadable)]
-    one = decide(text, sorted(valid, key=lambda m: m.start), means, view.judged, Standing.STANDS)
+    one = decide(text, sorted(valid, key=lambda m: m.start), means, view, Standing.STANDS)
     return means(one.raw) if isinstance(one, Mark) else None
 
 
@@ -130,7 +132,7 @@ def by_numbers(text: str, marks: Sequence[Mark], form: Format, view: View) -> Ve
             lines.setdefault(criterion, []).append(replace(mark, key=named[2]))
     if lines:
         return _criteria(text, lines, form, view)
-    one = decide(text, marks, lambda raw: _inside(str(raw), form, view), view.judged)
+    one = decide(text, marks, lambda raw: _inside(str(raw), form, view), view)
     return _inside(str(one.raw), form, view) if isinstance(one, Mark) else one
 
 
@@ -158,7 +160,7 @@ def _criteria(text: str, lines: Mapping[str, Sequence[Mark]], form: Format, view
         return Unreadable(f"{short(raw)} is neither yes nor no") if said is None else Criteria({"": said})
 
     for criterion, marks in lines.items():
-        one = decide(layout, marks, means, view.judged)
+        one = decide(layout, marks, means, view)
         met[criterion] = is_met(one.raw, form) if isinstance(one, Mark) else None
         reasons += [one] if isinstance(one, Reason) else []
     if reasons and all(one is None for one in met.values()):
@@ -174,10 +176,10 @@ def _inside(text: str, form: Format, view: View) -> Verdict:
     return Unreadable(f"{short(text)} names no criterion") if found is None else found
 
 
-def _strong(text: str, mark: Mark) -> bool:
+def _strong(text: str, mark: Mark, view: View) -> bool:
     """Return whether a line above the last one is a verdict: it is announced, or begins a paragraph and is bare."""
     line = _bare(str(mark.raw))
-    lead = lead_of(line)
+    lead = lead_of(line, view)
     if lead is not None:
         return True
     above = text[max(0, mark.start - 200) : mark.start]
@@ -200,10 +202,12 @@ def _words(text: str, line: Mark, view: View) -> list[Mark]:
 def _said(line: str, form: Format, view: View) -> Verdict | None:
     """Return the verdict that a line is; None if it is something else."""
     bare = _bare(line)
-    lead = lead_of(bare)
+    lead = lead_of(bare, view)
     tries = [line.strip(), bare]
     if lead is not None:
         tries.append(_bare(bare[lead:]))
+    elif view.task == "score" and (note := _NOTE.match(bare)) and _NUMBER_LIKE.fullmatch(bare[note.end() :]):
+        tries.append(bare[note.end() :])
     readings = [meant(part, form, view) for part in tries]
     for reading in readings:
         if not isinstance(reading, Unreadable):
@@ -213,7 +217,7 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     return readings[1] if _NUMBER_LIKE.fullmatch(bare) else None
 
 
-def lead_of(line: str) -> int | None:
+def lead_of(line: str, view: View) -> int | None:
     """Return where the words end that announce a verdict at the beginning of a line; None if there are none."""
     found = _SEPARATOR.search(line, 0, LONGEST_LEAD)
     if found is None:
@@ -222,7 +226,9 @@ def lead_of(line: str) -> int | None:
     if found is None or not found.start() or len(line[: found.start()].split()) > MAX_LEAD_WORDS:
         return None
     words = line[: found.start()]
-    if any(has(kind, words) for kind in (Cue.DENIED, Cue.OTHERS, Cue.IF)):
+    kinds = [Cue.DENIED, Cue.OTHERS, Cue.IF, Cue.WHOSE]
+    kinds += [Cue.ASIDE] if view.task == "score" else [] if view.framing is Framing.NEGATIVE else [Cue.LESSER]
+    if any(has(kind, words) for kind in kinds):
         return None
     return found.end() if has(Cue.NOUN, words) else None
 

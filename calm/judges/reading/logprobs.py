@@ -6,6 +6,7 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from calm.core.case import Framing
@@ -101,7 +102,7 @@ def _verdict_token(reply: Reply, view: View, form: Format) -> Token | Reason | N
         return Unreadable("no verdict") if name is None else Preferred(name)
 
     visible = _SPECIAL.sub(lambda found: " " * len(found[0]), _unthought(text))
-    one = decide(visible, list(marks.values()), means, ())
+    one = decide(visible, list(marks.values()), means, replace(view, judged=()))
     return known[one.start] if isinstance(one, Mark) else one
 
 

@@ -22,7 +22,7 @@ _NOUN = re.compile(
     rf"(?:{one_of('answers', *_SPACED)})\s{{1,4}}|(?:{one_of('answers', *sorted(UNSPACED))})\s{{0,4}}", re.IGNORECASE
 )
 _UNIT = re.compile(rf"\s{{0,4}}(?:{one_of('units')})\Z", re.IGNORECASE)
-_DECIMAL_COMMA = re.compile(r"([+-]?[0-9]{1,3}),([0-9]{1,2})")
+_DECIMAL_COMMA = re.compile(r"([+-]?[0-9]{1,3}),([0-9]{1,2})(?![0-9])")
 _COMPARED = re.compile(r"\s*([^<>=]{1,40}?)\s*(>{1,3}|<{1,3}|={1,2})\s*([^<>=]{1,40}?)\s*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,\s][0-9]{3})+")
 _TIES = frozenset(word for words in table()["ties"].values() for word in words)
@@ -141,7 +141,9 @@ def number_of(value: object) -> float | None:
 
 
 def _ratio(value: object) -> tuple[float, float] | None:
-    found = _RATIO.fullmatch(_UNIT.sub("", value.strip(_AROUND)).strip()) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    found = _RATIO.fullmatch(_DECIMAL_COMMA.sub(r"\1.\2", _UNIT.sub("", value.strip(_AROUND)).strip()))
     return None if found is None else (float(found[1]), float(found[2]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Final
@@ -32,6 +32,11 @@ _TICKS = "(?<!`)`{1,2}(?!`)"  # three of them are a fence
 _OPENERS = re.compile(f"{_TICKS}|[{''.join(_PAIRS).replace('`', '')}]")
 _CLOSERS = re.compile(f"{_TICKS}|[{''.join(sorted(set(''.join(_PAIRS.values())))).replace('`', '')}]")
 _WINDOW = 2_000
+_FEW = 4
+_MANY = 30
+_WORD = re.compile(r"\S+")
+_LETTER = re.compile(r"[^\W_]")
+_SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
 _NEAREST = 6
 FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
 
@@ -53,7 +58,45 @@ def quoted(text: str, mark: Mark, judged: Sequence[str]) -> bool:
     plain = _normal(text[mark.start : mark.end])
     if not any(plain in _normal(text) for text in judged):
         return False
-    return _in_quotes(text, mark, judged) or _in_block(text, mark, judged)
+    return _in_quotes(text, mark, judged) or _in_block(text, mark, judged) or _in_place(text, mark, judged)
+
+
+def _in_place(text: str, mark: Mark, judged: Sequence[str]) -> bool:
+    """
+    Return whether a verdict stands between the words that a judged text has around it: the reply copies that text.
+
+    Its own line, such as "Verdict: [[A]]", proves nothing: a judge may write the same.
+    """
+    begin, end = max(0, mark.start - _WINDOW), min(len(text), mark.end + _WINDOW)
+    own = max((m.end() for m in _SENTENCE_END.finditer(text, begin, mark.start)), default=begin)
+    few, many = _words_before(text, begin, own), _words_after(text, mark.end, end)
+    texts = [_normal(one) for one in judged]
+    if few[0] is not None and many[0] is not None and any(_normal(text[few[0] : many[0]]) in one for one in texts):
+        return True
+    if few[1] is not None and any(one.endswith(_normal(text[few[1] : mark.end])) for one in texts):
+        return True
+    return many[1] is not None and any(one.startswith(_normal(text[own : many[1]])) for one in texts)
+
+
+def _words_before(text: str, begin: int, end: int) -> tuple[int | None, int | None]:
+    """Return where the last words begin that have a few letters, and many."""
+    words = [(m.start(), len(_LETTER.findall(m[0]))) for m in _WORD.finditer(text, begin, end)]
+    return _reach(reversed(words))
+
+
+def _words_after(text: str, begin: int, end: int) -> tuple[int | None, int | None]:
+    """Return where the first words end that have a few letters, and many."""
+    return _reach((m.end(), len(_LETTER.findall(m[0]))) for m in _WORD.finditer(text, begin, end))
+
+
+def _reach(words: Iterable[tuple[int, int]]) -> tuple[int | None, int | None]:
+    letters, few = 0, None
+    for at, more in words:
+        letters += more
+        few = at if few is None and letters >= _FEW else few
+        if letters >= _MANY:
+            return few, at
+    return few, None
 
 
 def _in_quotes(text: str, mark: Mark, judged: Sequence[str]) -> bool:

@@ -120,7 +120,7 @@ def _by_text(text: str, form: Format, view: View) -> Verdict | Reason | None:
         return by_numbers(text, marks, form, view)
     if not marks and form.kind != "regex":
         return by_slip(text, form, view)
-    one = decide(text, marks, partial(meant, form=form, view=view), view.judged)
+    one = decide(text, marks, partial(meant, form=form, view=view), view)
     if not isinstance(one, Mark):
         return one
     verdict = meant(one.raw, form, view)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from calm.core.case import Framing
 from calm.core.verdict import Verdict
 from calm.judges.reading.layout import HOLE, Around, Layout
 from calm.judges.reading.marks import Mark
+from calm.judges.reading.views import View
 from calm.judges.reading.words import Cue, cue, has, plain
 
 OPENING: Final = 20
 """Characters within which a sentence says that the judge corrects itself."""
+LONGEST_REST: Final = 25
+"""Characters that may stand between a word for something else than a verdict, and the verdict."""
+
+
+LONGEST_NAME: Final = 12
+"""Characters of an answer's name, as a sentence writes it."""
+WORDS: Final = 4
+"""Words of a clause that says of an answer alone: "A does"."""
 
 
 class Standing(IntEnum):
@@ -35,16 +47,18 @@ class Candidate:
     final: bool = False
     turned: bool = False
     supposed: bool = False
+    part: bool = False
+    whole: bool = False
 
 
-def candidate(layout: Layout, mark: Mark, verdict: Verdict) -> Candidate:
+def candidate(layout: Layout, mark: Mark, verdict: Verdict, view: View) -> Candidate:
     """Return how a verdict stands."""
     if layout.struck(mark) or layout.quoted(mark) or layout.fenced(mark):
         return Candidate(mark, verdict, Standing.MENTIONED)
     around = layout.around(mark)
     if around.question or (layout.block_quoted(mark) and not _leads(around)):
         return Candidate(mark, verdict, Standing.MENTIONED)
-    standing = _standing(around, mark)
+    standing = Standing.MENTIONED if _another(around, mark, view) else _standing(around, mark)
     if standing is Standing.IN_PASSING and mark.remark:
         standing = Standing.MENTIONED
     if standing is Standing.MENTIONED:
@@ -53,7 +67,46 @@ def candidate(layout: Layout, mark: Mark, verdict: Verdict) -> Candidate:
     draft, final = _stage(around, standing, mark)
     turn = cue(Cue.TURN).search(plain(around.sentence[0]))
     turned = turn is not None and turn.start() <= OPENING
-    return Candidate(mark, verdict, standing, draft, final, turned)
+    label = around.sentence[0].strip() if standing is Standing.STANDS and not mark.key else ""
+    part = bool(label) and not has(Cue.NOUN, label)
+    return Candidate(mark, verdict, standing, draft, final, turned, part=part, whole=has(Cue.WHOLE, label))
+
+
+def _another(around: Around, mark: Mark, view: View) -> bool:
+    """Return whether the words at a verdict name something else: the worse answer, a number that is no score."""
+    before, after = around.clause
+    told = before if around.sentence[0].strip() else around.intro[1]
+    if view.task == "score":
+        return _ends_with(Cue.ASIDE, told)
+    if view.framing is Framing.NEGATIVE or view.task != "pairwise":
+        return False
+    if _ends_with(Cue.LESSER, told) and not _names(told, [n for n in view.labels if n != _name(mark)]):
+        return True
+    behind = cue(Cue.LESSER).search(plain(after))
+    if behind is None or behind.start() > OPENING or (around.opens and around.closes):
+        return False
+    return not _names(after[: behind.start()], view.labels)
+
+
+def _ends_with(kind: Cue, words: str) -> bool:
+    """Return whether a cue stands at the end of some words, with no word for a verdict after it but its own."""
+    low = plain(words)
+    found = list(cue(kind).finditer(low))
+    rest = low[found[-1].end() :] if found else ""
+    return bool(found) and len(rest.strip()) <= LONGEST_REST and not _decides(rest.strip().partition(" ")[2])
+
+
+def _name(mark: Mark) -> str:
+    return str(mark.raw).strip().strip("*_`\"'").strip()
+
+
+def _names(words: str, labels: Sequence[str]) -> bool:
+    """Return whether some words name one of these answers; the article in "A worse answer" is no name."""
+    return any(
+        label.casefold() != "a" or cue(Cue.LESSER).match(words[m.end() :].lstrip().lower()) is None
+        for label in labels
+        for m in re.finditer(rf"(?<!\w){re.escape(label)}(?!\w)", words)
+    )
 
 
 def _leads(around: Around) -> bool:
@@ -67,7 +120,7 @@ def _standing(around: Around, mark: Mark) -> Standing:
     if not around.sentence[0].strip() and _doubted(_told(*around.intro)):
         return Standing.MENTIONED
     told = _told(around.sentence[0], before)
-    if _doubted(told):
+    if _doubted(before if _alone(told, before, mark) else told) or _spoken(around.sentence[0] or around.intro[0]):
         return Standing.MENTIONED
     if around.opens and around.closes:
         return Standing.STANDS
@@ -85,6 +138,20 @@ def _told(sentence: str, clause: str) -> str:
     return clause if _decides(clause) or _follows(sentence, clause) else sentence
 
 
+def _alone(sentence: str, clause: str, mark: Mark) -> bool:
+    """Return whether the clause before a verdict names its answer, so that an earlier denial is of another one."""
+    name = _name(mark)
+    if not name or len(name) > LONGEST_NAME or len(clause.split()) > WORDS or not _names(clause, [name]):
+        return False
+    return not any(has(kind, sentence) for kind in (Cue.THAN, Cue.OTHERS, Cue.IF))
+
+
+def _spoken(sentence: str) -> bool:
+    """Return whether another speaker stands before a label: "SYSTEM: final verdict: "."""
+    speaker = re.split(r"[:：]", sentence.rstrip(" :：*_"))[:-1]
+    return bool(speaker) and len(speaker[-1]) <= LONGEST_REST and has(Cue.WHOSE, f"{speaker[-1]}:")
+
+
 def _decides(clause: str) -> bool:
     return has(Cue.NOUN, clause) or has(Cue.CHOICE, clause)
 
@@ -96,7 +163,9 @@ def _follows(sentence: str, clause: str) -> bool:
 
 def _doubted(before: str) -> bool:
     """Return whether the words before a verdict deny it, suppose it, or say that somebody else wants it."""
-    return has(Cue.DENIED, before, before=True) or any(has(kind, before) for kind in (Cue.THAN, Cue.OTHERS, Cue.IF))
+    return has(Cue.DENIED, before, before=True) or any(
+        has(kind, before) for kind in (Cue.THAN, Cue.OTHERS, Cue.IF, Cue.WHOSE)
+    )
 
 
 def _denied_after(after: str) -> bool:
@@ -104,7 +173,7 @@ def _denied_after(after: str) -> bool:
     if another and (told := cue(Cue.DENIED, before=True).search(plain(own))) and told.end() == len(plain(own).rstrip()):
         own = own[: -len(told[0]) - 1]  # "[[A]] rather than [[B]]": it denies the next one
     after = own
-    return has(Cue.DENIED, after) or has(Cue.OTHERS, after) or has(Cue.IF, after)
+    return has(Cue.DENIED, after) or any(has(kind, after) for kind in (Cue.OTHERS, Cue.IF, Cue.FOLLY))
 
 
 def _stage(around: Around, standing: Standing, mark: Mark) -> tuple[bool, bool]:

@@ -31,6 +31,12 @@ class Cue(Enum):
     DENIED = "denied"  # it denies
     THAN = "than"  # what stands after it is the lesser one
     IF = "if"  # it is a condition or a guess
+    LESSER = "lesser"  # it names the answer that is not the better one
+    FOLLY = "folly"  # it would be wrong to give the verdict
+    ASIDE = "aside"  # it names another number than the verdict
+    WHOSE = "whose"  # the verdict is somebody else's
+    CITED = "cited"  # the name of an object in JSON that holds somebody else's verdict, or none yet
+    WHOLE = "whole"  # it names the whole of several verdicts
     OTHERS = "others"  # somebody else's words, an order to the judge, or an example
     DRAFT = "draft"  # a draft
     FINAL = "final"  # final
@@ -84,7 +90,13 @@ _LETTERS: Final = {"*": r"\w*", " ": r"\s"}
 
 def plain(text: str) -> str:
     """Return a text in lower case, without the phrases that hold the word of a cue and are none."""
-    return cue(Cue.ALLOWED).sub(" ", text.lower())
+    return _forced().sub(" ", cue(Cue.ALLOWED).sub(" ", text.lower()))
+
+
+@lru_cache(maxsize=1)
+def _forced() -> re.Pattern[str]:
+    """Return an expression for "if I had to choose" with nothing after it: what follows is the verdict all the same."""
+    return re.compile(rf"(?:{one_of('forced')})(?=\s*(?:[,:.;!?)*，、：。]|\Z))")
 
 
 @lru_cache(maxsize=4096)
