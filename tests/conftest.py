@@ -41,6 +41,18 @@ def collector_sees_what_is_new():
 
 
 @pytest.fixture(autouse=True, scope="session")
+def signals_of_python(pytestconfig):
+    """
+    Take the signals back from the plugin: tests of it interrupt this process, and look who has them.
+
+    The plugin takes them for the run of the tests themselves too: some have fixtures that are called like its own.
+    """
+    from calm.pytest_plugin.session import release_signals
+
+    release_signals(pytestconfig)
+
+
+@pytest.fixture(autouse=True, scope="session")
 def loopback_only():
     """Refuse any connection that leaves this machine."""
     connect = socket.socket.connect

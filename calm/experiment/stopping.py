@@ -73,7 +73,8 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
     if reason := too_few(measure, asks, trials):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     cells = measure.cells(trials)
-    if reason := _no_room(claim, measure, trials, cells):
+    capped = any(reason.has(Kind.CAPPED) for reason in trials.lost)  # then nobody knows what room the others leave
+    if not capped and (reason := _no_room(claim, measure, trials, cells)):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     try:
         stopped = _stopped(rule, claim, measure, trials, cells)

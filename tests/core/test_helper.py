@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -36,11 +35,16 @@ def work(asked):
             return os.getpid(), dict(os.environ)
 
 
+def made():
+    """Return a helper that does `work`."""
+    return Helper(f"{__name__}:work", seconds=1, memory=300_000_000, most=1_000_000)
+
+
 @pytest.fixture
 def helper():
-    made = Helper(f"{__name__}:work", seconds=1, memory=300_000_000, most=1_000_000)
-    yield made
-    made.close()
+    one = made()
+    yield one
+    one.close()
 
 
 def test_a_helper_answers_and_is_one_process(helper):
@@ -96,15 +100,32 @@ def test_a_helper_ends_with_its_process_however_that_ends():
     assert waited.returncode == 0
 
 
-def test_a_fork_starts_its_own_helper(helper):
-    """Two processes never read the answers of one helper."""
-    mine = helper.ask(("where", 0))[0]
-    context = get_context("fork")
-    told = context.SimpleQueue()
-    child = context.Process(target=lambda: (told.put(helper.ask(("where", 0))[0]), helper.close()))
-    child.start()
-    theirs = told.get()
-    child.join()
+FORKING = """
+from multiprocessing import get_context
+from tests.core.test_helper import made
 
-    assert theirs != mine
-    assert helper.ask(("where", 0))[0] == mine
+helper = made()
+mine = helper.ask(("where", 0))[0]
+context = get_context("fork")
+told = context.SimpleQueue()
+child = context.Process(target=lambda: (told.put(helper.ask(("where", 0))[0]), helper.close()))
+child.start()
+theirs = told.get()
+child.join()
+print(theirs != mine, helper.ask(("where", 0))[0] == mine)
+helper.close()
+"""
+
+
+def test_a_fork_starts_its_own_helper():
+    """Two processes never read the answers of one helper; the fork is of a process without threads."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.split() == ["True", "True"], done.stderr

@@ -139,7 +139,8 @@ class _Walk:
             self.statement(child, loops)
 
     def _loop(self, node: nodes.For, loops: tuple[str, ...]) -> None:
-        names = {name.name for name in node.target.find_all(nodes.Name)} | {getattr(node.target, "name", "")}
+        targets = [node.target] if isinstance(node.target, nodes.Name) else node.target.find_all(nodes.Name)
+        names = {target.name for target in targets}
         if node.recursive or not _is_list(node.iter) or not names.isdisjoint(_LISTS):
             raise _NotPlain
         if not isinstance(node.iter, nodes.Call):
