@@ -67,10 +67,10 @@ def said(result):
 def test_one_case_that_cannot_be_shown_is_named_and_nothing_is_paid(shown, workers):
     """Both cases are named once, with variable, line and fix; not one call is made; the audit of before stays."""
     earlier = {
-        "report.html": '<meta name="generator" content="calm">',
+        "report.html": '<!DOCTYPE html><html><head><meta name="generator" content="calm"></head></html>',
         "results.json": '{"schema": "calm-results/2"}',
         "summary.md": "# calm: PASS\n\n**The gate is green.**",
-        "results.sarif": '{"$schema": "sarif", "name": "calm"}',
+        "results.sarif": '{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "calm"}}, "results": []}]}',
     }
     for name, text in earlier.items():
         shown.write(name, text)
