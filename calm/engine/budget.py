@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from time import monotonic
 from typing import Final, Protocol
@@ -75,7 +75,7 @@ class LocalAccount:
 
     used: Amount = NOTHING
     held: Amount = NOTHING
-    under_way: int = field(default=0)
+    under_way: int = 0
 
     def reserve(self, worst: Amount, limits: Amount) -> Grant:
         """Reserve an amount if the sum stays within limits."""

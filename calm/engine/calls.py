@@ -72,7 +72,7 @@ class Calls:
             if self.patient(error):
                 return False
             raise self.broken(error) from error
-        self._busy_since = None
+        self.served()
         self.ledger.calls["made"] += 1
         self.under_way += 1
         return True

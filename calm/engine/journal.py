@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, TypeVar
 
 from calm.core.reasons import Kind, because
 from calm.engine.calls import Calls
@@ -11,6 +12,8 @@ from calm.engine.rows import Entry
 from calm.engine.store import Store
 from calm.errors import StorageError
 from calm.models.wire import Reply
+
+T = TypeVar("T")
 
 MOST: Final = 32
 """So many replies are committed at once."""
@@ -66,14 +69,13 @@ class Journal:
             found = self._store.claim_all([key for key, _ in claims])
         except StorageError as error:
             if self._calls.patient(error):
-                if not self._claims:
-                    asyncio.get_running_loop().call_later(AGAIN_S, self._claim_all)
-                self._claims = claims + self._claims
-                return
-            broken = self._calls.broken(error)
-            for _, future in claims:
-                if not future.done():
-                    future.set_exception(broken)
+                self._claims = claims
+                asyncio.get_running_loop().call_later(AGAIN_S, self._claim_all)
+            else:
+                _fail((future for _, future in claims), self._calls.broken(error))
+            return
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            _fail((future for _, future in claims), error)
             return
         self._calls.served()
         for (_, future), mine in zip(claims, found, strict=True):
@@ -114,6 +116,9 @@ class Journal:
             else:
                 self._spill(entries, error)
             return
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            _fail((future for _, future in entries), error)
+            return
         self._calls.served()
         ended = loop.time()
         self._next = ended + min(LONGEST_S, REST * (ended - began))
@@ -128,9 +133,7 @@ class Journal:
             path = self._store.spill([entry for entry, _ in entries])
         except OSError as failure:
             ledger.note(because(Kind.REPLIES_LOST, len(entries), str(failure)))
-            for _, future in entries:
-                if not future.done():
-                    future.set_exception(broken)
+            _fail((future for _, future in entries), broken)
             return
         ledger.note(because(Kind.REPLIES_SPILLED, str(path)))
         for entry, future in entries:
@@ -158,12 +161,12 @@ class Journal:
             found = self._store.find({key for key, _ in awaited.values()})
         except StorageError as error:
             if not self._calls.patient(error):
-                broken = self._calls.broken(error)  # which may end these waits
-                for future in awaited:
-                    if not future.done():
-                        future.set_exception(broken)
+                _fail(awaited, self._calls.broken(error))
                 return
             found = {}
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            _fail(awaited, error)
+            return
         for future, (key, rounds) in awaited.items():
             self._awaited[future] = key, rounds + 1
             if key in found or rounds + 1 >= ROUNDS:
@@ -175,3 +178,10 @@ class Journal:
         for future in self._awaited:
             if not future.done():
                 future.set_result(None)
+
+
+def _fail(futures: Iterable[asyncio.Future[T]], error: Exception) -> None:
+    """Give an error to those who still wait: the fault of the cache may have ended their wait already."""
+    for future in futures:
+        if not future.done():
+            future.set_exception(error)

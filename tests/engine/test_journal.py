@@ -99,3 +99,19 @@ def test_a_call_of_another_process_gives_its_reply(tmp_path):
     assert asyncio.run(work()).text == "reply 1"
     one.close()
     two.close()
+
+
+def test_whoever_waits_gets_a_fault_of_the_program(tmp_path):
+    """An error that is none of the disk reaches who claims, who records and who waits: nobody waits for ever."""
+    store = Store(tmp_path / "cache.sqlite", Mode.ON)
+    broken = Entry((1).to_bytes(32), "x", Reply(object()))  # a text that JSON cannot hold
+
+    async def work():
+        journal = journal_of(store)
+        waits = journal.claim([]), journal.record(broken), journal.elsewhere([])  # a key is hashable
+        return await asyncio.wait_for(asyncio.gather(*waits, return_exceptions=True), 30)
+
+    found = asyncio.run(work())
+
+    assert [type(one) for one in found] == [TypeError] * 3
+    store.close()
