@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Task, Tie, Verdict, readable
+from calm.core.verdict import Criteria, Ranking, Scale, Task, Verdict, code, readable
 from calm.judges.reading import Format, Kind, View, read
 from calm.models.wire import Reply, Token
 
@@ -108,18 +108,12 @@ def expected(row: Row) -> object:
 def plain(verdict: Verdict) -> object:
     """Return a verdict as the corpus writes it."""
     match verdict:
-        case Preferred(answer=answer):
-            return answer
-        case Tie():
-            return "tie"
-        case Score(value=value):
-            return value
         case Criteria(met=met):
             return {key: value for key, value in met.items() if value is not None}
         case Ranking(order=order):
             return " > ".join(" = ".join(group) for group in order)
         case _:
-            return None
+            return code(verdict) if readable(verdict) else None
 
 
 def share(found: Sequence[Outcome]) -> tuple[int, int, int, int]:

@@ -50,86 +50,77 @@ def watched(store, host, seconds, *, each=BEAT_S):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "cache.sqlite"
+def asking(tmp_path):
+    """Return a function that opens one cache in two hosts, of which the second one holds the lease."""
+    opened = []
+
+    def opens(mine, theirs):
+        opened[:] = [Store(tmp_path / "cache.sqlite", Mode.ON, host=host) for host in (mine, theirs)]
+        assert opened[1].claim(KEY)
+        return opened
+
+    yield opens
+    for store in opened:
+        store.close()
 
 
-def test_the_number_of_a_process_says_nothing_in_another_place(path):
+def test_the_number_of_a_process_says_nothing_in_another_place(asking):
     """The holder lives in another namespace, where its number means another process or none."""
     mine, theirs = Elsewhere("one", 7), Elsewhere("two", 12, alive=())
-    here, there = Store(path, Mode.ON, host=mine), Store(path, Mode.ON, host=theirs)
+    here, there = asking(mine, theirs)
 
-    assert there.claim(KEY)
     for _ in range(60):
         theirs.at_s += BEAT_S
         there.show_life()
         mine.at_s += BEAT_S
         assert not here.claim(KEY)
 
-    here.close()
-    there.close()
 
-
-def test_a_holder_of_another_place_that_shows_no_life_is_dead_after_a_while(path):
+def test_a_holder_of_another_place_that_shows_no_life_is_dead_after_a_while(asking):
     """Its clock may show anything: only the clock of whoever watches counts."""
     mine, theirs = Elsewhere("one"), Elsewhere("two")
     theirs.at_s = 9e9
-    here, there = Store(path, Mode.ON, host=mine), Store(path, Mode.ON, host=theirs)
-    assert there.claim(KEY)
+    here, _ = asking(mine, theirs)
 
     assert not watched(here, mine, STALE_S - 1)
     assert watched(here, mine, 2 * BEAT_S)
-    here.close()
-    there.close()
 
 
-def test_a_holder_of_the_same_place_that_is_gone_is_not_waited_for(path):
+def test_a_holder_of_the_same_place_that_is_gone_is_not_waited_for(asking):
     """Its number is free there: its lease is at once another's."""
     mine, theirs = Elsewhere("one", 7, alive=(7,)), Elsewhere("one", 8)
-    here, there = Store(path, Mode.ON, host=mine), Store(path, Mode.ON, host=theirs)
-    assert there.claim(KEY)
+    here, _ = asking(mine, theirs)
 
     assert here.claim(KEY)
-    here.close()
-    there.close()
 
 
-def test_a_number_that_another_process_has_now_keeps_no_lease(path):
+def test_a_number_that_another_process_has_now_keeps_no_lease(asking):
     """The number of the holder runs, but no beat comes: after a while the lease is another's."""
     mine, theirs = Elsewhere("one", 7, alive=(7, 8)), Elsewhere("one", 8)
-    here, there = Store(path, Mode.ON, host=mine), Store(path, Mode.ON, host=theirs)
-    assert there.claim(KEY)
+    here, _ = asking(mine, theirs)
 
     assert not watched(here, mine, STALE_S - 1)
     assert watched(here, mine, 2 * BEAT_S)
-    here.close()
-    there.close()
 
 
-def test_whoever_stood_still_has_watched_nothing(path):
+def test_whoever_stood_still_has_watched_nothing(asking):
     """A laptop that slept, or a file that was locked for a minute, is no proof that others are dead."""
     mine, theirs = Elsewhere("one"), Elsewhere("two")
-    here, there = Store(path, Mode.ON, host=mine), Store(path, Mode.ON, host=theirs)
-    assert there.claim(KEY)
+    here, _ = asking(mine, theirs)
     assert not here.claim(KEY)
 
     mine.at_s += 600
 
     assert not here.claim(KEY)
-    here.close()
-    there.close()
 
 
-def test_a_holder_of_an_earlier_day_is_not_watched(path):
+def test_a_holder_of_an_earlier_day_is_not_watched(asking):
     """After a restart of the machine nobody waits for those who were killed with it."""
     mine, theirs = Elsewhere("one"), Elsewhere("before")
     theirs.epoch_s -= LONG_AGO_S + 1
-    here, there = Store(path, Mode.ON, host=mine), Store(path, Mode.ON, host=theirs)
-    assert there.claim(KEY)
+    here, _ = asking(mine, theirs)
 
     assert here.claim(KEY)
-    here.close()
-    there.close()
 
 
 def test_a_place_is_a_namespace_of_processes():
@@ -176,13 +167,15 @@ def namespaces():
     return ()
 
 
-@pytest.mark.skipif(not namespaces(), reason="this system does not let a user make namespaces of processes")
 def test_two_containers_on_one_cache_pay_once(tmp_path):
     """Each process has a number of its own, which nobody has in the other namespace; both ask the same questions."""
+    apart = namespaces()
+    if not apart:
+        pytest.skip("this system does not let a user make namespaces of processes")
     root = Path(__file__).parents[2]
     payments = tmp_path / "payments"
     payments.touch()
-    command = [*namespaces(), "sh", "-c", 'for n in $1; do /bin/true; done; shift; "$@"; exit $?', "sh"]
+    command = [*apart, "sh", "-c", 'for n in $1; do /bin/true; done; shift; "$@"; exit $?', "sh"]
     asking = [sys.executable, "-c", ASKING, str(tmp_path / "cache.sqlite"), str(payments)]
 
     both = [

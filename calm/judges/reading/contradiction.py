@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Preferred, Verdict
 from calm.judges.reading.layout import with_holes
 from calm.judges.reading.marks import Mark, short
-from calm.judges.reading.views import View
+from calm.judges.reading.views import View, names_of
 from calm.judges.reading.words import Cue, cue, has, plain
 
 TAIL: Final = 2_000
@@ -29,7 +28,7 @@ def contradiction(text: str, marks: Sequence[Mark], mark: Mark, verdict: Verdict
     if not tail.strip():
         return None
     raw = str(mark.raw).casefold()
-    named = [label for label in view.labels if _label(label).search(raw.upper() if len(label) == 1 else raw)]
+    named = [label for label in view.labels if names_of(label).search(raw.upper() if len(label) == 1 else raw)]
     if len(named) != 1 or len(view.labels) != 2:
         return None
     other = next(label for label in view.labels if label != named[0])
@@ -55,16 +54,11 @@ def _prefers(sentence: str, other: str, own: str) -> bool:
     summary = cue(Cue.SUMMARY).search(plain(sentence))
     if summary is None or summary.start() > OPENING or has(Cue.OTHERS, sentence) or has(Cue.IF, sentence):
         return False
-    if _label(other).search(sentence) is None:
+    if names_of(other).search(sentence) is None:
         return False
-    if _label(own).search(sentence) is None:
+    if names_of(own).search(sentence) is None:
         return has(Cue.BETTER, sentence) and not has(Cue.DENIED, sentence)
     clauses = re.split(r"[,;，、；]|\s(?:and|und|et|y|e|и|while|aber|but)\s", sentence)
-    alone = [c for c in clauses if _label(own).search(c) and not _label(other).search(c)]
-    praised = [c for c in clauses if _label(other).search(c) and not _label(own).search(c)]
+    alone = [c for c in clauses if names_of(own).search(c) and not names_of(other).search(c)]
+    praised = [c for c in clauses if names_of(other).search(c) and not names_of(own).search(c)]
     return any(has(Cue.DENIED, c) for c in alone) and not any(has(Cue.DENIED, c) for c in praised)
-
-
-@lru_cache(maxsize=64)
-def _label(label: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![A-Za-z0-9_]){re.escape(label)}(?![A-Za-z0-9_])")

@@ -67,7 +67,7 @@ def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
         return because(Kind.VERDICTS_DIFFER, *_place(layout, one), *_place(layout, other))
     if one.draft:
         return because(Kind.VERDICT_DRAFT, *_place(layout, one))
-    if one is pool[-1] and _taken_back(layout.page[one.mark.stop : one.mark.stop + TAIL]):
+    if one is pool[-1] and _opens_with(Cue.TAKEN_BACK, layout.page[one.mark.stop : one.mark.stop + TAIL]):
         later = [c for c in found if c.mark.start > one.mark.start and c.standing > Standing.MENTIONED]
         if not later or _differ(later) > 1 or isinstance(later[-1].verdict, Unreadable):
             return because(Kind.VERDICT_TAKEN_BACK, *_place(layout, one))
@@ -166,10 +166,6 @@ def _turns(layout: Layout, earlier: Candidate, later: Candidate) -> bool:
         return True
     between = layout.page[earlier.mark.stop : later.mark.start]
     return _opens_with(Cue.TURN, between[-TAIL:]) or _opens_with(Cue.TAKEN_BACK, between[:TAIL])
-
-
-def _taken_back(after: str) -> bool:
-    return _opens_with(Cue.TAKEN_BACK, after)
 
 
 def _opens_with(kind: Cue, text: str) -> bool:

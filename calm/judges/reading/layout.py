@@ -170,22 +170,20 @@ class Layout:
         outside = self.page[max(0, opening - WINDOW) : opening].strip()
         return bool(others) and bool(outside)
 
+    def _beside(self, mark: Mark) -> tuple[str, str]:
+        """Return the rest of the line of a verdict, before and after it."""
+        start, end = self.bounds(mark.start)
+        before = self.page[max(start, mark.start - WINDOW) : mark.start]
+        return before, self.page[mark.stop : min(end, mark.stop + WINDOW)]
+
     def struck(self, mark: Mark) -> bool:
         """Return whether a verdict is struck out or stands in a comment of HTML."""
-        start, end = self.bounds(mark.start)
-        before, after = (
-            self.page[max(start, mark.start - WINDOW) : mark.start],
-            self.page[mark.stop : min(end, mark.stop + WINDOW)],
-        )
+        before, after = self._beside(mark)
         return (before.count("~~") % 2 == 1 and "~~" in after) or before.rfind("<!--") > before.rfind("-->")
 
     def quoted(self, mark: Mark) -> bool:
         """Return whether quotes hold a verdict together with other words, or a block quote does."""
-        start, end = self.bounds(mark.start)
-        before, after = (
-            self.page[max(start, mark.start - WINDOW) : mark.start],
-            self.page[mark.stop : min(end, mark.stop + WINDOW)],
-        )
+        before, after = self._beside(mark)
         whole = self.whole
         return any(
             _in_pair(before, after, left, right)

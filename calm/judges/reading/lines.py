@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -19,7 +19,7 @@ from calm.judges.reading.marks import MAX_MARKS, Mark, line_of, short
 from calm.judges.reading.meanings import all_criteria, is_met, meant
 from calm.judges.reading.quotations import FENCE, is_quotation
 from calm.judges.reading.standing import Standing
-from calm.judges.reading.views import View
+from calm.judges.reading.views import View, names_of
 from calm.judges.reading.words import Cue, cue, has, one_of
 
 MAX_LINES: Final = 10_000
@@ -194,7 +194,7 @@ def _words(text: str, line: Mark, view: View) -> list[Mark]:
     """Return the labels and numbers in a remark: one of them may be another verdict."""
     if view.task not in ("pairwise", "score"):
         return []
-    names = _NUMBER if view.task == "score" else _labels(view.labels)
+    names = _NUMBER if view.task == "score" else names_of(*view.labels)
     found = islice(names.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
     return [Mark(m.start(), m.end(), m[0], remark=True) for m in found]
 
@@ -265,9 +265,3 @@ def _bare(line: str) -> str:
     for sign in ("**", "__", "`"):
         line = line.replace(sign, "")
     return line.strip(" \t*\"'“”‘’").rstrip(".!").rstrip()
-
-
-@lru_cache(maxsize=64)
-def _labels(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Return an expression for the labels of the answers as words."""
-    return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, labels))})(?![A-Za-z0-9_])")

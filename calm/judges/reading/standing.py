@@ -19,8 +19,6 @@ OPENING: Final = 20
 """Characters within which a sentence says that the judge corrects itself."""
 LONGEST_REST: Final = 25
 """Characters that may stand between a word for something else than a verdict, and the verdict."""
-
-
 LONGEST_NAME: Final = 12
 """Characters of an answer's name, as a sentence writes it."""
 WORDS: Final = 4

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from calm.core.case import Case, Criterion, Framing
 from calm.core.verdict import Scale, Task
@@ -60,3 +62,9 @@ def view(case: Case, task: Task, scale: Scale, criterion: Criterion | None = Non
         framing=case.framing,
         judged=tuple(t for t in texts if t),
     )
+
+
+@lru_cache(maxsize=64)
+def names_of(*labels: str) -> re.Pattern[str]:
+    """Return an expression for the labels of answers as words."""
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, labels))})(?![A-Za-z0-9_])")
