@@ -65,6 +65,8 @@ class Secrets:
 
     def hide_in(self, reply: Reply) -> Reply:
         """Return a reply without the values, which a server may repeat, also across parts and tokens."""
+        if not vault.knows_any():
+            return reply
         refusal = None if reply.refusal is None else self.hide(reply.refusal)
         tokens = None if reply.tokens is None else _hidden(reply.tokens)
         return replace(reply, text=self.hide(reply.text), model=self.hide(reply.model), refusal=refusal, tokens=tokens)
