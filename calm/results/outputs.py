@@ -38,6 +38,10 @@ _KINDS: Final = (
 )
 
 
+_SHAPED: Final[dict[tuple[object, ...], bool]] = {}
+"""Whether a file has a shape, by what tells the file: a run asks several times, and large results take a while."""
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """
@@ -55,9 +59,15 @@ class Form:
     def owns(self, path: Path) -> bool:
         """Return whether calm may replace this file: it has the shape of the form, or is empty and is called so."""
         with path.open("rb") as file:
-            if not os.fstat(file.fileno()).st_size:
+            there = os.fstat(file.fileno())
+            if not there.st_size:
                 return self._names(path.resolve().name.lower())
-            return self.shape is not None and self.shape(file)
+            if self.shape is None:
+                return False
+            key = self.shape, *_told_by(there)
+            if key not in _SHAPED:
+                _SHAPED[key] = self.shape(file)
+            return _SHAPED[key]
 
     def _names(self, name: str) -> bool:
         return any(name.endswith(ending) if ending else "." not in name for ending in self.endings)
@@ -77,7 +87,7 @@ SARIF: Final = Form("a SARIF log of calm alone", (".sarif", ".json"), shapes.sar
 JUNIT: Final = Form("a JUnit file of calm alone", (".xml",), shapes.junit)
 TRIALS: Final = Form("a table of trials", (".csv",), shapes.begins("keys,bias,perturbation,against,"))
 PARQUET: Final = Form("a table of trials", (".parquet",), shapes.parquet)
-BASELINE: Final = Form("a baseline", _JSON, shapes.marked('"schema": "calm-baseline/'))
+BASELINE: Final = Form("a baseline", _JSON, shapes.schema("calm-baseline/"))
 CROSS_CHECK: Final = Form("a record of `calm cross-check`", _JSON, shapes.schema("calm-cross-check/"))
 OWN_ANSWERS: Final = Form("a record of `calm self-preference`", _JSON, shapes.schema("calm-self-preference/"))
 ATTACK: Final = Form("a record of `calm attack`", _JSON, shapes.schema("calm-attack/"))
@@ -302,7 +312,11 @@ def _stat(path: Path) -> os.stat_result | None:
 def _identity(path: Path) -> tuple[int, ...] | None:
     """Return what tells whether a file is still the one that it was; None if there is none."""
     there = _stat(path)
-    return None if there is None else (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
+    return None if there is None else _told_by(there)
+
+
+def _told_by(there: os.stat_result) -> tuple[int, ...]:
+    return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns
 
 
 def _settle(folder: Path) -> None:

@@ -368,3 +368,21 @@ def test_no_other_place_opens_a_file_for_writing():
     ]
 
     assert found == []
+
+
+def test_a_file_is_read_once_for_its_shape_until_it_changes(tmp_path):
+    """A run asks several times whether it may replace its large results; a file that changed is looked at anew."""
+    looked = []
+
+    def shape(file):
+        looked.append(file.read())
+        return True
+
+    form, path = outputs.Form("a file", (".x",), shape), tmp_path / "a.x"
+    path.write_text("one")
+
+    assert form.owns(path)
+    assert form.owns(path)
+    path.write_text("another")
+    assert form.owns(path)
+    assert looked == [b"one", b"another"]
