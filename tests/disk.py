@@ -61,8 +61,16 @@ def filled(folder, left):
 
 def asked_on(cache, count):
     """Ask so many questions in a process of its own; return what it printed: paid, verdicts, what went wrong."""
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(cache), str(count)],
+    done = run_apart(FULL, cache, count)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout.splitlines()
+
+
+def run_apart(script, *given):
+    """Run a script in a process of its own, and return what came of it."""
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, given)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -70,6 +78,3 @@ def asked_on(cache, count):
         check=False,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout.splitlines()

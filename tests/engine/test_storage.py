@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -18,7 +17,7 @@ from calm.engine.spill import spilled
 from calm.engine.store import Mode, Store
 from calm.errors import StorageError
 from calm.models.wire import Limits, Message, Reply
-from tests.disk import MOUNTS, filled
+from tests.disk import MOUNTS, filled, run_apart
 from tests.planted import Asking, Local, engine, pairs
 
 ROOT = Path(__file__).parents[2]
@@ -208,15 +207,7 @@ def test_a_replay_works_in_a_folder_that_is_read_only(tmp_path, killed):
     store.close()
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
 
-    said = subprocess.run(
-        [sys.executable, "-c", READING, str(folder / "cache.sqlite")],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    said = run_apart(READING, folder / "cache.sqlite")
 
     assert said.stdout.split() == ["reply", "1", "reply", "2"], said.stderr
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
