@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -19,8 +18,6 @@ from calm.errors import StorageError
 from calm.models.wire import Limits, Message, Reply
 from tests.disk import MOUNTS, filled, run_apart
 from tests.planted import Asking, Local, engine, pairs
-
-ROOT = Path(__file__).parents[2]
 
 
 def once(cases):
