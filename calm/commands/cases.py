@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, get_args
 
 from calm.commands import DONE, REFUSED, add_command
 from calm.core.verdict import Task
+from calm.errors import ConfigError, nearest
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
@@ -69,6 +70,13 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         help="what a WORD in the column of the better answer means: a, b, ... or tie (repeatable)",
     )
     brought.add_argument("--better", metavar="ANSWER", help="this answer is the better one in every record")
+    brought.add_argument(
+        "--verdicts",
+        metavar="SET",
+        help="put the texts into the cases of published verdicts that ship without them: position, scores, llmbar or "
+        "pandalm; a record is known by its id (of a case, or of an item), with --format llmbar by its place",
+    )
+    brought.add_argument("--subset", metavar="NAME", help="with --verdicts: the file holds this subset alone")
     brought.add_argument("--force", action="store_true", help="overwrite OUT")
     brought.set_defaults(run=_import)
 
@@ -98,13 +106,19 @@ def _register_generate(verbs: argparse._SubParsersAction[argparse.ArgumentParser
 
 def _import(options: argparse.Namespace) -> int:
     from calm.cases.foreign import columns_from, import_cases
+    from calm.cases.foreign.texts import with_texts
     from calm.cases.single import about_single
 
     source, out = Path(options.file), Path(options.out)
+    if options.subset and not options.verdicts:
+        raise ConfigError("--subset: expected --verdicts SET beside it, got none; add it or leave --subset out")
+    bare = _published(options.verdicts) if options.verdicts else []
     columns = columns_from(options.map, options.value, options.better)
     if _taken(out, options.force, source):
         return REFUSED
     found = import_cases(source, form=options.format, columns=columns)
+    if bare:
+        found = with_texts(bare, found, by_place=options.format == "llmbar", subset=options.subset)
     _write(out, found.cases, options.force)
     gold = sum(1 for case in found.cases if case.better or case.scores)
     _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold} with gold")
@@ -114,6 +128,20 @@ def _import(options: argparse.Namespace) -> int:
         _say(f"note: {single}")
     _say(f"next: calm cases check {out}")
     return DONE
+
+
+def _published(name: str) -> list[Case]:
+    """
+    Return the cases of a set of published verdicts.
+
+    Raises:
+        ConfigError: no such set.
+    """
+    from calm.judges.recorded.published import PUBLISHED, published_cases
+
+    if name not in PUBLISHED:
+        raise ConfigError(f"--verdicts: expected {', '.join(PUBLISHED)}, got {name!r}{nearest(name, PUBLISHED)}")
+    return published_cases(name)
 
 
 def _generate(options: argparse.Namespace) -> int:

@@ -102,7 +102,7 @@ def _callable(spec: str, module: str, attribute: str) -> Judge:
 
 def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
     """
-    Return the cases of some files, or the bundled ones for the judge's task; a recorded judge has cases of its own.
+    Return the cases of some files, or the bundled ones for the judge's task; a recorded judge brings cases of its own.
 
     Raises:
         ConfigError: a file that cannot be read or holds faults (each with file, line and field), ids that two files
@@ -115,7 +115,8 @@ def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
             if files:
                 raise ConfigError(f"{judge.name} replays its own cases, got {files[0]}; leave --calm-cases out")
             return judge.cases()
-    cases = read_files(files, task=judge.task) if files else bundled(judge.task)
+    own = judge.traits.recorded.own if judge.traits.recorded is not None else ()
+    cases = read_files(files, task=judge.task) if files else list(own) or bundled(judge.task)
     recall(judge, cases)
     return cases
 

@@ -112,6 +112,12 @@ class JointRecord:
 
     records: tuple[Record, ...]
 
+    @property
+    def own(self) -> Sequence[Case]:
+        """The cases that every record brings; none where one of them brings none."""
+        shared = set.intersection(*({case.id for case in record.own} for record in self.records))
+        return [case for case in self.records[0].own if case.id in shared]
+
     def recall(self, cases: Sequence[Case]) -> None:
         """Tell each record the cases."""
         for record in self.records:

@@ -168,11 +168,14 @@ class Record(Protocol):
     """
     Verdicts that were given beforehand on the cases of a run, each on a case in one order and one framing.
 
+    `own` are the cases that it brings, and none where they are the user's.
     `recall` tells it the cases, before anything is asked; it raises a `ConfigError` where it does not fit them. Later
     calls change nothing. `judged` returns a case in an order in which it was judged, None where it never was. `held`
     counts the verdicts on a case as it is shown: 0 for an edited one.
     """
 
+    @property
+    def own(self) -> Sequence[Case]: ...
     def recall(self, cases: Sequence[Case]) -> None: ...
     def judged(self, case: Case) -> Case | None: ...
     def held(self, case: Case) -> int: ...

@@ -11,7 +11,7 @@ from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS
 from calm.judges.judgefile.tables import Table, dict_of, one_of, shown
 from calm.judges.judgefile.verdict import format_of, scale_of
-from calm.judges.recorded.replay import Replay
+from calm.judges.recorded.replay import Replay, table_in
 
 _TABLES: Final = ("judge", "recorded", "verdict")
 _TASKS: Final[tuple[Task, ...]] = get_args(Task)
@@ -49,4 +49,4 @@ def replay_of(path: Path, document: Mapping[str, object]) -> Replay:
         one.unknown()
     if problems or name is None or task is None or file is None:
         raise ConfigError(problems)
-    return Replay(name, task, scale, path.parent / file, form, columns, model or name, family)
+    return Replay(name, task, scale, table_in(path.parent / file, columns), form, model or name, family)

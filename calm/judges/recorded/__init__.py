@@ -4,6 +4,8 @@ Recorded judges replay verdicts that were given beforehand. They need no model, 
 | specification | what it replays |
 |---|---|
 | `recorded:headlines/MODEL`, `recorded:ifeval/MODEL` | verdicts of real models that ship with calm, on their cases |
+| `recorded:position/MODEL`, `recorded:pandalm/MODEL` | the same, with repeats and orders as they were given |
+| `recorded:scores/MODEL/RUN`, `recorded:llmbar/MODEL/PROMPT` | the same, for each run or prompt of a model |
 | `recorded:FILE`, `recorded:TASK:FILE`, or a table `[recorded]` in a judge.toml | a user's table, on the run's cases |
 """
 
@@ -17,11 +19,15 @@ from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.judges.reading import Format
 from calm.judges.recorded.bundled import RecordedJudge, bundled
-from calm.judges.recorded.replay import Replay
+from calm.judges.recorded.published import PUBLISHED, published
+from calm.judges.recorded.replay import Replay, table_in
 from calm.models.wire import Judge
 from calm.selfpreference.recorded import SETS
 
 __all__ = ["RecordedJudge", "Replay", "recorded"]
+
+ALL = (*SETS, *PUBLISHED)
+"""The names of the sets that ship with calm."""
 
 
 def recorded(spec: str) -> Judge:
@@ -39,11 +45,14 @@ def recorded(spec: str) -> Judge:
     file = Path(path if given else rest)
     if start == "recorded" and (given or PurePath(rest).suffix.lower() in ENDINGS):
         scale = Scale(0.0, 1.0) if given == "points" else Scale()
-        return Replay(f"recorded:{file.name}", given or "pairwise", scale, file, Format(), model=file.stem)
-    if start == "recorded" and rest.partition("/")[0] not in SETS:
+        return Replay(f"recorded:{file.name}", given or "pairwise", scale, table_in(file), Format(), model=file.stem)
+    name = rest.partition("/")[0]
+    if name in PUBLISHED:
+        return published(spec)
+    if start == "recorded" and name not in SETS:
         raise ConfigError(
-            f"--calm-judge {spec}: expected recorded:SET/MODEL, with a SET of {' or '.join(SETS)}, or recorded:FILE, "
+            f"--calm-judge {spec}: expected recorded:SET/MODEL, with a SET of {', '.join(ALL)}, or recorded:FILE, "
             f"with a name that ends in {', '.join(ENDINGS)}, or recorded:TASK:FILE, with a TASK of "
-            f"{', '.join(get_args(Task))}{nearest(rest.partition('/')[0], SETS)}"
+            f"{', '.join(get_args(Task))}{nearest(name, ALL)}"
         )
     return bundled(spec)

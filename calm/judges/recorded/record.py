@@ -30,6 +30,7 @@ class VerdictRecord:
     """
     The verdicts of a table. `recall` says which cases they are about: these alone, as they are, have verdicts.
 
+    A table that brings cases of its `own` may be told of some of them; one of a user's must fit the cases whole.
     A case is known by what a judge may see of it, and not by its id: an edited case keeps the id.
     """
 
@@ -37,6 +38,7 @@ class VerdictRecord:
     task: Task
     scale: Scale
     form: Format
+    own: tuple[Case, ...] = ()
     _ids: dict[object, list[str]] = field(default_factory=dict)
     _said: dict[Place, list[Verdict]] = field(default_factory=dict)
 
@@ -56,9 +58,12 @@ class VerdictRecord:
             return
         faults = Faults(self.entries.name)
         known = {case.id: case for case in cases}
+        self._refuse_strangers(known)
         groups: dict[tuple[Place, int], dict[str | None, tuple[Entry, Verdict]]] = {}
         for entry in self.entries.all:
             if (case := known.get(entry.case)) is None:
+                if self.own:
+                    continue
                 near = _near(entry.case, list(known)) if faults.count < MAX_SHOWN else ""
                 faults.add(entry.record, "case", f"expected a case of this run, got {shown(entry.case)}; {near}")
             elif (found := self._read(entry, case, faults)) is not None:
@@ -83,10 +88,20 @@ class VerdictRecord:
         for case in cases:
             self._ids.setdefault(content(case), []).append(case.id)
 
+    def _refuse_strangers(self, known: Mapping[str, Case]) -> None:
+        """Refuse cases of which the table's own hold none: nothing would be tested, and nobody told why."""
+        mine = {case.id for case in self.own}
+        if mine and not mine & known.keys():
+            raise ConfigError(
+                f"{self.entries.name}: expected some of its own cases, such as {shown(self.own[0].id)}, got "
+                f"{len(known)} others, such as {shown(next(iter(known)))}; leave the cases out, or put your texts into "
+                f"its own with calm cases import --verdicts {self.entries.name.rpartition('-1/')[0]}"
+            )
+
     def place(self, case: Case) -> Place | None:
         """Return what a verdict on a case as it is shown would be about; None if it is none of the cases, or edited."""
         ids = self._ids.get(content(case))
-        if ids is None:
+        if ids is None or (self.own and case.id not in ids):  # stand-ins for texts are alike once they are edited
             return None
         return case.id if case.id in ids else ids[0], case.slots, case.framing
 

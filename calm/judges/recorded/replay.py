@@ -1,4 +1,4 @@
-"""A judge that replays the verdicts of a user's table."""
+"""A judge that replays the verdicts of a table: a user's, or a published one that ships with calm."""
 
 from __future__ import annotations
 
@@ -14,9 +14,34 @@ from calm.core.reasons import Kind, because
 from calm.core.verdict import Scale, Task, Verdict
 from calm.errors import JudgeError
 from calm.judges.reading import Format
-from calm.judges.recorded.entries import read_entries
+from calm.judges.recorded.entries import Entries, read_entries
 from calm.judges.recorded.record import VerdictRecord, content
 from calm.models.wire import Endpoint, Json, Remarks, Send, Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """
+    What a judge replays: the records of a table, a hash of it, which columns held what, and the cases that it brings.
+
+    `own` is empty where the cases are the user's. A table that brings cases may be told of a part of them alone.
+    """
+
+    entries: Entries
+    sha256: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[Case, ...] = ()
+
+
+def table_in(file: Path, columns: Mapping[str, str] | None = None) -> Source:
+    """
+    Return the table of a user's file; `columns` says which column holds a field that is not called so.
+
+    Raises:
+        ConfigError: the file is no table of verdicts; all faulty records are named.
+    """
+    columns = {} if columns is None else columns
+    return Source(read_entries(file, columns), sha256(read_bytes(file)).hexdigest(), columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,22 +53,17 @@ class Replay:
         name: how reports call it.
         task: what the judge was asked to do.
         scale: the range of its scores.
-        file: the table.
+        source: the table.
         form: how its replies say a verdict.
-        columns: which column holds a field that is not called so.
         model: as which author it is known.
         family: the family of the model, if its name does not show it.
-
-    Raises:
-        ConfigError: the file is no table of verdicts; all faulty records are named.
     """
 
     name: str
     task: Task
     scale: Scale
-    file: Path
+    source: Source
     form: Format
-    columns: Mapping[str, str] = field(default_factory=dict)
     model: str = ""
     family: str | None = None
     record: VerdictRecord = field(init=False)
@@ -53,26 +73,31 @@ class Replay:
     endpoints: ClassVar[tuple[Endpoint, ...]] = ()
 
     def __post_init__(self) -> None:
-        record = VerdictRecord(read_entries(self.file, self.columns), self.task, self.scale, self.form)
-        read = [repr(part) for part in (self.scale, self.form, sorted(self.columns.items()))]
-        content = sha256(read_bytes(self.file)).hexdigest()
+        record = VerdictRecord(self.source.entries, self.task, self.scale, self.form, self.source.own)
+        read = [repr(part) for part in (self.scale, self.form, sorted(self.source.columns.items()))]
         object.__setattr__(self, "record", record)
         object.__setattr__(self, "traits", Traits(as_given=True, quick=True, repeats=record.repeats, recorded=record))
-        object.__setattr__(self, "fingerprint", digest("replay-1", self.task, content, read))
+        object.__setattr__(self, "fingerprint", digest("replay-1", self.task, self.source.sha256, read))
+
+    @property
+    def _file(self) -> str:
+        """The name of the table, without its folder; a published one is a set and a judge."""
+        name = self.source.entries.name
+        return name if self.source.own else Path(name).name
 
     @property
     def about(self) -> Mapping[str, Json]:
         """What a report says of it."""
         entries = self.record.entries
         parameters: dict[str, Json] = {"records": len(entries.all), "repeats": self.record.repeats}
-        return {"model": self.model, "family": self.family, "parameters": {"recorded": self.file.name, **parameters}}
+        return {"model": self.model, "family": self.family, "parameters": {"recorded": self._file, **parameters}}
 
     @property
     def remarks(self) -> Remarks:
         """Which columns of the table were not read, and what stands in the place of inert words."""
         idle, notes = self.record.entries.idle, []
         if idle:
-            notes.append(because(Kind.IDLE_COLUMNS, self.file.name, ", ".join(idle)))
+            notes.append(because(Kind.IDLE_COLUMNS, self._file, ", ".join(idle)))
         if self.record.repeats > 1:
             notes.append(because(Kind.REPEATS_AS_FLOOR, self.name))
         return Remarks(tuple(notes))

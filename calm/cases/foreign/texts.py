@@ -1,0 +1,133 @@
+"""Put a user's texts into cases that ship without them: published verdicts are ours to ship, their texts are not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from calm.cases.foreign.records import shown
+from calm.cases.foreign.result import ImportResult, listed
+from calm.core.case import Answer, Case
+from calm.errors import ConfigError
+
+NUMBER = "number"
+"""The tag that holds what the source calls an item: a number, which several subsets may share."""
+NAMED = 3
+"""How many cases a message names."""
+
+
+def with_texts(
+    bare: Sequence[Case], found: ImportResult, *, by_place: bool = False, subset: str | None = None
+) -> ImportResult:
+    """
+    Return the cases of which a file holds the texts, each with its own id, gold and tags; the others are left out.
+
+    A record is known by its id, which is that of a case or the tag `item` or `number` of one or several; or,
+    `by_place`, by its place in the file, from 0. Answers are taken by author where the record names them, else in their
+    order; of a case with one answer the tag `answer` says which of the record's, from 0. The texts and the reference
+    are the user's; gold is that of the cases.
+
+    Args:
+        bare: the cases without texts.
+        found: the user's records, read as cases.
+        by_place: whether the records have no id of their own.
+        subset: take only cases with this tag `subset` or `benchmark`, where an item alone names several.
+
+    Raises:
+        ConfigError: no such subset, no record of any case, an item that several subsets hold, fewer answers than a case
+            has, or another better answer than the verdicts are held against.
+    """
+    parts = sorted({part for case in bare if (part := _part(case))})
+    if subset is not None and subset not in parts:
+        raise ConfigError(f"--subset: expected one of {', '.join(parts) or 'none, as there is one'}, got {subset!r}")
+    wanted = [case for case in bare if subset in (None, _part(case))]
+    by_name: dict[str, list[Case]] = {}
+    for case in wanted:
+        by_name.setdefault(case.id, []).append(case)
+        for name in {case.tags["item"], case.tags[NUMBER]} - {case.id}:
+            by_name.setdefault(name, []).append(case)
+    faults: list[str] = []
+    made: list[Case] = []
+    unknown: list[int] = []
+    for record, given in enumerate(found.cases, 1):
+        name = str(record - 1) if by_place else given.id
+        cases = by_name.get(name, [])
+        if not cases:
+            unknown.append(record)
+        elif several := sorted({_part(case) for case in cases} - {""})[1:]:
+            faults.append(
+                f"record {record}: item {shown(name)} is in several subsets ({_part(cases[0])}, {', '.join(several)}); "
+                "say which with --subset"
+            )
+        elif len(cases) > 1 and len(cases[0].answers) > 1 and not any(_by_author(case, given) for case in cases):
+            ids = ", ".join(case.id for case in cases[:NAMED])
+            faults.append(
+                f"record {record}: item {shown(name)} is in {len(cases)} pairs ({ids}, ...); give the id of one, or "
+                "map author_a and author_b"
+            )
+        else:
+            if len(cases) > 1 and len(cases[0].answers) > 1:
+                cases = [case for case in cases if _by_author(case, given)]
+            made += [one for case in cases if (one := _filled(case, given, record, faults)) is not None]
+    twice = [name for name, count in Counter(case.id for case in made).items() if count > 1]
+    faults += [f"id: expected one record about case {name}, got several; leave out the others" for name in twice]
+    if not made and not faults:
+        example = f"{wanted[0].id} or {wanted[0].tags[NUMBER]}"
+        raise ConfigError(
+            f"expected records with the id of a case or an item, such as {example}, got none of them in "
+            f"{len(found.cases)} records; name the column with --map id=COLUMN"
+        )
+    if faults:
+        more = [f"and {len(faults) - NAMED} more"] if len(faults) > NAMED else []
+        raise ConfigError([*faults[:NAMED], *more])
+    notes = []
+    if unknown:
+        notes.append(
+            f"{len(unknown)} of {len(found.cases)} records are about no case of the verdicts: {listed(unknown)}"
+        )
+    if len(made) < len(bare):
+        notes.append(f"{len(bare) - len(made)} of {len(bare)} cases got no texts and are left out")
+    return ImportResult(tuple(made), found.records, tuple(notes))
+
+
+def _part(case: Case) -> str:
+    return case.tags.get("subset") or case.tags.get("benchmark") or ""
+
+
+def _filled(case: Case, given: Case, record: int, faults: list[str]) -> Case | None:
+    """Return a case with the texts of a record; None, and a fault, if these are not its texts."""
+    about = f"record {record}: case {case.id}"
+    texts = _texts(case, given)
+    if len(texts) < len(case.answers):
+        faults.append(f"{about}: expected {_wanted(case)}, got {len(given.answers)}; map answer_a, answer_b and so on")
+        return None
+    places = {text.id: answer.id for answer, text in zip(case.answers, texts, strict=True)}
+    better = places.get(given.better or "", given.better)
+    if len(case.answers) > 1 and case.better is not None and better not in (None, case.better):
+        faults.append(f"{about}: expected {case.better} as the better one, got {better}; is it the right file?")
+        return None
+    filled = tuple(replace(answer, text=text.text) for answer, text in zip(case.answers, texts, strict=True))
+    return replace(case, question=given.question, reference=given.reference, answers=filled, fields=given.fields)
+
+
+def _texts(case: Case, given: Case) -> Sequence[Answer]:
+    """Return the answers of a record as a case has them: by author where both name them, else in their order."""
+    if len(case.answers) == 1:
+        first = int(case.tags.get("answer", "0"))
+        return given.answers[first : first + 1]
+    if _by_author(case, given):
+        authors = {answer.author: answer for answer in given.answers}
+        return [authors[answer.author] for answer in case.answers]
+    return given.answers if len(given.answers) == len(case.answers) else ()
+
+
+def _by_author(case: Case, given: Case) -> bool:
+    """Return whether a case and a record name the same authors."""
+    named = {answer.author for answer in case.answers}
+    return None not in named and named == {answer.author for answer in given.answers}
+
+
+def _wanted(case: Case) -> str:
+    count = int(case.tags.get("answer", "0")) + 1 if len(case.answers) == 1 else len(case.answers)
+    return f"{count} answer{'s' if count > 1 else ''}"
