@@ -18,6 +18,7 @@ from calm.commands import (
     attempt,
     audit,
     cache,
+    calibrate,
     cases,
     cross_check,
     mitigate,
@@ -52,6 +53,7 @@ COMMANDS = (
     self_preference,
     attack,
     cross_check,
+    calibrate,
     mitigate,
     uda,
 )

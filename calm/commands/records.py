@@ -85,13 +85,14 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _record(path: Path) -> Audit:
-    """Return an audit from a results file or a baseline."""
+    """Return an audit from a results file, a baseline or a calibration."""
     from calm.results.audit import read
-    from calm.results.baseline import SCHEMA, read_baseline
+    from calm.results.baseline import CALIBRATION, SCHEMA, read_baseline
 
     with suppress(OSError, UnicodeDecodeError):
         with path.open(encoding="utf-8") as file:
-            accepted = f'"{SCHEMA}"' in file.read(200)
+            head = file.read(200)
+            accepted = any(f'"{schema}"' in head for schema in (SCHEMA, CALIBRATION))
         if accepted:
             return read_baseline(path)
     return read(path)

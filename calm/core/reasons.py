@@ -185,6 +185,16 @@ class Kind(StrEnum):
     PANEL_SILENT = "panel-silent"
     PANEL_AGREES = "panel-agrees"
     TEXTS_LEFT_OUT = "texts-left-out"
+    FEW_LABELS = "few-labels"
+    ONE_LABEL = "one-label"
+    SAME_WORD = "same-word"
+    AS_A_CONSTANT = "as-a-constant"
+    OFF_AS_A_CONSTANT = "off-as-a-constant"
+    ONE_CLASS = "one-class"
+    WEAK_SLICE = "weak-slice"
+    SAME_ASKS = "same-asks"
+    UNREAD_SHARE = "unread-share"
+    OTHER_CALIBRATION = "other-calibration"
     HIDDEN_WHY = "hidden-why"
     HIDDEN_LOSS = "hidden-loss"
     HIDDEN_NOTE = "hidden-note"
@@ -577,6 +587,38 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
     Kind.PANEL_AGREES: "panel {}: its members agree: {}",
     Kind.TEXTS_LEFT_OUT: "texts were left out of this record: no question, answer, prompt or reply is in it",
+    Kind.FEW_LABELS: "{} labelled questions: with fewer than {} no mapping is fitted, and intervals are wide",
+    Kind.ONE_LABEL: (
+        "people say {!r} of every case: nothing tells a good judge from one that always says so; "
+        "label cases of the other kinds"
+    ),
+    Kind.SAME_WORD: (
+        "the judge says {!r} in {:.0%} of its verdicts, and people in {:.0%} of theirs: it hardly looks at the case"
+    ),
+    Kind.AS_A_CONSTANT: (
+        "the judge is right in {:.0%} of the cases, and one that always says {!r} in {:.0%}: "
+        "nothing shows that it does better than that"
+    ),
+    Kind.OFF_AS_A_CONSTANT: (
+        "the judge is off by {:.2f} on average, and one that gives every case {:g} by {:.2f}: "
+        "nothing shows that it does better than that"
+    ),
+    Kind.ONE_CLASS: (
+        "the judge is right in {:.0%} of the cases of which people say {!r}, and in {:.0%} of those of which they say "
+        "{!r}: its agreement comes from the easy kind, and falls where the other one is more frequent"
+    ),
+    Kind.WEAK_SLICE: (
+        "the judge is right in {:.0%} of the cases with {} = {}, and in {:.0%} of the others: "
+        "the share over all cases hides it"
+    ),
+    Kind.SAME_ASKS: (
+        "all asks of a case say the same, in every case: repeats tell nothing about how sure the judge is"
+    ),
+    Kind.UNREAD_SHARE: "{:.0%} of the replies hold no verdict; each counts as wrong",
+    Kind.OTHER_CALIBRATION: (
+        "the calibration is of another judge, prompt or model than this run: its thresholds, its corrected rates and "
+        "its share of cases to decide alone say nothing of this one; run `calm calibrate` again"
+    ),
     Kind.HIDDEN_WHY: "why is left out with the texts",
     Kind.HIDDEN_LOSS: "lost, or for a reason left out with the texts",
     Kind.HIDDEN_NOTE: "a note of the run is left out with the texts",

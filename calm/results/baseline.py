@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, cast
@@ -21,6 +21,10 @@ from calm.results.gatefile import WORSENING
 from calm.results.records import scale_of, trials_of
 
 SCHEMA = "calm-baseline/2"
+CALIBRATION = "calm-calibration/1"
+"""A record of `calm calibrate`: a baseline of the agreement with people, and all that was found beside it."""
+CALIBRATED = "calibration"
+"""Where a calibration holds what is no baseline, and the name of that analysis in an audit."""
 OLDER = "calm-baseline/1"
 """Its rows have no inert arm, so nothing that is measured now was measured then."""
 
@@ -57,6 +61,10 @@ def accept(audit: Audit) -> Audit:
         problems.append("expected at least one claim that was decided, got none: nothing was PASS or FAIL")
     if problems:
         raise ConfigError(problems)
+    return _record_of(audit, findings)
+
+
+def _record_of(audit: Audit, findings: Sequence[Finding]) -> Audit:
     return replace(
         audit,
         judge=replace(audit.judge, about={}),  # the prompt's own text; its hash stays
@@ -75,14 +83,24 @@ def _kept(finding: Finding) -> Finding:
 
 def write_baseline(audit: Audit, path: Path) -> None:
     """Accept a run and write it, whole or not at all; each case of a finding has a line, so that a diff can be read."""
-    outputs.write_whole(path, _lines(accept(audit)), outputs.BASELINE)
+    outputs.write_whole(path, _lines(accept(audit), {"schema": SCHEMA}), outputs.BASELINE)
 
 
-def _lines(accepted: Audit) -> Iterator[str]:
+def write_calibration(audit: Audit, found: Mapping[str, Json], path: Path) -> None:
+    """
+    Write what a judge's agreement with people was found to be, whole or not at all; it is a baseline, too.
+
+    A claim that is still undecided is kept: a later run is compared with its rows, and not with its outcome.
+    """
+    kept = _record_of(audit, audit.findings)
+    outputs.write_whole(path, _lines(kept, {"schema": CALIBRATION, CALIBRATED: dict(found)}), outputs.CALIBRATION)
+
+
+def _lines(accepted: Audit, head: Mapping[str, Json]) -> Iterator[str]:
     body = accepted.to_json()
-    yield "{\n" + f' "schema": {_json(SCHEMA)},\n'
-    for name in _HEAD:
-        yield f' "{name}": {_json(body[name])},\n'
+    yield "{\n"
+    for name, value in (*head.items(), *((name, body[name]) for name in _HEAD)):
+        yield f' "{name}": {_json(value)},\n'
     yield ' "findings": ['
     findings = body["findings"]
     assert isinstance(findings, list)
@@ -101,7 +119,7 @@ def _json(value: Json) -> str:
 
 def read_baseline(path: Path) -> Audit:
     """
-    Return the accepted run in a file that `write_baseline` wrote.
+    Return the accepted run in a file that `write_baseline` or `write_calibration` wrote.
 
     Raises:
         ConfigError: no such file, not JSON, another schema, or damaged; the message says what was expected.
@@ -115,14 +133,19 @@ def read_baseline(path: Path) -> Audit:
             "Make a new one: run the suite with --calm-stopping=fixed and --calm-results=results.json, read the "
             f"report, and run `calm accept results.json -o {path.name}`"
         )
-    if schema != SCHEMA:
+    if schema not in (SCHEMA, CALIBRATION):
         hint = f"; make a baseline of it with `calm accept {path} -o baseline.json`" if schema == RESULTS else ""
         raise ConfigError(f"{path}: expected a baseline of schema {SCHEMA!r}, got schema={schema!r}{hint}")
     try:
-        found = Audit.from_json({**cast("Mapping[str, Json]", body), "schema": RESULTS, "run": {}})
+        extras = {CALIBRATED: cast("Mapping[str, Json]", body)[CALIBRATED]} if schema == CALIBRATION else {}
+        found = Audit.from_json(
+            {**cast("Mapping[str, Json]", body), "schema": RESULTS, "run": {}, "extras": cast("Json", extras)}
+        )
         scale = scale_of(found.judge)
         for finding in found.findings:
             trials_of(finding, scale)
+    except KeyError as error:
+        raise ConfigError(f"{path}: expected {CALIBRATED!r}, which `calm calibrate` writes, got none") from error
     except ConfigError as error:
         raise ConfigError([f"{path}: {problem}" for problem in error.problems]) from error
     twice = [key for key, count in Counter(f.key for f in found.findings).items() if count > 1]

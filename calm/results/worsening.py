@@ -25,7 +25,7 @@ from calm.core.verdict import Family
 from calm.errors import ConfigError
 from calm.experiment.stopping import LEVEL, LOST
 from calm.results.audit import BASELINE, RUN, Audit, Finding, Limit
-from calm.results.baseline import recalled_of
+from calm.results.baseline import CALIBRATED, recalled_of
 from calm.results.gatefile import POOLED, WORSENING
 from calm.results.pairing import Both, Growth, Paired, growth, pair, same_cases, worse_way
 from calm.results.pooled import FEWEST, ROWS_OF
@@ -416,7 +416,9 @@ def _of_all(key: str, audit: Audit) -> Finding:
 def _changes(before: Audit, after: Audit) -> list[Reason]:
     """Return what else differs between the runs."""
     notes = [str(change) for change in changes(before, after)]
-    return [because(Kind.CHANGES, Said("; ".join(notes)))] if notes else []
+    other = before.judge.fingerprint != after.judge.fingerprint or before.judge.served != after.judge.served
+    found = [because(Kind.OTHER_CALIBRATION)] if CALIBRATED in before.extras and other else []
+    return [*found, *([because(Kind.CHANGES, Said("; ".join(notes)))] if notes else [])]
 
 
 def _changed_words(held: Sequence[Held]) -> list[Reason]:

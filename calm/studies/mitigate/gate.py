@@ -8,8 +8,7 @@ from dataclasses import replace
 from math import fsum
 from typing import cast
 
-from calm import __version__
-from calm.cases import sample, sha256
+from calm.cases import sample
 from calm.core.case import Case
 from calm.core.claims import Outcome
 from calm.core.edits import AnyEdit, Expects
@@ -30,9 +29,10 @@ from calm.gate.stand_in import StandIn
 from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.mitigation import Reader
 from calm.models.pricing import Cost, cost, price_of
-from calm.models.wire import Json, Judge, Reply, Request
-from calm.results.audit import Audit, Finding, JudgeRecord, finding
+from calm.models.wire import Judge, Reply, Request
+from calm.results.audit import Finding, finding
 from calm.studies.mitigate.study import MEASURED, Figures, MitigationSet
+from calm.studies.provenance import audit_of
 
 COUNTED = 20
 """The number of cases on which the asks of a judge in code are counted."""
@@ -103,7 +103,7 @@ def assess(
         per_verdict = fsum(calls) / len(calls) if calls else 0.0
     return Figures(
         one,
-        _audit(setup, settings, tuple(findings.values()), engine, len(cases)),
+        audit_of(setup, tuple(findings.values()), engine, of=len(cases), asks=str(settings.design)),
         {**missing, **values},
         per_verdict,
         _cost(judge, engine, meter.keys),
@@ -248,23 +248,3 @@ def _cost(judge: Judge, engine: Engine, keys: set[bytes]) -> Cost | None:
         if reply is not None and price is not None:
             total += cost(price, reply.usage)
     return Cost(total, unpriced)
-
-
-def _audit(setup: Setup, settings: PlanSettings, findings: tuple[Finding, ...], engine: Engine, of: int) -> Audit:
-    judge, cases, rule = setup.judge, setup.cases, setup.stopping.value
-    about = dict(judge.about)
-    served = [engine.served[e.identity] for e in judge.endpoints if e.identity in engine.served]
-    parameters = about.pop("parameters", {})
-    record = JudgeRecord(
-        name=judge.name,
-        task=judge.task,
-        fingerprint=judge.fingerprint,
-        model=cast("str | None", about.pop("model", None)),
-        served=", ".join(served) or None,
-        prompt_sha256=cast("str | None", about.pop("prompt_sha256", None)),
-        scale={"low": judge.scale.low, "high": judge.scale.high, "step": judge.scale.step},
-        parameters=parameters if isinstance(parameters, dict) else {},
-        about=about,
-    )
-    counted: dict[str, Json] = {"n": len(cases), "of": of, "sha256": sha256(cases)}
-    return Audit(__version__, record, counted, settings.seed, str(settings.design), findings, rule)

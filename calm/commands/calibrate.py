@@ -1,0 +1,231 @@
+"""`calm calibrate`: hold a judge against labels of people, and say how far it can be trusted for what."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import (
+    CONTINUE,
+    add_caps,
+    bill,
+    opened_engine,
+    refuse_impossible,
+    sampled,
+    stays,
+)
+from calm.errors import ConfigError
+from calm.results.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calm.core.case import Case
+    from calm.experiment.asks import Design
+    from calm.experiment.setup import Setup
+    from calm.models.wire import Judge
+    from calm.studies.calibrate.study import Calibration, Wishes
+
+REPEATS = 3
+"""Asks of a case, so that their agreement tells how sure the judge is."""
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `calibrate`."""
+    one = add_command(
+        commands,
+        "calibrate",
+        "Compare a judge with labels of people. The command says where the judge errs, which mapping fits best, what "
+        "it may decide alone, and how many labels a claim needs. It corrects the judge's mean over cases without "
+        "labels. The record serves as a baseline.",
+        "calm calibrate judge.toml --cases labelled.jsonl --unlabelled others.jsonl",
+    )
+    one.add_argument("judge", metavar="JUDGE", help=JUDGES)
+    one.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, with labels of people")
+    one.add_argument(
+        "--unlabelled",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="cases whose mean is wanted; their labels, if any, are not used (repeatable)",
+    )
+    one.add_argument("-o", "--out", default="calibration.json", metavar="FILE", help="the record to write")
+    one.add_argument("--repeats", type=int, default=REPEATS, metavar="K", help=f"asks of a case (default {REPEATS})")
+    one.add_argument("--sample", type=int, metavar="N", help="at most N labelled and N unlabelled cases (default: all)")
+    one.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the sample and the folds (default 0)")
+    one.add_argument(
+        "--limit",
+        type=float,
+        action="append",
+        default=[],
+        metavar="X",
+        help="also say how many labels prove a share of right verdicts of X (repeatable)",
+    )
+    one.add_argument(
+        "--error", type=float, default=0.05, metavar="X", help="error of what the judge decides alone (default 0.05)"
+    )
+    one.add_argument(
+        "--within", type=float, metavar="X", help="scores: right if within X of the label (default: a step)"
+    )
+    one.add_argument("--pass", dest="passing", type=float, metavar="X", help="scores: right if on the same side of X")
+    one.add_argument("--next", type=int, default=10, metavar="N", help="name N cases to label next (default 10)")
+    one.add_argument("--of", metavar="NAME", help="pairs: whose win rate is wanted, an answer's id or an author")
+    add_caps(one)
+    one.add_argument("--plan", action="store_true", help="show what the command will ask and cost; make no call")
+    one.set_defaults(run=_calibrate)
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from calm.core.measures import accuracy
+    from calm.experiment.setup import Setup
+    from calm.experiment.showing import refuse_unshowable
+    from calm.experiment.stopping import Stopping
+    from calm.gate.from_spec import judge_from
+    from calm.results.outputs import CALIBRATION, Output
+    from calm.studies.calibrate import report
+    from calm.studies.calibrate.study import calibrate, refuse_gold
+
+    design = _checked(options)
+    judge = judge_from(options.judge)
+    labelled, unlabelled, there = _cases(options, judge)
+    wishes = _wishes(options, judge, [*labelled, *unlabelled])
+    refuse_unshowable(judge, [*labelled, *unlabelled])
+    out = Path(options.out)
+    if options.plan:
+        print(printable(_plan(judge, [*labelled, *unlabelled], design, options.seed), "\n"))
+        return DONE
+    with opened_engine(options, Output("-o", out, CALIBRATION)) as engine:
+        setup = Setup(judge, tuple(labelled), engine, options.seed, design, Stopping.FIXED)
+        refuse_gold(setup)
+        engine.admit(judge)
+        found = calibrate(setup, unlabelled, wishes, [accuracy >= 0.70])
+        spent = bill(engine)
+    labels = sampled(len(labelled), there, "labelled cases")
+    print(printable(f"{judge.name} ({judge.task}): {labels}, {len(unlabelled)} without labels"), end="\n\n")
+    print(printable(report.summary(found), "\n"))
+    print(printable(f"\n{spent}", "\n"))
+    if found.incomplete:
+        print(printable(f"incomplete: {found.incomplete}; nothing is written; {CONTINUE}"))
+        return REFUSED
+    if stays(engine, out):
+        return REFUSED
+    return _write(found, setup, out, there)
+
+
+def _checked(options: argparse.Namespace) -> Design:
+    """
+    Return how often each case is asked.
+
+    Raises:
+        ConfigError: all impossible options.
+    """
+    from calm.experiment.asks import Design
+
+    problems = []
+    try:
+        refuse_impossible(options)
+    except ConfigError as error:
+        problems += error.problems
+    if options.repeats < 1:
+        problems.append(f"--repeats: expected 1 or more, got {options.repeats}")
+    if options.next < 0:
+        problems.append(f"--next: expected 0 or more, got {options.next}")
+    shares = [("--error", options.error), *(("--limit", limit) for limit in options.limit)]
+    problems += [f"{name}: expected a share between 0 and 1, got {x!r}" for name, x in shares if not 0 < x < 1]
+    if options.within is not None and not 0 <= options.within < float("inf"):
+        problems.append(f"--within: expected a distance of 0 or more, got {options.within!r}")
+    if options.within is not None and options.passing is not None:
+        problems.append("--within, --pass: expected one of them, got both")
+    if not options.cases:
+        problems.append("--cases: expected a file of cases with labels of people (better, scores or met), got none")
+    if problems:
+        raise ConfigError(problems)
+    return Design(options.repeats, 1)
+
+
+def _cases(options: argparse.Namespace, judge: Judge) -> tuple[list[Case], list[Case], int]:
+    """
+    Return the labelled and the other cases, and how many labelled ones there are.
+
+    Raises:
+        ConfigError: faults of the files, no label, or a case in both.
+    """
+    from calm.cases import read_files, sample
+    from calm.gate.from_spec import cases_from
+    from calm.studies.calibrate.study import split
+
+    mine = cases_from(options.cases, judge)
+    labelled, unlabelled = split(mine, judge.task)
+    known = {case.id for case in mine}
+    if options.unlabelled:
+        others = read_files(options.unlabelled, task=judge.task)
+        both = [case.id for case in others if case.id in known]
+        if both:
+            raise ConfigError(
+                f"--unlabelled: expected other cases than those of --cases, got {both[0]!r} in both"
+                f"{f' and {len(both) - 1} more' if len(both) > 1 else ''}: they would be counted twice"
+            )
+        unlabelled += others
+    if not labelled:
+        what = {"rubric": "met", "rubric-all": "met", "score": "scores", "points": "met or scores"}
+        raise ConfigError(
+            f"--cases: expected cases with labels of people ({what.get(judge.task, 'better')}), got none in "
+            f"{len(mine)} cases; docs/how-to/calibrate-a-judge.md shows how to write them"
+        )
+    most = options.sample or max(len(labelled), len(unlabelled))
+    return (
+        sample(labelled, most, options.seed),
+        sample(unlabelled, most, options.seed) if unlabelled else [],
+        len(labelled),
+    )
+
+
+def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> Wishes:
+    """
+    Return what is wanted of the figures.
+
+    Raises:
+        ConfigError: an option for another kind of verdict.
+    """
+    from calm.core.verdict import FAMILY
+    from calm.studies.calibrate.items import entity_of
+    from calm.studies.calibrate.study import Wishes
+
+    family = FAMILY[judge.task]
+    problems: list[str] = []
+    for name, value in (("--within", options.within), ("--pass", options.passing)):
+        if value is not None and family != "score":
+            problems.append(f"{name}: expected a judge of scores, got task = {judge.task!r}")
+    scale = judge.scale
+    if options.passing is not None and family == "score" and not scale.low < options.passing <= scale.high:
+        problems.append(f"--pass: expected a score on the scale above {scale.low:g}, got {options.passing:g}")
+    if options.of is not None and family not in ("pairwise", "listwise"):
+        problems.append(f"--of: expected a judge of pairs, got task = {judge.task!r}")
+    elif options.of is not None and entity_of(cases, options.of) is None:
+        problems.append(f"--of: expected an answer id or an author that all cases have, got {options.of!r}")
+    if problems:
+        raise ConfigError(problems)
+    return Wishes(tuple(options.limit), options.error, options.within, options.passing, options.next, options.of)
+
+
+def _plan(judge: Judge, cases: Sequence[Case], design: Design, seed: int) -> str:
+    """Return what the command asks at most, and what that costs."""
+    from calm.gate.plan import PlanSettings, survey_clean
+    from calm.gate.plan_text import render
+    from calm.gate.prices import plan_of
+
+    found = survey_clean(judge, cases, PlanSettings(len(cases), seed, design))
+    return render(found, plan_of(found, len(found.cases), design))
+
+
+def _write(found: Calibration, setup: Setup, out: Path, there: int) -> int:
+    from calm.results.baseline import write_calibration
+    from calm.studies.calibrate import report
+    from calm.studies.provenance import audit_of
+
+    audit = audit_of(setup, found.findings, setup.engine, of=there, asks=str(setup.design))
+    write_calibration(audit, report.to_json(found), out)
+    print(printable(f"wrote {out}: it holds for this judge, prompt and model; use it with --calm-baseline={out}"))
+    return DONE

@@ -1,0 +1,116 @@
+"""
+Selective decisions: which share of the items may be decided without a second look, at a bounded risk of error.
+
+The items are ordered by a confidence. Thresholds are tried from the surest down, and each is a test of the claim that
+the items above it are wrong in at most a given share. The first test that fails ends the search (fixed-sequence
+testing), so all of them together err with probability `level`, however many thresholds there are. Sources: Geifman &
+El-Yaniv 2017 (selective risk), Angelopoulos, Bates, Candes, Jordan & Lei 2021 (Learn then Test).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import ceil, fsum, log
+
+from calm.errors import EstimateError
+from calm.statistics.intervals import clopper_pearson
+
+NEAR = 1e-9
+"""Confidences that differ by less are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """
+    One threshold: the items whose confidence is at least so high.
+
+    `share` is theirs of all items, `n` counts their clusters, `errors` the mean error of each cluster summed, `bound`
+    is the upper bound of their risk at the level of the search.
+    """
+
+    threshold: float
+    share: float
+    n: int
+    errors: float
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Selective:
+    """
+    The thresholds in the order in which they were tried, and the last one that was proven (None: none was).
+
+    `least` is the number of clusters without any error that proves the smallest share.
+    """
+
+    steps: tuple[Step, ...]
+    chosen: Step | None
+    least: int
+
+
+def least_without_error(risk: float, level: float) -> int:
+    """
+    Return how many items without an error prove that at most a share `risk` is wrong: ln(level) / ln(1 - risk).
+
+    >>> least_without_error(0.05, 0.05), least_without_error(0.10, 0.05)
+    (59, 29)
+    """
+    if not (0 < risk < 1 and 0 < level < 1):
+        raise EstimateError(f"expected a risk and a level between 0 and 1, got {risk!r} and {level!r}")
+    return ceil(log(level) / log(1 - risk) - 1e-12)
+
+
+def select(
+    confidences: Sequence[float],
+    wrong: Sequence[float],
+    thresholds: Sequence[float],
+    *,
+    risk: float,
+    level: float = 0.05,
+    clusters: Sequence[Hashable] | None = None,
+) -> Selective:
+    """
+    Return the largest share of items, the surest first, that is wrong in at most `risk`, with probability 1 - level.
+
+    `wrong` holds the error of each item, in [0, 1], `thresholds` are chosen without looking at it. Thresholds above
+    which too few items lie to prove anything are passed over, which also needs no label. The bound is that of Clopper &
+    Pearson on clusters; a cluster with several items counts by its mean error, which is never more extreme than a yes
+    or no of the same mean. The guarantee is exact where items of less confidence are not rarer wrong than surer ones.
+    Where they are, a threshold that was passed over may hide it; simulations stay below the level there, too
+    (`tests/statistics/test_selective.py`).
+
+    Smallest n: `least_without_error(risk, level)` clusters; with fewer nothing is chosen.
+
+    Raises `EstimateError` for lists of different lengths, no item or no threshold.
+
+    >>> found = select([0.9] * 60 + [0.5] * 40, [0.0] * 60 + [0.5] * 40, [1.0, 0.9, 0.5], risk=0.05)
+    >>> found.chosen.threshold, found.chosen.share, round(found.chosen.bound, 4)
+    (0.9, 0.6, 0.0487)
+    """
+    if not confidences or not thresholds or len(confidences) != len(wrong):
+        raise EstimateError(
+            f"expected a confidence and an error for each item, and a threshold, got {len(confidences)}, "
+            f"{len(wrong)} and {len(thresholds)}"
+        )
+    names: Sequence[Hashable] = range(len(wrong)) if clusters is None else clusters
+    least = least_without_error(risk, level)
+    items = sorted(zip(confidences, wrong, names, strict=True), key=lambda item: -item[0])
+    held: dict[Hashable, list[float]] = {}
+    steps: list[Step] = []
+    chosen: Step | None = None
+    place = 0
+    for threshold in sorted(set(thresholds), reverse=True):
+        added = 0
+        while place < len(items) and items[place][0] >= threshold - NEAR:
+            held.setdefault(items[place][2], []).append(items[place][1])
+            place, added = place + 1, added + 1
+        if not added or len(held) < least:
+            continue
+        errors = fsum(fsum(values) / len(values) for values in held.values())
+        bound = clopper_pearson(min(errors, len(held)), len(held), level)[1]
+        steps.append(Step(threshold, place / len(items), len(held), errors, bound))
+        if bound > risk:
+            break
+        chosen = steps[-1]
+    return Selective(tuple(steps), chosen, least)

@@ -1,0 +1,333 @@
+"""What a judge said and what people say of the same things, in one form for all kinds of verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum
+from statistics import median
+from typing import Final, TypeAlias
+
+from calm.core.case import TIE, Case
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Criteria, Family, Preferred, Ranking, Scale, Score, Tie, Verdict, chances, readable
+
+Label: TypeAlias = str | float
+"""A class, or a score."""
+
+FIRST, SECOND, MET, NOT_MET = "first", "second", "met", "not met"
+"""Classes of verdicts on pairs, by the slot in which the answer stood (`tie` is the third), and on a criterion."""
+NUMBERED: Final = "slot {}"
+"""Class of a ranking: the slot of the answer that it puts first."""
+PROBABILITIES, REPEATS = "probabilities", "repeats"
+"""Where a confidence comes from."""
+WITHIN: Final = 1 / 8
+"""Share of a scale without steps by which a score may differ from the gold: about one point of ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When a score counts as right: within a distance of the gold, or on the same side of the pass mark."""
+
+    scale: Scale
+    within: float
+    passing: float | None = None
+
+    @classmethod
+    def of(cls, scale: Scale, within: float | None = None, passing: float | None = None) -> Rule:
+        """Return a rule; the distance is by default a step of the scale, or an eighth of one without steps."""
+        default = scale.step if scale.step is not None else WITHIN * (scale.high - scale.low)
+        return cls(scale, default if within is None else within, passing)
+
+    def alike(self, one: float, other: float) -> bool:
+        """Return whether two scores say the same."""
+        if self.passing is not None:
+            return (one >= self.passing) == (other >= self.passing)
+        return abs(one - other) <= self.within + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """
+    One thing that a judge decided: a case, or one criterion of a rubric.
+
+    `gold` is what people say of it, None where nobody did. `said` holds the word of each ask, None where it could not
+    be read; `verdict` is what most asks say (of scores: their median). `signal` places it on a line, with `target` as the
+    place of the gold: for classes -1 to 1, where 1 is `first` or `met`. `right` is the share of asks that agree with
+    the gold, `correct` whether `verdict` does. `confidence` is in [0, 1], `spread` how far the asks differ, 0 to 1.
+    `value` and `worth` are what a mean over cases is taken of: by the judge and by people.
+    """
+
+    case: str
+    part: str
+    cluster: str
+    tags: Mapping[str, str]
+    gold: Label | None
+    said: tuple[Label | None, ...]
+    verdict: Label | None
+    signal: float | None = None
+    target: float | None = None
+    right: float = 0.0
+    correct: bool = False
+    confidence: float | None = None
+    spread: float = 0.0
+    value: float | None = None
+    worth: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Whose win rate is the mean of pairs: an answer's id, an author, or the answer that is listed first."""
+
+    name: str
+    kind: str
+    ids: Mapping[str, str] = field(default_factory=dict)
+    """The id of its answer, by case."""
+
+
+def gold_of(case: Case, task: str) -> Mapping[str, Label]:
+    """
+    Return the gold of a case by part: "" for the case as a whole, or the ids of criteria; empty where there is none.
+
+    Gold of points is the share of points that the answer earns, as a judge of points gives it.
+    """
+    alone = case.answers[0].id
+    if task in ("rubric", "rubric-all"):
+        known = {criterion.id for criterion in case.criteria}
+        return {c: MET if true else NOT_MET for c, true in case.met.get(alone, {}).items() if c in known}
+    if task in ("score", "points"):
+        score = case.scores.get(alone)
+        if score is None and task == "points":
+            score = _earned(case, case.met.get(alone, {}))
+        return {} if score is None else {"": float(score)}
+    return {} if case.better is None else {"": case.better}
+
+
+def _earned(case: Case, met: Mapping[str, bool]) -> float | None:
+    total = fsum(abs(c.points) for c in case.criteria)
+    if not total or any(c.id not in met for c in case.criteria):
+        return None
+    return fsum(abs(c.points) for c in case.criteria if met[c.id] == (c.points > 0)) / total
+
+
+def items_of(
+    cases: Sequence[Case],
+    trials: Trials,
+    task: str,
+    rule: Rule,
+    *,
+    shown: Callable[[Case], Case],
+    entity: Entity | None = None,
+) -> list[Item]:
+    """Return the items of some cases by their clean verdicts; `shown` gives a case in the order of its slots."""
+    by_id = {case.id: case for case in cases}
+    source = source_of(trials)
+    found: list[Item] = []
+    for row in trials.rows:
+        case = by_id[row.case]
+        gold = gold_of(case, task)
+        match trials.family:
+            case "rubric":
+                asked = [c.id for c in case.criteria if not gold or c.id in gold]
+                found += [_criterion(row, case, one, gold.get(one), source) for one in asked]
+            case "score":
+                score = gold.get("")
+                found.append(_score(row, case, None if score is None else float(score), rule, source))
+            case _:
+                found.append(
+                    _choice(row, shown(case), gold.get(""), family=trials.family, source=source, entity=entity)
+                )
+    return found
+
+
+def source_of(trials: Trials) -> str | None:
+    """Return where the confidence of these verdicts comes from: their probabilities, else repeats, else nowhere."""
+    if trials.weighed:
+        return PROBABILITIES
+    return REPEATS if any(len(row.clean) > 1 for row in trials.rows) else None
+
+
+def _choice(
+    row: Trial, case: Case, gold: Label | None, *, family: Family, source: str | None, entity: Entity | None
+) -> Item:
+    """Return the item of a pair or a ranking."""
+    slots = case.slots
+    pair = family == "pairwise"
+    names = (FIRST, SECOND) if pair else tuple(NUMBERED.format(place) for place in range(1, len(slots) + 1))
+    named = dict(zip(slots, names, strict=True)) | {TIE: TIE}
+    laws = [_law(verdict, named) for verdict in row.clean]
+    read = [law for law in laws if law]
+    mean = {label: fsum(law.get(label, 0.0) for law in read) / len(read) for law in read for label in law}
+    said = tuple(_top(verdict, named) for verdict in row.clean)
+    signal = mean.get(FIRST, 0.0) - mean.get(SECOND, 0.0) if pair and read else None
+    verdict = _mode(said)
+    if pair and read and list(said).count(FIRST) == list(said).count(SECOND) >= list(said).count(TIE):
+        verdict = TIE  # the asks are at odds
+    label = None if gold is None else named.get(str(gold), str(gold))
+    return _classed(
+        row,
+        case,
+        "",
+        said=said,
+        verdict=verdict,
+        gold=label,
+        signal=signal,
+        target={FIRST: 1.0, SECOND: -1.0, TIE: 0.0}.get(str(label)) if pair else None,
+        sure=mean.get(str(verdict), 0.0) if source == PROBABILITIES else None,
+        source=source,
+        value=_favoured(laws, named, entity, row.case),
+        worth=None if gold is None or entity is None else _half(str(gold), entity.ids.get(row.case)),
+    )
+
+
+def _criterion(row: Trial, case: Case, name: str, gold: Label | None, source: str | None) -> Item:
+    said: list[Label | None] = []
+    shares: list[float] = []
+    for verdict in row.clean:
+        met = verdict.met.get(name) if isinstance(verdict, Criteria) else None
+        said.append(None if met is None else MET if met else NOT_MET)
+        law = chances(verdict) or {}
+        if met is not None:
+            shares.append(law.get(name, float(met)))
+    share = fsum(shares) / len(shares) if shares else None
+    decided = None if share is None else MET if share >= 0.5 else NOT_MET
+    return _classed(
+        row,
+        case,
+        name,
+        said=tuple(said),
+        verdict=decided,
+        gold=gold,
+        signal=None if share is None else 2 * share - 1,
+        target=None if gold is None else 1.0 if gold == MET else -1.0,
+        sure=None if share is None or source != PROBABILITIES else max(share, 1 - share),
+        source=source,
+        value=share,
+        worth=None if gold is None else float(gold == MET),
+    )
+
+
+def _classed(
+    row: Trial,
+    case: Case,
+    part: str,
+    *,
+    said: tuple[Label | None, ...],
+    verdict: Label | None,
+    gold: Label | None,
+    signal: float | None,
+    target: float | None,
+    sure: float | None,
+    source: str | None,
+    value: float | None,
+    worth: float | None,
+) -> Item:
+    shares = [count / len(said) for count in Counter(said).values()]
+    if source == REPEATS:
+        sure = 0.0 if verdict is None else said.count(verdict) / len(said)
+    return Item(
+        case=row.case,
+        part=part,
+        cluster=row.cluster or row.case,
+        tags=case.tags,
+        gold=gold,
+        said=said,
+        verdict=verdict,
+        signal=signal,
+        target=target,
+        right=said.count(gold) / len(said) if gold is not None else 0.0,
+        correct=gold is not None and verdict == gold,
+        confidence=(0.0 if verdict is None else sure) if source else None,
+        spread=1 - fsum(share * share for share in shares),
+        value=value,
+        worth=worth,
+    )
+
+
+def _score(row: Trial, case: Case, gold: float | None, rule: Rule, source: str | None) -> Item:
+    said = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in row.clean)
+    read = [value for value in said if value is not None]
+    middle = median(read) if read else None
+    near = sum(rule.alike(value, middle) for value in read) / len(said) if middle is not None else 0.0
+    if source == PROBABILITIES and middle is not None:
+        laws = [law for verdict in row.clean if (law := chances(verdict)) is not None]
+        near = fsum(p for law in laws for place, p in law.items() if rule.alike(float(place), middle)) / len(laws)
+    return Item(
+        case=row.case,
+        part="",
+        cluster=row.cluster or row.case,
+        tags=case.tags,
+        gold=gold,
+        said=said,
+        verdict=middle,
+        signal=middle,
+        target=gold,
+        right=sum(rule.alike(value, gold) for value in read) / len(said) if gold is not None else 0.0,
+        correct=gold is not None and middle is not None and rule.alike(middle, gold),
+        confidence=min(1.0, near) if source else None,
+        spread=(max(read) - min(read)) / (rule.scale.high - rule.scale.low) if len(read) == len(said) else 1.0,
+        value=fsum(read) / len(read) if read else None,
+        worth=gold,
+    )
+
+
+def _law(verdict: Verdict, named: Mapping[str, str]) -> Mapping[str, float]:
+    """Return the probability of each class: as the judge gives it, or 1 for what it names; nothing if unread."""
+    law = chances(verdict)
+    if law is not None and isinstance(verdict, Preferred | Tie):
+        return {named.get(answer, answer): p for answer, p in law.items()}
+    top = _top(verdict, named)
+    return {} if top is None else {top: 1.0}
+
+
+def _top(verdict: Verdict, named: Mapping[str, str]) -> str | None:
+    match verdict:
+        case Preferred(answer=answer):
+            return named.get(answer)
+        case Ranking(order=order):
+            return named.get(order[0][0]) if len(order[0]) == 1 else TIE
+        case _:
+            return TIE if readable(verdict) else None
+
+
+def _mode(said: Sequence[Label | None]) -> Label | None:
+    """Return what most asks say; of several, the first said."""
+    read = Counter(label for label in said if label is not None)
+    return read.most_common(1)[0][0] if read else None
+
+
+def _favoured(
+    laws: Sequence[Mapping[str, float]], named: Mapping[str, str], entity: Entity | None, case: str
+) -> float | None:
+    """Return the mean share that one answer wins, ties as a half; None where nothing was read."""
+    read = [law for law in laws if law]
+    if entity is None or not read or case not in entity.ids:
+        return None
+    label = named[entity.ids[case]]
+    return fsum(law.get(label, 0.0) + law.get(TIE, 0.0) / 2 for law in read) / len(read)
+
+
+def _half(better: str, answer: str | None) -> float | None:
+    return None if answer is None else 0.5 if better == TIE else float(better == answer)
+
+
+def entity_of(cases: Sequence[Case], wanted: str | None = None) -> Entity | None:
+    """
+    Return whose win rate the cases tell: the wanted answer id or author, or what all cases have.
+
+    Without a wish: an id that all cases have, else an author whom all have, else the answer that is listed first. None
+    if no case has answers to choose from, or the wanted one is not in every case.
+    """
+    if not cases or any(len(case.answers) < 2 for case in cases):
+        return None
+    tables = {
+        "answer": [{a.id: a.id for a in case.answers} for case in cases],
+        "author": [{a.author: a.id for a in case.answers if a.author is not None} for case in cases],
+    }
+    for kind, table in tables.items():
+        common = set(table[0]).intersection(*table[1:])
+        names = sorted(common) if wanted is None else [wanted] if wanted in common else []
+        if names:
+            return Entity(names[0], kind, {c.id: row[names[0]] for c, row in zip(cases, table, strict=True)})
+    return None if wanted is not None else Entity("", "first", {case.id: case.answers[0].id for case in cases})

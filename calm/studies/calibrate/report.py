@@ -1,0 +1,274 @@
+"""A calibration as JSON, and in words for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Final
+
+from calm.core.claims import Estimate, Outcome
+from calm.core.reasons import Reason, counted
+from calm.models.wire import Json
+from calm.results.codes import to_code
+from calm.statistics.prediction_powered import Interval
+from calm.studies.calibrate.fitting import CONSTANT, RAW, Fit
+from calm.studies.calibrate.items import PROBABILITIES, Entity
+from calm.studies.calibrate.study import Calibration
+from calm.studies.calibrate.tables import Confusion, Row, Slices
+
+LONGEST: Final = 40
+"""How many characters of a name a terminal shows."""
+_SOURCES = {PROBABILITIES: "its probabilities", "repeats": "how many of its asks agree"}
+_DATA = (
+    "family",
+    "rule",
+    "entity",
+    "labelled",
+    "unlabelled",
+    "source",
+    "agreement",
+    "confusion",
+    "classes",
+    "slices",
+    "fit",
+)
+_MORE = ("budgets", "next", "corrected", "alone", "reliability", "asked")
+
+
+def to_json(found: Calibration) -> dict[str, Json]:
+    """Return all figures as data; `remarks` are reasons, in words and as codes."""
+    body: dict[str, Json] = {name: _plain(getattr(found, name)) for name in (*_DATA, *_MORE)}
+    if found.entity is not None:
+        body["entity"] = {"name": found.entity.name, "kind": found.entity.kind}
+    body["remarks"] = [{**to_code(one), "words": str(one)} for one in found.remarks]
+    return body
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Reason):
+        return str(value)
+    if isinstance(value, Outcome):
+        return value.value
+    if isinstance(value, float):
+        return round(value, 6) + 0.0
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    assert is_dataclass(value)
+    return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+
+
+def summary(found: Calibration) -> str:
+    """Return a calibration for a terminal: what to know first, then the figures."""
+    parts: list[list[str]] = []
+    if found.remarks:
+        parts.append(["know first:", *(f"- {one}" for one in found.remarks)])
+    if found.incomplete or found.lost:
+        parts.append([f"from a part of the data: {counted(found.lost)}"])
+    parts += [
+        [_agreement(found)],
+        _confused(found.confusion),
+        _rows("right, by what people say (these intervals hold together in 95 of 100 samples):", found.classes),
+        _sliced(found.slices),
+        _mapped(found.fit),
+        _budget(found),
+        _corrected(found),
+        _alone(found),
+        _reliable(found),
+        _next(found),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _agreement(found: Calibration) -> str:
+    rule = found.rule
+    what = "verdicts"
+    if rule.passing is not None:
+        what = f"verdicts on the right side of {rule.passing:g}"
+    elif found.family == "score":
+        what = f"scores within {rule.within:g} of the label"
+    if found.agreement is None:
+        return f"share of right {what}: not known, since an interval needs two labelled questions"
+    return f"share of right {what}: {_estimate(found.agreement)}, n={found.agreement.n}"
+
+
+def _estimate(one: Estimate | Interval | Row) -> str:
+    value = one.right if isinstance(one, Row) else one.value
+    return f"{value:.2f} [{one.low:.2f}, {one.high:.2f}]"
+
+
+def _name(text: str) -> str:
+    """Return a name that fits into a table; control characters are made visible where it is printed."""
+    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return short.replace("\n", "\\n")
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return aligned lines: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  "
+        + "  ".join(
+            cell.ljust(width) if not place else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _confused(table: Confusion) -> list[str]:
+    if not table.gold:
+        return []
+    rows = [["", *table.said]]
+    rows += [
+        [name, *(f"{v:.1f}".removesuffix(".0") for v in row)]
+        for name, row in zip(table.gold, table.counts, strict=True)
+    ]
+    return ["people (rows) and the judge (columns), in cases:", *_table(rows)]
+
+
+def _rows(title: str, rows: Iterable[Row]) -> list[str]:
+    lines = [[_name(row.name), _estimate(row), f"n={row.n}"] for row in rows]
+    return [title, *_table(lines)] if lines else []
+
+
+def _sliced(found: Slices) -> list[str]:
+    lines = []
+    for row in found.rows:
+        rest = "" if row.rest is None else f"others {row.rest:.2f}"
+        name = f"{_name(row.tag)} = {_name(row.name)}"
+        lines.append([name, _estimate(row), f"n={row.n}", rest, "differs" if row.differs else ""])
+    left = []
+    if found.small:
+        left.append(f"  {found.small} slices of fewer than 10 questions are not shown")
+    if found.more:
+        left.append(f"  {found.more} further slices are not shown")
+    if not lines:
+        return []
+    title = f"right, by slice (adjusted for {len(lines)} slices; only those marked differ from the others):"
+    return [title, *_table(lines), *left]
+
+
+def _mapped(fit: Fit | None) -> list[str]:
+    if fit is None:
+        return []
+    unit = "share right" if fit.measure == "accuracy" else "mean absolute error"
+    rows = []
+    for one in fit.candidates:
+        better = "" if one.better is None else f"better by {_estimate(one.better)}"
+        what = ", ".join(f"{name} {_value(value)}" for name, value in one.fitted.items())
+        rows.append([_title(one.name), _estimate(one.value), better, what])
+    best = "take the judge as it is: no mapping is better by the evidence"
+    if fit.best != RAW:
+        best = f"take: {_title(fit.best)}"
+    if fit.best == CONSTANT:
+        best = "a constant answer is better than the judge: use no mapping of it"
+    head = f"mappings, on cases that did not fit them (10 folds by question, n={fit.n}; {unit}):"
+    return [head, *_table(rows), f"  {best}"]
+
+
+def _title(name: str) -> str:
+    return {RAW: "the judge (most of its asks)", "tie_band": "band of ties"}.get(name, name)
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, list):
+        return f"at {len(value)} points"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _budget(found: Calibration) -> list[str]:
+    if not found.budgets:
+        return []
+    lines = ["how many labels decide a claim:"]
+    for one in found.budgets:
+        if one.outcome is not Outcome.UNDECIDED:
+            more = "decided by these labels"
+        elif one.cases is None:
+            more = "no number of labels would decide it: the share lies at the limit"
+        else:
+            more = f"a fresh set of about {one.cases} labelled cases decides it in four of five runs"
+        lines.append(f"  share right >= {one.limit:.2f}: {one.outcome.value}: {more}")
+    return lines
+
+
+def _corrected(found: Calibration) -> list[str]:
+    if found.corrected is None:
+        return []
+    one = found.corrected.found
+    ratio = one.labelled.width / one.corrected.width if one.corrected.width else 1.0
+    rows = [
+        ["corrected by the labels", _estimate(one.corrected), f"weight of the judge {one.power:.2f}"],
+        ["labels alone", _estimate(one.labelled), f"{ratio:.2f} times as wide"],
+        ["judge alone", _estimate(one.predicted), f"on labelled cases {one.bias:+.2f} off"],
+    ]
+    title = f"{_mean_of(found)} over the {found.corrected.unlabelled} cases without labels (95 %):"
+    note = "  holds where the labelled cases are a random sample of all: see drawn = chosen in the guide"
+    return [title, *_table(rows), note]
+
+
+def _mean_of(found: Calibration) -> str:
+    if found.entity is not None:
+        return _win_rate(found.entity)
+    return "mean score" if found.family == "score" else "share met"
+
+
+def _win_rate(entity: Entity) -> str:
+    if entity.kind == "first":
+        return "win rate of the answer that the file lists first"
+    return f"win rate of {'answer' if entity.kind == 'answer' else 'the answers by'} {_name(entity.name)!r}"
+
+
+def _alone(found: Calibration) -> list[str]:
+    if found.alone is None:
+        return ["what the judge may decide alone: not known without a confidence; ask with --repeats 3"]
+    one = found.alone
+    chosen = one.found.chosen
+    source = _SOURCES[one.source]
+    if chosen is None or one.share is None:
+        last = one.found.steps[-1] if one.found.steps else None
+        why = f"{one.found.least} labelled cases without an error would prove a share"
+        if last is not None:
+            why = (
+                f"of the {last.n} surest, {last.errors:g} are wrong: at most {last.bound:.0%} by the bound, "
+                f"and {one.risk:.0%} is the limit"
+            )
+        return [f"the judge may decide no share of the cases alone (by {source}): {why}"]
+    return [
+        f"the judge may decide {one.share:.0%} of the cases alone: those with a confidence of {chosen.threshold:.3g} "
+        f"or more (by {source})",
+        f"  wrong in at most {one.risk:.0%} of them, at 95 %: {chosen.errors:g} of {chosen.n} labelled ones are, "
+        f"bound {chosen.bound:.1%}",
+    ]
+
+
+def _reliable(found: Calibration) -> list[str]:
+    one = found.reliability
+    if one is None or found.source is None:
+        return []
+    rows = [
+        [f"{bin_.low:.2f} to {bin_.high:.2f}", f"says {bin_.confidence:.2f}", f"right {bin_.right:.2f}", f"n={bin_.n}"]
+        for bin_ in one.bins
+    ]
+    title = (
+        f"expected calibration error {one.value:.2f} (by {_SOURCES[found.source]}; chance alone makes "
+        f"{one.chance:.2f}, p={one.p:.3f}; root of the squared gaps, debiased, {one.debiased:.2f}), bins of about equally many:"
+    )
+    return [title, *_table(rows)]
+
+
+def _next(found: Calibration) -> list[str]:
+    if not found.next:
+        return []
+    rows = [
+        [
+            _name(one.case),
+            f"asks differ {one.spread:.2f}",
+            *([] if one.confidence is None else [f"confidence {one.confidence:.2f}"]),
+        ]
+        for one in found.next
+    ]
+    return ["label next (and give these the tag drawn = chosen: they are no random sample):", *_table(rows)]

@@ -1,0 +1,212 @@
+"""One calibration: ask about labelled and unlabelled cases, and say how far the judge can be trusted for what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from calm.core.case import Case
+from calm.core.claims import Claim, Estimate
+from calm.core.measures import MEASURES, readable_rate
+from calm.core.reasons import NONE, Reason
+from calm.core.trials import Trials
+from calm.core.verdict import Family
+from calm.errors import ConfigError
+from calm.experiment import run as experiment
+from calm.experiment.pairs import ORDER_SALT
+from calm.experiment.setup import Setup
+from calm.experiment.stopping import missing
+from calm.results.audit import Finding, finding
+from calm.statistics.confidence import CalibrationError
+from calm.studies.calibrate import estimates, fitting, remarks, tables
+from calm.studies.calibrate.items import Entity, Item, Rule, entity_of, gold_of, items_of, source_of
+
+SUITE: Final = "agreement"
+"""The suite whose findings a calibration holds, so that a later run of it can be compared with them."""
+DRAWN, CHOSEN = "drawn", "chosen"
+"""Tag and value of a case that was labelled because `next` named it: it is in no share, as it is no random one."""
+SHOWN: Final = 5
+"""Faulty cases that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is wanted: limits of claims, the risk of deciding alone, when a score is right, and how many to label."""
+
+    limits: tuple[float, ...] = ()
+    risk: float = 0.05
+    within: float | None = None
+    passing: float | None = None
+    count: int = 10
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """
+    All figures of one judge against the labels of people.
+
+    `agreement` is the share of right verdicts (None: fewer than two questions), `incomplete` why data are missing.
+    `findings` are those of the suite on the labelled cases, which a later run is compared with.
+    """
+
+    family: Family
+    rule: Rule
+    entity: Entity | None
+    labelled: int
+    unlabelled: int
+    source: str | None
+    remarks: tuple[Reason, ...]
+    agreement: Estimate | None
+    confusion: tables.Confusion
+    classes: tuple[tables.Row, ...]
+    slices: tables.Slices
+    fit: fitting.Fit | None
+    budgets: tuple[estimates.Budget, ...]
+    next: tuple[estimates.Next, ...]
+    corrected: estimates.Corrected | None
+    alone: estimates.Alone | None
+    reliability: CalibrationError | None
+    findings: tuple[Finding, ...]
+    asked: str
+    lost: Mapping[Reason, int]
+    incomplete: Reason = NONE
+
+
+def split(cases: Sequence[Case], task: str) -> tuple[list[Case], list[Case]]:
+    """Return the cases with gold for a task, and those without."""
+    labelled = [case for case in cases if gold_of(case, task)]
+    known = {case.id for case in labelled}
+    return labelled, [case for case in cases if case.id not in known]
+
+
+def refuse_gold(setup: Setup) -> None:
+    """
+    Refuse gold scores that the judge could not give.
+
+    Raises:
+        ConfigError: the first of them, and how many there are.
+    """
+    if setup.family != "score":
+        return
+    scale, task = setup.judge.scale, setup.judge.task
+    gold = {case.id: score for case in setup.cases for score in gold_of(case, task).values()}
+    bad = [(case, score) for case, score in gold.items() if not scale.low <= float(score) <= scale.high]
+    if bad:
+        named = ", ".join(f"{score:g} of case {case!r}" for case, score in bad[:SHOWN])
+        more = f" and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
+        raise ConfigError(
+            f"scores: expected gold on the judge's scale from {scale.low:g} to {scale.high:g}, got {named}{more}; "
+            "bring the labels to that scale, or give the judge another one (scale in judge.toml)"
+        )
+
+
+def calibrate(setup: Setup, unlabelled: Sequence[Case], wishes: Wishes, claims: Sequence[Claim] = ()) -> Calibration:
+    """
+    Ask a judge about the labelled cases of a setup, and about others, and return what the labels say of it.
+
+    Raises:
+        ConfigError: gold that is not on the judge's scale.
+        CalmError: the first live call failed.
+    """
+    refuse_gold(setup)
+    judge = setup.judge
+    labelled_trials, rulings = _asked(setup, claims)
+    others = replace(setup, cases=tuple(unlabelled))
+    other_trials, _ = _asked(others, ()) if unlabelled else (replace(labelled_trials, rows=(), lost={}), ())
+    rule = Rule.of(judge.scale, wishes.within, wishes.passing)
+    every = (*setup.cases, *unlabelled)
+    entity = entity_of(every, wishes.of) if setup.family in ("pairwise", "listwise") else None
+    known = items_of(setup.cases, labelled_trials, judge.task, rule, shown=_shown(setup), entity=entity)
+    known = [item for item in known if item.gold is not None]
+    rest = [
+        replace(item, gold=None, target=None, worth=None)
+        for item in items_of(unlabelled, other_trials, judge.task, rule, shown=_shown(setup), entity=entity)
+    ]
+    both = replace(labelled_trials, rows=(*labelled_trials.rows, *other_trials.rows))
+    lost = {**labelled_trials.lost}
+    for reason, count in other_trials.lost.items():
+        lost[reason] = lost.get(reason, 0) + count
+    incomplete = missing(readable_rate, replace(both, lost=lost))
+    found = finish(known, rest, setup, wishes, rule=rule, source=source_of(both), entity=entity)
+    return replace(found, findings=rulings, asked=labelled_trials.asks, lost=lost, incomplete=incomplete)
+
+
+def finish(
+    known: Sequence[Item],
+    rest: Sequence[Item],
+    setup: Setup,
+    wishes: Wishes,
+    *,
+    rule: Rule,
+    source: str | None,
+    entity: Entity | None = None,
+) -> Calibration:
+    """Return all figures of items with and without gold."""
+    if source is not None and any(item.confidence is None for item in (*known, *rest)):
+        source = None
+    named = tables.namer(known, rule.scale, rule.passing)
+    fit = fitting.fit(known, setup.family, rule, setup.seed)
+    classes, slices = tables.by_class(known, named), tables.slices(known)
+    drawn = [item for item in known if item.tags.get(DRAWN) != CHOSEN]
+    agreement = estimates.share_right(drawn)
+    marks = rule.passing is not None
+    said = (
+        remarks.remarks((*known, *rest), named, fit=fit, classes=classes, slices=slices, source=source, passing=marks)
+        if known
+        else ()
+    )
+    scale = rule.scale if setup.family == "score" else None
+    return Calibration(
+        family=setup.family,
+        rule=rule,
+        entity=entity,
+        labelled=len({item.case for item in known}),
+        unlabelled=len({item.case for item in rest}),
+        source=source,
+        remarks=said,
+        agreement=agreement,
+        confusion=tables.confusion(known, named),
+        classes=classes,
+        slices=slices,
+        fit=fit,
+        budgets=() if agreement is None else estimates.budgets(agreement, wishes.limits),
+        next=estimates.next_labels(rest, wishes.count, setup.seed),
+        corrected=estimates.corrected(drawn, rest, scale) if drawn and rest else None,
+        alone=estimates.alone(drawn, rest, source, wishes.risk) if drawn else None,
+        reliability=estimates.reliable(drawn, setup.seed) if source is not None else None,
+        findings=(),
+        asked="",
+        lost={},
+    )
+
+
+def _shown(setup: Setup) -> Callable[[Case], Case]:
+    """Return what puts a case in the order in which the judge is shown it."""
+    salt = "" if setup.judge.traits.as_given else ORDER_SALT
+    return lambda case: case.with_order(salt)
+
+
+def _asked(setup: Setup, claims: Sequence[Claim]) -> tuple[Trials, tuple[Finding, ...]]:
+    """Ask about all cases of a setup as they are; return the trials, and the findings about the claims."""
+    mine = [claim for claim in claims if setup.family in MEASURES[claim.measure].families]
+    rulings = experiment.run(setup, None, mine, observed=(readable_rate,), top_up=False).rulings
+    trials = rulings[-1].trials
+    if trials is None:
+        reason = rulings[-1].decision.reason
+        lost = {reason: len(setup.cases)}
+        trials = Trials((), setup.family, setup.judge.scale, {}, lost, f"{setup.design.clean}+0")
+    findings = tuple(
+        finding(
+            bias=SUITE,
+            node=SUITE,
+            task=setup.judge.task,
+            edit=None,
+            against=None,
+            decision=ruling.decision,
+            trials=ruling.trials,
+        )
+        for ruling in rulings[: len(mine)]
+    )
+    return trials, findings

@@ -1,0 +1,73 @@
+"""Which share may be decided alone: exact bounds, and the guarantee over the choice of the threshold."""
+
+from random import Random
+
+import pytest
+from scipy.stats import beta
+
+from calm.errors import EstimateError
+from calm.statistics.selective import least_without_error, select
+
+
+def test_the_bound_is_that_of_clopper_and_pearson():
+    """By hand for 3 errors of 100 (scipy's Beta quantile)."""
+    found = select([1.0] * 100, [1.0] * 3 + [0.0] * 97, [1.0], risk=0.10)
+
+    assert found.chosen.bound == pytest.approx(beta.ppf(0.95, 4, 97), abs=1e-9)
+
+
+def test_the_least_number_without_an_error():
+    """59 cases without an error prove 5 %, 58 do not."""
+    assert least_without_error(0.05, 0.05) == 59
+    assert select([1.0] * 59, [0.0] * 59, [1.0], risk=0.05).chosen is not None
+    assert select([1.0] * 58, [0.0] * 58, [1.0], risk=0.05).chosen is None
+
+
+def test_the_first_threshold_that_fails_ends_the_search():
+    """What lies below it is not looked at, however good it is."""
+    sure = [0.9] * 60 + [0.8] * 60 + [0.7] * 10_000
+    wrong = [0.0] * 60 + [1.0] * 60 + [0.0] * 10_000
+
+    found = select(sure, wrong, [0.9, 0.8, 0.7], risk=0.05)
+
+    assert found.chosen.threshold == 0.9
+    assert [step.threshold for step in found.steps] == [0.9, 0.8]
+
+
+def test_a_case_that_stands_twice_counts_once():
+    """Clusters are the unit: 40 questions asked twice are no 80."""
+    names = [k // 2 for k in range(80)]
+
+    assert select([1.0] * 80, [0.0] * 80, [1.0], risk=0.05).chosen is not None
+    assert select([1.0] * 80, [0.0] * 80, [1.0], risk=0.05, clusters=names).chosen is None
+
+
+@pytest.mark.parametrize("shape", ["monotone", "flat", "worst in the middle"])
+def test_the_risk_is_kept_over_the_choice_of_the_threshold(shape):
+    """
+    In 600 samples the chosen threshold breaks its promise in at most 58.
+
+    The promise allows 30 on average; more than 58 come less than once in a million times (binomial).
+    """
+    rng = Random(5)
+    grid = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5]
+    risks = {
+        "monotone": [0.01, 0.03, 0.06, 0.10, 0.2, 0.3],
+        "flat": [0.051] * 6,
+        "worst in the middle": [0.01, 0.20, 0.01, 0.01, 0.01, 0.2],
+    }[shape]
+    true = {grid[k]: sum(risks[: k + 1]) / (k + 1) for k in range(6)}
+    broken = 0
+    for _ in range(600):
+        places = [rng.randrange(6) for _ in range(300)]
+        found = select([grid[k] for k in places], [float(rng.random() < risks[k]) for k in places], grid, risk=0.05)
+        broken += found.chosen is not None and true[found.chosen.threshold] > 0.05
+
+    assert broken <= 58
+
+
+@pytest.mark.parametrize(("sure", "wrong", "grid"), [([], [], [1.0]), ([1.0], [], [1.0]), ([1.0], [0.0], [])])
+def test_nothing_to_look_at_is_refused(sure, wrong, grid):
+    """No item, no error of an item, no threshold."""
+    with pytest.raises(EstimateError):
+        select(sure, wrong, grid, risk=0.05)
