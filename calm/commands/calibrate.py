@@ -13,7 +13,6 @@ from calm.commands.spending import (
     bill,
     opened_engine,
     refuse_impossible,
-    sampled,
     stays,
 )
 from calm.errors import ConfigError
@@ -50,6 +49,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         default=[],
         metavar="FILE",
         help="cases whose mean is wanted; their labels, if any, are not used (repeatable)",
+    )
+    one.add_argument(
+        "--labels", type=int, metavar="N", help="use the labels of N cases, drawn at random; the others have none"
     )
     one.add_argument("-o", "--out", default="calibration.json", metavar="FILE", help="the record to write")
     one.add_argument("--repeats", type=int, default=REPEATS, metavar="K", help=f"asks of a case (default {REPEATS})")
@@ -102,8 +104,8 @@ def _calibrate(options: argparse.Namespace) -> int:
         engine.admit(judge)
         found = calibrate(setup, unlabelled, wishes, [accuracy >= 0.70])
         spent = bill(engine)
-    labels = sampled(len(labelled), there, "labelled cases")
-    print(printable(f"{judge.name} ({judge.task}): {labels}, {len(unlabelled)} without labels"), end="\n\n")
+    labels = f"{len(labelled)} of {there} labels" if len(labelled) < there else f"{there} labelled cases"
+    print(printable(f"{judge.name} ({judge.task}): {labels}, {len(unlabelled)} cases without labels"), end="\n\n")
     print(printable(report.summary(found), "\n"))
     print(printable(f"\n{spent}", "\n"))
     if found.incomplete:
@@ -138,8 +140,8 @@ def _checked(options: argparse.Namespace) -> Design:
         problems.append(f"--within: expected a distance of 0 or more, got {options.within!r}")
     if options.within is not None and options.passing is not None:
         problems.append("--within, --pass: expected one of them, got both")
-    if not options.cases:
-        problems.append("--cases: expected a file of cases with labels of people (better, scores or met), got none")
+    if options.labels is not None and options.labels < 1:
+        problems.append(f"--labels: expected 1 or more, got {options.labels}")
     if problems:
         raise ConfigError(problems)
     return Design(options.repeats, 1)
@@ -156,6 +158,8 @@ def _cases(options: argparse.Namespace, judge: Judge) -> tuple[list[Case], list[
     from calm.gate.from_spec import cases_from
     from calm.studies.calibrate.study import split
 
+    if not options.cases and judge.traits.recorded is None:
+        raise ConfigError("--cases: expected a file of cases with labels of people (better, scores or met), got none")
     mine = cases_from(options.cases, judge)
     labelled, unlabelled = split(mine, judge.task)
     known = {case.id for case in mine}
@@ -174,11 +178,15 @@ def _cases(options: argparse.Namespace, judge: Judge) -> tuple[list[Case], list[
             f"--cases: expected cases with labels of people ({what.get(judge.task, 'better')}), got none in "
             f"{len(mine)} cases; docs/how-to/calibrate-a-judge.md shows how to write them"
         )
+    there = len(labelled)
+    if options.labels is not None:
+        drawn = sample(labelled, len(labelled), options.seed)
+        labelled, unlabelled = drawn[: options.labels], [*drawn[options.labels :], *unlabelled]
     most = options.sample or max(len(labelled), len(unlabelled))
     return (
         sample(labelled, most, options.seed),
         sample(unlabelled, most, options.seed) if unlabelled else [],
-        len(labelled),
+        there,
     )
 
 

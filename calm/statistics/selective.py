@@ -41,12 +41,14 @@ class Selective:
     """
     The thresholds in the order in which they were tried, and the last one that was proven (None: none was).
 
-    `least` is the number of clusters without any error that proves the smallest share.
+    `least` is the number of clusters without any error that proves the smallest share; `passed` is the last threshold
+    above which there were fewer, so that it was not tried.
     """
 
     steps: tuple[Step, ...]
     chosen: Step | None
     least: int
+    passed: Step | None = None
 
 
 def least_without_error(risk: float, level: float) -> int:
@@ -99,18 +101,23 @@ def select(
     held: dict[Hashable, list[float]] = {}
     steps: list[Step] = []
     chosen: Step | None = None
+    passed: Step | None = None
     place = 0
     for threshold in sorted(set(thresholds), reverse=True):
         added = 0
         while place < len(items) and items[place][0] >= threshold - NEAR:
             held.setdefault(items[place][2], []).append(items[place][1])
             place, added = place + 1, added + 1
-        if not added or len(held) < least:
+        if not added:
             continue
         errors = fsum(fsum(values) / len(values) for values in held.values())
         bound = clopper_pearson(min(errors, len(held)), len(held), level)[1]
-        steps.append(Step(threshold, place / len(items), len(held), errors, bound))
+        step = Step(threshold, place / len(items), len(held), errors, bound)
+        if len(held) < least:
+            passed = step
+            continue
+        steps.append(step)
         if bound > risk:
             break
-        chosen = steps[-1]
-    return Selective(tuple(steps), chosen, least)
+        chosen = step
+    return Selective(tuple(steps), chosen, least, passed)

@@ -77,7 +77,7 @@ def fit(items: Sequence[Item], family: Family, rule: Rule, seed: int) -> Fit | N
     Return mappings with what each achieves in cross-validation; None with fewer than `FEWEST` labelled questions.
 
     The folds are drawn by question, from the seed and its name. Within a fold the mapping is fitted on all others.
-    Rankings have no line on which a threshold could lie, and no mapping.
+    The constant is taken from all of them. Rankings have no line on which a threshold could lie, and no mapping.
     """
     if family == "listwise":
         return None
@@ -98,6 +98,8 @@ def fit(items: Sequence[Item], family: Family, rule: Rule, seed: int) -> Fit | N
             mapped, _ = make(training)
             for place in inside:
                 predicted[name][place] = mapped(points[place].x)
+    same, _ = makers[CONSTANT](points)  # it learns next to nothing, and out of fold it would be unfairly bad
+    predicted[CONSTANT] = [same(point.x) for point in points]
     predicted[RAW] = [point.raw for point in points]
     span = 1.0 if classes else rule.scale.high - rule.scale.low
     score = _hit if classes else _miss

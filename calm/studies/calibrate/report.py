@@ -229,14 +229,15 @@ def _alone(found: Calibration) -> list[str]:
     chosen = one.found.chosen
     source = _SOURCES[one.source]
     if chosen is None or one.share is None:
-        last = one.found.steps[-1] if one.found.steps else None
-        why = f"{one.found.least} labelled cases without an error would prove a share"
+        last, few = one.found.steps[-1] if one.found.steps else None, one.found.passed
+        lines = [f"the judge may decide no share of the cases alone (by {source}):"]
+        if few is not None:
+            need = f"{one.found.least} without an error would prove {one.risk:.0%}"
+            lines.append(f"  of the {few.n} surest labelled cases {few.errors:g} are wrong, and {need}")
         if last is not None:
-            why = (
-                f"of the {last.n} surest, {last.errors:g} are wrong: at most {last.bound:.0%} by the bound, "
-                f"and {one.risk:.0%} is the limit"
-            )
-        return [f"the judge may decide no share of the cases alone (by {source}): {why}"]
+            most = f"at most {last.bound:.0%} by the bound, and {one.risk:.0%} is the limit"
+            lines.append(f"  of the {last.n} surest labelled cases {last.errors:g} are wrong: {most}")
+        return lines
     return [
         f"the judge may decide {one.share:.0%} of the cases alone: those with a confidence of {chosen.threshold:.3g} "
         f"or more (by {source})",

@@ -1,0 +1,185 @@
+"""
+Whether the intervals of `calm calibrate` keep what they promise, on verdicts of real judges and on planted ones.
+
+    python -m benchmarks.calibrate                      # 2,000 resamples a row: some minutes
+    python -m benchmarks.calibrate --resamples 200      # a quick look
+    python -m benchmarks.calibrate --write docs/reference/calibrate.md
+
+**Means.** The whole table of a judge is the truth. Each resample draws n labelled cases and ten times as many without
+labels from it, with replacement, and takes the corrected mean by the product's own code. A row tells how often each
+interval holds the true mean, and how much wider that of labels alone is.
+
+**Deciding alone.** A planted judge has a confidence that tells its errors well, badly or not at all. A row tells how
+often the chosen threshold breaks its promise, and which share of the cases it lets the judge decide.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+from calm.core.verdict import FAMILY
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.experiment import run as experiment
+from calm.experiment.asks import Design
+from calm.experiment.setup import Setup
+from calm.experiment.stopping import Stopping
+from calm.gate.from_spec import cases_from, judge_from
+from calm.core.measures import readable_rate
+from calm.statistics.selective import select
+from calm.studies.calibrate.estimates import GRID, corrected, share_right
+from calm.studies.calibrate.items import Item, Rule, entity_of, items_of
+
+JUDGES = (
+    "recorded:pandalm/gpt-3.5",
+    "recorded:pandalm/pandalm-7b",
+    "recorded:llmbar/GPT-4/Vanilla",
+    "recorded:llmbar/GPT-4/Metrics_Reference",
+    "recorded:llmbar/GPT-4/Swap",
+    "recorded:llmbar/ChatGPT/Vanilla",
+    "recorded:llmbar/ChatGPT-0301/CoT",
+    "recorded:llmbar/Falcon/Vanilla",
+)
+PLANTED = ((0.5, 0.02, 0.02), (0.5, 0.10, 0.10), (0.8, 0.05, 0.0), (0.8, 0.30, 0.05), (0.95, 0.05, 0.05))
+"""True rate, and the shares of wins and of losses that the judge gets wrong."""
+LABELS = (60, 200)
+MORE = 10
+SHAPES = {
+    "tells its errors well": lambda place: 0.30 * place**3,
+    "tells them a little": lambda place: 0.02 + 0.10 * place,
+    "tells nothing": lambda _: 0.055,
+    "is worst in the middle": lambda place: 0.12 if 0.3 < place < 0.5 else 0.02,
+}
+"""How often a planted judge errs, by its place in the order of its confidence, 0 the surest."""
+OPEN, CLOSE = "<!-- generated: calibrate -->\n", "<!-- end: calibrate -->"
+
+
+def items_by(spec: str) -> list[Item]:
+    """Return the items of a recorded judge on all of its cases."""
+    judge = judge_from(spec)
+    cases = tuple(cases_from([], judge))
+    engine = Engine(Store(None, Mode.OFF))
+    try:
+        setup = Setup(judge, cases, engine, 0, Design(3, 1), Stopping.FIXED)
+        trials = experiment.run(setup, None, (), observed=(readable_rate,)).rulings[0].trials
+    finally:
+        engine.close()
+    assert trials is not None
+    assert FAMILY[judge.task] == "pairwise"
+    rule, entity = Rule.of(judge.scale), entity_of(cases)
+    found = items_of(cases, trials, judge.task, rule, shown=lambda case: case.with_order(), entity=entity)
+    return [item for item in found if item.gold is not None]
+
+
+def planted(rate: float, missed: float, invented: float, n: int, rng: Random) -> list[Item]:
+    """Return so many cases of a planted judge: labels of yes or no, and its word on them."""
+    found = []
+    for place in range(n):
+        gold = float(rng.random() < rate)
+        said = gold if rng.random() >= (missed if gold else invented) else 1 - gold
+        found.append(
+            Item(
+                f"c{place}", "", f"c{place}", {}, gold, (said,), said, right=float(said == gold), value=said, worth=gold
+            )
+        )
+    return found
+
+
+def drawn(items: Sequence[Item], n: int, rng: Random) -> list[Item]:
+    """Return n items drawn with replacement, each a case of its own."""
+    return [
+        Item(
+            f"c{k}", "", f"c{k}", {}, one.gold, one.said, one.verdict, right=one.right, value=one.value, worth=one.worth
+        )
+        for k, one in enumerate(rng.choices(items, k=n))
+    ]
+
+
+def means(resamples: int) -> Iterator[str]:
+    """Yield a table of coverage, a row for each judge and number of labels."""
+    yield "| judge | labels | right | true mean | corrected | labels alone | judge alone | share right | labels alone is wider by |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for spec in JUDGES:
+        items = items_by(spec)
+        for n in LABELS:
+            yield _row(spec.removeprefix("recorded:"), n, items, resamples)
+    for setting in PLANTED:
+        big = planted(*setting, 20_000, Random(9))
+        for n in LABELS:
+            rate, missed, invented = setting
+            yield _row(f"planted: rate {rate:g}, misses {missed:g}, invents {invented:g}", n, big, resamples)
+
+
+def _row(name: str, n: int, items: Sequence[Item], resamples: int) -> str:
+    rng = Random(f"{name} {n}")
+    true = sum(item.worth or 0.0 for item in items) / len(items)
+    right = sum(item.right for item in items) / len(items)
+    held, widths = [0, 0, 0, 0], [0.0, 0.0]
+    for _ in range(resamples):
+        labelled, others = drawn(items, n, rng), drawn(items, MORE * n, rng)
+        found = corrected(labelled, others, None)
+        share = share_right(labelled)
+        assert found is not None
+        assert share is not None
+        one = found.found
+        for place, interval in enumerate((one.corrected, one.labelled, one.predicted)):
+            held[place] += interval.low <= true <= interval.high
+        held[3] += share.low <= right <= share.high
+        widths[0] += one.corrected.width
+        widths[1] += one.labelled.width
+    shares = " | ".join(f"{count / resamples:.3f}" for count in held)
+    return f"| {name} | {n} | {right:.2f} | {true:.3f} | {shares} | {widths[1] / widths[0]:.2f} |"
+
+
+def alone(resamples: int) -> Iterator[str]:
+    """Yield a table of broken promises, a row for each planted judge and number of labels."""
+    yield "| a judge whose confidence | labels | promise broken | something proven | mean share decided alone | largest true share |"
+    yield "|---|---|---|---|---|---|"
+    for name, errs in SHAPES.items():
+        for n in (60, 100, 200, 400):
+            rng = Random(f"{name} {n}")
+            broken = proven = 0
+            share = 0.0
+            for _ in range(resamples):
+                places = [rng.random() for _ in range(n)]
+                wrong = [float(rng.random() < errs(place)) for place in places]
+                found = select([1 - place for place in places], wrong, GRID, risk=0.05)
+                if found.chosen is None:
+                    continue
+                proven += 1
+                share += 1 - found.chosen.threshold
+                broken += _risk(errs, 1 - found.chosen.threshold) > 0.05
+            most = max([s / 1000 for s in range(1, 1001) if _risk(errs, s / 1000) <= 0.05], default=0.0)
+            yield (
+                f"| {name} | {n} | {broken / resamples:.3f} | {proven / resamples:.2f} | {share / resamples:.2f} | "
+                f"{most:.2f} |"
+            )
+
+
+def _risk(errs, share: float) -> float:  # type: ignore[no-untyped-def]
+    """Return the true error of the surest share of cases."""
+    return sum(errs(share * (k + 0.5) / 400) for k in range(400)) / 400
+
+
+def main() -> None:
+    """Print the tables, or write them between their marks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--resamples", type=int, default=2000, metavar="N", help="samples of each row (default 2000)")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="write the tables between the marks of a page")
+    options = parser.parse_args()
+    lines = []
+    for line in ("", *means(options.resamples), "", *alone(options.resamples), ""):
+        print(line, flush=True)
+        lines.append(line)
+    if options.write:
+        page = options.write.read_text("utf-8")
+        before, _, rest = page.partition(OPEN)
+        _, _, after = rest.partition(CLOSE)
+        options.write.write_text(f"{before}{OPEN}" + "\n".join(lines[1:]) + f"{CLOSE}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,365 @@
+"""`calm calibrate`: what the labels of people say of a judge, told to a person and written as a record."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from calm.commands import cli
+from calm.results.baseline import read_baseline
+
+SCHEMA = Path(__file__).parents[2] / "calm/results/data/calm-calibration-1.schema.json"
+JUDGES = '''
+import time
+from pathlib import Path
+
+from calm import Preferred, Score
+from calm.core.case import digest
+
+
+def _coin(*parts):
+    return int(digest(*parts)[:8], 16) / 16**8
+
+
+def _true(case):
+    return float(case.answers[0].text.split()[-1])
+
+
+def flat(case):
+    """Every case gets the same score."""
+    return 6
+
+
+def high(case):
+    """What is good is told, everything else is called good, too."""
+    return max(7.0, _true(case))
+
+
+def shifted(case):
+    """Two points too high."""
+    return min(10.0, _true(case) + 2)
+
+
+def mute(case):
+    return None
+
+
+def first(case):
+    """Always the first slot."""
+    return case.slots[0]
+
+
+def skilled(case):
+    """Right in four of five."""
+    good = max(case.answers, key=lambda a: int(a.text.split()[-1])).id
+    other = next(a.id for a in case.answers if a.id != good)
+    return good if _coin("skilled", case.id) < 0.8 else other
+
+
+def sure(case):
+    """Right in all cases of which it is sure, six in ten, and in half of the others."""
+    good = max(case.answers, key=lambda a: int(a.text.split()[-1])).id
+    other = next(a.id for a in case.answers if a.id != good)
+    known = _coin("known", case.id) < 0.6
+    p = 0.98 if known else 0.6
+    said = good if known or _coin("luck", case.id) < 0.5 else other
+    rest = other if said == good else good
+    return Preferred(said, {said: p, rest: 1 - p})
+
+
+def slow(case):
+    time.sleep(0.02)
+    return skilled(case)
+
+
+for one in (flat, high, shifted):
+    one.task = "score"
+for one in (flat, high, shifted, mute, first, skilled, sure):
+    one.quick = True
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with judges, 120 labelled pairs, 300 others and 120 scored answers."""
+    (tmp_path / "people.py").write_text(JUDGES, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "people", raising=False)
+    rng = random.Random(3)
+    pairs = []
+    for n in range(420):
+        worth = rng.sample(range(1, 9), 2)
+        answers = [{"id": i, "text": f"The worth is {w}"} for i, w in zip("ab", worth, strict=True)]
+        kind = rng.choice(["easy", "hard"])
+        row = {"id": f"p{n:03}", "question": f"Which is worth more, {n}?", "answers": answers, "tags": {"kind": kind}}
+        pairs.append(row | {"better": "a" if worth[0] > worth[1] else "b"})
+    write(tmp_path / "pairs.jsonl", pairs[:120])
+    write(tmp_path / "others.jsonl", [{k: v for k, v in row.items() if k != "better"} for row in pairs[120:]])
+    scored = []
+    for n in range(120):
+        score = rng.choice([2, 3, 4, 5, 8, 9])
+        scored.append(
+            {
+                "id": f"s{n:03}",
+                "question": f"How much is it worth, {n}?",
+                "answers": [{"id": "only", "text": f"The worth is {score}"}],
+                "scores": {"only": score},
+            }
+        )
+    write(tmp_path / "scores.jsonl", scored)
+    return tmp_path
+
+
+def write(path, rows):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def calm(*arguments):
+    """Run `calm calibrate` in this process."""
+    return cli.main(["calibrate", *map(str, arguments)])
+
+
+def record(name="calibration.json"):
+    return json.loads(Path(name).read_text("utf-8"))
+
+
+def kinds(body):
+    return {one["kind"] for one in body["calibration"]["remarks"]}
+
+
+def test_a_judge_that_gives_every_case_the_same_score_is_told_so(folder, capsys):
+    """Its agreement is that of a constant, a mapping cannot help it, and the words say so."""
+    assert calm("people:flat", "--cases", "scores.jsonl") == 0
+
+    said = capsys.readouterr().out
+    assert kinds(record()) >= {"same-word", "off-as-a-constant", "same-asks"}
+    assert "the judge says '6' in 100% of its verdicts" in said
+    assert "nothing shows that it does better than that" in said
+    fit = record()["calibration"]["fit"]
+    assert {one["name"]: one["value"]["value"] for one in fit["candidates"]}["isotonic"] > 1.5
+
+
+def test_a_judge_that_is_right_on_the_easy_class_only_is_told_so(folder, capsys):
+    """It calls all that is bad good: right above the mark, wrong below it."""
+    assert calm("people:high", "--cases", "scores.jsonl", "--pass", 6) == 0
+
+    body = record()
+    assert "one-class" in kinds(body)
+    rows = {row["name"]: row["right"] for row in body["calibration"]["classes"]}
+    assert rows == {"fail": 0.0, "pass": 1.0}
+    assert "its agreement comes from the easy kind" in capsys.readouterr().out
+
+
+def test_a_judge_of_pairs_that_takes_the_first_slot_is_told_so(folder, capsys):
+    """Half of the better answers stand first, and these are the easy class."""
+    assert calm("people:first", "--cases", "pairs.jsonl") == 0
+
+    body = record()
+    assert kinds(body) >= {"same-word", "as-a-constant", "one-class"}
+    assert body["calibration"]["confusion"]["gold"] == ["first", "second"]
+    counts = body["calibration"]["confusion"]["counts"]
+    assert [row[1] for row in counts] == [0.0, 0.0]
+    assert sum(map(sum, counts)) == 120
+
+
+def test_a_shift_is_found_and_better_on_cases_that_did_not_fit_it(folder):
+    """A judge that is two points too high is mapped two points down, out of fold too."""
+    calm("people:shifted", "--cases", "scores.jsonl")
+
+    fit = record()["calibration"]["fit"]
+    found = {one["name"]: one for one in fit["candidates"]}
+    assert fit["best"] in ("shift", "linear", "isotonic")
+    assert found["shift"]["fitted"]["add"] == pytest.approx(-2, abs=0.3)
+    assert found["linear"]["value"]["value"] < 0.3 < found["raw"]["value"]["value"]
+    assert found["linear"]["better"]["low"] > 1
+
+
+def test_a_noisy_judge_is_corrected_and_the_record_fits_its_schema(folder, capsys):
+    """The corrected win rate holds the truth; the record says how many labels decide, and which to add."""
+    assert calm("people:skilled", "--cases", "pairs.jsonl", "--unlabelled", "others.jsonl", "--limit", 0.78) == 0
+
+    body = record()
+    jsonschema.validate(body, json.loads(SCHEMA.read_text("utf-8")))
+    found = body["calibration"]["corrected"]["found"]
+    truth = [json.loads(line) for line in Path("others.jsonl").read_text("utf-8").splitlines()]
+    won = [int(a["text"].split()[-1]) > int(b["text"].split()[-1]) for a, b in (row["answers"] for row in truth)]
+    assert found["corrected"]["low"] < sum(won) / len(won) < found["corrected"]["high"]
+    assert 0 < found["power"] < 1
+    assert [b["limit"] for b in body["calibration"]["budgets"]] == [0.7, 0.78, 0.8, 0.9]
+    assert len(body["calibration"]["next"]) == 10
+    assert "a fresh set of about" in capsys.readouterr().out
+
+
+def test_a_judge_that_knows_what_it_knows_may_decide_that_alone(folder):
+    """Six in ten cases, with no error among them, by its probabilities; of the others it is wrong in half."""
+    calm("people:sure", "--cases", "pairs.jsonl", "--repeats", 1)
+
+    found = record()["calibration"]
+    assert found["source"] == "probabilities"
+    assert 0.5 < found["alone"]["share"] < 0.7
+    assert found["alone"]["found"]["chosen"]["errors"] == 0
+    assert found["alone"]["found"]["chosen"]["bound"] <= 0.05
+    assert [round(b["confidence"], 2) for b in found["reliability"]["bins"]] == [0.6, 0.98]
+
+
+def test_the_same_command_writes_the_same_record(folder):
+    """Nothing in it depends on a clock, on the order of the file, or on the cache."""
+    arguments = ("people:skilled", "--cases", "pairs.jsonl", "--unlabelled", "others.jsonl")
+    calm(*arguments, "-o", "one.json")
+    lines = Path("pairs.jsonl").read_text("utf-8").splitlines()
+    Path("pairs.jsonl").write_text("\n".join(reversed(lines)) + "\n", "utf-8")
+    calm(*arguments, "-o", "two.json", "--cache-file", "other.sqlite")
+
+    assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
+
+
+def test_the_record_is_a_baseline(folder):
+    """It is read as one, and says which judge, prompt and cases it is bound to."""
+    calm("people:skilled", "--cases", "pairs.jsonl")
+
+    found = read_baseline(Path("calibration.json"))
+    assert found.judge.fingerprint == record()["judge"]["fingerprint"]
+    assert found.cases["sha256"]
+    assert {f.bias for f in found.findings} == {"agreement"}
+    assert found.extras["calibration"]["agreement"]["n"] == 120
+
+
+def test_chosen_cases_are_in_no_share(folder):
+    """Cases that were labelled because they were hard say nothing of the share over all cases."""
+    rows = [json.loads(line) for line in Path("pairs.jsonl").read_text("utf-8").splitlines()]
+    for row in rows[:40]:
+        row["tags"]["drawn"] = "chosen"
+    write(Path("pairs.jsonl"), rows)
+
+    calm("people:skilled", "--cases", "pairs.jsonl")
+
+    found = record()["calibration"]
+    assert found["agreement"]["n"] == 80
+    assert sum(map(sum, found["confusion"]["counts"])) == 120
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("people:skilled",), "--cases: expected a file of cases with labels"),
+        (("people:skilled", "--cases", "others.jsonl"), "expected cases with labels of people (better), got none in 300"),
+        (("people:skilled", "--cases", "pairs.jsonl", "--unlabelled", "pairs.jsonl"), "counted twice"),
+        (("people:skilled", "--cases", "pairs.jsonl", "--error", 1.5), "--error: expected a share between 0 and 1"),
+        (("people:skilled", "--cases", "pairs.jsonl", "--limit", 0), "--limit: expected a share between 0 and 1"),
+        (("people:skilled", "--cases", "pairs.jsonl", "--within", 1), "--within: expected a judge of scores"),
+        (("people:skilled", "--cases", "pairs.jsonl", "--of", "c"), "--of: expected an answer id or an author"),
+        (("people:skilled", "--cases", "pairs.jsonl", "--repeats", 0), "--repeats: expected 1 or more"),
+        (("people:skilled", "--cases", "pairs.jsonl", "-o", "pairs.jsonl"), "-o: expected a file other than the inputs"),
+        (("people:flat", "--cases", "scores.jsonl", "--pass", 1), "--pass: expected a score on the scale above 1"),
+        (("people:flat", "--cases", "scores.jsonl", "--pass", 5, "--within", 1), "expected one of them, got both"),
+    ],
+)
+def test_a_wrong_wish_is_one_paragraph(folder, capsys, arguments, expected):
+    """The option, what was expected, what came; nothing is asked and nothing written."""
+    assert calm(*arguments) == 4
+
+    said = capsys.readouterr()
+    assert expected in said.err
+    assert not Path("calibration.json").exists()
+    assert not said.out
+
+
+def test_gold_that_is_not_on_the_scale_is_refused(folder, capsys):
+    """A label of 85 on a scale to 10 is another scale; the case is named."""
+    rows = [json.loads(line) for line in Path("scores.jsonl").read_text("utf-8").splitlines()]
+    rows[3]["scores"]["only"] = 85
+    write(Path("scores.jsonl"), rows)
+
+    assert calm("people:flat", "--cases", "scores.jsonl") == 4
+    assert "from 1 to 10, got 85 of case 's003'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", [1, 2, 19])
+def test_few_labels_are_said(folder, capsys, count):
+    """One label gives no interval, and fewer than twenty no mapping."""
+    rows = Path("pairs.jsonl").read_text("utf-8").splitlines()[:count]
+    Path("pairs.jsonl").write_text("\n".join(rows), "utf-8")
+
+    assert calm("people:skilled", "--cases", "pairs.jsonl", "--unlabelled", "others.jsonl") == 0
+
+    body = record()
+    assert "few-labels" in kinds(body)
+    assert body["calibration"]["fit"] is None
+    assert (body["calibration"]["agreement"] is None) == (count == 1)
+    assert (body["calibration"]["corrected"] is None) == (count == 1)
+
+
+def test_labels_that_are_all_the_same_are_said(folder):
+    """Nothing tells a good judge from one that always says so."""
+    rows = [json.loads(line) for line in Path("scores.jsonl").read_text("utf-8").splitlines()]
+    write(Path("scores.jsonl"), [row | {"scores": {"only": 8}} for row in rows])
+
+    assert calm("people:high", "--cases", "scores.jsonl") == 0
+    assert "one-label" in kinds(record())
+
+
+def test_a_judge_without_a_readable_reply_writes_nothing(folder, capsys):
+    """No verdict, no calibration: it says what came instead."""
+    assert calm("people:mute", "--cases", "pairs.jsonl") in (1, 4)
+
+    said = capsys.readouterr()
+    assert "verdict" in said.out + said.err
+    assert "Traceback" not in said.err
+    assert not Path("calibration.json").exists()
+
+
+def test_hostile_names_are_shown_as_they_are(folder, capsys):
+    """An escape character in a tag reaches no terminal, a long name no table."""
+    rows = [json.loads(line) for line in Path("pairs.jsonl").read_text("utf-8").splitlines()]
+    for n, row in enumerate(rows):
+        row["tags"] = {"\x1b[31m<script>": f"{'x' * 500}\n{n % 2}", "unique": str(n)}
+    write(Path("pairs.jsonl"), rows)
+
+    assert calm("people:skilled", "--cases", "pairs.jsonl") == 0
+
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert max(map(len, said.splitlines())) < 250
+    slices = record()["calibration"]["slices"]
+    assert Counter(row["tag"] for row in slices["rows"]) == {"\x1b[31m<script>": 2}
+
+
+def test_a_cap_in_the_middle_writes_nothing_and_a_second_run_goes_on(folder, capsys):
+    """What was answered is kept; the record is written when all is there."""
+    assert calm("people:skilled", "--cases", "pairs.jsonl", "--max-calls", 50) == 1
+    assert "incomplete: a cap was reached" in capsys.readouterr().out
+    assert not Path("calibration.json").exists()
+
+    assert calm("people:skilled", "--cases", "pairs.jsonl") == 0
+    assert Path("calibration.json").exists()
+
+
+def test_a_plan_makes_no_call(folder, capsys):
+    """It counts the asks and writes nothing."""
+    assert calm("people:skilled", "--cases", "pairs.jsonl", "--plan") == 0
+    assert "360" in capsys.readouterr().out
+    assert not Path("calibration.json").exists()
+    assert not Path(".calm").exists()
+
+
+def test_sudden_death_leaves_nothing_half_written(folder):
+    """A process that is killed leaves an older record as it was, and no other file in its place."""
+    calm("people:skilled", "--cases", "pairs.jsonl")
+    before = Path("calibration.json").read_bytes()
+    command = [sys.executable, "-m", "calm", "calibrate", "people:slow", "--cases", "pairs.jsonl"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[2])])}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+    assert Path("calibration.json").read_bytes() == before
+    assert calm("people:skilled", "--cases", "pairs.jsonl") == 0
