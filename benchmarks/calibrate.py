@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from random import Random
 
+from calm.core.measures import readable_rate
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -28,7 +30,6 @@ from calm.experiment.asks import Design
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Stopping
 from calm.gate.from_spec import cases_from, judge_from
-from calm.core.measures import readable_rate
 from calm.statistics.selective import select
 from calm.studies.calibrate.estimates import GRID, corrected, share_right
 from calm.studies.calibrate.items import Item, Rule, entity_of, items_of
@@ -100,7 +101,8 @@ def drawn(items: Sequence[Item], n: int, rng: Random) -> list[Item]:
 
 def means(resamples: int) -> Iterator[str]:
     """Yield a table of coverage, a row for each judge and number of labels."""
-    yield "| judge | labels | right | true mean | corrected | labels alone | judge alone | share right | labels alone is wider by |"
+    names = "judge", "labels", "right", "true mean", "corrected", "labels alone", "judge alone", "share right"
+    yield f"| {' | '.join(names)} | labels alone, times as wide |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for spec in JUDGES:
         items = items_by(spec)
@@ -136,7 +138,8 @@ def _row(name: str, n: int, items: Sequence[Item], resamples: int) -> str:
 
 def alone(resamples: int) -> Iterator[str]:
     """Yield a table of broken promises, a row for each planted judge and number of labels."""
-    yield "| a judge whose confidence | labels | promise broken | something proven | mean share decided alone | largest true share |"
+    names = "a judge whose confidence", "labels", "promise broken", "something proven", "mean share decided alone"
+    yield f"| {' | '.join(names)} | largest true share |"
     yield "|---|---|---|---|---|---|"
     for name, errs in SHAPES.items():
         for n in (60, 100, 200, 400):
@@ -171,7 +174,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write the tables between the marks of a page")
     options = parser.parse_args()
     lines = []
-    for line in ("", *means(options.resamples), "", *alone(options.resamples), ""):
+    for line in chain([""], means(options.resamples), [""], alone(options.resamples), [""]):
         print(line, flush=True)
         lines.append(line)
     if options.write:

@@ -54,6 +54,7 @@ WIDTH = 170
 """Lines of output are cut here, with three dots."""
 EXTRA = "pytest.mark.calm_every_variant"
 ELSEWHERE = {
+    "calibrate",
     "calm-protocol",
     "inert",
     "papers",
@@ -570,8 +571,17 @@ def attack_grid() -> str:
     return fenced(lines[start + 1 : lines.index("", start)])
 
 
+def calibrated() -> str:
+    """Return what the guide's calibration of a recorded judge prints."""
+    page = ROOT / "docs" / "how-to" / "calibrate-a-judge.md"
+    command = next(line for line in page.read_text("utf-8").splitlines() if line.startswith("calm calibrate recorded"))
+    with TemporaryDirectory() as folder:
+        return fenced(run(Path(folder), *shlex.split(command)).splitlines())
+
+
 RUNS: dict[str, Callable[[], str]] = {
     "attack-grid": attack_grid,
+    "calibrate-run": calibrated,
     "readme-probe": readme_probe,
     "demo": lambda: fenced(summary(demo()[0])),
     "finding-line": finding_line,

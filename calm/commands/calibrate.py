@@ -125,7 +125,7 @@ def _checked(options: argparse.Namespace) -> Design:
     """
     from calm.experiment.asks import Design
 
-    problems = []
+    problems: list[str] = []
     try:
         refuse_impossible(options)
     except ConfigError as error:

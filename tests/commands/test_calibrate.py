@@ -250,14 +250,20 @@ def test_chosen_cases_are_in_no_share(folder):
     ("arguments", "expected"),
     [
         (("people:skilled",), "--cases: expected a file of cases with labels"),
-        (("people:skilled", "--cases", "others.jsonl"), "expected cases with labels of people (better), got none in 300"),
+        (
+            ("people:skilled", "--cases", "others.jsonl"),
+            "expected cases with labels of people (better), got none in 300",
+        ),
         (("people:skilled", "--cases", "pairs.jsonl", "--unlabelled", "pairs.jsonl"), "counted twice"),
         (("people:skilled", "--cases", "pairs.jsonl", "--error", 1.5), "--error: expected a share between 0 and 1"),
         (("people:skilled", "--cases", "pairs.jsonl", "--limit", 0), "--limit: expected a share between 0 and 1"),
         (("people:skilled", "--cases", "pairs.jsonl", "--within", 1), "--within: expected a judge of scores"),
         (("people:skilled", "--cases", "pairs.jsonl", "--of", "c"), "--of: expected an answer id or an author"),
         (("people:skilled", "--cases", "pairs.jsonl", "--repeats", 0), "--repeats: expected 1 or more"),
-        (("people:skilled", "--cases", "pairs.jsonl", "-o", "pairs.jsonl"), "-o: expected a file other than the inputs"),
+        (
+            ("people:skilled", "--cases", "pairs.jsonl", "-o", "pairs.jsonl"),
+            "-o: expected a file other than the inputs",
+        ),
         (("people:flat", "--cases", "scores.jsonl", "--pass", 1), "--pass: expected a score on the scale above 1"),
         (("people:flat", "--cases", "scores.jsonl", "--pass", 5, "--within", 1), "expected one of them, got both"),
     ],

@@ -1,5 +1,6 @@
 """Expected calibration error: by hand, and what chance alone makes of it."""
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -35,7 +36,7 @@ def test_the_bins_hold_all_cases_once():
     bins = reliability([rng.random() for _ in range(1000)], [1.0] * 1000)
 
     assert [b.n for b in bins] == [100] * 10
-    assert all(b.high < c.low for b, c in zip(bins, bins[1:], strict=False))
+    assert all(b.high < c.low for b, c in pairwise(bins))
 
 
 def test_a_calibrated_judge_is_what_chance_makes():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Final
 
-from calm.core.claims import Estimate, Outcome
+from calm.core.claims import FORESEEN, Estimate, Outcome
 from calm.core.reasons import Reason, counted
 from calm.models.wire import Json
 from calm.results.codes import to_code
@@ -188,7 +188,7 @@ def _budget(found: Calibration) -> list[str]:
         if one.outcome is not Outcome.UNDECIDED:
             more = "decided by these labels"
         elif one.cases is None:
-            more = "no number of labels would decide it: the share lies at the limit"
+            more = f"the share is so near the limit that {FORESEEN} times as many labels would not decide it"
         else:
             more = f"a fresh set of about {one.cases} labelled cases decides it in four of five runs"
         lines.append(f"  share right >= {one.limit:.2f}: {one.outcome.value}: {more}")
@@ -256,7 +256,8 @@ def _reliable(found: Calibration) -> list[str]:
     ]
     title = (
         f"expected calibration error {one.value:.2f} (by {_SOURCES[found.source]}; chance alone makes "
-        f"{one.chance:.2f}, p={one.p:.3f}; root of the squared gaps, debiased, {one.debiased:.2f}), bins of about equally many:"
+        f"{one.chance:.2f}, p={one.p:.3f}; root of the squared gaps, debiased, {one.debiased:.2f}), "
+        "bins of about equally many:"
     )
     return [title, *_table(rows)]
 
@@ -272,4 +273,9 @@ def _next(found: Calibration) -> list[str]:
         ]
         for one in found.next
     ]
+    if found.source is None:
+        return [
+            "label next (nothing tells which are unclear: drawn at random):",
+            *(f"  {_name(one.case)}" for one in found.next),
+        ]
     return ["label next (and give these the tag drawn = chosen: they are no random sample):", *_table(rows)]
