@@ -30,8 +30,10 @@ from calm.experiment.asks import Design
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Stopping
 from calm.gate.from_spec import cases_from, judge_from
+from calm.statistics.intervals import padded_t
+from calm.statistics.prediction_powered import Clusters, prediction_powered_mean
 from calm.statistics.selective import select
-from calm.studies.calibrate.estimates import GRID, corrected, share_right
+from calm.studies.calibrate.estimates import GRID
 from calm.studies.calibrate.items import Item, Rule, entity_of, items_of
 
 JUDGES = (
@@ -89,16 +91,6 @@ def planted(rate: float, missed: float, invented: float, n: int, rng: Random) ->
     return found
 
 
-def drawn(items: Sequence[Item], n: int, rng: Random) -> list[Item]:
-    """Return n items drawn with replacement, each a case of its own."""
-    return [
-        Item(
-            f"c{k}", "", f"c{k}", {}, one.gold, one.said, one.verdict, right=one.right, value=one.value, worth=one.worth
-        )
-        for k, one in enumerate(rng.choices(items, k=n))
-    ]
-
-
 def means(resamples: int) -> Iterator[str]:
     """Yield a table of coverage, a row for each judge and number of labels."""
     names = "judge", "labels", "right", "true mean", "corrected", "labels alone", "judge alone", "share right"
@@ -116,20 +108,25 @@ def means(resamples: int) -> Iterator[str]:
 
 
 def _row(name: str, n: int, items: Sequence[Item], resamples: int) -> str:
+    """
+    Return the row of a judge: each item is a case of its own.
+
+    A verdict that could not be read counts as the mean of the others, as in the product.
+    """
     rng = Random(f"{name} {n}")
-    true = sum(item.worth or 0.0 for item in items) / len(items)
-    right = sum(item.right for item in items) / len(items)
+    read = [item.value for item in items if item.value is not None]
+    silent = sum(read) / len(read)
+    rows = [(item.worth or 0.0, silent if item.value is None else item.value, item.right) for item in items]
+    true, right = sum(y for y, _, _ in rows) / len(rows), sum(r for *_, r in rows) / len(rows)
     held, widths = [0, 0, 0, 0], [0.0, 0.0]
     for _ in range(resamples):
-        labelled, others = drawn(items, n, rng), drawn(items, MORE * n, rng)
-        found = corrected(labelled, others, None)
-        share = share_right(labelled)
-        assert found is not None
-        assert share is not None
-        one = found.found
+        gold, said, hits = zip(*rng.choices(rows, k=n), strict=True)
+        others = [f for _, f, _ in rng.choices(rows, k=MORE * n)]
+        one = prediction_powered_mean(*map(Clusters.single, (gold, said, others)), (0.0, 1.0))
         for place, interval in enumerate((one.corrected, one.labelled, one.predicted)):
             held[place] += interval.low <= true <= interval.high
-        held[3] += share.low <= right <= share.high
+        low, high = padded_t(hits, 0.0, 1.0, 0.05)
+        held[3] += low <= right <= high
         widths[0] += one.corrected.width
         widths[1] += one.labelled.width
     shares = " | ".join(f"{count / resamples:.3f}" for count in held)

@@ -134,3 +134,24 @@ def test_the_weight_is_never_negative():
     y = [1.0, 0.0] * 30
 
     assert tuned_power(Clusters.single(y), Clusters.single([1 - v for v in y]), Clusters.single(y)) == 0.0
+
+
+def test_it_agrees_with_the_authors_own_package():
+    """
+    ppi-python 0.2.3 gives .67470287 and, with lambda = 1, .7 on these data (`ppi_mean_pointestimate`).
+
+    It divides the covariance by n and takes the variance about the mean of both samples, so that its lambda is .4940574
+    here; the two differ by these factors alone.
+    """
+    y = [1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1]
+    f = [1, 0, 1, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 0, 0, 1, 1]
+    others = [1, 1, 0, 1, 1, 0, 1, 1, 0, 1] * 10
+    given = [Clusters.single(list(map(float, values))) for values in (y, f, others)]
+
+    weight = tuned_power(*given)
+
+    within = (np.var(f) * 20 + np.var(others) * 100) / 118
+    theirs = weight * 19 / 20 * within / np.var([*f, *others], ddof=1)
+    assert theirs == pytest.approx(0.4940574, abs=1e-6)
+    assert prediction_powered_mean(*given, (0, 1), power=theirs).corrected.value == pytest.approx(0.67470287, abs=1e-8)
+    assert prediction_powered_mean(*given, (0, 1), power=1.0).corrected.value == pytest.approx(0.7)

@@ -1,0 +1,306 @@
+"""The figures of a calibration, on items that are built by hand."""
+
+from math import fsum
+from random import Random
+
+import pytest
+
+from calm.cases import bundled
+from calm.core.case import Answer, Case, Criterion
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
+from calm.studies.calibrate import estimates, tables
+from calm.studies.calibrate.fitting import fit
+from calm.studies.calibrate.items import Item, Rule, entity_of, gold_of, items_of, source_of
+
+SCALE = Scale(1, 10)
+RULE = Rule.of(SCALE)
+
+
+def pair(better=None, tags=None):
+    return Case("c", "Which?", (Answer("a", "one", "m1"), Answer("b", "two", "m2")), better=better, tags=tags or {})
+
+
+def items(case, verdicts, task, family, rule=RULE, entity=None):
+    row = Trial("c", clean=tuple(verdicts), cluster="c", points={c.id: c.points for c in case.criteria})
+    trials = Trials((row,), family, rule.scale)
+    return items_of([case], trials, task, rule, shown=lambda one: one.with_order(), entity=entity)
+
+
+def plain(n, gold, verdict, confidence=None, tags=None):
+    """Return n items of one kind, each a question of its own."""
+    return [
+        Item(
+            f"{gold}{verdict}{k}{confidence}",
+            "",
+            f"{gold}{verdict}{k}{confidence}",
+            tags or {},
+            gold,
+            (verdict,),
+            verdict,
+            signal={"first": 1.0, "second": -1.0}.get(verdict, 0.0),
+            target={"first": 1.0, "second": -1.0}.get(gold, 0.0),
+            right=float(gold == verdict),
+            correct=gold == verdict,
+            confidence=confidence,
+        )
+        for k in range(n)
+    ]
+
+
+def test_a_pair_is_told_by_slots():
+    """Two asks of three for the first slot; one tie counts half for both in the win rate."""
+    case = pair("b").present(order=("b", "a"))
+    entity = entity_of([case], "a")
+
+    one = items(case, [Preferred("b"), Preferred("b"), Tie()], "pairwise", "pairwise", entity=entity)[0]
+
+    assert (one.gold, one.said, one.verdict, one.correct) == ("first", ("first", "first", "tie"), "first", True)
+    assert one.signal == pytest.approx(2 / 3)
+    assert one.right == one.confidence == pytest.approx(2 / 3)
+    assert one.spread == pytest.approx(1 - 5 / 9)
+    assert (one.value, one.worth) == (pytest.approx(1 / 6), 0.0)
+
+
+def test_asks_at_odds_are_a_tie():
+    """One ask for each slot: nobody can say which one counts."""
+    assert items(pair("a"), [Preferred("a"), Preferred("b")], "pairwise", "pairwise")[0].verdict == "tie"
+
+
+def test_probabilities_are_the_confidence():
+    """The mean probability of the verdict, and its place on the line."""
+    one = items(pair("a"), [Preferred("a", {"a": 0.7, "b": 0.2, "tie": 0.1})], "pairwise", "pairwise")[0]
+
+    assert (one.confidence, one.signal) == (pytest.approx(0.7), pytest.approx(0.5))
+
+
+def test_an_unread_reply_is_wrong_and_unsure():
+    """It is no verdict, agrees with nobody, and has no place on the line."""
+    one = items(pair("a"), [Unreadable("?"), Unreadable("?")], "pairwise", "pairwise")[0]
+
+    assert (one.verdict, one.right, one.confidence, one.signal, one.value) == (None, 0.0, 0.0, None, None)
+
+
+def test_a_ranking_counts_by_its_first_place():
+    """The best answer of three stands in the second slot."""
+    case = Case("c", "Which?", tuple(Answer(i, i) for i in "xyz"), better="y")
+
+    one = items(case, [Ranking((("y",), ("x", "z")))], "listwise", "listwise")[0]
+
+    assert (one.gold, one.verdict, one.correct) == ("slot 2", "slot 2", True)
+
+
+def test_a_score_is_right_within_a_step_or_on_its_side():
+    """A median of 7 is right for 8 within 1.125, and for a mark of 6; not for a mark of 7.5."""
+    case = Case("c", "How?", (Answer("o", "text"),), scores={"o": 8.0})
+    asks = [Score(7.0), Score(7.0), Score(1.0)]
+
+    near, passed, failed = (
+        items(case, asks, "score", "score", rule)[0]
+        for rule in (RULE, Rule.of(SCALE, passing=6.0), Rule.of(SCALE, passing=7.5))
+    )
+
+    assert (near.verdict, near.correct, passed.correct, failed.correct) == (7.0, True, True, False)
+    assert near.confidence == near.right == pytest.approx(2 / 3)
+    assert near.value == 5.0
+
+
+def test_probabilities_of_scores_are_summed_near_the_verdict():
+    """Sure is what lies within the distance of the score given."""
+    case = Case("c", "How?", (Answer("o", "text"),))
+
+    one = items(case, [Score(7.0, {"6": 0.2, "7": 0.5, "8": 0.1, "2": 0.2})], "score", "score")[0]
+
+    assert (one.confidence, one.gold) == (pytest.approx(0.8), None)
+
+
+def test_a_rubric_is_an_item_for_each_criterion():
+    """Met by two asks of three, with the truth of each criterion beside it; an unknown one is left out."""
+    criteria = (Criterion("c1", "short"), Criterion("c2", "kind"))
+    case = Case("c", "Write.", (Answer("o", "text"),), criteria=criteria, met={"o": {"c1": True, "c9": False}})
+
+    found = items(
+        case, [Criteria({"c1": True}), Criteria({"c1": True}), Criteria({"c1": None})], "rubric-all", "rubric"
+    )
+
+    assert [(one.part, one.gold, one.verdict) for one in found] == [("c1", "met", "met")]
+    assert found[0].right == pytest.approx(2 / 3)
+
+
+def test_gold_of_points_is_the_share_that_is_earned():
+    """A criterion of negative points is earned where it is not met."""
+    criteria = (Criterion("c1", "short", 3.0), Criterion("c2", "rude", -1.0))
+    case = Case("c", "Write.", (Answer("o", "text"),), criteria=criteria, met={"o": {"c1": False, "c2": False}})
+
+    assert gold_of(case, "points") == {"": 0.25}
+    assert gold_of(case, "score") == {}
+
+
+@pytest.mark.parametrize("task", ["pairwise", "score", "rubric", "points", "listwise"])
+def test_every_bundled_case_is_labelled(task):
+    """The cases that ship have gold for each task."""
+    assert all(gold_of(case, task) for case in bundled(task))
+
+
+def test_whose_win_rate_it_is():
+    """An id that all have, an author, or the answer listed first."""
+    other = Case("d", "Which?", (Answer("x", "one", "m2"), Answer("y", "two", "m1")))
+
+    assert (entity_of([pair()]).name, entity_of([pair()]).kind) == ("a", "answer")
+    assert (entity_of([pair(), other]).name, entity_of([pair(), other]).kind) == ("m1", "author")
+    assert entity_of([pair(), other], "m2").ids == {"c": "b", "d": "x"}
+    assert entity_of([pair(), other], "m3") is None
+    lone = Case("e", "Which?", (Answer("p", "one"), Answer("q", "two")))
+    assert entity_of([pair(), lone]).kind == "first"
+
+
+def test_the_confusion_table_is_that_of_a_count():
+    """Three kinds of errors, counted by hand; a tie comes last."""
+    found = tables.confusion(
+        [*plain(7, "first", "first"), *plain(2, "first", "tie"), *plain(4, "second", "first"), *plain(1, "tie", "tie")],
+        str,
+    )
+
+    assert (found.gold, found.said) == (("first", "second", "tie"), ("first", "second", "tie"))
+    assert found.counts == ((7.0, 0.0, 2.0), (4.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def test_no_slice_of_an_even_judge_differs():
+    """
+    A judge that is right in 80 % everywhere has a slice that differs in at most 40 of 200 samples of twelve slices.
+
+    All together they err with 5 %; more than 40 of 200 come less than once in a million times (binomial).
+    """
+    rng = Random(1)
+    loud = 0
+    for _ in range(200):
+        found = []
+        for k in range(240):
+            right = rng.random() < 0.8
+            tags = {"topic": f"t{k % 12}"}
+            found.append(
+                Item(f"{k}", "", f"{k}", tags, "first", ("first" if right else "second",), "first", right=float(right))
+            )
+        loud += any(row.differs for row in tables.slices(found).rows)
+
+    assert loud <= 40
+
+
+def test_a_bad_slice_is_found_and_small_ones_are_not_shown():
+    """A slice of which the judge knows nothing; nine cases of another one; a tag with a value for each case."""
+    found = [
+        *plain(60, "first", "first", tags={"topic": "easy"}),
+        *plain(60, "first", "second", tags={"topic": "hard"}),
+        *plain(9, "second", "second", tags={"topic": "rare"}),
+    ]
+
+    rows = tables.slices(found)
+
+    assert {row.name: row.differs for row in rows.rows} == {"easy": True, "hard": True}
+    assert rows.small == 1
+
+
+def test_a_band_of_ties_is_found_where_people_called_ties():
+    """Weak preferences are ties to people: the band is better than the judge, out of fold too."""
+    rng = Random(2)
+    found = []
+    for k in range(300):
+        x = rng.uniform(-1, 1)
+        gold = 0.0 if abs(x) < 0.5 else 1.0 if x > 0 else -1.0
+        verdict = "first" if x > 0 else "second"
+        label = {0.0: "tie", 1.0: "first", -1.0: "second"}[gold]
+        found.append(Item(f"{k}", "", f"{k}", {}, label, (verdict,), verdict, signal=x, target=gold))
+
+    made = fit(found, "pairwise", RULE, 0)
+
+    assert made.best == "tie_band"
+    assert made.of("tie_band").value.value > 0.95
+    assert made.of("tie_band").fitted == pytest.approx({"low": -0.5, "high": 0.5}, abs=0.1)
+
+
+def test_a_mapping_is_not_taken_for_luck():
+    """
+    On a judge that is right in 70 % whatever it says, a mapping is taken in at most 20 of 100 samples.
+
+    The lower bounds of two paired means err with 2.5 % each; more come less than once in a million times (binomial).
+    """
+    rng = Random(3)
+    taken = 0
+    for _ in range(100):
+        found = []
+        for k in range(80):
+            x = rng.uniform(-1, 1)
+            said = 1.0 if x > 0 else -1.0
+            gold = said if rng.random() < 0.7 else -said
+            names = {1.0: "first", -1.0: "second"}
+            found.append(Item(f"{k}", "", f"{k}", {}, names[gold], (names[said],), names[said], signal=x, target=gold))
+        taken += fit(found, "pairwise", RULE, 0).best != "raw"
+
+    assert taken <= 20
+
+
+def test_the_next_labels_are_those_of_which_the_judge_is_least_sure():
+    """Spread first, then confidence; equal ones by a draw that the seed decides."""
+    made = [
+        Item("even", "", "even", {}, None, (), None, confidence=0.5, spread=0.5),
+        Item("shaky", "", "shaky", {}, None, (), None, confidence=0.4, spread=0.5),
+        Item("firm", "", "firm", {}, None, (), None, confidence=0.2, spread=0.0),
+    ]
+
+    assert [one.case for one in estimates.next_labels(made, 3, 0)] == ["shaky", "even", "firm"]
+    assert len(estimates.next_labels(made, 2, 0)) == 2
+
+
+def test_a_rubric_is_as_sure_as_its_least_sure_criterion():
+    """One wrong criterion makes the case wrong."""
+    found = [
+        Item(f"r{k}", part, f"r{k}", {}, "met", ("met",), "met", correct=k >= 5 or part == "c1", confidence=1.0)
+        for k in range(200)
+        for part in ("c1", "c2")
+    ]
+
+    made = estimates.alone(found, (), "repeats", 0.05)
+
+    assert [(step.n, step.errors) for step in made.found.steps] == [(200, 5.0)]
+
+
+def test_many_cases_are_counted_whole():
+    """Thirty thousand labelled cases with tags, confidences and probabilities are counted whole."""
+    rng = Random(4)
+    found = [
+        Item(
+            f"{k}",
+            "",
+            f"{k}",
+            {"t": str(k % 15), "u": str(k)},
+            "first",
+            ("first",),
+            "first",
+            signal=rng.random(),
+            target=1.0 if rng.random() < 0.8 else -1.0,
+            right=1.0,
+            correct=True,
+            confidence=rng.random(),
+            value=0.5,
+            worth=1.0,
+        )
+        for k in range(30_000)
+    ]
+
+    assert fsum(map(fsum, tables.confusion(found, str).counts)) == 30_000
+    assert len(tables.slices(found).rows) == 15
+    assert fit(found, "pairwise", RULE, 0).n == 30_000
+    assert estimates.reliable(found, 0).value > 0.4
+    assert estimates.alone(found, (), "probabilities", 0.05).found.chosen.threshold == 0.0
+
+
+def test_where_confidences_come_from():
+    """From probabilities if all verdicts have them, else from repeats, else from nowhere."""
+    law = {"a": 1.0}
+
+    def source(*verdicts):
+        return source_of(Trials((Trial("c", clean=verdicts),), "pairwise", SCALE))
+
+    assert source(Preferred("a", law)) == "probabilities"
+    assert source(Preferred("a", law), Preferred("a")) == "repeats"
+    assert source(Preferred("a")) is None
