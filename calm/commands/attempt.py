@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.core.case import Case
+from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import code
 from calm.errors import ConfigError, nearest
 from calm.gate.catalogue import find_edit
@@ -102,6 +103,9 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> None:
     said = str(getattr(asked.verdict, "reason", ""))
     reason = f" ({_shown(said)})" if said else ""
     print(f"-- verdict: {printable(str(code(asked.verdict)))}{reason}")
+    for note in judge.remarks.agreement:
+        if reason_of(note).has(Kind.LABEL_LATER):
+            print(f"-- note: {_shown(str(note))}")
 
 
 def _shown(text: str) -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_command
+from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_command, real
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
 
@@ -32,15 +32,16 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "demo",
         "Show a red gate on a simulated judge. The judge prefers padded answers and answers that cite a book. No "
-        "model is called, and nothing is spent.",
+        "model is called, and nothing is spent. With --real, the judge is a small language model on this machine.",
         "calm demo",
     )
     demo.add_argument("--out", default="calm-demo", metavar="DIR", help="the folder to write to (default calm-demo)")
+    real.add_options(demo)
     demo.set_defaults(run=_demo)
 
 
-def _gate(judge: str, out: Path, options: Sequence[str]) -> int:
-    """Run the shipped suites in this process, independent of any pytest settings of the current folder."""
+def _gate(judge: str, out: Path, options: Sequence[str], suites: Sequence[str] = ()) -> int:
+    """Run the shipped suites, or some of them, in this process, whatever pytest is told in the current folder."""
     import pytest
 
     with importable(Path.cwd()):
@@ -48,7 +49,7 @@ def _gate(judge: str, out: Path, options: Sequence[str]) -> int:
             pytest.main(
                 [
                     "--pyargs",
-                    "calm.suites",
+                    *([f"calm.suites.test_{name}" for name in suites] or ["calm.suites"]),
                     "--import-mode=importlib",
                     f"--rootdir={Path.cwd()}",
                     "-c",
@@ -78,6 +79,9 @@ def _audit(options: argparse.Namespace) -> int:
 
 def _demo(options: argparse.Namespace) -> int:
     out = Path(options.out)
+    if options.real:
+        return real.demonstrate(options, out, _gate)
+    real.refuse_alone(options)
     print(f"A simulated judge with planted biases ({DEMO}): it prefers padded answers and cited books.\n")
     status = _gate(DEMO, out, ["--calm-cache=off"])
     if status not in (DONE, REFUSED):

@@ -182,6 +182,7 @@ class Kind(StrEnum):
     TEXTS_NOT_FOUND = "texts-not-found"
     SDK_TRANSPORT = "sdk-transport"
     READS_GOLD = "reads-gold"
+    LABEL_LATER = "label-later"
     PANEL_SILENT = "panel-silent"
     PANEL_AGREES = "panel-agrees"
     TEXTS_LEFT_OUT = "texts-left-out"
@@ -583,6 +584,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.READS_GOLD: (
         "judge {} is handed the gold labels ({}): a copy of them passes all that rests on them, so this run proves "
         "nothing of a judge that is not"
+    ),
+    Kind.LABEL_LATER: (
+        "{}: in {} of the {} replies with a verdict the label was not the first token: the last of these has it as "
+        "token {}, {}, after {}; its probabilities are those after that text"
     ),
     Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
     Kind.PANEL_AGREES: "panel {}: its members agree: {}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from calm.core.case import Case, Criterion, digest
 from calm.core.identity import Identity
-from calm.core.reasons import Kind, Said, because, name
+from calm.core.reasons import Kind, Reason, Said, because, name
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import JudgeError
@@ -61,6 +61,8 @@ class PromptedJudge:
     """The last ones, by case and criterion: a case is asked about several times."""
     _unread: deque[reading.UnreadReply] = field(default_factory=lambda: deque(maxlen=EXAMPLES), init=False, repr=False)
     """The last replies without a verdict."""
+    _labels: reading.Labels = field(default_factory=reading.Labels, init=False, repr=False)
+    """Where in the replies the labels stood whose probabilities were read."""
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -74,18 +76,25 @@ class PromptedJudge:
 
     @property
     def remarks(self) -> Remarks:
-        """What the last replies held that had no verdict, and what to change."""
+        """Where labels stood that were read later than at the first token; what replies held that had no verdict."""
+        return Remarks(agreement=tuple(self._later()), unread=tuple(self._without_verdict()))
+
+    def _later(self) -> Iterator[Reason]:
+        found = self._labels
+        if found.last is not None:
+            yield because(Kind.LABEL_LATER, name(self.name), found.later, found.read, found.last.number, *found.shown)
+
+    def _without_verdict(self) -> Iterator[Reason]:
         unread = list(self._unread)
-        if not unread:
-            return Remarks()
-        why = (
-            name(self.name),
-            reading.way(self.form),
-            Said(unread[-1].why),
-            Said(reading.held(unread)),
-            Said(reading.fix(self.form, unread, bundled=self.prompt.bundled)),
-        )
-        return Remarks(unread=(because(Kind.REPLIES_UNREAD, *why, *(Said(reading.example(one)) for one in unread)),))
+        if unread:
+            why = (
+                name(self.name),
+                reading.way(self.form),
+                Said(unread[-1].why),
+                Said(reading.held(unread)),
+                Said(reading.fix(self.form, unread, bundled=self.prompt.bundled)),
+            )
+            yield because(Kind.REPLIES_UNREAD, *why, *(Said(reading.example(one)) for one in unread))
 
     @property
     def parameters(self) -> dict[str, Json]:
@@ -187,6 +196,8 @@ class PromptedJudge:
         verdict = reading.read(reply, self.form, rendering.view)
         if isinstance(verdict, Unreadable):
             self._unread.append(reading.UnreadReply(reply, rendering.view, verdict.reason))
+        elif self.form.kind == "logprobs":
+            self._labels.add(reading.label_of(reply, self.form, rendering.view))
         return verdict if self.asked is None else _rescaled(verdict, self.asked, self.scale)
 
     async def _reply(self, messages: Messages, send: Send) -> Reply:

@@ -7,6 +7,7 @@ import pytest
 
 from calm.core.case import Answer as Text
 from calm.core.case import Case, Criterion, Framing
+from calm.core.reasons import Kind
 from calm.core.templates import Prompt
 from calm.core.verdict import Criteria, Preferred, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError, JudgeError
@@ -228,6 +229,36 @@ def test_a_swapped_judge_needs_both_verdicts(reply, kind):
     found, *_ = verdict_of(respond, PAIR, wrap=swap)
 
     assert isinstance(found, kind)
+
+
+def test_a_judge_says_where_the_labels_stood_that_were_not_the_first_token():
+    """Two of three verdicts come from a later token; the remark has the counts, the last token and the text before."""
+    replies = [
+        Answer("A", tokens=[("A", -0.1, [("A", -0.1), ("B", -2.4)])]),
+        *[
+            Answer(
+                "Answer: A",
+                tokens=[
+                    ("Answer", -0.1, [("Answer", -0.1)]),
+                    (":", -0.1, [(":", -0.1)]),
+                    (" A", -0.1, [(" A", -0.1), (" B", -2.4)]),
+                ],
+            )
+        ]
+        * 2,
+    ]
+    with wire_server(lambda *_: replies.pop(0)) as server:
+        judge = judge_at(server.url, form=Format("logprobs"), prompt=bundled("pairwise", "logprobs"))
+        before = judge.remarks.agreement
+        found = [asyncio.run(judge.judge(PAIR, Direct())) for _ in range(3)]
+
+    assert before == ()
+    assert [one.answer for one in found] == ["a", "a", "a"]
+    (note,) = judge.remarks.agreement
+    assert note.kind is Kind.LABEL_LATER
+    assert note.details[1:4] == (2, 3, 3)
+    assert note.quotes
+    assert "token 3, ' A', after 'Answer:'" in str(note)
 
 
 def test_a_swapped_judge_gives_the_mean_probabilities():

@@ -1,6 +1,7 @@
 """Reading: a reply to a verdict, and never a verdict that the judge did not give."""
 
 import math
+import re
 from dataclasses import replace
 from random import Random
 
@@ -23,7 +24,7 @@ from calm.core.verdict import (
 )
 from calm.errors import ConfigError
 from calm.judges.reading import MAX_CHARS, Format, View, check, read, view
-from calm.judges.reading.logprobs import _stands_alone
+from calm.judges.reading.logprobs import _stands_alone, label_of
 from calm.models.wire import Reply, Token
 from calm.testing.operations import Tally
 from tests.replies import FORMATS, JUDGED, VIEWS, reply, soup
@@ -719,6 +720,178 @@ def test_log_probabilities_that_are_no_numbers_are_unreadable(subtests):
             reply_ = Reply("A", tokens=(Token("A", bad, (("A", bad), ("B", -1.0))),))
 
             assert unreadable(read(reply_, Format("logprobs"), PAIR), "not numbers")
+
+
+def spelled(text, *, chances=None, stop="stop"):
+    """Return a reply as a tokeniser spells it: a space goes with the word after it, each other sign is alone."""
+    pieces = re.findall(r" ?[^\W\d_]+| ?\d|\s|[^\w\s]", text)
+    assert "".join(pieces) == text
+    return tokens(*((piece, chances or {piece: 0.7}) for piece in pieces), stop=stop)
+
+
+LED = {
+    "Answer: A": 3,
+    "Answer: A\n": 3,
+    "Answer:\nA\n": 4,
+    "answer: A.": 3,
+    "**Answer:** A\n": 7,
+    "**Answer: A**\n": 5,
+    "## Verdict\n\nA\n": 6,
+    "The answer is A.\n": 4,
+    "The answer is: A\n": 5,
+    "The better answer is **A**.\n": 8,
+    "My verdict: A\n": 4,
+    "Answer A\n": 2,
+    "Answer A.\n": 2,
+    "Verdict: [[A]]\n": 6,
+    "Verdict: (A)\n": 5,
+    'Verdict: "A"\n': 5,
+    "Answer: A. The other one is too short.": 3,
+    "Answer: A; the other one is too short.": 3,
+    "Answer: A - it is complete": 3,
+    "Answer: A (it is complete)": 3,
+    "A\n\nIt is complete": 1,
+    " A\n\nIt is complete": 1,
+    "[A]\nIt is": 2,
+    "R\u00e9ponse : A\n": 4,
+    "Antwort: A\n": 3,
+    "Respuesta: A\n": 3,
+    "\u56de\u7b54\uff1aA\n": 3,
+    "A\n\nAnswer: A\n\nAnswer: A": 1,
+}
+"""Replies that open with the label A, and which of their tokens it is."""
+
+NOT_LED = (
+    "A good answer names the year",
+    "A good answer:\n",
+    "A: The capital is Paris",
+    "A. The capital is Paris",
+    "A) Paris",
+    "Answer: A good answer names the year",
+    "Answer: A better one would be B",
+    "Answer: A is not better",
+    "Answer: Bob wrote it",
+    "Answer: A-level work",
+    "Answer: A/B",
+    "Answer: A or B\n",
+    "Answer: A and B\n",
+    "Answer: A, B\n",
+    "Answer: A vs. B",
+    "Answer A: The capital is Paris",
+    "Answer A is the one that",
+    "The answer is not A\n",
+    "The worse answer is A\n",
+    "Loser: A\n",
+    "Draft answer: A\n",
+    "Not the answer: A\n",
+    "If it were longer, my answer: A\n",
+    "The prompt says answer: A\n",
+    "Note: A\n",
+    "Question: A\n",
+    "Accuracy: A\nClarity: B\n",
+    "Is it A? The answer: A\n",
+    "A\n\nB\n",
+    "Answer: A\nAnswer: B\n",
+    "The first one is right in what it says on the year, and so the second is not. Answer: A\n",
+    "Answer: A",
+    "Answer:",
+    "Verdict: A ",
+)
+"""Replies that max_tokens cut, of which nothing may be read: no label opens them beyond doubt."""
+
+
+def test_a_label_after_words_that_lead_to_it_is_read(subtests):
+    """Its probabilities are those at its own token, whichever that is, and whatever max_tokens cut off after it."""
+    for text, number in LED.items():
+        reply_ = spelled(text)
+        for stop in ("stop", "length"):
+            if stop == "length" and text == "Answer: A":
+                continue
+            with subtests.test(text=text, stop=stop):
+                pieces = [t.text for t in reply_.tokens]
+                chances = {pieces[number - 1]: 0.6, " B": 0.2, "The": 0.2}
+                given_ = [(p, chances if n == number else {p: 0.9}) for n, p in enumerate(pieces, start=1)]
+                made = tokens(*given_, stop=stop)
+
+                verdict = read(made, Format("logprobs"), PAIR)
+                label = label_of(made, Format("logprobs"), PAIR)
+
+                assert isinstance(verdict, Preferred), verdict
+                assert verdict.answer == "good"
+                assert verdict.probabilities == pytest.approx({"good": 0.75, "bad": 0.25, "tie": 0.0})
+                assert (label.number, label.before) == (number, "".join(pieces[: number - 1]))
+
+
+def test_a_label_that_does_not_open_a_cut_reply_is_not_read(subtests):
+    """The article A, a word that goes on, a list of both, a doubt, a draft: what would have come next is not known."""
+    for text in NOT_LED:
+        with subtests.test(text=text):
+            reply_ = spelled(text, chances={" A": 0.5, "A": 0.1, " B": 0.4}, stop="length")
+
+            assert isinstance(read(reply_, Format("logprobs"), PAIR), Unreadable)
+            assert label_of(reply_, Format("logprobs"), PAIR) is None
+
+
+def test_signs_that_a_tokeniser_keeps_with_a_label_do_not_hide_it(subtests):
+    """`[[A]]`, ` (A`, `"A"` and `A\\n` may be one token; `B`, ` B` and `[[B]]` add up where they are alternatives."""
+    for pieces in [("[[A]]",), ("[[A", "]]"), (" (A", ")"), ('"A"',), ("A\n",), ("Answer", ":", " A.\n"), ("**A**",)]:
+        with subtests.test(pieces=pieces):
+            said = next(p for p in pieces if "A" in p and "Ans" not in p)
+            chances = {said: 0.5, "B": 0.1, " B": 0.1, "[[B]]": 0.05, "Bob": 0.25}
+            verdict = by_token(PAIR, *((p, chances if p == said else {p: 1.0}) for p in pieces))
+
+            assert isinstance(verdict, Preferred)
+            assert verdict.probabilities == pytest.approx({"good": 2 / 3, "bad": 1 / 3, "tie": 0.0})
+
+
+def test_numbers_and_yes_or_no_open_a_reply(subtests):
+    """A score out of the top of its scale, and a yes before its reason; no list's number, and no first digit."""
+    scale = Scale(1, 5, 1)
+    for about, text, wanted in [
+        (replace(SCORE, scale=scale), "Rating: 4\nIt", 4.0),
+        (replace(SCORE, scale=scale), "Rating: 4/5\n", 4.0),
+        (replace(SCORE, scale=scale), "The score is 4. It", 4.0),
+        (replace(SCORE, scale=scale), "Rating: 4.", None),
+        (replace(SCORE, scale=scale), "Rating: 4.5\n", None),
+        (replace(SCORE, scale=scale), "Rating: 4/10\n", None),
+        (replace(SCORE, scale=Scale(1, 10, 1)), "Rating: 10\n", None),
+        (replace(SCORE, scale=scale), "1. The answer", None),
+        (replace(SCORE, scale=scale), "Criterion 2 score: 4\n", None),
+        (replace(SCORE, scale=scale), "Confidence: 4\n", None),
+        (RUBRIC, "Yes, it names", True),
+        (RUBRIC, "No. It does", False),
+        (RUBRIC, "Answer: yes\nIt", True),
+        (RUBRIC, "No one of them", None),
+        (RUBRIC, "Yes and no\n", None),
+    ]:
+        with subtests.test(text=text):
+            verdict = read(spelled(text, stop="length"), Format("logprobs"), about)
+            if wanted is None:
+                assert isinstance(verdict, Unreadable), verdict
+            elif isinstance(verdict, Criteria):
+                assert verdict.met == {"c1": wanted}
+            else:
+                assert verdict.value == pytest.approx(wanted)
+
+
+def test_reasoning_does_not_count_as_the_opening():
+    """The first tokens are those after a block of reasoning, however long it is."""
+    thought = ["<think>", *(" word" for _ in range(40)), " A", "</think>", "\n"]
+    pieces = [*thought, "Answer", ":", (" A", {" A": 0.8, " B": 0.2}), "\n", "It"]
+
+    verdict = by_token(PAIR, *pieces, stop="length")
+
+    assert isinstance(verdict, Preferred)
+    assert verdict.probabilities == pytest.approx({"good": 0.8, "bad": 0.2, "tie": 0.0})
+
+
+def test_two_verdicts_of_a_whole_reply_stay_unreadable():
+    """What opens a reply does not win over a later verdict that says otherwise, nor the later one over it."""
+    two = spelled("Answer: A. It is complete.\n\nVerdict: B\n")
+    taken_back = spelled("Verdict: A\n\nWait, that is wrong.\n\nVerdict: B\n")
+
+    assert unreadable(read(two, Format("logprobs"), PAIR), "two verdicts")
+    assert read(taken_back, Format("logprobs"), PAIR).answer == "bad"
 
 
 def test_a_view_has_what_the_verdict_is_about():

@@ -8,6 +8,7 @@ first and the last `MAX_CHARS` characters of a reply are looked at. The rules in
 
 from calm.judges.reading.diagnosis import UnreadReply, example, fix, held, way
 from calm.judges.reading.formats import SYMBOLS, Format, Kind, check
+from calm.judges.reading.logprobs import Label, Labels, label_of
 from calm.judges.reading.reply import MAX_CHARS, read
 from calm.judges.reading.views import View, view
 
@@ -16,12 +17,15 @@ __all__ = [
     "SYMBOLS",
     "Format",
     "Kind",
+    "Label",
+    "Labels",
     "UnreadReply",
     "View",
     "check",
     "example",
     "fix",
     "held",
+    "label_of",
     "read",
     "view",
     "way",

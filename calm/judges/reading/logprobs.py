@@ -6,26 +6,69 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.core.case import Framing
-from calm.core.reasons import Reason
+from calm.core.reasons import Reason, Said
 from calm.core.verdict import Criteria, Preferred, Score, Tie, Unreadable, Verdict
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
 from calm.judges.reading.marks import Mark
 from calm.judges.reading.meanings import better, folded, is_met, number_of, turns
+from calm.judges.reading.opening import FIRST_TOKENS, opens
 from calm.judges.reading.reasoning import spoken
 from calm.judges.reading.views import View
 from calm.models.wire import Reply, Token
 
+SHOWN: Final = 60
+"""Characters of a label, and of the text before it, that a remark shows."""
 LONGEST_PAD: Final = 4_000
 """Characters around a token in which nothing but white space and special tokens may stand if it is alone."""
 
+_AROUND: Final = " \t\r\n*_`\"'“”„«»()[]{}"
+_BEHIND: Final = ".,:;!"
 _SPECIAL = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<end_of_turn>|<eos>")
 _BEFORE = re.compile(r"(?:.*(?:[:=>]|\[\[)|)[\s*_`\"'(\[]{0,12}", re.DOTALL)
 _AFTER = re.compile(r"[\s*_`\"')\]}.!]{0,12}(?:</[A-Za-z_][\w.-]{0,40}>)?\s{0,12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The token that a verdict is read from: its number among the generated ones, from 1, and the text before it."""
+
+    number: int
+    token: Token
+    before: str
+
+
+@dataclass(slots=True)
+class Labels:
+    """How many replies were read from a token, in how many it was not the first one, and the last of these."""
+
+    read: int = 0
+    later: int = 0
+    last: Label | None = None
+
+    def add(self, label: Label | None) -> None:
+        """Count the token that a verdict was read from."""
+        if label is not None:
+            self.read += 1
+            if label.number > 1:
+                self.later, self.last = self.later + 1, label
+
+    @property
+    def shown(self) -> tuple[Said, Said]:
+        """The last label that was not the first token, and the text before it, as a remark shows them."""
+        if self.last is None:
+            return Said(""), Said("")
+        return Said(ascii(self.last.token.text[:SHOWN])), Said(ascii(self.last.before[-SHOWN:]))
+
+
+def label_of(reply: Reply, form: Format, view: View) -> Label | None:
+    """Return the token that the verdict of a reply is read from; None if no one is its verdict beyond doubt."""
+    found = _label(reply, view, form) if reply.tokens else None
+    return found if isinstance(found, Label) else None
 
 
 def by_token(reply: Reply, view: View, form: Format) -> Verdict | Reason | None:
@@ -36,9 +79,10 @@ def by_token(reply: Reply, view: View, form: Format) -> Verdict | Reason | None:
         return Unreadable(
             "the server sent no tokens with log-probabilities; take a server that gives them, or another format"
         )
-    token = _verdict_token(reply, view, form)
-    if not isinstance(token, Token):
-        return token
+    label = _label(reply, view, form)
+    if not isinstance(label, Label):
+        return label
+    token = label.token
     if not token.alternatives:
         return Unreadable("the server sent no alternatives to the verdict's token (top_logprobs)")
     weights = _distribution(token, _allowed(view, form))
@@ -52,7 +96,7 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
     values = folded(form)
 
     def name(token: str) -> str | None:
-        text = token.strip()
+        text = _bare(token)
         value: object = values.get(text.casefold(), text)
         if view.task == "score":
             number = number_of(value)
@@ -69,41 +113,69 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
     return name
 
 
-def _verdict_token(reply: Reply, view: View, form: Format) -> Token | Reason | None:
+def _bare(token: str) -> str:
     """
-    Return the token that is the verdict beyond doubt: alone on its line, or after a colon or the like at its end.
+    Return a token without the signs that some tokenisers keep together with a label.
 
-    The word A in a sentence is none, nor the 1 of a 10 that was generated digit by digit. A reply that max_tokens cut
-    is read only if nothing but the verdict was generated.
+    >>> [_bare(token) for token in (" A", "[[A]]", '"B",', "**4**", "A's", ".5")]
+    ['A', 'A', 'B', '4', "A's", '.5']
+    """
+    return token.strip(_AROUND).rstrip(_BEHIND).strip(_AROUND)
+
+
+def _label(reply: Reply, view: View, form: Format) -> Label | Reason | None:
+    """
+    Return the token that is the verdict beyond doubt: the label that opens the reply, or one that stands alone.
+
+    A label opens a reply if it is among the first `FIRST_TOKENS` tokens, after nothing or after words that lead to it.
+    Further down it counts alone on its line, or after a colon or the like at its end. The word A in a sentence is none,
+    nor the 1 of a 10 that was generated digit by digit. Of a reply that max_tokens cut only the label that opens it is
+    read: what else it would have said is not known. Where the opening label and a later one agree, it is the first.
     """
     tokens = reply.tokens or ()
     allowed = _allowed(view, form)
     text = "".join(t.text for t in tokens)
+    seen = _SPECIAL.sub(lambda found: " " * len(found[0]), text)
     spans = deque(spoken(text))
     marks: dict[int, Mark] = {}
-    known: dict[int, Token] = {}
-    end = 0
-    for token in tokens:
+    known: dict[int, Label] = {}
+    opening: Mark | None = None
+    end = said = 0
+    for number, token in enumerate(tokens, start=1):
         start, end = end, end + len(token.text)
         while spans and spans[0][1] < end:
             spans.popleft()
-        if not spans or start < spans[0][0] or allowed(token.text) is None:
+        if not spans or start < spans[0][0]:
             continue
+        said += bool(seen[start:end].strip())
+        if allowed(token.text) is None:
+            continue
+        label = Label(number, token, text[:start])
         if _alone(text, start, end):
-            return token
-        if reply.stop != "length" and _stands_alone(text, start, end, spans[0]):
-            bare = token.text.strip()
-            first = start + token.text.index(bare)
-            marks[first] = Mark(first, first + len(bare), bare)
-            known[first] = token
+            return label
+        first = start + token.text.index(_bare(token.text))
+        mark = Mark(first, first + len(_bare(token.text)), _bare(token.text))
+        cut = reply.stop == "length"
+        leads = opening is None and said <= FIRST_TOKENS
+        if leads and opens(seen, spans[0], mark, view, cut=cut):
+            opening = mark
+        elif not _stands_alone(text, mark.start, mark.end, spans[0]):
+            continue
+        marks[first], known[first] = mark, label
 
     def means(raw: object) -> Verdict:
         name = allowed(str(raw))
         return Unreadable("no verdict") if name is None else Preferred(name)
 
+    if reply.stop == "length" and opening is None:
+        return None
     visible = _SPECIAL.sub(lambda found: " " * len(found[0]), _unthought(text))
     one = decide(visible, list(marks.values()), means, replace(view, judged=()))
-    return known[one.start] if isinstance(one, Mark) else one
+    if not isinstance(one, Mark):
+        return one
+    if opening is not None and means(opening.raw) == means(one.raw):
+        return known[opening.start]
+    return None if reply.stop == "length" else known[one.start]
 
 
 def _unthought(text: str) -> str:
