@@ -106,15 +106,8 @@ def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
 
     Raises:
         ConfigError: a file that cannot be read or holds faults (each with file, line and field), ids that two files
-            share, or files for a recorded judge.
+            share, or cases that a recorded judge knows nothing of.
     """
-    if judge.name.startswith("recorded:"):
-        from calm.judges.recorded import RecordedJudge
-
-        if isinstance(judge, RecordedJudge):
-            if files:
-                raise ConfigError(f"{judge.name} replays its own cases, got {files[0]}; leave --calm-cases out")
-            return judge.cases()
     own = judge.traits.recorded.own if judge.traits.recorded is not None else ()
     cases = read_files(files, task=judge.task) if files else list(own) or bundled(judge.task)
     recall(judge, cases)

@@ -286,7 +286,7 @@ def test_impossible_options_are_told_together(tmp_path):
     ("judge", "options", "told"),
     [
         ("planted:authority=0.5", ["--method=transfer"], "expected cases with texts of an earlier attack"),
-        ("recorded:ifeval/GPT-5", ["--method=stack"], "cannot be attacked: its verdicts were given once"),
+        ("recorded:ifeval/GPT-5", ["--method=stack"], "cannot be attacked: its verdicts were given beforehand"),
         ("planted:", ["--method=stack", "--edits=authorit"], "no such perturbation; did you mean 'authority'?"),
         ("planted:", ["--method=stack", "--write={folder}"], "--write: expected a file to write, got a folder"),
     ],

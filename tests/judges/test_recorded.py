@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from calm.cases.lines import line
 from calm.core.case import Framing
 from calm.core.verdict import Criteria, Score, Unreadable
 from calm.errors import ConfigError, JudgeError
@@ -93,25 +94,27 @@ def test_only_the_framing_of_headlines_reaches_the_verdict():
     headline, marks = judge_from(GEMINI), judge_from("recorded:ifeval/GPT-5")
     case, other = cases_from([], headline)[0], cases_from([], marks)[0]
 
-    assert headline.sees(case) != headline.sees(case.present(framing=Framing.NEGATIVE))
-    assert headline.sees(case) == headline.sees(case.present(framing=Framing.INVERTED))
-    assert headline.sees(case) == headline.sees(case.present(notes=("90 % prefer it",)))
-    assert marks.sees(other) == marks.sees(other.present(framing=Framing.NEGATIVE))
+    held = headline.record.held
+    assert held(case) == held(case.present(framing=Framing.NEGATIVE)) == 1
+    assert held(case.present(framing=Framing.INVERTED)) == held(case.present(notes=("90 % prefer it",))) == 0
+    assert marks.record.held(other) == 1
+    assert marks.record.held(other.present(framing=Framing.NEGATIVE)) == 0
 
 
 def test_there_is_one_repeat():
     """A second ask has no verdict, so that no consistency is made up."""
     judge = judge_from(GEMINI)
 
-    with pytest.raises(JudgeError, match="run it with --calm-repeats 1\\+1"):
+    with pytest.raises(JudgeError, match="no verdict on the case as it is shown is on record"):
         said(judge, cases_from([], judge)[0], ask=2)
 
 
 def test_a_case_of_another_set_has_no_verdict():
     """The record knows its own cases alone."""
     judge = judge_from(GEMINI)
+    cases_from([], judge)
 
-    with pytest.raises(JudgeError, match="it replays only its own cases"):
+    with pytest.raises(JudgeError, match="no verdict on the case as it is shown is on record"):
         said(judge, recorded.recorded_cases("ifeval")[0])
 
 
@@ -127,10 +130,13 @@ def test_an_unknown_record_names_those_that_there_are(subtests):
                 judge_from(spec)
 
 
-def test_other_cases_are_refused():
-    """A file of cases has no recorded verdicts."""
-    with pytest.raises(ConfigError, match=r"replays its own cases, got mine\.jsonl; leave --calm-cases out"):
-        cases_from(["mine.jsonl"], judge_from(GEMINI))
+def test_other_cases_are_refused(tmp_path):
+    """A file of other cases has no recorded verdicts."""
+    file = tmp_path / "mine.jsonl"
+    file.write_text(line(recorded.recorded_cases("ifeval")[0]), "utf-8")
+
+    with pytest.raises(ConfigError, match=r"expected some of its own cases, .* got 1 others, .*leave the cases out"):
+        cases_from([str(file)], judge_from(GEMINI))
 
 
 def suite(name, spec, tmp_path, *more):
@@ -155,7 +161,7 @@ def test_other_suites_are_not_tested(tmp_path, subtests):
 
             assert "\n0 of " in output
             assert "nothing was proven" in output
-            assert "(its verdicts were given once, beforehand: it serves framing and self-preference alone)" in output
+            assert "(no verdict" in output
 
 
 def test_the_self_preference_suite_runs_on_its_whole_table(tmp_path, subtests):
@@ -182,7 +188,19 @@ def test_the_sample_does_not_cut_the_table(tmp_path):
     assert "measured 0.13 [0.05, 0.18], n=541" in output
 
 
-def test_a_recorded_judge_is_asked_once_unless_the_user_says_otherwise(tmp_path):
-    """One clean and one perturbed ask; two asks of one question have no second verdict."""
-    assert ", 1+1 asks" in suite("test_framing.py", GEMINI, tmp_path)
-    assert "holds one verdict a question" in suite("test_framing.py", GEMINI, tmp_path, "--calm-repeats=2+2")
+def test_a_recorded_judge_is_asked_as_often_as_it_has_verdicts(tmp_path):
+    """One clean and one perturbed ask, whatever the user says: two have no second verdict."""
+    options = ([], ["--calm-repeats=2+2"])
+    said = [suite("test_framing.py", GEMINI, tmp_path, "--calm-sample=1000", *more) for more in options]
+
+    assert ", 1+1 asks" in said[0]
+    assert all("measured -0.10" in one for one in said)
+
+
+def test_accuracy_on_criteria_is_tested_where_their_truth_is_known(tmp_path):
+    """The marks of a model against those of a program; and every mark was read."""
+    output = suite("test_sensitivity.py", "recorded:ifeval/GPT-5", tmp_path, "-k", "better")
+    read = suite("test_consistency.py", "recorded:ifeval/GPT-5", tmp_path)
+
+    assert "nothing was proven" in output  # no suite claims it of criteria
+    assert "1 of 1 claims" in read or "the claim proven" in read

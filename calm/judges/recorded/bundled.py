@@ -1,22 +1,21 @@
 """
-Verdicts that ship with calm: real models gave them once.
+Verdicts that ship with calm on answers whose authors are known: real models gave them once.
 
 `recorded:headlines/MODEL` scores headlines from 1 to 5, asked how good or how bad they are. `recorded:ifeval/MODEL`
-marks verifiable criteria. Each verdict was given once, on unchanged cases. So there is one ask of each question, and
-the only edit that such a judge can show is the framing of the headlines.
+marks verifiable criteria. Each verdict was given once, on unchanged cases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from calm.core.case import Case, Framing
-from calm.core.verdict import Criteria, Scale, Score, Task, Unreadable, Verdict
-from calm.errors import ConfigError, JudgeError, nearest
-from calm.models.wire import Endpoint, Json, Remarks, Send, Traits
+from calm.core.case import Case, Framing, digest
+from calm.errors import ConfigError, nearest
+from calm.judges.reading import Format
+from calm.judges.recorded.entries import Entries, Entry
+from calm.judges.recorded.replay import Replay, Source
 from calm.selfpreference.recorded import (
     MISSING,
     SETS,
@@ -32,81 +31,19 @@ if TYPE_CHECKING:
     from calm.selfpreference.framing_scores import ScoreTable
     from calm.selfpreference.rubric import RubricTable
 
-REPEATS = 1
-"""How often each question was asked."""
-SERVES = frozenset({"framing", "self-preference"})
-"""The suites that need only one verdict on each unchanged case."""
 
-
-@dataclass(frozen=True, slots=True)
-class RecordedJudge:
-    """A judge that replays the verdicts of one model of a set."""
-
-    recording: RecordedSet
-    model: str
-    traits: ClassVar[Traits] = Traits(as_given=True, quick=True, serves=SERVES, repeats=REPEATS)
-    remarks: ClassVar[Remarks] = Remarks()
-    endpoints: ClassVar[tuple[Endpoint, ...]] = ()
+@dataclass(frozen=True, eq=False)
+class RecordedJudge(Replay):
+    """A judge that replays the verdicts of one model of a set, and holds those of all models of it as a table."""
 
     @property
-    def name(self) -> str:
-        """Its specification."""
-        return f"recorded:{self.recording.name}/{self.model}"
-
-    @property
-    def task(self) -> Task:
-        """What the model was asked to do."""
-        return self.recording.task
-
-    @property
-    def scale(self) -> Scale:
-        """The range of its scores, with the high end good in both framings."""
-        return self.recording.scale
-
-    @property
-    def fingerprint(self) -> str:
-        """What decides its verdicts: the version of the data, and the model."""
-        return f"recorded-1:{self.recording.version}/{self.model}"
-
-    @property
-    def about(self) -> Mapping[str, Json]:
-        """What a report says of it."""
-        return {"model": self.model, "parameters": {"recorded": self.recording.version, "repeats": REPEATS}}
-
-    def sees(self, case: Case) -> object:
-        """Return what decides which verdict is replayed: the case's id, and its framing if both were asked."""
-        framed = case.framing if case.framing in self.recording.framings else Framing.STANDARD
-        return case.id, framed.value
-
-    async def judge(self, case: Case, send: Send) -> Verdict:
-        """
-        Return the recorded verdict; `send` is not used.
-
-        Raises:
-            JudgeError: a case of another set, or a second ask of one question.
-        """
-        if send.ask > REPEATS:
-            raise JudgeError(f"{self.name} holds one verdict a question; run it with --calm-repeats 1+1")
-        places = _places(self.recording.name).get(case.id)
-        if places is None:
-            raise JudgeError(f"{self.name} holds no verdict on case {case.id!r}: it replays only its own cases")
-        generator, found = places
-        framed = case.framing if case.framing in self.recording.framings else Framing.STANDARD
-        marks = sheet(self.recording.name).marks[framed, self.model, generator]
-        if self.recording.task == "rubric":
-            return Criteria({criterion: marks[place] == "1" for criterion, place in found.items()})
-        mark = marks[next(iter(found.values()))]
-        if mark == MISSING:
-            return Unreadable("the record holds no verdict: the model's reply could not be read")
-        return Score(self.scale.turned(float(mark)) if framed is Framing.NEGATIVE else float(mark))
-
-    def cases(self) -> list[Case]:
-        """Return the cases that it has verdicts on."""
-        return recorded_cases(self.recording.name)
+    def recording(self) -> RecordedSet:
+        """The set of its verdicts."""
+        return recording(_parts(self.name)[0])
 
     def table(self) -> RubricTable | ScoreTable:
         """Return the verdicts of all models of its set, in the standard framing."""
-        return rubric_table() if self.recording.task == "rubric" else score_table()
+        return rubric_table() if self.task == "rubric" else score_table()
 
 
 def bundled(spec: str) -> RecordedJudge:
@@ -116,27 +53,41 @@ def bundled(spec: str) -> RecordedJudge:
     Raises:
         ConfigError: there is no such set or model; the message names the nearest.
     """
-    start, _, rest = spec.partition(":")
-    name, slash, model = rest.partition("/")
-    if start != "recorded" or not slash:
+    name, model = _parts(spec)
+    if not spec.startswith("recorded:") or not model:
         raise ConfigError(f"expected recorded:SET/MODEL, with a SET of {' or '.join(SETS)}, got {spec!r}")
     if name not in SETS:
         raise ConfigError(f"{spec}: expected a set of recorded verdicts, got {name!r}{nearest(name, SETS)}")
     found = recording(name)
     if model not in found.judges:
         raise ConfigError(f"{spec}: expected a model of {name}, got {model!r}{nearest(model, found.judges)}")
-    return RecordedJudge(found, model)
+    cases = tuple(recorded_cases(name))
+    version = f"{found.version}/{model}"
+    entries = tuple(entry for case in cases for entry in _entries(found, model, case))
+    source = Source(Entries(version, entries, ()), digest(version), own=cases)
+    return RecordedJudge(spec, found.task, found.scale, source, Format(), model=model)
 
 
-@lru_cache(maxsize=len(SETS))
-def _places(name: str) -> Mapping[str, tuple[str, Mapping[str, int]]]:
-    """Return, by case id, whose answer it holds and the places of its marks."""
-    return {case.id: _place(case) for case in recorded_cases(name)}
+def _parts(spec: str) -> tuple[str, str]:
+    """Return the set and the model of a specification."""
+    name, _, model = spec.removeprefix("recorded:").partition("/")
+    return name, model
 
 
-def _place(case: Case) -> tuple[str, Mapping[str, int]]:
+def _entries(found: RecordedSet, model: str, case: Case) -> Iterator[Entry]:
+    """Yield what a model said of a case, in each framing in which it was asked."""
     author = case.answers[0].author
-    assert author is not None
-    if case.criteria:
-        return author, {criterion.id: int(criterion.id[1:]) for criterion in case.criteria}
-    return author, {"score": int(case.tags["item"])}
+    assert author is not None, "every answer of a set has an author"
+    for framing in found.framings:
+        said = _said(found, sheet(found.name).marks[framing, model, author], case, framing)
+        yield Entry(0, case.id, (), framing, 1, None, said, raw=False)
+
+
+def _said(found: RecordedSet, marks: str, case: Case, framing: Framing) -> float | Mapping[str, bool] | None:
+    """Return the truths of a case's criteria, or how good its score says it is; None for a reply without a verdict."""
+    if found.task == "rubric":
+        return {criterion.id: marks[int(criterion.id[1:])] == "1" for criterion in case.criteria}
+    mark = marks[int(case.tags["item"])]
+    if mark == MISSING:
+        return None
+    return found.scale.turned(float(mark)) if framing is Framing.NEGATIVE else float(mark)

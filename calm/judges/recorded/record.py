@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from calm.cases.foreign.records import Faults, shown
+from calm.cases.foreign.texts import NUMBER
 from calm.cases.reading import MAX_SHOWN
 from calm.core.case import TIE, Case, Criterion, Framing
 from calm.core.verdict import FAMILY, Criteria, Scale, Task, Unreadable, Verdict
@@ -92,10 +93,12 @@ class VerdictRecord:
         """Refuse cases of which the table's own hold none: nothing would be tested, and nobody told why."""
         mine = {case.id for case in self.own}
         if mine and not mine & known.keys():
+            name = self.entries.name.partition("-")[0]
+            with_texts = f", or put your texts into its own with calm cases import --verdicts {name}"
+            texts = with_texts if NUMBER in self.own[0].tags else ""
             raise ConfigError(
                 f"{self.entries.name}: expected some of its own cases, such as {shown(self.own[0].id)}, got "
-                f"{len(known)} others, such as {shown(next(iter(known)))}; leave the cases out, or put your texts into "
-                f"its own with calm cases import --verdicts {self.entries.name.rpartition('-1/')[0]}"
+                f"{len(known)} others, such as {shown(next(iter(known)))}; leave the cases out{texts}"
             )
 
     def place(self, case: Case) -> Place | None:
