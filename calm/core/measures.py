@@ -167,6 +167,8 @@ def _excluded(trials: Trials, cells: Sequence[float | Reason]) -> dict[Reason, i
 
 def without_value(rows: Sequence[Trial], cells: Sequence[float | Reason]) -> Counter[Reason]:
     """Return how many cases have no row with a value, by the reason of the last one."""
+    if not any(isinstance(cell, Reason) for cell in cells):
+        return Counter()
     kept = {row.case for row, cell in zip(rows, cells, strict=True) if not isinstance(cell, Reason)}
     why = {row.case: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, Reason)}
     return Counter(reason for case, reason in why.items() if case not in kept)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 
 from calm.core.claims import Outcome, decimals
-from calm.core.measures import MEASURES
+from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Reason
 from calm.core.trials import same
 from calm.core.verdict import Code, Verdict, code
@@ -133,7 +133,8 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
         return Moved(old.key, old, new, None, f"the worst variant is {now} now and was {was}", left_out)
     if fault := next((paired.fault for paired in several if paired.fault), None):
         return Moved(old.key, old, new, None, str(fault), left_out)
-    found = _difference(several, old, measured)
+    two_sided = old.claim is not None and old.claim.op == "abs<="
+    found = difference(several, MEASURES[old.measure], measured, two_sided=two_sided)
     if found is None:
         return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)
     return Moved(old.key, old, new, found, "", left_out, now)
@@ -155,13 +156,22 @@ def _worst_variant(finding: Finding) -> str:
     return ", ".join(sorted(names)) if MEASURES[finding.measure].worst_of else ""
 
 
-def _difference(several: Sequence[Paired], finding: Finding, measured: int) -> Difference | None:
-    """Return by how much a measure changed; None if fewer than two clusters of cases compare."""
-    sign = -1 if MEASURES[finding.measure].flipped else 1
+def difference(
+    several: Sequence[Paired], measure: Measure, measured: int, *, two_sided: bool = False
+) -> Difference | None:
+    """
+    Return by how much a measure changed; None if fewer than two clusters of cases compare.
+
+    Args:
+        several: the rows of each probe in both runs, in [-1, 1] each.
+        measure: what was measured.
+        measured: how many differences the comparison shows: bounds that hold for all of them say which are sure.
+        two_sided: whether the claim is one on both sides of zero.
+    """
+    sign = -1 if measure.flipped else 1
     found = growth([(paired, lambda row: sign * (row.new - row.old)) for paired in several])
     if not found.enough:
         return None
-    two_sided = finding.claim is not None and finding.claim.op == "abs<="
     worse = growth([(paired, worse_way(paired, two_sided=two_sided)) for paired in several])
     low, high = found.bounds(LEVEL)
     lowest, highest = found.shift(LEVEL / max(1, measured))

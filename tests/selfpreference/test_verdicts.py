@@ -10,7 +10,7 @@ from calm.cases.spreading import one_answer_each
 from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.verdict import Criteria, Scale, Unreadable
 from calm.errors import EstimateError
-from calm.gate.from_spec import judge_from
+from calm.gate.from_spec import cases_from, judge_from
 from calm.selfpreference import recorded
 from calm.selfpreference.verdicts import (
     Judgment,
@@ -40,7 +40,7 @@ def verdicts(spec, framing=Framing.STANDARD):
     judge = judge_from(spec)
 
     async def all_of_them():
-        cases = [case.present(framing=framing) for case in judge.cases()]
+        cases = [case.present(framing=framing) for case in cases_from([], judge)]
         return [Judgment(judge.model, case, await judge.judge(case, Ask())) for case in cases]
 
     return asyncio.run(all_of_them())
