@@ -146,12 +146,13 @@ def alone(resamples: int) -> Iterator[str]:
             for _ in range(resamples):
                 places = [rng.random() for _ in range(n)]
                 wrong = [float(rng.random() < errs(place)) for place in places]
-                found = select([1 - place for place in places], wrong, GRID, risk=0.05)
+                found = select([1 - place / 2 for place in places], wrong, GRID, risk=0.05)
                 if found.chosen is None:
                     continue
                 proven += 1
-                share += 1 - found.chosen.threshold
-                broken += _risk(errs, 1 - found.chosen.threshold) > 0.05
+                taken = min(1.0, 2 * (1 - found.chosen.threshold))
+                share += taken
+                broken += _risk(errs, taken) > 0.05
             most = max([s / 1000 for s in range(1, 1001) if _risk(errs, s / 1000) <= 0.05], default=0.0)
             yield (
                 f"| {name} | {n} | {broken / resamples:.3f} | {proven / resamples:.2f} | {share / resamples:.2f} | "

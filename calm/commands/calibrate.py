@@ -220,11 +220,12 @@ def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) ->
 
 def _plan(judge: Judge, cases: Sequence[Case], design: Design, seed: int) -> str:
     """Return what the command asks at most, and what that costs."""
+    from calm.experiment.stopping import Stopping
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.plan_text import render
     from calm.gate.prices import plan_of
 
-    found = survey_clean(judge, cases, PlanSettings(len(cases), seed, design))
+    found = survey_clean(judge, cases, PlanSettings(len(cases), seed, design, Stopping.FIXED))
     return render(found, plan_of(found, len(found.cases), design))
 
 

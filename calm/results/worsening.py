@@ -416,9 +416,14 @@ def _of_all(key: str, audit: Audit) -> Finding:
 def _changes(before: Audit, after: Audit) -> list[Reason]:
     """Return what else differs between the runs."""
     notes = [str(change) for change in changes(before, after)]
-    other = before.judge.fingerprint != after.judge.fingerprint or before.judge.served != after.judge.served
-    found = [because(Kind.OTHER_CALIBRATION)] if CALIBRATED in before.extras and other else []
+    other = CALIBRATED in before.extras and _identity(before) != _identity(after)
+    found = [because(Kind.OTHER_CALIBRATION)] if other else []
     return [*found, *([because(Kind.CHANGES, Said("; ".join(notes)))] if notes else [])]
+
+
+def _identity(audit: Audit) -> tuple[str | None, str | None]:
+    """Return what tells whether two runs had one judge: its fingerprint, or its name where it has none."""
+    return audit.judge.fingerprint or audit.judge.name, audit.judge.served
 
 
 def _changed_words(held: Sequence[Held]) -> list[Reason]:

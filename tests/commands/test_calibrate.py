@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from calm.commands import cli
+from calm.errors import ConfigError
 from calm.results.baseline import read_baseline
 
 SCHEMA = Path(__file__).parents[2] / "calm/results/data/calm-calibration-1.schema.json"
@@ -369,3 +370,25 @@ def test_sudden_death_leaves_nothing_half_written(folder):
 
     assert Path("calibration.json").read_bytes() == before
     assert calm("people:skilled", "--cases", "pairs.jsonl") == 0
+
+
+def test_a_damaged_record_is_refused(folder):
+    """A calibration without its calibration is none."""
+    calm("people:skilled", "--cases", "pairs.jsonl")
+    body = record()
+    del body["calibration"]
+    Path("calibration.json").write_text(json.dumps(body), "utf-8")
+
+    with pytest.raises(ConfigError, match="expected 'calibration', which `calm calibrate` writes"):
+        read_baseline(Path("calibration.json"))
+
+
+def test_two_processes_share_a_cache_and_a_place(folder):
+    """Both end well, and what stands there is whole."""
+    command = [sys.executable, "-m", "calm", "calibrate", "people:skilled", "--cases", "pairs.jsonl"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[2])])}
+    both = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+
+    assert [process.wait() for process in both] == [0, 0]
+    assert record()["calibration"]["agreement"]["n"] == 120
+    assert not list(Path().glob(".calm-*.tmp"))
