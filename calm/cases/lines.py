@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from calm.cases.labels import label_of
 from calm.core.case import Answer, Case, Criterion, Presentation
 from calm.errors import ConfigError
 
@@ -29,10 +30,16 @@ def line(case: Case) -> str:
         "fields": dict(case.fields),
         "variants": {name: dict(texts) for name, texts in case.variants.items()},
         "tags": dict(case.tags),
+        "labels": _labels(case),
     }
     needed = ("id", "question", "answers")
     kept = {key: value for key, value in row.items() if key in needed or value not in (None, [], {})}
     return json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _labels(case: Case) -> dict[str, object]:
+    ids = [answer.id for answer in case.answers]
+    return {person: label_of(one, ids) for person, one in case.annotations.items()}
 
 
 def _answer(answer: Answer) -> dict[str, object]:

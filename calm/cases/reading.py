@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import JSONDecodeError
 from typing import IO, NoReturn, TypeAlias
 
+from calm.cases.labels import annotations_of
 from calm.cases.single import TASKS_OF_ONE
+from calm.core.annotations import gold_of
 from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
 from calm.core.files import MOST_BYTES, json_of, megabytes
@@ -33,6 +35,7 @@ CASE_KEYS = (
     "fields",
     "variants",
     "tags",
+    "labels",
 )
 ANSWER_KEYS = ("id", "text", "author", "history")
 CRITERION_KEYS = ("id", "text", "points", "check")
@@ -178,18 +181,25 @@ def _case(row: Row, task: Task | None, fault: Fault) -> Case:
     criteria = _criteria(row, fault)
     if criteria == () and task in ("rubric", "rubric-all", "points"):
         fault("criteria", f"expected at least one criterion (task={task}), got none; add a list of criteria")
+    met = _met(row, ids, None if criteria is None else [c.id for c in criteria], fault)
+    better, scores = _better(row, ids, fault), _scores(row, ids, fault)
+    people = {}
+    if ids is not None and criteria is not None:
+        people = annotations_of(row.get("labels"), ids, [c.id for c in criteria], fault)
+    together = gold_of(people.values())
     return Case(
         id=identity,
         question=question or "",
         answers=tuple(answers or ()),
-        better=_better(row, ids, fault),
+        better=together.better if better is None else better,
         reference=_optional(row, "reference", "", fault),
         criteria=criteria or (),
-        met=_met(row, ids, None if criteria is None else [c.id for c in criteria], fault),
-        scores=_scores(row, ids, fault),
+        met=met or together.met,
+        scores=scores or together.scores,
         fields=_texts(row.get("fields"), "fields", fault),
         variants=_variants(row, ids, fault),
         tags=_texts(row.get("tags"), "tags", fault),
+        annotations=people,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 
+from calm.core.annotations import Annotation, gold_of, renamed, restricted
 from calm.core.case import TIE, Case
 from calm.core.items import ITEM
 
@@ -33,6 +34,7 @@ def one_answer_each(case: Case) -> list[Case]:
             better=None,
             met={ANSWER: case.met[answer.id]} if answer.id in case.met else {},
             scores={ANSWER: case.scores[answer.id]} if answer.id in case.scores else {},
+            annotations=_alone(case, answer.id),
             variants={},
             tags=tags,
         ).present(order=(), bylines={})
@@ -55,9 +57,10 @@ def all_pairs(case: Case) -> list[Case]:
             case,
             id=f"{case.id}~{place}",
             answers=pair,
-            better=case.better if len(case.answers) == 2 and case.better else _better(case, pair[0].id, pair[1].id),
+            better=_better(case, pair[0].id, pair[1].id),
             met={a.id: case.met[a.id] for a in pair if a.id in case.met},
             scores={a.id: case.scores[a.id] for a in pair if a.id in case.scores},
+            annotations=_chosen(case, pair[0].id, pair[1].id),
             variants={},
             tags=tags,
         ).present(order=(), bylines={})
@@ -65,8 +68,37 @@ def all_pairs(case: Case) -> list[Case]:
     ]
 
 
+def _alone(case: Case, answer: str) -> dict[str, Annotation]:
+    """Return what people said of one answer, under the id that it has alone."""
+    about = restricted(case.annotations, (answer,))
+    kept = {person: replace(one, better=None, order=()) for person, one in about.items()}
+    return renamed({person: one for person, one in kept.items() if one}, {answer: ANSWER})
+
+
+def _chosen(case: Case, first: str, second: str) -> dict[str, Annotation]:
+    """Return which of two answers each person prefers: the one said, or by the scores or the order of all answers."""
+    found: dict[str, Annotation] = {}
+    for person, one in restricted(case.annotations, (first, second)).items():
+        better = one.better or _higher(one.scores.get(first), one.scores.get(second), first, second)
+        if better is not None:
+            found[person] = Annotation(better=better)
+    places = {person: one.order for person, one in case.annotations.items() if one.order}
+    for person, order in places.items():
+        place = {name: -rank for rank, group in enumerate(order) for name in group}
+        if (better := _higher(place[first], place[second], first, second)) is not None:
+            found[person] = Annotation(better=better)
+    return found
+
+
 def _better(case: Case, first: str, second: str) -> str | None:
-    a, b = case.worth(first), case.worth(second)
+    """Return the better answer: what the case says of two, or its scores, or what most people prefer."""
+    if len(case.answers) == 2 and case.better:
+        return case.better
+    by_worth = _higher(case.worth(first), case.worth(second), first, second)
+    return by_worth or gold_of(_chosen(case, first, second).values()).better
+
+
+def _higher(a: float | None, b: float | None, first: str, second: str) -> str | None:
     if a is None or b is None:
         return None
     return TIE if a == b else first if a > b else second

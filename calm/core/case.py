@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Self
 
+from calm.core.annotations import Annotation
 from calm.core.checks import verify
 from calm.errors import EditError
 
@@ -114,6 +115,7 @@ class Case:
     What a judge is asked: a question, its answers by id, what is known about them, and how they are presented.
 
     Gold: `better` (an answer id or "tie"), `scores` (answer id to score), `met` (answer id to criterion id to truth).
+    `annotations` hold what each of several people said, by name.
     """
 
     id: str
@@ -127,6 +129,7 @@ class Case:
     fields: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, Annotation] = field(default_factory=dict)
     presentation: Presentation = Presentation()
 
     @property
@@ -313,6 +316,7 @@ class Case:
             "labels": list(self.labels),
             "bylines": dict(self.bylines),
             **({"drafts": {answer: list(texts) for answer, texts in self.drafts.items()}} if self.drafts else {}),
+            **self._annotated(),
             "notes": list(self.notes),
             "examples": [
                 {"question": e.question, "answers": list(e.answers), "verdict": e.verdict} for e in self.examples
@@ -323,6 +327,11 @@ class Case:
             "damaged": None,
             "hit": None,
         }
+
+    def _annotated(self) -> dict[str, object]:
+        """Return what people said, if anything: the digests of cases without it stay as they were."""
+        said = {person: one.content() for person, one in self.annotations.items()}
+        return {"annotations": said} if said else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,5 +407,5 @@ class Treated(Case):
         )
 
 
-_UNSEEN = ("presentation", "better", "scores", "met")
+_UNSEEN = ("presentation", "better", "scores", "met", "annotations")
 _SEEN = tuple(f.name for f in (*fields(Case), *fields(Presentation)) if f.name not in _UNSEEN)

@@ -45,6 +45,7 @@ GOLD: Final = frozenset({"better", "scores", "met"})
 _PRESENTED: Final = ("labels", "bylines", "notes", "examples", "framing", "follow_ups")
 _NEVER: Final = {
     "author": "who wrote an answer is not for a judge; a name that it may see is a byline",
+    "annotations": "what people said of a case is not for a judge; put what it may see into the `fields` of the cases",
     "tags": "tags are for people; put what a judge may see into the `fields` of the cases",
     "variants": "ready-made texts are for edits; put what a judge may see into the `fields` of the cases",
     "presentation": "read its parts by name, such as case.notes, and declare them",

@@ -258,6 +258,7 @@ def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
         scores=scores,
         met={i: met for i, met in case.met.items() if i in ids},
         variants={},
+        annotations={},
     ).present(order=(), bylines={}, labels=())
     if len(ids) == 1 or judge.traits.as_given:
         return part.present(order=tuple(a.id for a in answers))

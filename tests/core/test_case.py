@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calm.core.annotations import Annotation
 from calm.core.case import Answer, Case, Criterion, Example, Presentation, Treatment, digest
 from calm.errors import EditError
 from tests.planted import pair, rubric_case, single
@@ -238,7 +239,7 @@ def test_a_criterion_that_counts_against_an_answer_breaks_when_it_is_met():
 
 def test_the_content_of_a_case_names_every_field():
     """Two cases that differ in any field differ in their content."""
-    base = Case("c", "q", (Answer("a", "x"), Answer("b", "y")))
+    base = Case("c", "q", (Answer("a", "x"), Answer("b", "y")), annotations={"ann": Annotation(better="a")})
     changes = {
         "id": "d",
         "question": "r",
@@ -251,6 +252,7 @@ def test_the_content_of_a_case_names_every_field():
         "fields": {"f": "v"},
         "variants": {"v": {"a": "t"}},
         "tags": {"t": "v"},
+        "annotations": {"ann": Annotation(better="b")},
         "order": ("b", "a"),
         "labels": ("1", "2"),
         "bylines": {"a": "Ann"},

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from calm.core.annotations import renamed
 from calm.core.case import TIE, Answer, Case, digest
 from calm.core.items import item_of
 
@@ -57,5 +58,6 @@ def _renamed(case: Case, meant: Mapping[tuple[str, str], set[tuple[str | None, s
         better=None if case.better is None else names.get(case.better, case.better),
         scores={names[key]: value for key, value in case.scores.items()},
         met={names[key]: value for key, value in case.met.items()},
+        annotations=renamed(case.annotations, names),
         variants={edit: {names[key]: text for key, text in texts.items()} for edit, texts in case.variants.items()},
     )

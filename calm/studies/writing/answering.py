@@ -151,6 +151,7 @@ def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, s
             better=None,
             met={name: case.met[old] for name, old in before.items() if old in case.met},
             scores={name: case.scores[old] for name, old in before.items() if old in case.scores},
+            annotations={},
             variants={},
             tags={**case.tags, ITEM: case.tags.get(ITEM, case.id), FAMILIES_TAG: json.dumps(stated)},
         )

@@ -1,0 +1,105 @@
+"""What people said of a case: one annotation a person, and the gold label that several make together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import fsum
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """
+    What one person said, in the parts that a gold label has; what was not said is empty.
+
+    `better` is the id of an answer or "tie", `scores` a number by answer id, `met` the truth of criteria by answer id,
+    `order` the ids of all answers from best to worst, where an inner tuple holds ties.
+    """
+
+    better: str | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    met: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    order: tuple[tuple[str, ...], ...] = ()
+
+    def about(self, answers: Collection[str]) -> Self:
+        """Return what was said of some of the answers; a choice of another one is left out, and so is its order."""
+        whole = {name for group in self.order for name in group} <= set(answers)
+        return type(self)(
+            self.better if self.better in (*answers, "tie") else None,
+            {key: value for key, value in self.scores.items() if key in answers},
+            {key: truths for key, truths in self.met.items() if key in answers},
+            self.order if whole else (),
+        )
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the same under other ids of the answers; what is not among the names stays ("tie")."""
+        return type(self)(
+            None if self.better is None else names.get(self.better, self.better),
+            {names[key]: value for key, value in self.scores.items()},
+            {names[key]: truths for key, truths in self.met.items()},
+            tuple(tuple(names[key] for key in group) for group in self.order),
+        )
+
+    def content(self) -> dict[str, object]:
+        """Return all of it as JSON-able data."""
+        return {
+            "better": self.better,
+            "scores": dict(self.scores),
+            "met": {answer: dict(truths) for answer, truths in self.met.items()},
+            "order": [list(group) for group in self.order],
+        }
+
+    def __bool__(self) -> bool:
+        return bool(self.better is not None or self.scores or self.met or self.order)
+
+
+def gold_of(annotations: Iterable[Annotation]) -> Annotation:
+    """
+    Return the gold label that people make together: the choice of most, the mean score, the truth that most see.
+
+    Where no choice (or no truth) has more voices than each other one, there is none. An order has no sum.
+    """
+    given = list(annotations)
+    scores: dict[str, list[float]] = {}
+    truths: dict[tuple[str, str], list[bool]] = {}
+    for one in given:
+        for answer, score in one.scores.items():
+            scores.setdefault(answer, []).append(score)
+        for answer, said in one.met.items():
+            for criterion, true in said.items():
+                truths.setdefault((answer, criterion), []).append(true)
+    met: dict[str, dict[str, bool]] = {}
+    for (answer, criterion), votes in truths.items():
+        if 2 * sum(votes) != len(votes):
+            met.setdefault(answer, {})[criterion] = 2 * sum(votes) > len(votes)
+    return Annotation(
+        most_frequent(one.better for one in given if one.better is not None),
+        {answer: fsum(values) / len(values) for answer, values in scores.items()},
+        met,
+    )
+
+
+def most_frequent(choices: Iterable[str]) -> str | None:
+    """
+    Return the choice that more voices have than any other; None where two share the first place, or there is none.
+
+    >>> most_frequent(["a", "b", "a"]), most_frequent(["a", "b"])
+    ('a', None)
+    """
+    counts = Counter(choices).most_common(2)
+    if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+        return None
+    return counts[0][0]
+
+
+def restricted(annotations: Mapping[str, Annotation], answers: Collection[str]) -> dict[str, Annotation]:
+    """Return what each person said of some of the answers; a person who said nothing of them is left out."""
+    about = {person: one.about(answers) for person, one in annotations.items()}
+    return {person: one for person, one in about.items() if one}
+
+
+def renamed(annotations: Mapping[str, Annotation], names: Mapping[str, str]) -> dict[str, Annotation]:
+    """Return the same annotations under other ids of the answers."""
+    return {person: one.renamed(names) for person, one in annotations.items()}
