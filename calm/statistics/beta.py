@@ -103,3 +103,14 @@ def student_quantile(df: float, probability: float) -> float:
         if abs(step) <= 1e-14 * t:
             break
     return t if probability > 0.5 else -t
+
+
+def student_cdf(df: float, value: float) -> float:
+    """
+    Return the probability that Student's t with `df` degrees of freedom, above 0, is at most `value`.
+
+    >>> round(student_cdf(10, 1.812461), 6), round(student_cdf(10, -1.812461), 6)
+    (0.95, 0.05)
+    """
+    tail = betainc(df / 2, 0.5, df / (df + value * value)) / 2
+    return tail if value < 0 else 1 - tail

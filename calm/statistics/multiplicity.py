@@ -5,6 +5,7 @@ Many claims at once: which are disproven, with the errors of the whole family bo
 |---|---|
 | `holm` | p-values adjusted so that a false rejection anywhere has probability at most alpha |
 | `benjamini_hochberg` | p-values adjusted so that at most a share alpha of the rejections is false, on average |
+| `benjamini_yekutieli` | the same whatever the tests depend on |
 | `holm_rejects`, `bh_rejects` | the same procedures for evidence that comes as intervals instead of p-values |
 
 "All claims must pass" needs none of these: each is proven at the full level (an intersection-union test).
@@ -13,6 +14,7 @@ Many claims at once: which are disproven, with the errors of the whole family bo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import fsum
 
 from calm.errors import EstimateError
 
@@ -59,6 +61,22 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
         running = min(running, p_values[index] * len(order) / place)
         adjusted[index] = running
     return adjusted
+
+
+def benjamini_yekutieli(p_values: Sequence[float]) -> list[float]:
+    """
+    Return Benjamini and Yekutieli's adjusted p-values, each in [0, 1], in the order given.
+
+    Those of Benjamini and Hochberg times 1 + 1/2 + ... + 1/k: so they hold under any dependence (Benjamini & Yekutieli
+    2001). Smallest n: 1.
+
+    Raises `EstimateError` for no p-values or one outside [0, 1].
+
+    >>> [round(p, 4) for p in benjamini_yekutieli([0.01, 0.04])]
+    [0.03, 0.06]
+    """
+    more = fsum(1 / place for place in range(1, len(p_values) + 1))
+    return [min(1.0, p * more) for p in benjamini_hochberg(p_values)]
 
 
 def holm_rejects(tests: Sequence[Callable[[float], bool]], alpha: float) -> list[int]:
