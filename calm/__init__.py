@@ -27,12 +27,20 @@ if TYPE_CHECKING:
     from calm.core.edits import rotate as rotate
     from calm.core.measures import accuracy as accuracy
     from calm.core.measures import accuracy_gain as accuracy_gain
+    from calm.core.measures import annotator_advantage as annotator_advantage
     from calm.core.measures import attack_success_rate as attack_success_rate
+    from calm.core.measures import balanced_accuracy as balanced_accuracy
     from calm.core.measures import consistency_rate as consistency_rate
+    from calm.core.measures import correlation as correlation
     from calm.core.measures import gain as gain
+    from calm.core.measures import gwet_ac as gwet_ac
+    from calm.core.measures import kappa as kappa
+    from calm.core.measures import mean_absolute_error as mean_absolute_error
+    from calm.core.measures import mean_error as mean_error
     from calm.core.measures import mean_shift as mean_shift
     from calm.core.measures import net_detection as net_detection
     from calm.core.measures import net_robustness as net_robustness
+    from calm.core.measures import rank_agreement as rank_agreement
     from calm.core.measures import readable_rate as readable_rate
     from calm.core.measures import repeat_distance as repeat_distance
     from calm.core.measures import rewording_rate as rewording_rate
@@ -40,6 +48,7 @@ if TYPE_CHECKING:
     from calm.core.measures import slot_pull as slot_pull
     from calm.core.measures import tie_rate as tie_rate
     from calm.core.measures import unreadable_gain as unreadable_gain
+    from calm.core.measures import weighted_kappa as weighted_kappa
     from calm.core.measures import worst_detection as worst_detection
     from calm.core.measures import worst_gain as worst_gain
     from calm.core.measures import worst_robustness as worst_robustness
@@ -70,22 +79,31 @@ _HOMES = {
     "core.measures": (
         "accuracy",
         "accuracy_gain",
+        "annotator_advantage",
         "attack_success_rate",
+        "balanced_accuracy",
         "consistency_rate",
+        "correlation",
         "gain",
+        "gwet_ac",
+        "kappa",
+        "mean_absolute_error",
+        "mean_error",
         "mean_shift",
         "net_detection",
         "net_robustness",
-        "rewording_rate",
-        "worst_gain",
-        "worst_robustness",
-        "worst_detection",
+        "rank_agreement",
         "readable_rate",
         "repeat_distance",
+        "rewording_rate",
         "robustness_rate",
         "slot_pull",
         "tie_rate",
         "unreadable_gain",
+        "weighted_kappa",
+        "worst_detection",
+        "worst_gain",
+        "worst_robustness",
     ),
     "selfpreference.symbols": ("self_preference_excess", "self_preference_ratio"),
     "core.verdict": ("Criteria", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),

@@ -44,7 +44,7 @@ from calm.gate.catalogue import entries  # noqa: E402
 from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
 from calm.perturbations.triggers import plants  # noqa: E402
-from calm.results.audit import CONTROLS, RUN  # noqa: E402
+from calm.results.audit import AGREEMENT, CONTROLS, RUN  # noqa: E402
 from calm.results.pooled import LIMITS  # noqa: E402
 from calm.suites import limits  # noqa: E402
 
@@ -96,9 +96,9 @@ def after_colon(text: str | None) -> str:
 
 
 def suite_names() -> list[str]:
-    """Return the modules of the suites, controls last."""
+    """Return the modules of the suites: biases, controls, agreement."""
     names = [m.name for m in pkgutil.iter_modules(suites.__path__) if m.name.startswith("test_")]
-    return sorted(names, key=lambda name: (bias_of(name) in CONTROLS, name))
+    return sorted(names, key=lambda name: (bias_of(name) == AGREEMENT, bias_of(name) in CONTROLS, name))
 
 
 def bias_of(module: str) -> str:
@@ -151,7 +151,8 @@ def biases() -> str:
     names = [name for name in suite_names() if not is_extra(source_of(name))]
     controls = sum(bias_of(name) in CONTROLS for name in names)
     extra = len(suite_names()) - len(names)
-    count = f"{len(names) - controls} biases and {controls} controls; `--calm-every-variant` adds {extra} suites:"
+    edits = len(names) - controls - 1  # agreement is neither a bias nor a control
+    count = f"{edits} biases, {controls} controls and {AGREEMENT}; `--calm-every-variant` adds {extra} suites:"
     return f"{count}\n\n{suites_table(names)}\n\n{of_all_probes()}"
 
 
@@ -161,6 +162,7 @@ def of_all_probes() -> str:
 
 
 NO_EDIT = {
+    "agreement": "hold verdicts on the cases as they are against their gold labels, and against what each person said",
     "consistency": "ask the same prompt again",
     "paraphrase": "say an answer in other words: near synonyms, or what a writer made of it",
     "self-preference": "ask judges of other families about the same answers",

@@ -166,6 +166,7 @@ def first_facts(audit: Audit) -> list[tuple[str, str]]:
         ("Model", judge.served or judge.model or "not stated"),
         ("Prompt", f"bundled: {bundled}, {hashed}" if isinstance(bundled, str) else hashed),
         ("Cases", cases_asked(audit).replace(" cases", "", 1)),
+        ("Gold", _gold(audit)),
         ("Calls", f"{run.calls.get('made', 0):,} made, {run.calls.get('cached', 0):,} from the cache"),
         ("Cost", cost(run)),
         ("Took", _time(run.seconds)),
@@ -173,10 +174,19 @@ def first_facts(audit: Audit) -> list[tuple[str, str]]:
     return [(name, cut(text, REASON).text) for name, text in facts]
 
 
+def _gold(audit: Audit) -> str:
+    """Return how many cases hold a gold label, and how many people labelled some; an old record does not say."""
+    labelled, people = audit.cases.get("gold"), audit.cases.get("people")
+    if not isinstance(labelled, int):
+        return "not stated"
+    who = f", {people} people labelled them" if isinstance(people, int) and people else ""
+    return f"{labelled:,} of {cases_asked(audit).split()[0]} cases{who}" if labelled else "none"
+
+
 def judge_facts(audit: Audit) -> list[tuple[str, str]]:
     """Return who was judged, and by which data."""
     judge = audit.judge
-    about = {name: value for name, value in audit.cases.items() if name not in ("n", "of", "sha256")}
+    about = {name: value for name, value in audit.cases.items() if name not in ("n", "of", "sha256", "gold", "people")}
     facts = [
         ("Task", judge.task),
         ("Model", judge.model or "not stated"),

@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from calm.core.measures import MEASURES
 from calm.core.texts import CaseTexts
 from calm.core.verdict import Code
 from calm.results.audit import Finding, TrialRecord
 from calm.results.reports.texts import CaseView
+
+FAR = 0.25
+"""Share of the scale from which a score is against the gold label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,10 @@ def highlight(
     """Return what a case says, given what its finding expects, the measures claimed and the span of the scale."""
     compared = trial.control or trial.clean
     before, after = compared or trial.inert, trial.perturbed
-    gold = texts.better if texts and "accuracy" in measures else None
+    agrees = any(measure in MEASURES and MEASURES[measure].agrees for measure in measures)
+    gold = (texts.better if texts.gold is None else texts.gold) if texts and agrees else None
     if one.expects is None or not after:
-        word, tells, weight = _alone(before, gold)
+        word, tells, weight = _alone(before, gold, span)
     elif one.expects == "WORSE":
         weight = _missed(before, after)
         tells = weight >= 0.5
@@ -56,21 +61,31 @@ def highlight(
         plain = all(isinstance(c, str | float | int) for c in (*before, *after))
         word, tells, weight = (_compared if plain else _before_and_after)(before, after, span)
     arms = [("control" if trial.control else "clean", compared), ("inert", trial.inert), ("perturbed", after)]
-    shown = tuple((name, tuple(map(_code, codes))) for name, codes in arms if codes)
+    shown = tuple((name, tuple(map(in_words, codes))) for name, codes in arms if codes)
     return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts)
 
 
-def _alone(codes: Sequence[Code], gold: str | None) -> tuple[str, bool, float]:
+def _alone(codes: Sequence[Code], gold: Code | None, span: float) -> tuple[str, bool, float]:
     """Return what a case without a second arm says: how far its asks differ from each other and from a gold label."""
     if not codes:
         return "not asked", False, 0.0
     shares = {
-        "against the gold label": sum(c != gold for c in codes) / len(codes) if gold else 0.0,
+        "against the gold label": 0.0 if gold is None else _mean([_against(c, gold, span) for c in codes]),
         "not the same": 1 - _most_frequent(codes)[1] / len(codes),
         "unread": sum(isinstance(c, str) and c.startswith("!") for c in codes) / len(codes),
     }
     word = next((word for word, share in shares.items() if share), "kept")
     return word, word != "kept", max(shares.values())
+
+
+def _against(said: Code, gold: Code, span: float) -> float:
+    """Return how far a verdict is from the gold label, in [0, 1]; a score nearer than `FAR` is not against it."""
+    if isinstance(said, int | float) and isinstance(gold, int | float):
+        apart = abs(said - gold) / span
+        return apart if apart >= FAR else 0.0
+    if isinstance(said, dict) and isinstance(gold, dict):
+        return _mean([float(said.get(criterion) != true) for criterion, true in gold.items()])
+    return float(said != gold)
 
 
 def _before_and_after(before: Sequence[Code], after: Sequence[Code], span: float) -> tuple[str, bool, float]:
@@ -98,7 +113,7 @@ def _moved(before: Sequence[Code], after: Sequence[Code], span: float) -> float:
         return _mean(
             [abs(_mean([c.get(n) is True for c in old]) - _mean([c.get(n) is True for c in new])) for n in names]
         )
-    counts = Counter(map(_code, before)), Counter(map(_code, after))
+    counts = Counter(map(in_words, before)), Counter(map(in_words, after))
     return sum(abs(counts[0][c] / len(before) - counts[1][c] / len(after)) for c in {*counts[0], *counts[1]}) / 2
 
 
@@ -128,14 +143,14 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _most_frequent(codes: Sequence[Code]) -> tuple[str, int]:
-    return Counter(map(_code, codes)).most_common(1)[0]
+    return Counter(map(in_words, codes)).most_common(1)[0]
 
 
-def _code(code: Code) -> str:
+def in_words(code: Code) -> str:
     """
     Return a verdict's code as people read it.
 
-    >>> _code(7.0), _code({"c1": True, "c2": False}), _code([["a"], ["b", "c"]]), _code("!unreadable")
+    >>> in_words(7.0), in_words({"c1": True, "c2": False}), in_words([["a"], ["b", "c"]]), in_words("!unreadable")
     ('7', 'met c1; not c2', 'a > b = c', 'unreadable')
     """
     if isinstance(code, str):

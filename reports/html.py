@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
 from calm.results import outputs
-from calm.results.audit import RUN, SCHEMA, Audit
+from calm.results.audit import AGREEMENT, RUN, SCHEMA, Audit
 from calm.results.reports.charts import axis_of, number, radar_of
 from calm.results.reports.extras import mitigations_of, self_preference_of
 from calm.results.reports.heading import (
@@ -33,6 +33,7 @@ from calm.results.reports.heading import (
     since_baseline,
     unfinished_of,
 )
+from calm.results.reports.highlights import in_words
 from calm.results.reports.probes import CASES, TURNS, WHOLE, Probe, probes_of, with_texts
 from calm.results.reports.rows import ORDER, WORDS, anchors, biases_of, row_of, untested_of
 from calm.results.reports.texts import Messages, cut
@@ -78,7 +79,7 @@ def render(audit: Audit) -> str:
         "judge": judge_facts(audit),
         "about": about_of(audit),
         "biases": groups,
-        "together": [row for bias in groups if bias.name == RUN for row in bias.rows],
+        "together": [row for bias in groups if bias.name in (RUN, AGREEMENT) for row in bias.rows if row.finding.claim],
         "order": {bias.name: i for i, bias in enumerate(groups, 1)},
         "tasks": sorted({f.task for f in audit.findings}),
         "untested": untested_of(audit, rows),
@@ -150,6 +151,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    pages.filters["verdict"] = in_words
     pages.filters["whole"] = lambda text: cut(text, WHOLE)
     pages.filters["number"] = number
     pages.filters["uncut"] = lambda text: escape(visible(text))

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from calm.core.texts import CaseTexts, Exchange
+from calm.core.verdict import Code
 from calm.results.reports.diff import Comparison, compare
 
 PAIRS = 3
@@ -75,7 +76,7 @@ class CaseView:
     """The texts of a case."""
 
     question: Text
-    gold: str | None
+    gold: Code | None
     reference: Text | None
     prompts: tuple[Prompts, ...]
     more_prompts: int
@@ -96,7 +97,7 @@ def shown_texts(texts: CaseTexts, arms: Sequence[tuple[str, tuple[str, ...]]], r
     first = "control" if "control" in codes else "clean"
     return CaseView(
         question=cut(texts.question, QUESTION),
-        gold=texts.better,
+        gold=texts.better if texts.gold is None else texts.gold,
         reference=cut(texts.reference, QUESTION) if texts.reference else None,
         prompts=tuple(_prompts(texts, old, new, first, room.context) for old, new in pairs[:PAIRS]),
         more_prompts=max(0, len(pairs) - PAIRS),

@@ -17,13 +17,23 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 | `repeat_distance` | mean distance of two clean verdicts | 0 |
 | `readable_rate` | share of clean replies that hold a verdict | 1 |
 | `accuracy` | share of clean verdicts that agree with the gold label | 1 |
+| `balanced_accuracy` | mean over the gold labels of the share of each that is found | 1 |
+| `kappa` | agreement with the gold label beyond chance (Cohen's) | 1 |
+| `weighted_kappa` | the same of scores, where a disagreement counts by its square | 1 |
+| `gwet_ac` | agreement beyond chance that stays high where one label prevails (AC1, on scores AC2) | 1 |
+| `rank_agreement` | Kendall's tau-b of verdicts and gold | 1 |
+| `correlation` | Spearman's rank correlation of verdicts and gold | 1 |
+| `mean_error` | mean of verdict minus gold, as a share of the scale | 0 |
+| `mean_absolute_error` | mean distance of verdict and gold, as a share of the scale | 0 |
+| `annotator_advantage` | how much more often the judge agrees with the other people best than a person does | 1 |
 | `accuracy_gain` | rise of that share from the clean arm to the perturbed one | 1 |
 | `worst_gain` | the greatest gain of any one variant of a rotation | 0 or less |
 | `worst_robustness` | the least net robustness of any one variant of a rotation | 1 |
 | `worst_detection` | the least net detection of any one variant of a rotation | 1 |
 
-All are means of one value a row, in [0, 1] or [-1, 1]. A row is a case under one variant of the edit; the unit of every
-interval is the cluster of rows about one question, not the call.
+All but five are means of one value a row, in [0, 1] or [-1, 1]. A row is a case under one variant of the edit; the unit
+of every interval is the cluster of rows about one question, not the call. The kappas, `gwet_ac`, `balanced_accuracy`
+and the rank correlations are of all rows together; each row has the value plus its influence (`calm.core.agreement`).
 """
 
 from __future__ import annotations
@@ -33,8 +43,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from calm.core.agreement import (
+    Whole,
+    absolute_error,
+    advantage,
+    balanced_accuracy_of,
+    correlation_of,
+    error,
+    gwet_ac_of,
+    kappa_of,
+    rank_agreement_of,
+    share_right,
+    weighted_kappa_of,
+)
 from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because, counted
@@ -71,6 +94,12 @@ class Measure:
     """Whether it is measured against the inert arm."""
     worst_of: str = ""
     """The measure of which this is the worst variant's."""
+    whole: Callable[[Trials], Whole | Reason] | None = None
+    """What it is of all rows together, where it is no mean of one value a row."""
+    topped: bool = True
+    """Whether further asks of the same cases tell more of it: not where cases differ by far more than asks do."""
+    agrees: bool = False
+    """Whether it holds verdicts against a gold label, so that a constant predictor and a person have it, too."""
 
     def __repr__(self) -> str:
         return f"abs({self.name})" if self.two_sided else self.name
@@ -110,8 +139,11 @@ class Measure:
         return Claim(self.name, ">=" if op == ">=" else "<=", float(limit))
 
     def cells(self, trials: Trials) -> list[float | Reason]:
-        """Return the value of each case, or the reason why it has none."""
-        return [self.per_case(row, trials.scale) for row in trials.rows]
+        """Return the value of each row, or the reason why it has none; of all rows together, value plus influence."""
+        if self.whole is None:
+            return [self.per_case(row, trials.scale) for row in trials.rows]
+        found = self.whole(trials)
+        return [found] * len(trials.rows) if isinstance(found, Reason) else list(found.cells)
 
     def values(self, trials: Trials) -> tuple[list[float], Counter[Reason]]:
         """Return the value of each case that has one, and a count of the others by reason."""
@@ -129,6 +161,9 @@ class Measure:
         Raises:
             EstimateError: fewer than two clusters have a value; the message says why the others have none.
         """
+        found = None if self.whole is None else self.whole(trials)
+        if isinstance(found, Whole):
+            cells = found.cells
         cells = self.cells(trials) if cells is None else cells
         sums, sizes = clusters(trials.rows, cells)
         excluded = _excluded(trials, cells)
@@ -137,6 +172,9 @@ class Measure:
         once = max(sizes) == 1 and all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
         if once and (self.low, self.high) == (0, 1) and all(value in (0.0, 1.0) for value in sums):
             low, high = clopper_pearson(sum(sums), len(sums), level)
+        elif isinstance(found, Whole):  # pseudo-items lie where a row could, the bounds where the measure can
+            low, high = clustered_t(sums, sizes, found.low, found.high, level)
+            low, high = max(self.low, low), min(self.high, high)
         else:
             low, high = clustered_t(sums, sizes, self.low, self.high, level)
         mean = fsum(sums) / sum(sizes)
@@ -326,32 +364,25 @@ def _read(row: Trial, _scale: Scale) -> float | Reason:
     return 1 - _unread(row.clean, row)
 
 
-def _accurate(row: Trial, _scale: Scale) -> float | Reason:
-    return _share_right(row.clean, row)
+def _accurate(row: Trial, scale: Scale) -> float | Reason:
+    return share_right(row.clean, row, scale)
 
 
-def _accuracy_gain(row: Trial, _scale: Scale) -> float | Reason:
-    after, before = _share_right(row.perturbed, row), _share_right(row.clean, row)
+def _accuracy_gain(row: Trial, scale: Scale) -> float | Reason:
+    after, before = share_right(row.perturbed, row, scale), share_right(row.clean, row, scale)
     return before if isinstance(before, Reason) else after if isinstance(after, Reason) else after - before
 
 
-def _share_right(verdicts: tuple[Verdict, ...], row: Trial) -> float | Reason:
-    """Return the share of verdicts that agree with the gold label; on a rubric, of verdicts on a criterion."""
-    if row.met:
-        read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
-        return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
-    if row.better is None:
-        return because(Kind.NO_GOLD)
-    gold = Tie if row.better == "tie" else None
-    if gold:
-        return _mean([float(isinstance(v, Tie)) for v in verdicts])
-    return _mean([float(isinstance(v, Preferred) and v.answer == row.better) for v in verdicts])
+def _of_all(row: Trial, _scale: Scale) -> float | Reason:
+    raise TypeError(f"case {row.case}: this measure is of all rows together: use Measure.cells")
 
 
 _MOVED: frozenset[Expects | None] = frozenset({Expects.SAME, Expects.NOT_BETTER, Expects.OBSERVE})
 _HARMED: frozenset[Expects | None] = frozenset({Expects.WORSE, Expects.OBSERVE})
 _TIED: frozenset[Expects | None] = frozenset({Expects.TIE, Expects.OBSERVE})
 _CLEAN: frozenset[Expects | None] = frozenset({None})
+_LABELLED: Final[tuple[Family, ...]] = ("pairwise", "rubric")
+_NUMBERED: Final[tuple[Family, ...]] = ("score", "rubric")
 
 net_robustness = Measure("net_robustness", _moved, -1, 1, ">=", _MOVED, flipped=True, floored=True)
 gain = Measure("gain", _gain, -1, 1, "<=", _MOVED, floored=True)
@@ -368,7 +399,70 @@ rewording_rate = Measure("rewording_rate", _reworded, -1, 1, "<=", frozenset({Ex
 consistency_rate = Measure("consistency_rate", _consistent, 0, 1, ">=", _CLEAN, asks=(2, 0))
 repeat_distance = Measure("repeat_distance", _repeat_distance, 0, 1, "<=", _CLEAN, asks=(2, 0))
 readable_rate = Measure("readable_rate", _read, 0, 1, ">=", _CLEAN, asks=(1, 0))
-accuracy = Measure("accuracy", _accurate, 0, 1, ">=", _CLEAN, families=("pairwise", "rubric"), asks=(1, 0))
+accuracy = Measure("accuracy", _accurate, 0, 1, ">=", _CLEAN, asks=(1, 0), agrees=True)
+balanced_accuracy = Measure(
+    "balanced_accuracy",
+    _of_all,
+    0,
+    1,
+    ">=",
+    _CLEAN,
+    _LABELLED,
+    asks=(1, 0),
+    topped=False,
+    agrees=True,
+    whole=balanced_accuracy_of,
+)
+kappa = Measure(
+    "kappa", _of_all, -1, 1, ">=", _CLEAN, _LABELLED, asks=(1, 0), topped=False, agrees=True, whole=kappa_of
+)
+weighted_kappa = Measure(
+    "weighted_kappa",
+    _of_all,
+    -1,
+    1,
+    ">=",
+    _CLEAN,
+    ("score",),
+    asks=(1, 0),
+    topped=False,
+    agrees=True,
+    whole=weighted_kappa_of,
+)
+gwet_ac = Measure(
+    "gwet_ac",
+    _of_all,
+    -1,
+    1,
+    ">=",
+    _CLEAN,
+    (*_LABELLED, "score"),
+    asks=(1, 0),
+    topped=False,
+    agrees=True,
+    whole=gwet_ac_of,
+)
+rank_agreement = Measure(
+    "rank_agreement",
+    _of_all,
+    -1,
+    1,
+    ">=",
+    _CLEAN,
+    (*_NUMBERED, "listwise"),
+    asks=(1, 0),
+    topped=False,
+    agrees=True,
+    whole=rank_agreement_of,
+)
+correlation = Measure(
+    "correlation", _of_all, -1, 1, ">=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True, whole=correlation_of
+)
+mean_error = Measure("mean_error", error, -1, 1, "<=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True)
+mean_absolute_error = Measure(
+    "mean_absolute_error", absolute_error, 0, 1, "<=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True
+)
+annotator_advantage = Measure("annotator_advantage", advantage, -1, 1, ">=", _CLEAN, asks=(1, 0), topped=False)
 accuracy_gain = Measure(
     "accuracy_gain",
     _accuracy_gain,
@@ -399,6 +493,15 @@ MEASURES: Mapping[str, Measure] = {
         repeat_distance,
         readable_rate,
         accuracy,
+        balanced_accuracy,
+        kappa,
+        weighted_kappa,
+        gwet_ac,
+        rank_agreement,
+        correlation,
+        mean_error,
+        mean_absolute_error,
+        annotator_advantage,
         accuracy_gain,
         worst_gain,
         worst_robustness,

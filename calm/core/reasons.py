@@ -88,6 +88,16 @@ class Kind(StrEnum):
     SILENT_ARM = "silent-arm"
     NO_TARGET = "no-target"
     UNREAD_ARM = "unread-arm"
+    UNREAD_ASK = "unread-ask"
+    UNREAD_CLEAN = "unread-clean"
+    ONE_GOLD = "one-gold"
+    GOLD_OFF_SCALE = "gold-off-scale"
+    NO_STEP = "no-step"
+    FEW_PEOPLE = "few-people"
+    PEOPLE_AGREE = "people-agree"
+    MAY_REPLACE = "may-replace"
+    MAY_NOT_REPLACE = "may-not-replace"
+    NOT_ANYTIME = "not-anytime"
     NO_ROOM = "no-room"
     NO_FLOOR = "no-floor"
     AT_BOTTOM = "at-bottom"
@@ -431,6 +441,28 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.SILENT_ARM: "no reply of the {} arm holds a verdict",
     Kind.NO_TARGET: "no treated answer",
     Kind.UNREAD_ARM: "no readable verdict in an arm",
+    Kind.UNREAD_ASK: "a verdict that cannot be read",
+    Kind.UNREAD_CLEAN: (
+        "{:.0%} of the cases got a reply that cannot be read: how far the judge agrees on them is not known"
+    ),
+    Kind.ONE_GOLD: (
+        "every gold label is the same ({}): add cases with another one, or nothing tells a judge from a constant"
+    ),
+    Kind.GOLD_OFF_SCALE: "a gold score that is not on the judge's scale",
+    Kind.NO_STEP: "the scale has no step, so no verdict equals a gold score: claim mean_absolute_error",
+    Kind.FEW_PEOPLE: "fewer than two people labelled the case",
+    Kind.PEOPLE_AGREE: (
+        "{} people labelled {} cases: Krippendorff's alpha {:.2f}; they say the same in {:.0%} of pairs of labels"
+    ),
+    Kind.MAY_REPLACE: (
+        "alternative-annotator test: the judge may take the place of {} of {} people (its advantage probability is "
+        "{:.2f}, epsilon {:g}): it may replace a person"
+    ),
+    Kind.MAY_NOT_REPLACE: (
+        "alternative-annotator test: the judge may take the place of {} of {} people (its advantage probability is "
+        "{:.2f}, epsilon {:g}): it may not replace a person"
+    ),
+    Kind.NOT_ANYTIME: "{} is no mean over cases and has no anytime test: run it with --calm-stopping sequential",
     Kind.NO_ROOM: "no room to gain",
     Kind.NO_FLOOR: "inert words were not asked about, so nothing tells the edit from any rewording",
     Kind.AT_BOTTOM: "the answer is at the bottom already and cannot fall",

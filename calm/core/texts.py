@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from calm.core.verdict import Code
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -19,7 +21,7 @@ class CaseTexts:
     """
     What was shown and said for one case of a probe: by arm, for each ask its exchanges, and the answers as shown.
 
-    `hash` is that of the trial it belongs to.
+    `hash` is that of the trial it belongs to, `gold` the gold label in the code of a verdict, None where there is none.
     """
 
     case: str
@@ -31,3 +33,4 @@ class CaseTexts:
     answers: Mapping[str, Mapping[str, str]]
     clean: tuple[tuple[Exchange, ...], ...]
     perturbed: tuple[tuple[Exchange, ...], ...]
+    gold: Code | None = None

@@ -37,6 +37,8 @@ class Trial:
     was harmed, still fall). Rows of one `cluster` are about the same question and not independent (empty: the case).
     `places` are where the judge was shown what its own prompt has no place for.
     `own` names the text of the case itself that was shown (empty: the edit made it), `held` all that the case has.
+    Where no edit was made, `order` holds the ids by slot as the clean asks showed them, `worth` the gold score of each
+    answer that has one, `people` what each person said, as the verdict of a judge that agrees with this person.
     """
 
     case: str
@@ -60,6 +62,9 @@ class Trial:
     places: tuple[str, ...] = ()
     own: str = ""
     held: tuple[Held, ...] = ()
+    order: tuple[str, ...] = ()
+    worth: Mapping[str, float] = field(default_factory=dict)
+    people: Mapping[str, Verdict] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

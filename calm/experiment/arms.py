@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from calm.core.agreement import said_by, truth_of
 from calm.core.case import Case, digest
 from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Kind, Reason, reason_of
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
-from calm.core.trials import Trial, Trials
-from calm.core.verdict import NoReply, Preferred, readable
+from calm.core.trials import Trial, Trials, distance
+from calm.core.verdict import Code, Family, NoReply, code, readable
 from calm.engine.batches import PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
@@ -24,6 +26,8 @@ from calm.models.wire import Judge
 
 EXAMPLES = 60
 """How many rows of a probe are kept with their texts."""
+FAR = 0.25
+"""Distance from the gold label from which a verdict speaks against the judge: a quarter of a scale or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,7 @@ class Arms:
             places=tuple(sorted(pair.places)),
             own=pair.own,
             held=pair.held,
+            **(_gold(case, pair.base, self._setup.family) if pair.shown is None else {}),
         )
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
@@ -186,7 +191,23 @@ class Arms:
             answers={arm: {a.id: a.text for a in case.shown} for arm, case in shown.items()},
             clean=tuple(_exchanges(store, a, prompts) for a in clean),
             perturbed=tuple(_exchanges(store, a, prompts) for a in perturbed),
+            gold=_gold_code(pair.source, self._setup.family),
         )
+
+
+def _gold(case: Case, base: Case, family: Family) -> dict[str, Any]:
+    """Return what only the clean asks of a case are held against: its order, the worth of its answers, its people."""
+    worth = {a.id: w for a in case.answers if family != "pairwise" and (w := case.worth(a.id)) is not None}
+    people = {person: said for person, one in case.annotations.items() if (said := said_by(one, case, family))}
+    return {"order": base.slots, "worth": worth, "people": people}
+
+
+def _gold_code(case: Case, family: Family) -> Code | None:
+    """Return the gold label of a case, as results write verdicts."""
+    met = case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {}
+    worth = _gold(case, case, family)["worth"]
+    truth = truth_of(Trial(case.id, better=case.better, met=met, order=case.slots, worth=worth), family)
+    return None if truth is None else code(truth)
 
 
 def _numbers(judge: Judge, case: Case | None, most: int) -> range:
@@ -224,5 +245,6 @@ def _tells(row: Trial, trials: Trials) -> bool:
     if row.perturbed:
         return flip(row, trials) is not None
     first = row.clean[0]
-    wrong = isinstance(first, Preferred) and row.better not in (None, first.answer)
+    truth = truth_of(row, trials.family)
+    wrong = truth is not None and distance(first, truth, row, trials.scale) >= FAR
     return wrong or any(v != first for v in row.clean)

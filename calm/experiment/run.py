@@ -130,7 +130,8 @@ def _looked(
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
     several = pairing.edit is not None and bool(means)  # what is only observed is asked as often as the user says
     variants = setup.variants_at_once(max(1, len(pairing.edit.variants))) if several and pairing.edit else 1
-    top_ups = TOP_UPS if top_up and setup.repeatable and means else 0
+    topped = any(MEASURES[c.measure].topped for c in means)
+    top_ups = TOP_UPS if top_up and setup.repeatable and topped else 0
     stages = setup.design.stages(variants=variants, edited=pairing.edit is not None)
     first = stages[0]
     rule = setup.stopping if means else Stopping.FIXED

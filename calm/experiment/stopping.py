@@ -69,6 +69,10 @@ def could_prove(claim: Claim, questions: int, looks: Sequence[Look]) -> bool:
 def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look) -> Ruling:
     """Return what a look says of a claim, with so many asks of a case. `trials.rows` are in the order asked."""
     measure = MEASURES[claim.measure]
+    if rule is Stopping.ANYTIME and measure.whole is not None:
+        return Ruling(
+            Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=because(Kind.NOT_ANYTIME, measure.name)), trials
+        )
     lacking = missing(measure, trials)
     if reason := too_few(measure, asks, trials):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
@@ -151,6 +155,10 @@ def missing(measure: Measure, trials: Trials) -> Reason:
     """Return why the data of a claim about a measure are incomplete, or `NONE`."""
     if trials.lost_share > LOST or any(reason.has(Kind.CAPPED) for reason in trials.lost):
         return counted(trials.lost)
+    if measure.agrees and trials.rows:
+        silent = sum(isinstance(cell, Reason) and cell.kind is Kind.UNREAD_ASK for cell in measure.cells(trials))
+        if silent > UNREAD * len(trials.rows):
+            return because(Kind.UNREAD_CLEAN, round(silent / len(trials.rows), 6))
     if (measure.worst_of or measure.name) in ("gain", "mean_shift") and trials.rows:
         for name in ("clean", "inert", "perturbed"):
             arm = [verdict for row in trials.rows for verdict in getattr(row, name)]

@@ -523,6 +523,8 @@ def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], desig
             "of": of,
             "questions": len(set(clusters_of(cases).values())),
             "sha256": sha256(cases),
+            "gold": sum(bool(case.better or case.scores or case.met) for case in cases),
+            "people": len({person for case in cases for person in case.annotations}),
             **({"texts": dict(sorted(texts.items()))} if texts else {}),
         },
         "repeats": str(design),

@@ -22,6 +22,7 @@ from calm.core.files import json_of, read_bytes, read_json
 from calm.core.measures import MEASURES, Measure, consistency_rate, flips, rate, robustness_rate
 from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
+from calm.core.references import references
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Code, Family, Scale, chances, code
@@ -48,6 +49,9 @@ CONTROLS = {
 }
 """The suites that are no bias, with the measures that decide them: without them a constant judge or a coin passes."""
 
+
+AGREEMENT = "agreement"
+"""The suite about agreement with gold labels and people. It is no bias, and a run without labels is whole."""
 
 OF_OLDER = (Kind.INTERRUPTED, Kind.DID_NOT_RUN)
 """The notes by which a record without `tests` says that its run was not whole."""
@@ -97,6 +101,12 @@ class TrialRecord:
     met: Mapping[str, bool] = field(default_factory=dict)
     points: Mapping[str, float] = field(default_factory=dict)
     slots: tuple[tuple[str, ...], ...] = ()
+    order: tuple[str, ...] = ()
+    """The ids by slot as the clean asks showed them, where no edit was made."""
+    worth: Mapping[str, float] = field(default_factory=dict)
+    """The gold score of each answer that has one, where no edit was made."""
+    people: Mapping[str, Code] = field(default_factory=dict)
+    """What each person said of the case, where no edit was made."""
     chances: Mapping[str, Json] = field(default_factory=dict)
     """By arm, and `pilot`: for each ask the probability of each verdict, where the judge gave them."""
 
@@ -139,6 +149,8 @@ class Finding:
     """What inert words in the place of the edit did to the same rows."""
     own: int = 0
     """How many of its cases were shown with a text that they hold themselves."""
+    references: Mapping[str, float] = field(default_factory=dict)
+    """Of a measure of agreement: what a `constant` predictor reaches on the same cases, and what a second `person`."""
     unused: Mapping[Reason, int] = field(default_factory=dict)
     """How many texts that these cases hold for its edit were not shown, by reason; not counted of a worst variant."""
     scale: Mapping[str, float] = field(default_factory=dict)
@@ -246,7 +258,7 @@ class Audit:
     @property
     def biases(self) -> tuple[str, ...]:
         """The biases that were asked about, without the controls."""
-        return tuple(sorted({f.bias for f in self.findings} - {*CONTROLS, BASELINE, RUN}))
+        return tuple(sorted({f.bias for f in self.findings} - {*CONTROLS, AGREEMENT, BASELINE, RUN}))
 
     def tested(self, bias: str) -> bool:
         """Return whether any claim about a bias was decided, or at least asked."""
@@ -390,6 +402,7 @@ def finding(
         against=against.label if against else None,
         control=control,
         own=len({row.case for row in rows if row.own}),
+        references=_references(decision, trials),
         unused=_unused(rows, decision.measure),
         scale=_points(trials.scale, trials.family) if trials else {},
         lost=sum(trials.lost.values()) if trials else 0,
@@ -438,6 +451,13 @@ def _points(scale: Scale, family: Family) -> dict[str, float]:
     return {"low": scale.low, "high": scale.high} if family == "score" else {}
 
 
+def _references(decision: Decision, trials: Trials | None) -> dict[str, float]:
+    measure = MEASURES.get(decision.measure)
+    if measure is None or not measure.agrees or trials is None or decision.estimate is None:
+        return {}
+    return {name: round(value, 6) + 0.0 for name, value in references(measure, trials).items()}
+
+
 def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
     """Return how many texts that the cases hold were not shown, by reason; nothing of the worst variant's rows."""
     if measure in MEASURES and MEASURES[measure].worst_of:
@@ -474,6 +494,9 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
         met=dict(row.met),
         points=dict(row.points),
         slots=row.slots if tied else (),
+        order=row.order,
+        worth=dict(row.worth),
+        people={person: code(said) for person, said in row.people.items()},
         chances=_chances(row, "control" if controlled else "clean"),
     )
 
@@ -599,8 +622,9 @@ def _trial(body: Mapping[str, Json]) -> TrialRecord:
     arms["inert"] = tuple(_list(body.get("inert", [])))
     slots = tuple(tuple(_list(order)) for order in _list(body.get("slots", [])))
     places = tuple(_list(body.get("places", [])))
-    rest = {k: v for k, v in body.items() if k not in arms and k not in ("slots", "places")}
-    return TrialRecord(**rest, **arms, slots=slots, places=places)  # type: ignore[arg-type]  # checked
+    order = tuple(_list(body.get("order", [])))
+    rest = {k: v for k, v in body.items() if k not in arms and k not in ("slots", "places", "order")}
+    return TrialRecord(**rest, **arms, slots=slots, places=places, order=order)  # type: ignore[arg-type]  # checked
 
 
 def _run(body: Mapping[str, Json]) -> Run:
@@ -682,7 +706,12 @@ def _plain(value: object) -> Json:
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     kind: type = type(value)  # everything else in a record is a dataclass
-    return {name: _plain(getattr(value, name)) for name in _names(kind)}
+    plain = {name: _plain(getattr(value, name)) for name in _names(kind)}
+    return {k: v for k, v in plain.items() if v or k not in _IF_ANY} if kind is TrialRecord else plain
+
+
+_IF_ANY = ("order", "worth", "people")
+"""What a row holds only where it is not empty."""
 
 
 @cache

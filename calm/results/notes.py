@@ -10,13 +10,15 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from calm.core.edits import Expects
+from calm.core.people import people_of, replacing
 from calm.core.ready_made import NEUTRAL
 from calm.core.reasons import NONE, Kind, Reason, because, name
+from calm.core.verdict import Scale
 from calm.experiment.inert import CLASSES, REWRITE
 from calm.models.wire import Json
 from calm.results.audit import Finding
 from calm.results.control import Control
-from calm.results.records import family_of
+from calm.results.records import family_of, trials_of
 
 FEWEST_REPEATED: Final = 20
 """Cases asked twice below which equal repeats are no news."""
@@ -25,6 +27,7 @@ FEW_CLUSTERS: Final = 30
 MUCH_REWORDED: Final = 0.05
 """Share of verdicts moved by inert words from which a run says so, even where the claim is proven."""
 REWORDING: Final = "rewording"
+ADVANTAGE: Final = "annotator_advantage"
 
 
 def notes_of(findings: Sequence[Finding], held: Json = None) -> list[Reason]:
@@ -33,9 +36,28 @@ def notes_of(findings: Sequence[Finding], held: Json = None) -> list[Reason]:
 
     `held` says how many cases hold a ready-made text, by its name, as a record does.
     """
-    judge = repeats(findings), rewording(findings), on_length(findings)
+    judge = repeats(findings), rewording(findings), on_length(findings), *people(findings)
     cases = room(findings), clustering(findings), own_texts(findings), unasked(findings, held)
     return [note for note in (*judge, *cases) if note]
+
+
+def people(findings: Iterable[Finding]) -> list[Reason]:
+    """Return how far the people agree who labelled the cases, and whether the judge may take the place of one."""
+    found = next((f for f in findings if f.measure == ADVANTAGE and any(row.people for row in f.trials)), None)
+    if found is None or found.claim is None:
+        return []
+    scale = Scale(found.scale["low"], found.scale["high"]) if found.scale else Scale()
+    trials = trials_of(found, scale)
+    notes, who = [], people_of(trials)
+    if who is not None and who.alpha is not None and who.raw is not None:
+        notes.append(because(Kind.PEOPLE_AGREE, len(who.names), who.cases, round(who.alpha, 6), round(who.raw, 6)))
+    test = replacing(trials, -found.claim.limit)
+    if test is not None:
+        kind = Kind.MAY_REPLACE if test.passes else Kind.MAY_NOT_REPLACE
+        tested = [one for one in test.people.values() if one.p is not None]
+        won = sum(one.rejected for one in tested)
+        notes.append(because(kind, won, len(tested), round(test.advantage, 6), test.epsilon))
+    return notes
 
 
 def repeats(findings: Iterable[Finding]) -> Reason:

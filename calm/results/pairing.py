@@ -11,10 +11,10 @@ from typing import Final
 from calm.core.measures import MEASURES, Measure
 from calm.core.order import place_of, start_of
 from calm.core.reasons import NONE, Kind, Reason, because
-from calm.core.trials import Trial, clusters
+from calm.core.trials import Trial, Trials, clusters
 from calm.core.verdict import Scale, Verdict
 from calm.results.audit import Audit, Finding, TrialRecord
-from calm.results.records import CLOSE, scale_of, trial_of, trials_of
+from calm.results.records import CLOSE, family_of, scale_of, trial_of, trials_of
 from calm.statistics.intervals import clustered_t
 from calm.statistics.paired import exchangeable_shift
 
@@ -178,7 +178,9 @@ def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measu
             turned.append(case)
     fault = _fault(old, new, scales)
     decoded = [] if fault else [_decoded(old.key, *both) for both in matched]
-    cells = [(_cells(both, measure, scales), both[1]) for both in decoded]
+    sides = zip(*decoded, strict=True) if decoded else ((), ())
+    was_now = [_cells(rows, measure, scale, old.task) for rows, scale in zip(sides, scales, strict=True)]
+    cells = [(values, both[1]) for values, both in zip(zip(*was_now, strict=True), decoded, strict=True)]
     compared = tuple(
         Both(row.case, row.cluster, was, now)
         for (was, now), row in cells
@@ -240,16 +242,23 @@ def _shortened(row: Trial, sizes: Sequence[int]) -> Trial:
     return replace(row, clean=clean, inert=inert, perturbed=perturbed, slots=row.slots[: sizes[2]])
 
 
-def _cells(both: tuple[Trial, Trial], measure: Measure, scales: tuple[Scale, Scale]) -> list[float | Reason]:
-    """Return the values of a row in two runs, or why it has none."""
-    return [_cell(row, measure, scale) for row, scale in zip(both, scales, strict=True)]
+def _cells(rows: Sequence[Trial], measure: Measure, scale: Scale, task: str) -> list[float | Reason]:
+    """Return the values of all rows of one run, or why they have none."""
+    short = because(Kind.NO_PAIR)
+    able = [row for row in rows if not _asked_too_few(row, measure)]
+    cells = iter(_all_cells(able, measure, scale, task))
+    return [short if _asked_too_few(row, measure) else next(cells) for row in rows]
 
 
-def _cell(row: Trial, measure: Measure, scale: Scale) -> float | Reason:
+def _asked_too_few(row: Trial, measure: Measure) -> bool:
     before = row.clean or (row.inert if measure.worst_of == "gain" else ())
-    if len(before) < measure.asks[0] or len(row.perturbed) < measure.asks[1]:
-        return because(Kind.NO_PAIR)
-    return measure.per_case(row, scale)
+    return len(before) < measure.asks[0] or len(row.perturbed) < measure.asks[1]
+
+
+def _all_cells(rows: Sequence[Trial], measure: Measure, scale: Scale, task: str) -> list[float | Reason]:
+    family = family_of(task)
+    assert family is not None, "a finding of an unknown task has a fault"
+    return measure.cells(Trials(tuple(rows), family, scale))
 
 
 def _fault(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Reason:
@@ -266,7 +275,7 @@ def _fault(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Reason:
 def _forged(finding: Finding, measure: Measure, scale: Scale) -> Reason:
     """Return that the rows of a finding do not give its value, or `NONE`."""
     rows = trials_of(finding, scale).rows
-    cells = [measure.per_case(row, scale) for row in rows]
+    cells = _all_cells(rows, measure, scale, finding.task)
     sums, sizes = clusters(rows, cells)
     if sums and finding.value is not None:
         by_row = fsum(sums) / sum(sizes)

@@ -58,7 +58,7 @@ def trials_of(finding: Finding, scale: Scale) -> Trials:
     if finding.value is None or measure is None:
         return trials
     _refuse_short_arms(finding, measure)
-    without = without_value(rows, [measure.per_case(row, scale) for row in rows])
+    without = without_value(rows, measure.cells(trials))
     by_design = Counter(finding.excluded) - without  # the measure will leave these out again
     return Trials(rows, family, scale, dict(by_design), asks=finding.asks)
 
@@ -103,6 +103,9 @@ def trial_of(key: str, record: TrialRecord) -> Trial:
         cluster=record.cluster or record.case,
         places=record.places,
         own=record.own,
+        order=record.order,
+        worth=record.worth,
+        people={person: verdict_of(key, record, code) for person, code in record.people.items()},
     )
 
 
@@ -134,6 +137,8 @@ def _refuse_damaged(key: str, record: TrialRecord) -> None:
         raise ConfigError(f"{where}: expected numbers as the points of criteria, got points={dict(record.points)!r}")
     if not all(isinstance(met, bool) for met in record.met.values()):
         raise ConfigError(f"{where}: expected the truth of criteria, got met={dict(record.met)!r}")
+    if not all(_is_number(score) for score in record.worth.values()):
+        raise ConfigError(f"{where}: expected numbers as gold scores, got worth={dict(record.worth)!r}")
     if not all(order and all(isinstance(answer, str) for answer in order) for order in record.slots):
         raise ConfigError(f"{where}: expected the ids of the answers in each ask's slots, got slots={record.slots!r}")
     if record.slots and len(record.slots) != len(record.perturbed):

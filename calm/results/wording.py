@@ -10,8 +10,9 @@ from textwrap import wrap
 from calm.core.claims import Claim, Outcome, decimals
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because, in_words
+from calm.core.references import CONSTANT, PERSON
 from calm.models.vault import hidden
-from calm.results.audit import CONTROLS, Audit, Finding, Run
+from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Run
 from calm.selfpreference.symbols import TABLE_MEASURES
 
 CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
@@ -26,6 +27,8 @@ ON_SCALE = frozenset(
         "rewording_rate",
         "worst_gain",
         "worst_robustness",
+        "mean_error",
+        "mean_absolute_error",
     }
 )
 """Measures that are shares of the scale where a verdict is a score."""
@@ -129,6 +132,8 @@ def untested(audit: Audit) -> dict[str, Reason]:
     found: dict[str, Reason] = {}
     observed = [f for f in audit.of(Outcome.OBSERVED) if f.reason.has(Kind.NO_TRUTH)]
     for finding in sorted((*audit.of(Outcome.NOT_TESTED), *observed), key=lambda f: f.single):
+        if finding.bias == AGREEMENT and finding.reason.has(Kind.FEW_PEOPLE):
+            continue  # few cases have the labels of several people, and nobody misses them
         whole = not audit.tested(finding.bias)
         name = finding.bias if whole or not finding.perturbation else f"{finding.bias}/{finding.perturbation}"
         found.setdefault(name, finding.reason)
@@ -157,6 +162,8 @@ def _line(finding: Finding) -> str:
     ]
     if rates:
         text += f"; {', '.join(rates)}"
+    if beside := beside_others(finding):
+        text += f"; {beside}"
     if beside := control(finding):
         text += f"; {beside}"
     if stood := places(finding):
@@ -223,6 +230,21 @@ def control(finding: Finding) -> str:
         return ""
     given = "" if found.gain is None else f", gained {_clipped(found.gain):z.2f}"
     return f"inert words moved {max(0.0, _clipped(found.moved)):.2f}{given}"
+
+
+def beside_others(finding: Finding) -> str:
+    """
+    Return what a constant predictor reaches of a measure of agreement, and what a second person does, or nothing.
+
+    An old record, or another measure, has neither.
+    """
+    names = {CONSTANT: "a constant", PERSON: "a person"}
+    told = [
+        f"{who} reaches {_clipped(finding.references[name]):z.2f}"
+        for name, who in names.items()
+        if name in finding.references
+    ]
+    return ", ".join(told)
 
 
 def own_texts(finding: Finding) -> str:

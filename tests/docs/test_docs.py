@@ -414,7 +414,7 @@ def test_every_block_of_python_is_run_somewhere():
 
 
 def test_rubrics_are_claimed_as_the_readme_says():
-    """The limits on rubrics are those on scores, but for the repeats."""
+    """The limits on rubrics are those on scores, but for the repeats and the agreement."""
     generator = load_generator()
     names = [n for n in generator.suite_names() if not generator.is_extra(generator.source_of(n))]
     sources = {n: generator.source_of(n) for n in names if n != "test_self_preference"}
@@ -423,6 +423,7 @@ def test_rubrics_are_claimed_as_the_readme_says():
 
     scores = {n: generator.claims_of(source, "score") for n, source in sources.items()}
     scores["test_consistency"] = ["repeat_distance <= 0.25", "readable_rate >= 0.95"]
+    scores["test_agreement"] = ["kappa >= 0.40", "annotator_advantage >= -0.20"]
     assert rubrics == scores
 
 
