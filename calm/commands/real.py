@@ -220,10 +220,8 @@ def _said(out: Path, ran: Sequence[Part], model: ModelFile) -> str:
             "\nNot all was asked, because of --max-minutes or a failure. What was answered is kept: the same "
             "command goes on from there."
         )
-    lines.append(
-        "\nThe judges are files that you can copy: judge.toml and its prompt in each folder. "
-        "docs/how-to/audit-a-local-model.md says what to make of this."
-    )
+    lines.append("\nThe judges are files that you can copy: judge.toml and its prompt in each folder.")
+    lines.append("What to make of this: docs/how-to/audit-a-local-model.md")
     return "\n".join(map(printable_line, lines))
 
 

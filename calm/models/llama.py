@@ -203,7 +203,10 @@ def _await(child: subprocess.Popen[bytes], model: ModelFile, serving: Serving, l
     until = monotonic() + START_S
     while True:
         if child.poll() is not None:
-            raise ConfigError(f"the server of {model.path.name} did not start: {_ending(child.returncode, log)}")
+            raise ConfigError(
+                f"the server of {model.path.name} did not start: {_ending(child.returncode, log)}; "
+                "if it names the model file, that file is damaged, or of a kind that this llama.cpp does not know"
+            )
         try:
             urlopen(f"{serving.url}/models", timeout=5).close()  # noqa: S310  # our own address
             break

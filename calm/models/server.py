@@ -145,10 +145,13 @@ class Server:
         Ask for one word, with the judge's own parameters, so that one which the model refuses is found at once.
 
         Raises:
-            JudgeError: no answer, or none with log-probabilities of its own text where the judge needs them.
+            JudgeError: no answer, or none with log-probabilities of its own text where the judge needs them. An empty
+                answer, as a model without training in conversation may give, has none and shows nothing.
         """
         body = self.body([Message("user", GREETING)], schema=self.schema, logprobs=self.logprobs)
         reply = await self._call(body)
+        if not reply.text and not reply.tokens:
+            return reply
         if self.logprobs and not reply.tokens:
             raise JudgeError(
                 f"{self.address}: expected log-probabilities, as [verdict] format = 'logprobs' needs them, and the "

@@ -720,6 +720,15 @@ def test_a_server_without_log_probabilities_is_refused():
     assert caught.value.fatal
 
 
+def test_an_empty_greeting_shows_nothing_of_log_probabilities():
+    """A model that was not trained in conversation may end at once: no token, so none that could have one."""
+    with wire_server(always("ready"), greetings=False) as wire:
+        server = server_at(wire, "openai", logprobs=True)
+        wire.next(Answer(payload=b'{"model": "tiny", "choices": [{"message": {"content": ""}, "logprobs": null}]}'))
+
+        assert asyncio.run(server.greet()).text == ""
+
+
 def test_a_limit_of_tokens_in_extra_body_is_the_only_one(subtests):
     """A server that wants the limit under another name is not sent two."""
     for provider in PROVIDERS:
