@@ -2,7 +2,7 @@
 Make the pictures of reports in `docs/images`, from planted judges: no model, no key, no cost.
 
     python docs/screenshots.py [--keep DIR]
-    python docs/screenshots.py --local calm-demo    # only those of a report that `calm demo --real` wrote
+    python docs/screenshots.py --local calm-demo    # only that of a report that `calm demo --real` wrote
 
 It runs the shipped suites on a sound judge and on one that prefers padded answers and cited books, compares the two,
 and takes pictures with Chromium (Debian: apt-get install chromium). They are written as small PNG files.
@@ -33,7 +33,7 @@ def main() -> int:
     """Make all pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="also keep the reports")
-    parser.add_argument("--local", type=Path, metavar="DIR", help="only those of what `calm demo --real` wrote there")
+    parser.add_argument("--local", type=Path, metavar="DIR", help="only that of what `calm demo --real` wrote there")
     options = parser.parse_args()
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
@@ -48,7 +48,6 @@ def main() -> int:
             if options.local is not None:
                 report = (options.local / "pairwise-text" / "report.html").absolute()
                 _picture(browser, report, "report-local")
-                _picture(browser, report, "report-local-phone", width=390)
                 browser.close()
                 return 0
             _picture(browser, folder / "passing.html", "report-passing")
