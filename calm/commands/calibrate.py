@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calm.core.case import Case
+    from calm.core.claims import Claim
+    from calm.core.measures import Measure
     from calm.experiment.asks import Design
     from calm.experiment.setup import Setup
     from calm.models.wire import Judge
@@ -80,7 +82,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    from calm.core.measures import accuracy
     from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
     from calm.experiment.stopping import Stopping
@@ -98,11 +99,12 @@ def _calibrate(options: argparse.Namespace) -> int:
     if options.plan:
         print(printable(_plan(judge, [*labelled, *unlabelled], design, options.seed), "\n"))
         return DONE
+    claims, observed = _suite(judge, options)
     with opened_engine(options, Output("-o", out, CALIBRATION)) as engine:
         setup = Setup(judge, tuple(labelled), engine, options.seed, design, Stopping.FIXED)
         refuse_gold(setup)
         engine.admit(judge)
-        found = calibrate(setup, unlabelled, wishes, [accuracy >= 0.70])
+        found = calibrate(setup, unlabelled, wishes, claims, observed)
         spent = bill(engine)
     labels = f"{len(labelled)} of {there} labels" if len(labelled) < there else f"{there} labelled cases"
     print(printable(f"{judge.name} ({judge.task}): {labels}, {len(unlabelled)} cases without labels"), end="\n\n")
@@ -216,6 +218,18 @@ def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) ->
     if problems:
         raise ConfigError(problems)
     return Wishes(tuple(options.limit), options.error, options.within, options.passing, options.next, options.of)
+
+
+def _suite(judge: Judge, options: argparse.Namespace) -> tuple[list[Claim], list[Measure]]:
+    """Return what the suite `agreement` claims of such a judge, and what it observes: it says so itself."""
+    from calm import suites
+    from calm.commands.plan import traced
+    from calm.studies.calibrate.study import SUITE
+
+    path = Path(suites.__path__[0]) / f"test_{SUITE}.py"
+    asked = argparse.Namespace(cases=options.cases, sample="1", repeats=None, fit=False, pytest=[str(path)])
+    orders = [entry.order for entry in traced(judge, asked).record.entries]
+    return [claim for one in orders for claim in one.claims], [m for one in orders for m in one.observed]
 
 
 def _plan(judge: Judge, cases: Sequence[Case], design: Design, seed: int) -> str:

@@ -197,7 +197,6 @@ class Kind(StrEnum):
     PANEL_AGREES = "panel-agrees"
     TEXTS_LEFT_OUT = "texts-left-out"
     FEW_LABELS = "few-labels"
-    ONE_LABEL = "one-label"
     SAME_WORD = "same-word"
     AS_A_CONSTANT = "as-a-constant"
     OFF_AS_A_CONSTANT = "off-as-a-constant"
@@ -625,10 +624,6 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.PANEL_AGREES: "panel {}: its members agree: {}",
     Kind.TEXTS_LEFT_OUT: "texts were left out of this record: no question, answer, prompt or reply is in it",
     Kind.FEW_LABELS: "{} labelled questions: with fewer than {} no mapping is fitted, and intervals are wide",
-    Kind.ONE_LABEL: (
-        "people say {!r} of every case: nothing tells a good judge from one that always says so; "
-        "label cases of the other kinds"
-    ),
     Kind.SAME_WORD: (
         "the judge says {!r} in {:.0%} of its verdicts, and people in {:.0%} of theirs: it hardly looks at the case"
     ),

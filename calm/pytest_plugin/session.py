@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -495,40 +494,16 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
 
 def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design, of: int) -> dict[str, Any]:
     """Return what the record says of a judge, its cases (a sample of so many), and the number of asks."""
-    from calm.cases import sha256
-    from calm.experiment.setup import clusters_of
+    from calm.results.provenance import cases_record, judge_record
 
     session = config.stash[SESSION]
     for known, same, subject in session.subjects:
         if known == judge and same == cases and subject["repeats"] == str(design) and subject["cases"]["of"] == of:
             return subject
-    about = dict(judge.about)
-    served = engine_of(config).served
-    record = {
-        "name": judge.name,
-        "task": judge.task,
-        "fingerprint": judge.fingerprint,
-        "model": about.pop("model", None),
-        "served": ", ".join(served[e.identity] for e in judge.endpoints if e.identity in served) or None,
-        "prompt_sha256": about.pop("prompt_sha256", None),
-        "scale": {"low": judge.scale.low, "high": judge.scale.high, "step": judge.scale.step},
-        "parameters": about.pop("parameters", {}),
-        "about": about | ({"files": files} if (files := judge_files(config, judge)) else {}),
-    }
-    texts = Counter(name for case in cases for name in case.variants)
-    subject = {
-        "judge": record,
-        "cases": {
-            "n": len(cases),
-            "of": of,
-            "questions": len(set(clusters_of(cases).values())),
-            "sha256": sha256(cases),
-            "gold": sum(bool(case.better or case.scores or case.met) for case in cases),
-            "people": len({person for case in cases for person in case.annotations}),
-            **({"texts": dict(sorted(texts.items()))} if texts else {}),
-        },
-        "repeats": str(design),
-    }
+    record = judge_record(judge, engine_of(config).served)
+    if files := judge_files(config, judge):
+        record["about"]["files"] = files
+    subject = {"judge": record, "cases": cases_record(cases, of), "repeats": str(design)}
     session.subjects.append((judge, cases, subject))
     return subject
 

@@ -310,7 +310,7 @@ def test_labels_that_are_all_the_same_are_said(folder):
     write(Path("scores.jsonl"), [row | {"scores": {"only": 8}} for row in rows])
 
     assert calm("people:high", "--cases", "scores.jsonl") == 0
-    assert "one-label" in kinds(record())
+    assert "one-gold" in kinds(record())
 
 
 def test_a_judge_without_a_readable_reply_writes_nothing(folder, capsys):
@@ -370,6 +370,45 @@ def test_sudden_death_leaves_nothing_half_written(folder):
 
     assert Path("calibration.json").read_bytes() == before
     assert calm("people:skilled", "--cases", "pairs.jsonl") == 0
+
+
+def gate(judge, *arguments):
+    """Run the suite `agreement` against the calibration, in a process of its own; return its status and its words."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "calm.suites.test_agreement"]
+    options = ["--calm-cases=pairs.jsonl", "--calm-repeats=3+1", "--calm-baseline=calibration.json"]
+    done = subprocess.run(
+        [*command, f"--calm-judge={judge}", *options, *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), str(Path(__file__).parents[2])])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def test_a_later_run_is_held_against_it(folder):
+    """The same judge is not worse; another one is, and is told that the calibration is not of it."""
+    calm("people:skilled", "--cases", "pairs.jsonl")
+
+    same, said = gate("people:skilled")
+    worse, told = gate("people:first")
+
+    assert (same, worse) == (0, 1)
+    assert "the calibration is of another judge" not in said
+    assert "kappa is worse than in the baseline" not in said
+    assert "the calibration is of another judge, prompt or model than this run" in told
+    assert "agreement/worsening/kappa: FAIL" in told
+
+
+def test_the_figures_of_agreement_stand_first(folder, capsys):
+    """What the suite claims and observes, each beside what a constant predictor reaches."""
+    calm("people:skilled", "--cases", "pairs.jsonl")
+
+    said = capsys.readouterr().out
+    assert said.index("kappa") < said.index("people (rows)")
+    kappa = next(line for line in said.splitlines() if line.strip().startswith("kappa"))
+    assert kappa.split()[-3:] == ["PASS", ">=", "0.4"]
+    assert {f["measure"] for f in record()["findings"]} >= {"kappa", "gwet_ac", "balanced_accuracy"}
 
 
 def test_a_damaged_record_is_refused(folder):

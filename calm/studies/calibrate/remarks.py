@@ -36,7 +36,7 @@ def remarks(
         found.append(because(Kind.FEW_LABELS, questions, FEWEST))
     gold = Counter(named(item.gold) for item in known if item.gold is not None)
     if len(gold) == 1:
-        found.append(because(Kind.ONE_LABEL, name(next(iter(gold)))))
+        found.append(because(Kind.ONE_GOLD, name(next(iter(gold)))))
     found += _same_word(known, named, gold)
     if fit is not None:
         found += _as_constant(fit, known, passing=passing)

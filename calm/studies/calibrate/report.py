@@ -8,7 +8,10 @@ from typing import Final
 
 from calm.core.claims import FORESEEN, Estimate, Outcome
 from calm.core.reasons import Reason, counted
+from calm.core.references import CONSTANT as A_CONSTANT
+from calm.core.references import PERSON
 from calm.models.wire import Json
+from calm.results.audit import Finding
 from calm.results.codes import to_code
 from calm.statistics.prediction_powered import Interval
 from calm.studies.calibrate.fitting import CONSTANT, RAW, Fit
@@ -70,6 +73,7 @@ def summary(found: Calibration) -> str:
         parts.append([f"from a part of the data: {counted(found.lost)}"])
     parts += [
         [_agreement(found)],
+        _measures(found.findings),
         _confused(found.confusion),
         _rows("right, by what people say (these intervals hold together in 95 of 100 samples):", found.classes),
         _sliced(found.slices),
@@ -93,6 +97,19 @@ def _agreement(found: Calibration) -> str:
     if found.agreement is None:
         return f"share of right {what}: not known, since an interval needs two labelled questions"
     return f"share of right {what}: {_estimate(found.agreement)}, n={found.agreement.n}"
+
+
+def _measures(findings: Sequence[Finding]) -> list[str]:
+    """Return the figures of agreement, each beside what a constant predictor and a second person reach."""
+    rows, left = [["agreement", "", "a constant", "a person", ""]], []
+    for one in findings:
+        if one.value is None or one.low is None or one.high is None:
+            left.append(f"  {one.measure}: {one.outcome.value}: {one.reason}")
+            continue
+        others = [f"{one.references[who]:z.2f}" if who in one.references else "-" for who in (A_CONSTANT, PERSON)]
+        claim = f"{one.outcome.value} {one.claim.op} {one.claim.limit:g}" if one.claim is not None else ""
+        rows.append([one.measure, f"{one.value:z.2f} [{one.low:z.2f}, {one.high:z.2f}]", *others, claim])
+    return [*(_table(rows) if len(rows) > 1 else []), *left]
 
 
 def _estimate(one: Estimate | Interval | Row) -> str:

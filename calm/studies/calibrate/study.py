@@ -8,7 +8,7 @@ from typing import Final
 
 from calm.core.case import Case
 from calm.core.claims import Claim, Estimate
-from calm.core.measures import MEASURES, readable_rate
+from calm.core.measures import Measure, readable_rate
 from calm.core.reasons import NONE, Reason
 from calm.core.trials import Trials
 from calm.core.verdict import Family
@@ -102,9 +102,17 @@ def refuse_gold(setup: Setup) -> None:
         )
 
 
-def calibrate(setup: Setup, unlabelled: Sequence[Case], wishes: Wishes, claims: Sequence[Claim] = ()) -> Calibration:
+def calibrate(
+    setup: Setup,
+    unlabelled: Sequence[Case],
+    wishes: Wishes,
+    claims: Sequence[Claim] = (),
+    observed: Sequence[Measure] = (),
+) -> Calibration:
     """
     Ask a judge about the labelled cases of a setup, and about others, and return what the labels say of it.
+
+    The claims and the observed measures are those of the suite `SUITE`; they are decided on the labelled cases.
 
     Raises:
         ConfigError: gold that is not on the judge's scale.
@@ -112,9 +120,9 @@ def calibrate(setup: Setup, unlabelled: Sequence[Case], wishes: Wishes, claims: 
     """
     refuse_gold(setup)
     judge = setup.judge
-    labelled_trials, rulings = _asked(setup, claims)
+    labelled_trials, rulings = _asked(setup, claims, observed)
     others = replace(setup, cases=tuple(unlabelled))
-    other_trials, _ = _asked(others, ()) if unlabelled else (replace(labelled_trials, rows=(), lost={}), ())
+    other_trials, _ = _asked(others, (), ()) if unlabelled else (replace(labelled_trials, rows=(), lost={}), ())
     rule = Rule.of(judge.scale, wishes.within, wishes.passing)
     every = (*setup.cases, *unlabelled)
     entity = entity_of(every, wishes.of) if setup.family in ("pairwise", "listwise") else None
@@ -188,10 +196,9 @@ def _shown(setup: Setup) -> Callable[[Case], Case]:
     return lambda case: case.with_order(salt)
 
 
-def _asked(setup: Setup, claims: Sequence[Claim]) -> tuple[Trials, tuple[Finding, ...]]:
-    """Ask about all cases of a setup as they are; return the trials, and the findings about the claims."""
-    mine = [claim for claim in claims if setup.family in MEASURES[claim.measure].families]
-    rulings = experiment.run(setup, None, mine, observed=(readable_rate,), top_up=False).rulings
+def _asked(setup: Setup, claims: Sequence[Claim], observed: Sequence[Measure]) -> tuple[Trials, tuple[Finding, ...]]:
+    """Ask about all cases of a setup as they are; return the trials, and the findings about claims and measures."""
+    rulings = experiment.run(setup, None, claims, observed=(*observed, readable_rate), top_up=False).rulings
     trials = rulings[-1].trials
     if trials is None:
         reason = rulings[-1].decision.reason
@@ -207,6 +214,6 @@ def _asked(setup: Setup, claims: Sequence[Claim]) -> tuple[Trials, tuple[Finding
             decision=ruling.decision,
             trials=ruling.trials,
         )
-        for ruling in rulings[: len(mine)]
+        for ruling in rulings[:-1]
     )
     return trials, findings

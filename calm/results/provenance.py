@@ -1,0 +1,42 @@
+"""What a record says of the judge that was asked, and of the cases that it was asked about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from calm.cases import sha256
+from calm.core.case import Case
+from calm.experiment.setup import clusters_of
+from calm.models.wire import Judge
+
+
+def judge_record(judge: Judge, served: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a `JudgeRecord`; `served` is the model that serves each endpoint, by its identity."""
+    about = dict(judge.about)
+    return {
+        "name": judge.name,
+        "task": judge.task,
+        "fingerprint": judge.fingerprint,
+        "model": about.pop("model", None),
+        "served": ", ".join(served[e.identity] for e in judge.endpoints if e.identity in served) or None,
+        "prompt_sha256": about.pop("prompt_sha256", None),
+        "scale": {"low": judge.scale.low, "high": judge.scale.high, "step": judge.scale.step},
+        "parameters": about.pop("parameters", {}),
+        "about": about,
+    }
+
+
+def cases_record(cases: Sequence[Case], of: int) -> dict[str, Any]:
+    """Return how many cases there are, of how many they are a sample, and what they hold."""
+    texts = Counter(name for case in cases for name in case.variants)
+    return {
+        "n": len(cases),
+        "of": of,
+        "questions": len(set(clusters_of(cases).values())),
+        "sha256": sha256(cases),
+        "gold": sum(bool(case.better or case.scores or case.met) for case in cases),
+        "people": len({person for case in cases for person in case.annotations}),
+        **({"texts": dict(sorted(texts.items()))} if texts else {}),
+    }
