@@ -132,6 +132,10 @@ def record(name="calibration.json"):
     return json.loads(Path(name).read_text("utf-8"))
 
 
+def failed(body):
+    return {found["measure"] for found in body["findings"] if found["outcome"] == "FAIL"}
+
+
 def kinds(body):
     return {one["kind"] for one in body["calibration"]["remarks"]}
 
@@ -142,6 +146,7 @@ def test_a_judge_that_gives_every_case_the_same_score_is_told_so(folder, capsys)
 
     said = capsys.readouterr().out
     assert kinds(record()) >= {"same-word", "off-as-a-constant", "same-asks"}
+    assert "weighted_kappa" in failed(record())
     assert "the judge says '6' in 100% of its verdicts" in said
     assert "nothing shows that it does better than that" in said
     fit = record()["calibration"]["fit"]
@@ -165,6 +170,7 @@ def test_a_judge_of_pairs_that_takes_the_first_slot_is_told_so(folder, capsys):
 
     body = record()
     assert kinds(body) >= {"same-word", "as-a-constant", "one-class"}
+    assert "kappa" in failed(body)
     assert body["calibration"]["confusion"]["gold"] == ["first", "second"]
     counts = body["calibration"]["confusion"]["counts"]
     assert [row[1] for row in counts] == [0.0, 0.0]
