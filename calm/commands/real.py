@@ -138,8 +138,12 @@ def demonstrate(options: argparse.Namespace, out: Path, gate: Gate) -> int:
 
 
 def _interrupt() -> None:
-    """End the part that runs as Ctrl-C does: without its server it would only wait for replies."""
-    os.kill(os.getpid(), signal.SIGINT)
+    """
+    End the part that runs as Ctrl-C does: without its server it would only wait for replies.
+
+    SIGTERM does the same, and a shell that starts a command in the background lets it ignore SIGINT alone.
+    """
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _settings(options: argparse.Namespace) -> tuple[Serving, int, float, float]:

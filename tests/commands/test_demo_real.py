@@ -30,7 +30,7 @@ def free_port():
 def demo(tmp_path):
     """Return what starts the demonstration on a stand-in model of some name, in a folder of its own."""
 
-    def start(name="tiny", *options, port=None):
+    def start(name="tiny", *options, port=None, before=None):
         (tmp_path / f"{name}.gguf").write_bytes(b"GGUF and no more")
         given = ("--gguf", f"{name}.gguf", "--port", str(port or free_port()), "--sample=2", "--out=out", *options)
         env = os.environ | {"PYTHONPATH": os.pathsep.join((str(STAND_IN), str(ROOT))), "COLUMNS": "200"}
@@ -41,6 +41,7 @@ def demo(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=before,  # noqa: PLW1509  # this process has one thread
         )
 
     return start
@@ -204,8 +205,8 @@ def test_a_run_audits_three_judges_and_leaves_their_files(demo, tmp_path):
 
 
 def test_a_server_that_ends_in_the_middle_ends_the_run(demo):
-    """What it printed last is shown, and nothing waits for it."""
-    run = demo("dies-9")
+    """What it printed last is shown, and nothing waits for it, not even in the background of a shell."""
+    run = demo("dies-9", before=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     said, _ = run.communicate(timeout=120)
 
     assert run.returncode == 4, said
