@@ -30,6 +30,7 @@ from calm.commands import (
     rewrite,
     self_preference,
     uda,
+    watch,
 )
 from calm.commands.terminal import shielded, told
 from calm.core.inputs import forget
@@ -56,6 +57,7 @@ COMMANDS = (
     calibrate,
     mitigate,
     uda,
+    watch,
 )
 
 

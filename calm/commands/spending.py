@@ -56,9 +56,11 @@ def sampled(count: int, there: int, what: str = "cases") -> str:
 
 
 @contextmanager
-def opened_engine(options: argparse.Namespace, *written: Output) -> Iterator[Engine]:
+def opened_engine(options: argparse.Namespace, *written: Output, oldest: float = 0.0) -> Iterator[Engine]:
     """
     Open an engine with the caps and the cache of a command, and close it at the end.
+
+    Replies from before the time `oldest` (seconds since the epoch) are not used.
 
     Raises:
         ConfigError: what the command is to write must not, or cannot, be written.
@@ -70,7 +72,8 @@ def opened_engine(options: argparse.Namespace, *written: Output) -> Iterator[Eng
     from calm.results.outputs import refuse
 
     refuse(written, inputs=inputs(), caches=[Path(options.cache_file)])
-    engine = Engine(Store(Path(options.cache_file), Mode.ON), caps=Caps(calls=options.max_calls, usd=options.max_usd))
+    store = Store(Path(options.cache_file), Mode.ON, oldest=oldest)
+    engine = Engine(store, caps=Caps(calls=options.max_calls, usd=options.max_usd))
     try:
         yield engine
     except KeyboardInterrupt:

@@ -13,6 +13,8 @@ STARTS: Final = 3
 """At how many places in the order of the cases a bias can begin."""
 APART: Final = 8
 """How many cases there are between two of them, on average."""
+RUN_ASKS: Final = 1000
+"""Repeat indices from k * RUN_ASKS to below (k + 1) * RUN_ASKS are those of the k-th run that watches a judge."""
 
 
 def place_of(seed: int, case_id: str, start: float = 0.0) -> float:

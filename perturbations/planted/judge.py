@@ -72,9 +72,10 @@ class Planted:
     @property
     def fingerprint(self) -> str:
         """All that decides its verdicts, in one order whatever the order of the specification."""
-        return (
-            f"{VERSION}:{digest(asdict(self.mind))[:16]}:{','.join(f'{k}={v}' for k, v in self._parameters().items())}"
-        )
+        whole = asdict(self.mind)
+        if not self.mind.drift:  # as before there were judges that drift
+            del whole["drift"], whole["since"]
+        return f"{VERSION}:{digest(whole)[:16]}:{','.join(f'{k}={v}' for k, v in self._parameters().items())}"
 
     @property
     def about(self) -> Mapping[str, Json]:
@@ -89,7 +90,8 @@ class Planted:
     def _parameters(self) -> dict[str, Json]:
         frozen = {"frozen": 1} if self.mind.frozen else {}
         mind = self.mind
-        return {**dict(mind.doses), **frozen, "noise": mind.noise, "seed": mind.seed, "task": mind.task}
+        drift: dict[str, Json] = {"drift": mind.drift, "since": mind.since} if mind.drift else {}
+        return {**dict(mind.doses), **frozen, **drift, "noise": mind.noise, "seed": mind.seed, "task": mind.task}
 
     def sees(self, case: Case) -> Seen:
         """Return what of a case can reach its verdict."""

@@ -8,6 +8,7 @@ from random import Random
 
 from calm.core.case import Framing, digest
 from calm.core.checks import words
+from calm.core.order import RUN_ASKS
 from calm.core.verdict import FAMILY, Scale, Task
 from calm.errors import JudgeError
 from calm.perturbations.planted.gold import Gold
@@ -27,7 +28,8 @@ class Mind:
 
     `doses` are pairs of a bias and its share of questions, `noise` the probability of an error in an ask. It is drawn
     anew for each ask and for each other text that is seen, as that of a model is; a `frozen` mind gives the same reply
-    in each ask, as a server at temperature 0 does.
+    in each ask, as a server at temperature 0 does. `drift` is the share of questions that it decides otherwise from the
+    run `since` of `calm watch` on, where no bias decides: for the last answer, or for the highest score.
     """
 
     task: Task = "pairwise"
@@ -36,6 +38,8 @@ class Mind:
     doses: tuple[tuple[str, float], ...] = ()
     scale: Scale = field(default_factory=Scale)
     frozen: bool = False
+    drift: float = 0.0
+    since: int = 1
 
     def holds(self, bias: str, question: str) -> bool:
         """Return whether a bias decides this question, whatever the ask and the answers."""
@@ -53,16 +57,18 @@ class Mind:
             raise JudgeError(f"planted: expected a question for task={self.task}, got family={seen.family!r}")
         turned = _inverts(self.task, seen.framing) and not any(self._stirred(Effect.MISREAD, seen))
         rng = Random(digest("noise", self.seed, seen.content(), 0 if self.frozen else ask))
-        winner = self._decided(seen)
+        winner = self._decided(seen, ask // RUN_ASKS)
         weight = self._weighed(seen) if winner is None else None
         return SAY[self.task](Ask(seen, gold, winner, turned, self.noise, rng, weight))
 
-    def _decided(self, seen: Seen) -> int | None:
+    def _decided(self, seen: Seen, run: int) -> int | None:
         """Return the place of the answer that a bias decides for, None where gold decides."""
         for carriers in self._stirred(Effect.FAVOUR, seen):
             if len(carriers) == 1:
                 return carriers[0]
         if any(self._stirred(Effect.LAST_WINS, seen)):
+            return len(seen.answers) - 1
+        if run >= self.since and _share(digest("drift", self.seed, plain(_asked(seen.question)))) < self.drift:
             return len(seen.answers) - 1
         return _longest(seen) if self.holds(LENGTH, seen.question) else None
 

@@ -11,7 +11,7 @@ from calm.perturbations.planted.judge import Planted
 from calm.perturbations.planted.mind import LENGTH, Mind
 from calm.perturbations.triggers import plants
 
-OTHERS = (LENGTH, "noise", "frozen", "seed", "task")
+OTHERS = (LENGTH, "noise", "frozen", "drift", "since", "seed", "task")
 """What a specification says beside the doses of biases."""
 
 
@@ -46,16 +46,19 @@ def planted(spec: str) -> Planted:
     task = given.get("task", "pairwise")
     if task not in FAMILY:
         problems.append(f"planted: expected a task, got task={task!r}{nearest(task, FAMILY)}")
-    shares = {key: _fraction(key, given[key], problems) for key in (*biases(), LENGTH, "noise") if key in given}
-    seed = _whole(given.get("seed", "0"), problems)
+    shares = {
+        key: _fraction(key, given[key], problems) for key in (*biases(), LENGTH, "noise", "drift") if key in given
+    }
+    seed, since = (_whole(key, given.get(key, usual), problems) for key, usual in (("seed", "0"), ("since", "1")))
     frozen = given.get("frozen", "0")
     if frozen not in ("0", "1"):
         problems.append(f"planted: expected frozen to be 0 or 1, got frozen={frozen!r}; write as in frozen=1")
     if problems:
         raise ConfigError(problems)
     scale = Scale(0.0, 1.0) if task == "points" else Scale()
-    noise = shares.pop("noise", 0.0)
-    return Planted(Mind(cast(Task, task), seed, noise, tuple(sorted(shares.items())), scale, frozen == "1"))
+    noise, drift = shares.pop("noise", 0.0), shares.pop("drift", 0.0)
+    doses = tuple(sorted(shares.items()))
+    return Planted(Mind(cast(Task, task), seed, noise, doses, scale, frozen == "1", drift, since))
 
 
 def _fraction(key: str, text: str, problems: list[str]) -> float:
@@ -66,8 +69,8 @@ def _fraction(key: str, text: str, problems: list[str]) -> float:
     return number
 
 
-def _whole(text: str, problems: list[str]) -> int:
+def _whole(key: str, text: str, problems: list[str]) -> int:
     if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
-        problems.append(f"planted: expected seed to be a whole number, got seed={text!r}; write as in seed=1")
+        problems.append(f"planted: expected {key} to be a whole number, got {key}={text!r}; write as in {key}=1")
         return 0
     return int(text)

@@ -1,0 +1,83 @@
+"""A run: each anchor is asked anew, by repeat indices that are the run's own: no reply of another run fits them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from calm.core.case import Case
+from calm.core.order import RUN_ASKS
+from calm.core.reasons import Kind, Reason, counted, reason_of
+from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict, chances, code, decode
+from calm.engine.engine import Engine
+from calm.experiment.stopping import LOST
+from calm.models.wire import Json, Judge
+
+_DIGITS = 2
+"""Decimals of a probability in a history: more would tell asks apart that say the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was said of each case, in the order of the cases; `lost` counts asks without a reply, by reason."""
+
+    verdicts: tuple[tuple[Verdict, ...], ...]
+    lost: Counter[Reason]
+    incomplete: Reason | None = None
+
+
+def asks_of(number: int, repeats: int) -> range:
+    """
+    Return the repeat indices of a run, numbered from 1: no other run has them.
+
+    >>> list(asks_of(3, 2))
+    [3001, 3002]
+    """
+    return range(number * RUN_ASKS + 1, number * RUN_ASKS + repeats + 1)
+
+
+def ask_anchors(engine: Engine, judge: Judge, cases: Sequence[Case], number: int, repeats: int) -> Asked:
+    """Ask a judge about each case, so many times, as the run of a number; equal asks of a stopped run are kept."""
+    asks = asks_of(number, repeats)
+    found = iter(engine.ask(judge, [(case, ask) for case in cases for ask in asks]))
+    every = [[next(found).verdict for _ in asks] for _ in cases]
+    lost = Counter(reason_of(one.reason) for row in every for one in row if isinstance(one, NoReply))
+    kept = tuple(tuple(one for one in row if not isinstance(one, NoReply)) for row in every)
+    capped = any(reason.has(Kind.CAPPED) for reason in lost)
+    stopped = engine.broken is not None and bool(engine.broken)
+    much = lost.total() > LOST * len(cases) * repeats
+    return Asked(kept, lost, counted(lost) if lost and (capped or stopped or much) else None)
+
+
+def said(verdict: Verdict) -> str:
+    """
+    Return a verdict as a history keeps it: its code, and the probability of each where it has them.
+
+    >>> said(Preferred("good")), said(Preferred("good", {"good": 0.912, "bad": 0.088}))
+    ('{"code":"good"}', '{"code":"good","p":{"bad":0.09,"good":0.91}}')
+    """
+    law = chances(verdict)
+    body: dict[str, Json] = {"code": cast(Json, code(verdict))}
+    if law is not None:
+        body["p"] = {name: share for name, p in sorted(law.items()) if (share := round(p, _DIGITS))}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def verdict_in(kept: str) -> Verdict:
+    """Return the verdict that `said` wrote."""
+    body = json.loads(kept)
+    verdict, law = decode(body["code"]), body.get("p")
+    match verdict:
+        case Preferred(answer=answer):
+            return Preferred(answer, law)
+        case Tie():
+            return Tie(law)
+        case Score(value=value):
+            return Score(value, law)
+        case Criteria(met=met):
+            return Criteria(met, law)
+        case _:
+            return verdict
