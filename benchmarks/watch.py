@@ -26,7 +26,7 @@ from calm.core.verdict import Scale
 from calm.statistics.intervals import clopper_pearson
 from calm.statistics.power import uniforms
 from calm.studies.watch import Promise, Reference, Run, anchors_of, compare, read_history, with_run
-from calm.studies.watch.alarm import REFERENCE, WINDOWS, Sheet, signs, windows_for
+from calm.studies.watch.alarm import Sheet, looks_for, signs
 from calm.studies.watch.history import History
 
 DRIFTS = (("sudden, at run 11", 10, 1), ("sudden, at run 31", 30, 1), ("from run 31 over 60 runs", 30, 60))
@@ -56,7 +56,7 @@ def mixed(n: int, rng: Random) -> Law:
 
 def scoring(n: int, rng: Random) -> Law:
     """A judge that gives scores around a value of each anchor, a tenth of them one or two steps off."""
-    middle = np.array([rng.randrange(2, 8) for _ in range(n)])
+    middle = np.array([rng.randrange(5, 8) for _ in range(n)])
     law = np.full((n, 10), 0.0)
     for step, share in ((0, 0.7), (1, 0.12), (-1, 0.12), (2, 0.03), (-2, 0.03)):
         law[np.arange(n), middle + step] += share
@@ -89,15 +89,13 @@ def first_alarm(runs: Iterable[np.ndarray], worth: np.ndarray, most: int) -> tup
         kept.append(run)
         if number > most:
             return None
-        for window in WINDOWS:
-            if window not in windows_for(number, "up"):
-                continue
-            pool = kept[: min(REFERENCE, number - window)] + kept[-window:]
+        for look in looks_for(number, "up"):
+            pool = kept[: min(look.reference, number - look.window)] + kept[-look.window :]
             shares = np.stack(pool, axis=1)
             sheet = Sheet(shares, np.broadcast_to(apart, (len(run), *apart.shape)), shares @ worth)
-            for sign in signs([sheet], window, number, number - 1, PROMISE):
+            for sign in signs([sheet], look, number, number - 1, PROMISE):
                 if sign.raised:
-                    return number, f"{sign.test}, {window}"
+                    return number, f"{sign.test}, {look.window}"
     return None
 
 
@@ -167,7 +165,7 @@ def delays(histories: int) -> None:
 
 def size(days: int, anchors: int) -> None:
     """Print what a history of so many runs takes."""
-    cases = generate("pairwise", anchors, 0)
+    cases = list(generate("pairwise", anchors, 0))
     rng = Random(0)
     known = anchors_of(cases)
     reference = Reference("judge", "f", "pairwise", ASKS, PROMISE)

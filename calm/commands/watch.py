@@ -16,17 +16,21 @@ from calm.errors import ConfigError
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from calm.core.case import Case
     from calm.engine.engine import Engine
-    from calm.models.wire import Judge
+    from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
     from calm.studies.watch import Comparison, History, Reference, Run
 
 MOST_ASKS = 100
 """How often a run may ask about an anchor."""
 HOUR_S = 3600.0
+MOST_NAMED = 5
+"""How many of the differences between two judges are named."""
+MOST_SHOWN = 24
+"""How many characters of each are shown."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,7 +95,7 @@ def _watch(options: argparse.Namespace) -> int:
 
     _check(options)
     judge = judge_from(options.judge)
-    if judge.traits.recorded is not None:
+    if judge.traits.recorded is not None or judge.traits.repeats is not None:
         raise ConfigError(f"{judge.name} cannot be watched, since it cannot move: {because(Kind.REPLAYED)}")
     cases = cases_from(options.cases, judge)
     refuse_unshowable(judge, cases)
@@ -182,9 +186,8 @@ def _reference(options: argparse.Namespace, judge: Judge, history: History) -> R
     how = "Give another --history, or --new-reference to begin a new reference with this run"
     if old.task != judge.task or _identity(old.fingerprint, old.judge) != _identity(judge.fingerprint, judge.name):
         raise ConfigError(
-            f"{options.history}: its runs are those of another judge: expected {old.judge} (task {old.task}) with its "
-            f"prompt, model and settings as they were, got {judge.name} (task {judge.task}) with others. Two judges "
-            f"say nothing about the drift of one. {how}"
+            f"{options.history}: its runs are those of another judge: expected {old.judge}, as it was, got "
+            f"{judge.name}{_differences(old, fresh)}. Two judges say nothing about the drift of one. {how}"
         )
     given = {
         "--asks": (options.asks, old.asks),
@@ -199,6 +202,29 @@ def _reference(options: argparse.Namespace, judge: Judge, history: History) -> R
     if problems:
         raise ConfigError(problems)
     return old
+
+
+def _differences(old: Reference, new: Reference) -> str:
+    """Return what two judges differ in, as far as they say it of themselves."""
+    before, now = (_flat({"task": one.task, **one.about}) for one in (old, new))
+    found = [
+        f"{key}: {_short(before.get(key))} -> {_short(now.get(key))}"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key)
+    ]
+    return f" ({'; '.join(found[:MOST_NAMED])})" if found else ""
+
+
+def _flat(about: Mapping[str, Json], within: str = "") -> dict[str, Json]:
+    flat: dict[str, Json] = {}
+    for key, value in about.items():
+        flat |= _flat(value, f"{within}{key}.") if isinstance(value, dict) else {f"{within}{key}": value}
+    return flat
+
+
+def _short(value: Json) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def _identity(fingerprint: str | None, name: str) -> str:
@@ -236,7 +262,8 @@ def _asked(engine: Engine, judge: Judge, cases: Sequence[Case], reference: Refer
     asked = watch.ask_anchors(engine, judge, cases, number, reference.asks)
     if asked.incomplete is not None:
         raise ConfigError(
-            f"run {number} is not complete, so nothing was recorded and nothing decided: {asked.incomplete}. "
+            f"run {number} is not complete, so nothing was recorded and nothing decided: "
+            f"{asked.lost} of {len(cases) * reference.asks} asks have no reply: {asked.incomplete}. "
             f"{bill(engine)}; {CONTINUE}"
         )
     verdicts = tuple(tuple(map(said, row)) for row in asked.verdicts)
@@ -282,7 +309,7 @@ def _write(options: argparse.Namespace, found: Comparison, reference: Reference,
 
     body = json.dumps(watch.to_json(found, reference, run), indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(Path(options.out), [f"{body}\n"], WATCH)
-    written = f"wrote {options.history} ({run.number} runs) and {options.out}"
+    written = f"wrote {options.history} ({run.number} run{'s' if run.number > 1 else ''}) and {options.out}"
     if options.summary:
         write_whole(Path(options.summary), [watch.markdown(found, reference, run)], WATCH_PAGE)
         written += f" and {options.summary}"

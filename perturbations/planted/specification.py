@@ -53,6 +53,10 @@ def planted(spec: str) -> Planted:
     frozen = given.get("frozen", "0")
     if frozen not in ("0", "1"):
         problems.append(f"planted: expected frozen to be 0 or 1, got frozen={frozen!r}; write as in frozen=1")
+    if since < 1 and not problems:
+        problems.append(f"planted: expected since to be the number of a run, from 1 on, got since={since}")
+    if "since" in given and "drift" not in given:
+        problems.append("planted: expected drift with since, got since alone; write as in drift=0.4,since=8")
     if problems:
         raise ConfigError(problems)
     scale = Scale(0.0, 1.0) if task == "points" else Scale()

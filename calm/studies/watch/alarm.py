@@ -21,12 +21,25 @@ The share of a run's error that each test spends.
 | `moved` | how unusual the recent verdicts are among all: any change, also one that makes up for itself |
 | `up`, `down` | the favour of one answer, the score or the points earned: a change in one direction |
 """
-WINDOWS: Final = (1, 3, 9, 27)
-"""How many of the latest runs are taken together: a large drift is seen in one, a small or slow one in many."""
 REFERENCE: Final = 30
 """At most so many runs make up the reference of an anchor: its first ones."""
 _STEADY: Final = 0.01
 """The variance that is added to that of each anchor, so that one that hardly varies does not outweigh all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """So many of the latest runs, taken together, against at most so many of the first."""
+
+    window: int
+    reference: int = REFERENCE
+
+
+LOOKS: Final = (Look(1), Look(3), Look(9), Look(27), Look(27, 9))
+"""
+A large drift is seen in one run, a small or slow one in many. The last look finds one that began while the reference
+was still being made, and is part of it now.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +68,13 @@ class Sheet:
 @dataclass(frozen=True, slots=True)
 class Sign:
     """
-    One test on one window: the probability bound that it reached (natural logarithm), and the one that it had to reach.
+    One test at one look: the probability bound that it reached (natural logarithm), and the one that it had to reach.
 
     `shift` is the mean excess for each anchor, in the unit of the values.
     """
 
     test: Test
-    window: int
+    look: Look
     log_bound: float
     log_level: float
     shift: float
@@ -77,37 +90,44 @@ class Sign:
         return exp(self.log_bound)
 
 
-def windows_for(before: int, test: Test) -> tuple[int, ...]:
+def looks_for(runs: int, test: Test) -> tuple[Look, ...]:
     """
-    Return how many of the latest runs a test takes together, given how many runs there are in all.
+    Return the looks that a test takes, given how many runs there are in all.
 
     What is unusual among all is what is rare, so that `moved` needs a reference twice as long as the window. A mean
     needs a third of it.
 
-    >>> windows_for(1, "up"), windows_for(2, "up"), windows_for(12, "up"), windows_for(12, "moved")
-    ((), (1,), (1, 3, 9), (1, 3))
+    >>> looks_for(1, "up"), looks_for(2, "up"), looks_for(4, "moved")
+    ((), (Look(window=1, reference=30),), (Look(window=1, reference=30),))
+    >>> [look.window for look in looks_for(12, "up")], [look.window for look in looks_for(12, "moved")]
+    ([1, 3, 9], [1, 3])
     """
-    least = {w: 3 * w if test == "moved" else w + max(1, w // 3) for w in WINDOWS}
-    return tuple(w for w in WINDOWS if before >= least[w])
+    found = []
+    for look in LOOKS:
+        before, w = min(look.reference, runs - look.window), look.window
+        least = (1 if w == 1 else 2 * w) if test == "moved" else max(1, w // 3)
+        if before >= least and (look.reference == REFERENCE or runs - w > look.reference):
+            found.append(look)
+    return tuple(found)
 
 
-def signs(sheets: Sequence[Sheet], window: int, runs: int, comparison: int, promise: Promise) -> list[Sign]:
+def signs(sheets: Sequence[Sheet], look: Look, runs: int, comparison: int, promise: Promise) -> list[Sign]:
     """
-    Return what the tests say that take so many of the latest runs together.
+    Return what the tests say that take a look.
 
     `runs` is the number of runs that can be used, today's included, and `comparison` numbers those made so far from 1.
     """
     found = []
     for test, share in TESTS.items():
-        fitting = windows_for(runs, test)
-        if not sheets or window not in fitting:
+        fitting = looks_for(runs, test)
+        if not sheets or look not in fitting:
             continue
         values = np.concatenate([_values(one, test) for one in sheets])
-        seen = excess(values, window)
+        seen = excess(values, look.window)
         if not seen.weight:
             continue
         level = log(level_of(comparison, promise.rate, promise.horizon) * share / len(fitting))
-        found.append(Sign(test, window, log_tail(values, window), level, seen.value / seen.weight))
+        found.append(Sign(test, look, log_tail(values, look.window), level, seen.value / seen.weight))
     return found
 
 
@@ -115,7 +135,7 @@ def shift_needed(sheets: Sequence[Sheet], found: Sequence[Sign]) -> float | None
     """Return the shift of the favour, up or down, that would have raised the alarm today; None where none could."""
     needed = []
     for sign in found:
-        if sign.window == 1 and sign.test != "moved":
+        if sign.look == LOOKS[0] and sign.test != "moved":
             values = np.concatenate([_values(one, sign.test) for one in sheets])
             needed.append(smallest(values, 1, sign.log_level) / excess(values, 1).weight)
     return max(needed) if needed and isfinite(max(needed)) else None

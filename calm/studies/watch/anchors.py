@@ -61,16 +61,17 @@ def agreement(verdict: Verdict, case: Case, scale: Scale) -> float | None:
         if case.better == TIE:
             return float(isinstance(verdict, Tie))
         return favour(verdict, _toward(case), Trial(case.id), scale)
-    if case.met.get(answer):
-        met, truth = (verdict.met if isinstance(verdict, Criteria) else {}), case.met[answer]
-        if not isinstance(verdict, Score):
-            return sum(met.get(one) == true for one, true in truth.items()) / len(truth)
-    if answer not in case.scores:
+    truth = case.met.get(answer)
+    if truth and not isinstance(verdict, Score):
+        met = verdict.met if isinstance(verdict, Criteria) else {}
+        return sum(met.get(one) == true for one, true in truth.items()) / len(truth)
+    share = favour(Criteria(truth), answer, Trial(case.id, points=case.points), scale) if truth else None
+    worth = case.scores.get(answer) if share is None else scale.low + share * (scale.high - scale.low)
+    if worth is None:
         return None
     if not isinstance(verdict, Score):
         return 0.0
-    gold = min(max(case.scores[answer], scale.low), scale.high)
-    return 1 - abs(verdict.value - gold) / (scale.high - scale.low)
+    return 1 - abs(verdict.value - min(max(worth, scale.low), scale.high)) / (scale.high - scale.low)
 
 
 def _shown(case: Case) -> str:

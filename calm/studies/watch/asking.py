@@ -10,7 +10,7 @@ from typing import cast
 
 from calm.core.case import Case
 from calm.core.order import RUN_ASKS
-from calm.core.reasons import Kind, Reason, counted, reason_of
+from calm.core.reasons import Kind, Reason, reason_of
 from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict, chances, code, decode
 from calm.engine.engine import Engine
 from calm.experiment.stopping import LOST
@@ -22,10 +22,14 @@ _DIGITS = 2
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was said of each case, in the order of the cases; `lost` counts asks without a reply, by reason."""
+    """
+    What was said of each case, in the order of the cases; `lost` counts asks without a reply.
+
+    `incomplete` is why most of them have none, if too many have none for a run to count.
+    """
 
     verdicts: tuple[tuple[Verdict, ...], ...]
-    lost: Counter[Reason]
+    lost: int
     incomplete: Reason | None = None
 
 
@@ -49,7 +53,7 @@ def ask_anchors(engine: Engine, judge: Judge, cases: Sequence[Case], number: int
     capped = any(reason.has(Kind.CAPPED) for reason in lost)
     stopped = engine.broken is not None and bool(engine.broken)
     much = lost.total() > LOST * len(cases) * repeats
-    return Asked(kept, lost, counted(lost) if lost and (capped or stopped or much) else None)
+    return Asked(kept, lost.total(), max(lost, key=lost.__getitem__) if lost and (capped or stopped or much) else None)
 
 
 def said(verdict: Verdict) -> str:

@@ -8,7 +8,7 @@ from math import fsum
 
 from calm.core.case import Case
 from calm.core.verdict import Scale, readable
-from calm.studies.watch.alarm import WINDOWS, Promise, Sign, shift_needed, signs
+from calm.studies.watch.alarm import LOOKS, Promise, Sign, looks_for, shift_needed, signs
 from calm.studies.watch.figures import Figures, describe, favour_before, mean
 from calm.studies.watch.history import Run
 from calm.studies.watch.sheets import Kept, Reader, kept_in, sheets_of
@@ -76,14 +76,13 @@ def compare(runs: Sequence[Run], cases: Sequence[Case], scale: Scale, promise: P
     today, reader = runs[-1], Reader(scale)
     earlier = runs[:-1]
     usual = [*(run for run in earlier if not run.alarm), today]  # all of them, up to the first alarm
-    kept = kept_in(usual, 1) if earlier else []
+    kept = kept_in(usual, LOOKS[0]) if earlier else []
     found: list[Sign] = []
     needed: float | None = None
-    for window in WINDOWS:
-        if window < len(usual):
-            sheets = sheets_of(kept if window == 1 else kept_in(usual, window), window, reader)
-            found += signs(sheets, window, len(usual), len(earlier), promise)
-            needed = shift_needed(sheets, found) if window == 1 else needed
+    for look in looks_for(len(usual), "up"):  # no test takes more
+        sheets = sheets_of(kept_in(usual, look), look.window, reader)
+        found += signs(sheets, look, len(usual), len(earlier), promise)
+        needed = shift_needed(sheets, found) if look == LOOKS[0] else needed
     before = {anchor.id: anchor.key for anchor in earlier[-1].anchors} if earlier else {}
     now = {anchor.id: anchor.key for anchor in today.anchors}
     return Comparison(

@@ -61,6 +61,11 @@ class Figures:
     gold: tuple[float, float, int] | None
     moved: tuple[Moved, ...]
 
+    @property
+    def aside(self) -> bool:
+        """Whether one run alone moved more than noise usually moves it; that is no alarm."""
+        return any(one is not None and one.aside for one in (self.beyond, self.favour))
+
 
 def describe(kept: Sequence[Kept], cases: Sequence[Case], reader: Reader) -> Figures:
     """Return the figures of the last run; `kept` holds at least one anchor, with one recent run."""
@@ -74,7 +79,9 @@ def describe(kept: Sequence[Kept], cases: Sequence[Case], reader: Reader) -> Fig
     by_id = {case.id: case for case in cases}
     for one in kept:
         today = one.recent[-1]
-        far = mean([reader.apart(u, v, one.anchor) for row in one.before for u in row for v in today])
+        then_said, now_said = _tally(one.before), _tally([today])
+        weights = [(n * m, reader.apart(u, v, one.anchor)) for u, n in then_said.items() for v, m in now_said.items()]
+        far = fsum(n * d for n, d in weights) / sum(n for n, _ in weights)
         now = _noise([today], one, reader)
         then = _noise(one.before, one, reader)
         apart.append(far)
@@ -83,14 +90,15 @@ def describe(kept: Sequence[Kept], cases: Sequence[Case], reader: Reader) -> Fig
         if now is not None and then is not None:
             beyond.append(far - (now + then) / 2)
             if beyond[-1] > 0:
-                moved.append(Moved(one.anchor.id, _tally(one.before), _tally([today]), beyond[-1]))
+                moved.append(Moved(one.anchor.id, then_said, now_said, beyond[-1]))
         old, new = favour_before(one, reader), reader.favour(today, one.anchor)
         if old is not None and new is not None:
             shifts.append(new - old)
         case = by_id[one.anchor.id]
-        truth = [[agreement(reader.verdict(u), case, reader.scale) for u in row] for row in (*one.before, today)]
-        if truth[0][0] is not None:
-            means = [mean([value for value in row if value is not None]) for row in truth]
+        worth = {u: agreement(reader.verdict(u), case, reader.scale) for u in then_said.keys() | now_said.keys()}
+        known = {u: value for u, value in worth.items() if value is not None}
+        if known:
+            means = [mean([known[u] for u in row]) for row in (*one.before, today)]
             golds.append((mean(means[:-1]), means[-1]))
     gold = (mean([a for a, _ in golds]), mean([b for _, b in golds]), len(golds)) if golds else None
     return Figures(

@@ -15,8 +15,10 @@ from calm.studies.watch.comparison import Comparison, Mix
 from calm.studies.watch.figures import Figures, Interval
 from calm.studies.watch.history import Reference, Run
 
-SHOWN = 5
-"""How many of the anchors that moved most are named."""
+SHOWN = 3
+"""How many of the anchors that moved most are named in one line."""
+ROWS = 20
+"""How many of them the page shows."""
 _SHOWN_FROM = 0.0005
 """The least step that a figure of three decimals shows."""
 _FAVOUR: Mapping[Family, str] = {
@@ -44,7 +46,7 @@ def markdown(found: Comparison, reference: Reference, run: Run) -> str:
     lines += ["", *(f"- {_plain(line)}" for line in (*_reasons(found), *_figures(found, reference), *_changes(found)))]
     if found.figures is not None and found.figures.moved:
         lines += ["", "| anchor | before | today | beyond noise |", "|---|---|---|---|"]
-        for one in found.figures.moved[:SHOWN]:
+        for one in found.figures.moved[:ROWS]:
             cells = (one.id, _counts(one.before), _counts(one.today), f"{one.beyond:.2f}")
             lines.append(f"| {' | '.join(_plain(cell) for cell in cells)} |")
     return "\n".join([*lines, "", _plain(_promise(found, reference)), ""])
@@ -108,7 +110,7 @@ def _verdict(found: Comparison) -> str:
     figures = found.figures
     if figures is None:
         return "no alarm: no anchor of today was asked before, so nothing could be compared"
-    if any(one is not None and one.aside for one in (figures.beyond, figures.favour)):
+    if figures.aside:
         return "no alarm yet: more moved today than noise usually gives; the next runs will tell whether it stays so"
     return "no alarm: nothing that the judge's own noise could not give"
 
@@ -122,7 +124,7 @@ def _reasons(found: Comparison) -> list[str]:
             best[sign.test] = sign
     lines = []
     for sign in best.values():
-        window = "today" if sign.window == 1 else f"in the last {sign.window} runs"
+        window = "today" if sign.look.window == 1 else f"in the last {sign.look.window} runs"
         what = {
             "moved": "more verdicts are unusual than before",
             "up": f"the favour rose by {sign.shift:.2f}",
@@ -150,7 +152,7 @@ def _figures(found: Comparison, reference: Reference) -> list[str]:
         lines.append(f"agreement with gold: {old:.2f} -> {new:.2f} ({new - old:+.2f}), n={n}")
     if found.needed is not None:
         lines.append(f"today alone, a shift of {found.needed:.2f} would have raised the alarm")
-    if figures.moved:
+    if figures.moved and (found.alarm or figures.aside):
         some = figures.moved[:SHOWN]
         named = ", ".join(f"{one.id} ({_counts(one.before)} -> {_counts(one.today)})" for one in some)
         more = f" and {len(figures.moved) - SHOWN} more" if len(figures.moved) > SHOWN else ""
@@ -208,7 +210,13 @@ def _code(said: str) -> str:
     code = json.loads(said)["code"]
     if isinstance(code, dict):
         return f"{sum(met is True for met in code.values())} of {len(code)} met"
-    return " > ".join("=".join(group) for group in code) if isinstance(code, list) else f"{code}"
+    return (
+        " > ".join("=".join(group) for group in code)
+        if isinstance(code, list)
+        else f"{code:g}"
+        if isinstance(code, float)
+        else code
+    )
 
 
 def _count(said: str, n: int) -> Json:
@@ -243,7 +251,8 @@ def _mix(mix: Mix) -> dict[str, Json]:
 def _sign(sign: Sign) -> Json:
     return {
         "test": sign.test,
-        "window": sign.window,
+        "window": sign.look.window,
+        "reference": sign.look.reference,
         "log_bound": _rounded(sign.log_bound),
         "log_level": _rounded(sign.log_level),
         "shift": _rounded(sign.shift),

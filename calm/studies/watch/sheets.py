@@ -10,7 +10,7 @@ import numpy as np
 
 from calm.core.trials import distance, favour
 from calm.core.verdict import Scale, Verdict
-from calm.studies.watch.alarm import REFERENCE, Sheet
+from calm.studies.watch.alarm import Look, Sheet
 from calm.studies.watch.anchors import Anchor
 from calm.studies.watch.asking import verdict_in
 from calm.studies.watch.history import Run
@@ -28,25 +28,25 @@ class Kept:
     recent: tuple[tuple[str, ...], ...]
 
 
-def kept_in(runs: Sequence[Run], window: int, most: int = REFERENCE) -> list[Kept]:
+def kept_in(runs: Sequence[Run], look: Look) -> list[Kept]:
     """
-    Return the anchors of the last run that have a reference, with the last `window` runs set against it.
+    Return the anchors of the last run that have a reference, with the recent runs that a look sets against it.
 
-    The reference of an anchor is its first runs, at most so many.
+    The reference of an anchor is its first runs, at most as many as the look takes.
     """
     wanted = {anchor.key: anchor for anchor in runs[-1].anchors}
     before: dict[tuple[str, str], list[tuple[str, ...]]] = {key: [] for key in wanted}
     open_keys = set(wanted)
-    for run in runs[:-window]:
+    for run in runs[: -look.window]:
         if not open_keys:
             break
         for anchor, row in zip(run.anchors, run.verdicts, strict=True):
             if row and anchor.key in open_keys:
                 before[anchor.key].append(row)
-                if len(before[anchor.key]) == most:
+                if len(before[anchor.key]) == look.reference:
                     open_keys.discard(anchor.key)
     recent: dict[tuple[str, str], list[tuple[str, ...]]] = {key: [] for key in wanted}
-    for run in runs[-window:]:
+    for run in runs[-look.window :]:
         for anchor, row in zip(run.anchors, run.verdicts, strict=True):
             if anchor.key in wanted:
                 recent[anchor.key].append(row)
@@ -64,6 +64,7 @@ class Reader:
         self.scale = scale
         self._verdicts: dict[str, Verdict] = {}
         self._apart: dict[object, float] = {}
+        self._favours: dict[object, float | None] = {}
 
     def verdict(self, said: str) -> Verdict:
         """Return the verdict that was kept so."""
@@ -78,11 +79,14 @@ class Reader:
             self._apart[key] = distance(self.verdict(one), self.verdict(other), anchor.row, self.scale)
         return self._apart[key]
 
-    def favour(self, said: Sequence[str], anchor: Anchor) -> float | None:
+    def favour(self, said: tuple[str, ...], anchor: Anchor) -> float | None:
         """Return the mean favour of some verdicts, in [0, 1]; None where none of them has one."""
-        found = [favour(self.verdict(one), anchor.toward, anchor.row, self.scale) for one in said]
-        values = [one for one in found if one is not None]
-        return sum(values) / len(values) if values else None
+        key = (said, anchor.toward, *anchor.points.items())
+        if key not in self._favours:
+            found = [favour(self.verdict(one), anchor.toward, anchor.row, self.scale) for one in said]
+            values = [one for one in found if one is not None]
+            self._favours[key] = sum(values) / len(values) if values else None
+        return self._favours[key]
 
 
 def sheets_of(kept: Sequence[Kept], window: int, reader: Reader) -> list[Sheet]:
