@@ -91,7 +91,7 @@ def first_alarm(runs: Iterable[np.ndarray], worth: np.ndarray, most: int) -> tup
             return None
         for look in looks_for(number, "up"):
             pool = kept[: min(look.reference, number - look.window)] + kept[-look.window :]
-            shares = np.stack(pool, axis=1)
+            shares = np.array(pool).transpose(1, 0, 2)
             sheet = Sheet(shares, np.broadcast_to(apart, (len(run), *apart.shape)), shares @ worth)
             for sign in signs([sheet], look, number, number - 1, PROMISE):
                 if sign.raised:

@@ -6,6 +6,7 @@ Drift: whether the latest of many runs on the same items differ from the earlier
 | `unusual` | how far the verdicts of each run on an item are from those of all runs |
 | `excess` | by how much the recent runs exceed what their items give on average over all runs |
 | `log_tail` | an upper bound for the probability of such an excess, as a logarithm |
+| `excess_and_tail` | both of these |
 | `smallest` | the excess from which on that bound is at most a level |
 | `level_of` | the error that may be spent at a run, so that all runs to come together spend a stated one |
 
@@ -101,10 +102,7 @@ def excess(values: Floats, recent: int) -> Excess:
     >>> round(found.value, 3), round(found.deviation, 3), round(found.weight, 3)
     (0.667, 0.471, 0.667)
     """
-    rows = _Rows.of(values, recent)
-    n, w = rows.size, rows.drawn
-    spread = np.where(n > 1, w * (n - w) / np.maximum(n - 1, 1) * rows.variance, 0.0)
-    return Excess(float(rows.excess.sum()), float(np.sqrt(spread.sum())), rows.weight)
+    return _Rows.of(values, recent).total
 
 
 def log_tail(values: Floats, recent: int) -> float:
@@ -117,12 +115,17 @@ def log_tail(values: Floats, recent: int) -> float:
     >>> round(log_tail(np.array([[0.0] * 9 + [1.0]] * 7), 1), 2) == round(7 * log(1 / 10), 2)
     True
     """
-    found = excess(values, recent)
-    if found.value <= _HOPELESS * found.deviation or found.value <= 0:
-        return 0.0
+    return excess_and_tail(values, recent)[1]
+
+
+def excess_and_tail(values: Floats, recent: int) -> tuple[Excess, float]:
+    """Return both, for the price of one."""
     rows = _Rows.of(values, recent)
+    found = rows.total
+    if found.value <= _HOPELESS * found.deviation or found.value <= 0:
+        return found, 0.0
     start = found.value / found.deviation**2
-    return min(0.0, _least(lambda bet: rows.log_mean(bet) - bet * found.value, start, rows.boldest))
+    return found, min(0.0, _least(lambda bet: rows.log_mean(bet) - bet * found.value, start, rows.boldest))
 
 
 def smallest(values: Floats, recent: int, log_level: float) -> float:
@@ -132,7 +135,7 @@ def smallest(values: Floats, recent: int, log_level: float) -> float:
     min over b > 0 of (log E exp(b X) - log_level) / b, given the values as they are.
     """
     rows = _Rows.of(values, recent)
-    deviation = excess(values, recent).deviation
+    deviation = rows.total.deviation
     if not deviation:
         return inf
     start = (2 * -log_level) ** 0.5 / deviation
@@ -157,9 +160,10 @@ class _Rows:
             raise EstimateError(f"expected items by runs, some of them recent, got {values.shape}, {recent}")
         there = ~np.isnan(values)
         drawn = there[:, -recent:].sum(axis=1)
-        use = (drawn > 0) & (there.sum(axis=1) > drawn)
+        every = there.sum(axis=1)
+        use = (drawn > 0) & (every > drawn)
         kept, mask = np.where(there, values, 0.0)[use], there[use]
-        size, drawn = mask.sum(axis=1).astype(float), drawn[use].astype(float)
+        size, drawn = every[use].astype(float), drawn[use].astype(float)
         mean = kept.sum(axis=1) / size
         around = np.where(mask, kept - mean[:, None], 0.0)
         varied = (around**2).sum(axis=1) / size
@@ -173,6 +177,13 @@ class _Rows:
             varied[vary],
             float((drawn * (size - drawn) / size).sum()),
         )
+
+    @property
+    def total(self) -> Excess:
+        """The excess of all items together."""
+        n, w = self.size, self.drawn
+        spread = w * (n - w) / np.maximum(n - 1, 1) * self.variance
+        return Excess(float(self.excess.sum()), float(np.sqrt(spread.sum())), self.weight)
 
     @property
     def boldest(self) -> float:

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from calm.statistics.drift import Floats, excess, level_of, log_tail, smallest, unusual
+from calm.statistics.drift import Floats, excess, excess_and_tail, level_of, smallest, unusual
 
 Test: TypeAlias = Literal["moved", "up", "down"]
 TESTS: Final[dict[Test, float]] = {"moved": 0.5, "up": 0.25, "down": 0.25}
@@ -123,11 +123,11 @@ def signs(sheets: Sequence[Sheet], look: Look, runs: int, comparison: int, promi
         if not sheets or look not in fitting:
             continue
         values = np.concatenate([_values(one, test) for one in sheets])
-        seen = excess(values, look.window)
+        seen, tail = excess_and_tail(values, look.window)
         if not seen.weight:
             continue
         level = log(level_of(comparison, promise.rate, promise.horizon) * share / len(fitting))
-        found.append(Sign(test, look, log_tail(values, look.window), level, seen.value / seen.weight))
+        found.append(Sign(test, look, tail, level, seen.value / seen.weight))
     return found
 
 

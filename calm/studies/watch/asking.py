@@ -13,6 +13,7 @@ from calm.core.order import RUN_ASKS
 from calm.core.reasons import Kind, Reason, reason_of
 from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict, chances, code, decode
 from calm.engine.engine import Engine
+from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.stopping import LOST
 from calm.models.wire import Json, Judge
 
@@ -44,9 +45,14 @@ def asks_of(number: int, repeats: int) -> range:
 
 
 def ask_anchors(engine: Engine, judge: Judge, cases: Sequence[Case], number: int, repeats: int) -> Asked:
-    """Ask a judge about each case, so many times, as the run of a number; equal asks of a stopped run are kept."""
-    asks = asks_of(number, repeats)
-    found = iter(engine.ask(judge, [(case, ask) for case in cases for ask in asks]))
+    """
+    Ask a judge about each case, so many times, as the run of a number; equal asks of a stopped run are kept.
+
+    The order of the answers is drawn once for a case, as in the gate, so that a pull to one slot is no favour.
+    """
+    asks, salt = asks_of(number, repeats), "" if judge.traits.as_given else ORDER_SALT
+    shown = [case.with_order(salt) for case in cases]
+    found = iter(engine.ask(judge, [(case, ask) for case in shown for ask in asks]))
     every = [[next(found).verdict for _ in asks] for _ in cases]
     lost = Counter(reason_of(one.reason) for row in every for one in row if isinstance(one, NoReply))
     kept = tuple(tuple(one for one in row if not isinstance(one, NoReply)) for row in every)

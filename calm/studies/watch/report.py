@@ -172,7 +172,7 @@ def _changes(found: Comparison) -> list[str]:
         lines.append(f"anchors: {counts}; {found.shared} of {found.anchors} can be compared")
     mix = found.mix
     if mix is not None and (found.added or found.removed or found.changed or abs(mix.cases) >= _SHOWN_FROM):
-        parts = f"{_step(mix.judge)} because the judge moved, {_step(mix.cases)} because the anchors are others"
+        parts = f"{_step(mix.judge)} by the judge, noise included, {_step(mix.cases)} by other anchors"
         lines.append(f"mean favour of the run: {mix.before:.3f} -> {mix.today:.3f} ({_step(mix.total)}): {parts}")
     for name, (old, new) in found.served.items():
         lines.append(f"the model behind {name} now says that it is {new}; it was {old}")
