@@ -676,6 +676,18 @@ def test_a_frozen_mind_repeats_itself():
     assert within(sum(one and two for one, two in zip(*erred, strict=True)), n, 0.25**2)
 
 
+def test_a_judge_that_drifts_moves_at_its_run():
+    """From the third run of `calm watch` on, it decides its share of the questions for the last answer."""
+    n = 2000
+    spec = "planted:drift=0.3,since=3,seed=5"
+
+    assert all(verdict(spec, pair(i), ask) == Preferred("good") for i in range(50) for ask in (1, 9, 1001, 2999))
+    moved = [verdict(spec, pair(i), 3001) == Preferred("bad") for i in range(n)]
+    assert within(sum(moved), n, 0.3)
+    assert moved[:50] == [verdict(spec, pair(i), 7002) == Preferred("bad") for i in range(50)]
+    assert verdict("planted:drift=1,task=score", ONE, 1001) == Score(10.0)
+
+
 def test_a_judge_by_length_prefers_the_longest_answer():
     """In its share of questions, in either order; of answers that are equally long gold decides."""
     n = 2000
@@ -843,6 +855,8 @@ def test_equal_specifications_have_one_fingerprint_and_different_ones_have_two()
         "planted:seed=1",
         "planted:noise=0.1",
         "planted:frozen=1",
+        "planted:drift=0.1",
+        "planted:drift=0.1,since=2",
         "planted:length=0.1",
         "planted:position=0.1",
         "planted:task=score",
@@ -891,6 +905,9 @@ def test_the_endpoint_is_local():
         ("planted:noise=inf", "noise='inf'"),
         ("planted:length=2", "length='2'"),
         ("planted:frozen=yes", "expected frozen to be 0 or 1, got frozen='yes'"),
+        ("planted:drift=2", "drift='2'"),
+        ("planted:drift=.2,since=0", "expected since to be the number of a run, from 1 on, got since=0"),
+        ("planted:since=3", "expected drift with since"),
         ("planted:noise=", "noise=''"),
         ("planted:noise=1_0", "noise='1_0'"),
         ("planted:position=high", "position='high'"),

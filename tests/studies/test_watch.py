@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 from math import fsum
 from random import Random
 
@@ -266,6 +267,44 @@ def test_every_change_of_a_history_is_noticed(tmp_path):
         with pytest.raises(ConfigError, match=r"watch\.jsonl: line \d+: expected a line as `calm watch` wrote it"):
             read_history(path)
         assert path.read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        (0, {"rate": "0.01"}),
+        (0, {"horizon": 0}),
+        (0, {"asks": None}),
+        (0, {"task": "poetry"}),
+        (0, {"judge": {"name": 3, "fingerprint": None, "about": {}}}),
+        (0, {"schema": "calm-watch-history/9"}),
+        (1, {"anchors": [["a", "b", 3, {}]] * 5}),
+        (1, {"anchors": [["a", "b"]] * 5}),
+        (2, {"said": [{}]}),
+        (2, {"said": [{"code": None}] * 2}),
+        (2, {"said": [{"code": "good", "p": {"good": "much"}}] * 2}),
+        (2, {"verdicts": [[9]] * 5}),
+        (2, {"verdicts": [[0]] * 4}),
+        (2, {"run": 0}),
+        (2, {"at": 7}),
+        (2, {"alarm": "no"}),
+        (2, {"served": {"m": 1}}),
+    ],
+)
+def test_a_forged_line_with_the_right_checksum_is_refused_too(tmp_path, line, changed):
+    """Whoever can write the file can compute the checksum; what makes no sense is refused all the same."""
+    path = tmp_path / "watch.jsonl"
+    kept(path, 1)
+    before, texts = "", []
+    for number, text in enumerate(path.read_text("utf-8").splitlines()):
+        body = {name: value for name, value in json.loads(text).items() if name != "sum"}
+        forged = json.dumps(body | (changed if number == line else {}), separators=(",", ":"))[:-1]
+        before = sha256(f"{before}{forged}".encode()).hexdigest()[:16]
+        texts.append(f'{forged},"sum":"{before}"}}\n')
+    path.write_text("".join(texts), "utf-8")
+
+    with pytest.raises(ConfigError, match=rf"watch\.jsonl: line {line + 1}: expected a line as"):
+        read_history(path)
 
 
 def test_the_whole_lines_of_a_damaged_history_are_a_history(tmp_path):

@@ -77,9 +77,10 @@ def said(verdict: Verdict) -> str:
 
 
 def verdict_in(kept: str) -> Verdict:
-    """Return the verdict that `said` wrote."""
+    """Return the verdict that `said` wrote; a `ValueError` or the like for what it does not write."""
     body = json.loads(kept)
-    verdict, law = decode(body["code"]), body.get("p")
+    law = {name: float(share) for name, share in body["p"].items()} if "p" in body else None
+    verdict = decode(body["code"])
     match verdict:
         case Preferred(answer=answer):
             return Preferred(answer, law)

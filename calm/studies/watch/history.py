@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from calm.core.files import MOST_BYTES, json_of, refuse_large
+from calm.core.verdict import FAMILY
 from calm.errors import ConfigError
 from calm.models.vault import hidden
 from calm.models.wire import Json
 from calm.results.outputs import WATCHED, write_whole
 from calm.studies.watch.alarm import Promise
 from calm.studies.watch.anchors import Anchor
+from calm.studies.watch.asking import verdict_in
 
 SCHEMA: Final = "calm-watch-history/1"
 _MARK: Final = ',"sum":"'
@@ -193,25 +195,42 @@ class _Reading:
         if "schema" in found:
             self._begin(found)
         elif "anchors" in found:
-            self.anchors = tuple(Anchor(one, shown, toward, points) for one, shown, toward, points in found["anchors"])
+            self.anchors = tuple(_anchor(*row) for row in found["anchors"])
         else:
-            said = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in found["said"]]
-            verdicts = tuple(tuple([said[place] for place in row]) for row in found["verdicts"])
-            if len(verdicts) != len(self.anchors):
-                raise ValueError("verdicts that do not fit their anchors")
-            self.count = int(found["run"])
-            run = Run(self.count, found["at"], self.anchors, verdicts, found["served"], found["alarm"])
-            self.runs.append(run)
+            self._add(found)
         self.sum = end[:_DIGITS]
 
+    def _add(self, found: Mapping[str, Any]) -> None:
+        said = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in found["said"]]
+        for one in said:
+            verdict_in(one)
+        verdicts = tuple(tuple([said[place] for place in row]) for row in found["verdicts"])
+        number, at, served, alarm = found["run"], found["at"], found["served"], found["alarm"]
+        _expect(self.reference is not None and len(verdicts) == len(self.anchors), number > self.count)
+        _expect(*(isinstance(one, str) for one in (at, *served, *served.values())), isinstance(alarm, bool))
+        self.count = number
+        self.runs.append(Run(number, at, self.anchors, verdicts, served, alarm))
+
     def _begin(self, found: Mapping[str, Any]) -> None:
-        if found["schema"] != SCHEMA:
-            raise ValueError("another format")
         judge, promise = found["judge"], Promise(found["rate"], found["horizon"])
+        _expect(found["schema"] == SCHEMA, 0 < promise.rate < 1, promise.horizon > 0, found["asks"] > 0)
+        _expect(*(isinstance(one, str) for one in (judge["name"], judge["fingerprint"] or "")))
+        _expect(found["task"] in FAMILY, isinstance(judge["about"], dict))
         self.reference = Reference(
             judge["name"], judge["fingerprint"], found["task"], found["asks"], promise, judge["about"]
         )
         self.runs = []
+
+
+def _anchor(one: object, shown: object, toward: object, points: Mapping[str, float]) -> Anchor:
+    _expect(*(isinstance(text, str) for text in (one, shown, toward)))
+    return Anchor(str(one), str(shown), str(toward), {name: float(weight) for name, weight in points.items()})
+
+
+def _expect(*true: bool) -> None:
+    """Raise a `ValueError` unless all of it is true."""
+    if not all(true):
+        raise ValueError("a line that calm does not write")
 
 
 def _rows(anchors: Sequence[Anchor]) -> list[list[Any]]:
