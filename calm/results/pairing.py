@@ -114,7 +114,7 @@ class Growth:
 
 def growth(several: Sequence[tuple[Paired, Callable[[Both], float]]]) -> Growth:
     """Return the growth of the rows of some claims together, each by what is worse for it."""
-    sums, sizes = _summed((row.cluster, worse(row)) for paired, worse in several for row in paired.rows)
+    sums, sizes = summed((row.cluster, worse(row)) for paired, worse in several for row in paired.rows)
     probes = sum(bool(paired.rows) for paired, _ in several)
     return Growth(sums, sizes, max((paired.width for paired, _ in several), default=0.0), max(1, probes))
 
@@ -135,7 +135,7 @@ def _columns(rows: Sequence[Both]) -> tuple[list[float], list[float]]:
     return [row.old for row in rows], [row.new for row in rows]
 
 
-def _summed(values: Iterable[tuple[str, float]]) -> tuple[list[float], list[int]]:
+def summed(values: Iterable[tuple[str, float]]) -> tuple[list[float], list[int]]:
     """Return the sum of the values of each cluster, and their number."""
     sums: dict[str, float] = {}
     sizes: Counter[str] = Counter()

@@ -14,12 +14,13 @@ from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import accuracy
 from calm.core.verdict import Scale
 from calm.errors import EstimateError
+from calm.results.pairing import summed
 from calm.statistics.confidence import CalibrationError, calibration_error
 from calm.statistics.intervals import clustered_t
 from calm.statistics.prediction_powered import Clusters, PredictionPowered, prediction_powered_mean
 from calm.statistics.selective import Selective, select
 from calm.studies.calibrate.items import PROBABILITIES, Item
-from calm.studies.calibrate.tables import LEVEL, clustered
+from calm.studies.calibrate.tables import LEVEL
 
 LIMITS: Final = (0.70, 0.80, 0.90)
 GRID: Final = (
@@ -74,7 +75,7 @@ class Corrected:
 def share_right(items: Sequence[Item]) -> Estimate | None:
     """Return the share of right verdicts with one-sided bounds, as claims take it; None for fewer than 2 questions."""
     known = [item for item in items if item.gold is not None]
-    sums, sizes = clustered([(item.cluster, item.right) for item in known])
+    sums, sizes = summed([(item.cluster, item.right) for item in known])
     if len(sums) < 2:
         return None
     low, high = clustered_t(sums, sizes, 0.0, 1.0, LEVEL)
@@ -143,7 +144,7 @@ def _by_cluster(items: Sequence[Item], values: Sequence[float]) -> tuple[tuple[f
     cases: dict[tuple[str, str], list[float]] = defaultdict(list)
     for item, value in zip(items, values, strict=True):
         cases[item.cluster, item.case].append(value)
-    sums, sizes = clustered([(cluster, fsum(v) / len(v)) for (cluster, _), v in cases.items()])
+    sums, sizes = summed([(cluster, fsum(v) / len(v)) for (cluster, _), v in cases.items()])
     return tuple(sums), tuple(sizes)
 
 

@@ -12,11 +12,12 @@ from typing import Final
 from calm.core.case import digest
 from calm.core.verdict import Family
 from calm.models.wire import Json
+from calm.results.pairing import summed
 from calm.statistics.intervals import clustered_t
 from calm.statistics.mapping import Band, Line, Steps, fit_band, fit_line, fit_steps
 from calm.statistics.prediction_powered import Interval
 from calm.studies.calibrate.items import Item, Rule
-from calm.studies.calibrate.tables import LEVEL, clustered
+from calm.studies.calibrate.tables import LEVEL
 
 FOLDS: Final = 10
 FEWEST: Final = 20
@@ -196,6 +197,6 @@ def _short(found: Steps) -> Steps:
 
 
 def _interval(points: Sequence[_Point], values: Sequence[float], low: float, high: float) -> Interval:
-    sums, sizes = clustered([(point.cluster, value) for point, value in zip(points, values, strict=True)])
+    sums, sizes = summed([(point.cluster, value) for point, value in zip(points, values, strict=True)])
     below, above = clustered_t(sums, sizes, low, high, LEVEL / 2)
     return Interval(fsum(values) / len(values), max(low, below), min(high, above))

@@ -11,6 +11,7 @@ from typing import Final
 from calm.core.case import TIE
 from calm.core.verdict import Scale
 from calm.experiment.setup import CLUSTER
+from calm.results.pairing import summed
 from calm.statistics.intervals import clustered_t
 from calm.studies.calibrate.items import Item, Label
 
@@ -181,18 +182,8 @@ def _row(name: str, group: Sequence[Item], tests: int) -> Row:
 
 def bounds(group: Sequence[Item], level: float) -> tuple[float, float]:
     """Return the two-sided interval of the share of right verdicts, over clusters; all of [0, 1] for a single one."""
-    sums, sizes = clustered([(item.cluster, item.right) for item in group])
+    sums, sizes = summed([(item.cluster, item.right) for item in group])
     if len(sums) < 2:
         return 0.0, 1.0
     low, high = clustered_t(sums, sizes, 0.0, 1.0, level / 2)
     return max(0.0, low), min(1.0, high)
-
-
-def clustered(values: Sequence[tuple[str, float]]) -> tuple[list[float], list[int]]:
-    """Return the sum and the number of the values of each cluster."""
-    sums: dict[str, float] = {}
-    sizes: Counter[str] = Counter()
-    for cluster, value in values:
-        sums[cluster] = sums.get(cluster, 0.0) + value
-        sizes[cluster] += 1
-    return list(sums.values()), [sizes[cluster] for cluster in sums]
