@@ -61,6 +61,7 @@ ELSEWHERE = {
     "perturbation-speed",
     "planted-biases",
     "reader",
+    *(f"real-judges-{name}" for name in ("position", "scores", "gold", "gate", "misses", "each", "sizes", "prompts")),
     "self-preference",
     "self-preference-limits",
 }
