@@ -19,7 +19,7 @@ from calm.results.audit import CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import meanings, resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
-from calm.results.wording import PLAN, bill, cases, claim, control, flip_words, headline, measured, untested
+from calm.results.wording import bill, cases, claim, control, flip_words, headline, measured, plan, untested
 
 SUMMARY = 1_048_576
 """Bytes that GitHub takes of a step's summary."""
@@ -171,7 +171,7 @@ def _measured(one: Finding) -> str:
 
 
 def _why(one: Finding) -> str:
-    needed = PLAN.format(one.cases_to_decide) if one.outcome is Outcome.UNDECIDED and one.cases_to_decide else ""
+    needed = plan(one)
     accepted = f"accepted: {one.accepted}" if one.accepted else ""
     return "; ".join(part for part in (accepted, needed, flip_words(one), control(one), str(one.reason)) if part)
 

@@ -12,7 +12,7 @@ from calm.core.measures import MEASURES
 from calm.core.texts import CaseTexts
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.results.audit import BASELINE, RUN, Audit, Finding, JudgeRecord
+from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding, JudgeRecord
 from calm.results.records import scale_of
 from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
 from calm.results.reports.heading import asks_in_words
@@ -131,7 +131,7 @@ def _probe(
         part=_part(one),
         against=one.against,
         summary=one.summary,
-        expected="" if one.bias in (BASELINE, RUN) else EXPECTED.get(one.expects, one.expects or ""),
+        expected="" if one.bias in (AGREEMENT, BASELINE, RUN) else EXPECTED.get(one.expects, one.expects or ""),
         asks=_asks(one),
         channel=one.channel,
         node=one.node,

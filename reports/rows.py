@@ -12,7 +12,7 @@ from calm.results.audit import RUN, Audit, Finding
 from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.wording import claim, control, floor, own_texts, places, points, untested, value
+from calm.results.wording import beside_others, claim, control, floor, own_texts, places, points, untested, value
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -42,6 +42,7 @@ class FindingRow:
     measured: str
     points: str
     control: str
+    others: str
     floor: str
     places: str
     sentence: str
@@ -124,6 +125,7 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         measured=measured(one),
         points=_points(one),
         control=_signed(control(one)),
+        others=beside_others(one),
         floor=floor(one),
         places=places(one),
         sentence=_sentence(one),

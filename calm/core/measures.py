@@ -462,7 +462,8 @@ mean_error = Measure("mean_error", error, -1, 1, "<=", _CLEAN, _NUMBERED, asks=(
 mean_absolute_error = Measure(
     "mean_absolute_error", absolute_error, 0, 1, "<=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True
 )
-annotator_advantage = Measure("annotator_advantage", advantage, -1, 1, ">=", _CLEAN, asks=(1, 0), topped=False)
+ADVANTAGE: Final = "annotator_advantage"
+annotator_advantage = Measure(ADVANTAGE, advantage, -1, 1, ">=", _CLEAN, asks=(1, 0), topped=False)
 accuracy_gain = Measure(
     "accuracy_gain",
     _accuracy_gain,

@@ -128,13 +128,13 @@ def _looked(
 ) -> tuple[tuple[Ruling, ...], Trials, int]:
     """Return the rulings of the looks, then of the worst variants; the last trials; and the asks that were planned."""
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
+    topped = any(MEASURES[c.measure].topped for c in means)
     several = pairing.edit is not None and bool(means)  # what is only observed is asked as often as the user says
     variants = setup.variants_at_once(max(1, len(pairing.edit.variants))) if several and pairing.edit else 1
-    topped = any(MEASURES[c.measure].topped for c in means)
     top_ups = TOP_UPS if top_up and setup.repeatable and topped else 0
     stages = setup.design.stages(variants=variants, edited=pairing.edit is not None)
     first = stages[0]
-    rule = setup.stopping if means else Stopping.FIXED
+    rule = setup.stopping if topped else Stopping.FIXED  # agreement is as good as its cases are many: all are asked
     plan = looks(rule, len(pairing.pairs), top_ups=top_ups)
     questions = len({pair.cluster for pair in pairing.pairs})
     rulings: dict[Claim, Ruling] = {}

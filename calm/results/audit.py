@@ -52,6 +52,8 @@ CONTROLS = {
 
 AGREEMENT = "agreement"
 """The suite about agreement with gold labels and people. It is no bias, and a run without labels is whole."""
+LABELLED = "The cases as they are, held against their labels."
+"""What is done where agreement is measured."""
 
 OF_OLDER = (Kind.INTERRUPTED, Kind.DID_NOT_RUN)
 """The notes by which a record without `tests` says that its run was not whole."""
@@ -379,7 +381,7 @@ def finding(
         perturbation=shown,
         expects=edit.expects.value if edit else None,
         dose=edit.dose if edit else None,
-        summary=edit.summary if edit else "The same prompt asked again.",
+        summary=edit.summary if edit else LABELLED if bias == AGREEMENT else "The same prompt asked again.",
         task=task,
         measure=decision.measure,
         claim=Limit(claim.op, claim.limit) if claim is not None else None,

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Final
 
 from calm.core.claims import Claim
-from calm.core.measures import MEASURES
+from calm.core.measures import ADVANTAGE, MEASURES
 from calm.results.audit import BASELINE, RUN, Finding
 from calm.results.records import family_of
 
@@ -58,10 +58,22 @@ _OF_THE_JUDGE: Final[Mapping[str, str]] = {
     "repeat_distance": "asked again, the judge is at most {limit} of the scale away",
     "readable_rate": "at least {limit} of the replies hold a verdict",
     "accuracy": "at least {limit} of the verdicts agree with the gold label",
+    "balanced_accuracy": "at least {limit} of each gold label are found, on average over the labels",
+    "kappa": "the judge agrees with the gold labels beyond chance, at {limit} of what is possible beyond it",
+    "weighted_kappa": "scores agree with the gold beyond chance, at {limit} of what is possible beyond it",
+    "gwet_ac": "verdicts agree with the gold beyond chance (by Gwet's AC) at {limit} of what is possible beyond it",
+    "rank_agreement": "of the pairs that the gold ranks, {limit} more are put in its order than in the other one",
+    "correlation": "the ranks of verdicts and gold have a correlation of at least {limit}",
+    "mean_error": "on average the judge is above the gold by at most {limit} of the scale",
+    "abs mean_error": "on average the judge is above or below the gold by at most {limit} of the scale",
+    "mean_absolute_error": "a verdict is on average at most {limit} of the scale away from the gold",
     "accuracy_gain": "the edit makes at least {limit} more of the verdicts right",
     "slot_pull": "the first slot wins at most {limit} more of the asks than the last",
     "abs slot_pull": "neither the first slot nor the last wins more than {limit} more of the asks than the other",
 }
+_AS_A_PERSON: Final = (
+    "the judge agrees with people at least as well as a person does, but for at most {rest} more of the cases"
+)
 
 
 def resolution(finding: Finding) -> Resolution:
@@ -92,6 +104,8 @@ def meaning(finding: Finding) -> str:
 def words_of(claim: Claim, at: Resolution, task: str) -> str:
     """Return what a claim at a resolution says of judges of a task, or nothing where no words are known."""
     measure = MEASURES.get(claim.measure)
+    if claim.measure == ADVANTAGE and claim.limit <= 0:
+        return _AS_A_PERSON.format(rest=_percent(-claim.limit))
     if measure is None or claim.limit < 0:
         return ""
     name = f"{'abs ' if claim.op == 'abs<=' else ''}{measure.worst_of or measure.name}"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from calm.core.edits import Expects
+from calm.core.measures import ADVANTAGE
 from calm.core.people import people_of, replacing
 from calm.core.ready_made import NEUTRAL
 from calm.core.reasons import NONE, Kind, Reason, because, name
@@ -27,7 +28,6 @@ FEW_CLUSTERS: Final = 30
 MUCH_REWORDED: Final = 0.05
 """Share of verdicts moved by inert words from which a run says so, even where the claim is proven."""
 REWORDING: Final = "rewording"
-ADVANTAGE: Final = "annotator_advantage"
 
 
 def notes_of(findings: Sequence[Finding], held: Json = None) -> list[Reason]:

@@ -51,7 +51,8 @@ _FLOORS = {
 _COLONS = re.compile(r"^(\s*)::", re.MULTILINE)
 _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
-PLAN = "a fresh run needs about {} cases (to continue this one: --calm-stopping anytime)"
+PLAN = "a fresh run needs about {} cases"
+ON = " (to continue this one: --calm-stopping anytime)"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
 
 
@@ -150,8 +151,8 @@ def _line(finding: Finding) -> str:
     if finding.value is None:
         return f"{text}: {finding.reason}"
     text += f": measured {measured(finding)}, n={cases(finding)}"
-    if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
-        text += f"; {PLAN.format(finding.cases_to_decide)}"
+    if needed := plan(finding):
+        text += f"; {needed}"
     moved = flip_words(finding)
     if moved:
         text += f"; {moved}"
@@ -171,6 +172,15 @@ def _line(finding: Finding) -> str:
     if texts := own_texts(finding):
         text += f"; {texts}"
     return f"{text}; {finding.reason}" if finding.reason else text
+
+
+def plan(finding: Finding) -> str:
+    """Return how many cases decide an undecided claim, or nothing; some measures have no test that goes on."""
+    if finding.outcome is not Outcome.UNDECIDED or not finding.cases_to_decide:
+        return ""
+    measure = MEASURES.get(finding.measure)
+    on = "" if measure is not None and measure.whole is not None else ON
+    return f"{PLAN.format(finding.cases_to_decide)}{on}"
 
 
 def claim(finding: Finding) -> str:

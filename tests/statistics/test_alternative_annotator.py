@@ -1,5 +1,6 @@
 """The alternative-annotator test against an implementation that another person wrote from the paper."""
 
+from math import comb
 from random import Random
 
 import pytest
@@ -9,7 +10,7 @@ from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import EstimateError
 from calm.statistics.alternative_annotator import LEAST, alternative_annotator
-from tests.statistics.oracles.alternative_annotator import alternative_test
+from tests.statistics.oracles.alternative_annotator import alternative_test, signed_rank_test, t_test
 
 PEOPLE = ("ann", "ben", "eva")
 SCALE = Scale(1, 10)
@@ -118,3 +119,18 @@ def test_a_case_counts_for_who_agrees_better_with_the_others():
     row = trials_of([1], {"ann": [2], "ben": [1], "eva": [1]}).rows[0]
 
     assert differences(row, SCALE) == {"ann": -1.0, "ben": 0.0, "eva": 0.0}
+
+
+def size(test, n, epsilon):
+    """Return how often a test rejects at level .05 at the edge of its hypothesis, if the judge never wins alone."""
+    chances = (comb(n, wins) * epsilon**wins * (1 - epsilon) ** (n - wins) for wins in range(n + 1))
+    samples = ([1] * wins + [0] * (n - wins) for wins in range(n + 1))
+    return sum(chance for chance, d in zip(chances, samples, strict=True) if test(d, epsilon) <= 0.05)
+
+
+def test_the_rank_test_of_the_paper_does_not_keep_its_level():
+    """Why nothing is tested below 30 cases; the t test of more is nearer to its level, and not at it."""
+    assert size(signed_rank_test, 29, 0.2) == pytest.approx(0.46, abs=0.005)
+    assert size(signed_rank_test, 29, 0.1) == pytest.approx(0.94, abs=0.005)
+    assert size(t_test, 30, 0.2) == pytest.approx(0.12, abs=0.005)
+    assert size(t_test, 100, 0.2) == pytest.approx(0.08, abs=0.005)
