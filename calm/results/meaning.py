@@ -72,8 +72,9 @@ _OF_THE_JUDGE: Final[Mapping[str, str]] = {
     "abs slot_pull": "neither the first slot nor the last wins more than {limit} more of the asks than the other",
 }
 _AS_A_PERSON: Final = (
-    "the judge agrees with people at least as well as a person does, but for at most {rest} more of the cases"
+    "the judge agrees with people at least as well as a person does, but for at most {share} more of the cases"
 )
+_ABOVE_A_PERSON: Final = "the judge agrees with people better than a person does in at least {share} more of the cases"
 
 
 def resolution(finding: Finding) -> Resolution:
@@ -104,8 +105,9 @@ def meaning(finding: Finding) -> str:
 def words_of(claim: Claim, at: Resolution, task: str) -> str:
     """Return what a claim at a resolution says of judges of a task, or nothing where no words are known."""
     measure = MEASURES.get(claim.measure)
-    if claim.measure == ADVANTAGE and claim.limit <= 0:
-        return _AS_A_PERSON.format(rest=_percent(-claim.limit))
+    if claim.measure == ADVANTAGE:
+        words = _AS_A_PERSON if claim.limit <= 0 else _ABOVE_A_PERSON
+        return words.format(share=_percent(abs(claim.limit)))
     if measure is None or claim.limit < 0:
         return ""
     name = f"{'abs ' if claim.op == 'abs<=' else ''}{measure.worst_of or measure.name}"
