@@ -106,8 +106,8 @@ def words_of(claim: Claim, at: Resolution, task: str) -> str:
     """Return what a claim at a resolution says of judges of a task, or nothing where no words are known."""
     measure = MEASURES.get(claim.measure)
     if claim.measure == ADVANTAGE:
-        words = _AS_A_PERSON if claim.limit <= 0 else _ABOVE_A_PERSON
-        return words.format(share=_percent(abs(claim.limit)))
+        of_people = _AS_A_PERSON if claim.limit <= 0 else _ABOVE_A_PERSON
+        return of_people.format(share=_percent(abs(claim.limit)))
     if measure is None or claim.limit < 0:
         return ""
     name = f"{'abs ' if claim.op == 'abs<=' else ''}{measure.worst_of or measure.name}"
