@@ -161,6 +161,8 @@ def test_gold_is_the_label_and_the_majority_of_people():
     by_item = {case.tags["number"]: case for case in published_cases("pandalm")}
     for row in lines("pandalm"):
         votes = Counter(row["people"]).most_common(1)[0][0]
+        said = [one.better for one in by_item[row["item"]].annotations.values()]
+        assert said == [{"1": "response_1", "2": "response_2", "t": "tie"}[mark] for mark in row["people"]]
         assert by_item[row["item"]].better == {"1": "response_1", "2": "response_2", "t": "tie"}[votes]
     labels = {(case.tags["subset"], case.tags["number"]): case.better for case in published_cases("llmbar")}
     assert labels == {(row["subset"], row["item"]): f"output_{row['gold']}" for row in lines("llmbar")}

@@ -18,12 +18,13 @@ import csv
 import gzip
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
 from calm.cases.foreign.texts import NUMBER
+from calm.core.annotations import Annotation
 from calm.core.case import TIE, Answer, Case, Framing, digest
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
@@ -210,7 +211,9 @@ _RESPONSES: Final = {"1": "response_1", "2": "response_2", "t": TIE}
 def _pandalm_cases(row: Row) -> list[Case]:
     vote, count = Counter(row["people"]).most_common(1)[0]
     better = _RESPONSES[vote] if count > 1 else None
-    return [_pair(row, f"pandalm-{row['item']}", "response", better, {"votes": row["people"]})]
+    people = {f"person {number}": Annotation(better=_RESPONSES[mark]) for number, mark in enumerate(row["people"], 1)}
+    case = _pair(row, f"pandalm-{row['item']}", "response", better, {})
+    return [replace(case, annotations=people)]
 
 
 def _pandalm_entries(row: Row, marks: str) -> Iterator[Entry]:
