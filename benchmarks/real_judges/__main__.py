@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.real_judges import comparing, page
 from benchmarks.real_judges.resampling import Tally, resample, ruled
-from benchmarks.real_judges.tables import CLAIMS, Table, specs, tables
+from benchmarks.real_judges.tables import AGREED, CLAIMS, Table, agreeing, specs, tables
 from calm.core.measures import MEASURES
 from calm.core.trials import Trials
 from calm.experiment.stopping import LEVEL, Stopping
@@ -79,12 +79,15 @@ def wanted(judges: Sequence[str], samples: int) -> Iterator[Row]:
             "llmbar": ("gain", "accuracy"),
             "pandalm": ("accuracy",),
         }[name]
-        for measure in measures:
-            designs = ("fixed", *(["in turn"] if judge in IN_TURN else [])) if measure == "accuracy" else DESIGNS[name]
+        agreement = [one.name for one in AGREED[name]] if judge in agreeing() else []
+        for measure in (*measures, *agreement):
+            designs = DESIGNS[name]
+            if measure == "accuracy" or measure in agreement:
+                designs = ("fixed", *(["in turn"] if measure == "accuracy" and judge in IN_TURN else []))
             for design in designs:
                 for n in (*SIZES, *([LARGE] if (name, design) == ("position", "whole") else [])):
                     yield _row("resampled", judge, measure, n, samples) | {"design": design}
-            for other in comparing.others(judge, list(judges)):
+            for other in comparing.others(judge, list(judges)) if measure in measures else []:
                 for n in PAIRED:
                     yield _row("compared", judge, measure, n, samples) | {"other": other}
 

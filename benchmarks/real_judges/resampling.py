@@ -117,14 +117,15 @@ class Estimates:
     """The product's estimates at a look, each made once for samples of single cases with the same values."""
 
     def __init__(self, table: Table, *, whole: bool) -> None:
-        self._table, self._whole = table, whole
+        self._table = table
+        self._apart = whole or MEASURES[table.measure].whole is not None  # more than the values of its cases decides
         self._known: dict[tuple[object, ...], tuple[Estimate, Estimate]] = {}
 
     def at(self, look: Look, sample: Sample) -> tuple[Estimate, Estimate] | None:
         """Return the estimate that can prove, and the one that can disprove; None where there are too few values."""
         shown = sample.cells[: look.n]
         key: tuple[object, ...] = ()
-        if not self._whole:
+        if not self._apart:
             key = (look, *sorted(Counter(c for c in shown if not isinstance(c, Reason)).items()))
             if key in self._known:
                 return self._known[key]
@@ -135,7 +136,7 @@ class Estimates:
             both = proof, proof if look.prove == look.disprove else measure.estimate(trials, look.disprove, shown)
         except EstimateError:
             return None
-        if not self._whole:
+        if not self._apart:
             self._known[key] = both
         return both
 

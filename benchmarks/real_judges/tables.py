@@ -6,7 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from calm import accuracy, consistency_rate, gain, net_robustness, readable_rate, repeat_distance
+from calm import (
+    accuracy,
+    annotator_advantage,
+    balanced_accuracy,
+    consistency_rate,
+    gain,
+    gwet_ac,
+    kappa,
+    net_robustness,
+    readable_rate,
+    repeat_distance,
+)
 from calm.core.claims import Claim
 from calm.core.measures import MEASURES, Measure, robustness_rate
 from calm.core.reasons import Reason
@@ -28,8 +39,19 @@ CLAIMS: dict[str, Claim] = {
     "consistency_rate": consistency_rate >= 0.75,
     "repeat_distance": repeat_distance <= 0.15,
     "accuracy": accuracy >= 0.70,
+    "kappa": kappa >= 0.40,
+    "annotator_advantage": annotator_advantage >= -0.20,
+    "balanced_accuracy": balanced_accuracy >= 0.70,
+    "gwet_ac": gwet_ac >= 0.40,
 }
-"""What the shipped suites claim of the measures that are resampled."""
+"""What the shipped suites claim of the measures that are resampled; the last two they only observe."""
+AGREED: dict[str, tuple[Measure, ...]] = {
+    "llmbar": (kappa, balanced_accuracy, gwet_ac),
+    "pandalm": (kappa, balanced_accuracy, gwet_ac, annotator_advantage),
+}
+"""Measures of agreement of each set: of all rows together, so that a sample takes longer."""
+EVERY = 6
+"""Of `llmbar` each sixth judge is held against these."""
 OF_SET: dict[str, tuple[tuple[Measure, ...], tuple[Measure, ...]]] = {
     "position": ((gain, net_robustness), (consistency_rate, readable_rate)),
     "scores": ((), (repeat_distance, readable_rate)),
@@ -79,6 +101,13 @@ def tables(judge: str) -> Iterator[Table]:
         yield from ran(judge, True, swapped)
         yield from ran(judge, True, (robustness_rate,))  # alone it needs no floor, so all repeats are compared
     yield from replayed(judge, plain)
+    if judge in agreeing():
+        yield from ran(judge, False, AGREED[name])
+
+
+def agreeing() -> list[str]:
+    """Return the judges whose agreement with the gold labels is resampled."""
+    return [*specs(("llmbar",))[::EVERY], *specs(("pandalm",))]
 
 
 def replayed(judge: str, measures: Sequence[Measure]) -> Iterator[Table]:
