@@ -1,6 +1,7 @@
 """The suite about agreement, as a user runs it: judges that know nothing of the gold, cases without gold, people."""
 
 import json
+import re
 
 import pytest
 
@@ -91,3 +92,25 @@ def test_people_stand_beside_the_judge(tmp_path):
     assert 0 < found["rank_agreement"].references["person"] < 1
     assert {note.kind.value for note in audit.run.notes} >= {"people-agree", "may-replace"}
     assert audit.cases["people"] == 3
+
+
+def test_the_report_shows_the_gold_of_a_score_and_the_agreement_on_its_first_screen(tmp_path):
+    """Where cases are listed stands the gold score of each; before the contents stand the claims about all cases."""
+    page = tmp_path / "report.html"
+
+    gate = run_gate(
+        "planted:task=score,noise=0.2",
+        tmp_path,
+        write(tmp_path / "cases.jsonl", scored(60)),
+        f"--calm-report={page}",
+        what=AGREEMENT,
+    )
+
+    text = page.read_text("utf-8")
+    first, _, rest = text.partition('<nav aria-label="Contents">')
+    assert "agreement/weighted_kappa" in first, gate.output
+    assert "<dt>Gold</dt><dd><bdi>60 of 60 cases</bdi></dd>" in first
+    golds = set(re.findall(r"<b>Gold</b> <bdi>([^<]*)</bdi>", rest))
+    assert golds
+    assert golds <= {str(score) for score in range(1, 11)}
+    assert "On the same cases a constant reaches" in rest
