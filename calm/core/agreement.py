@@ -50,6 +50,8 @@ Items: TypeAlias = tuple[list[Label], list[Label]]
 """The labels of one row: what is true and what was said, item by item."""
 Table: TypeAlias = Callable[[Sequence[Label], Sequence[Label], Sequence[str]], Statistic]
 """A statistic of what is true, what was said, and of which kind each item is, over all items."""
+MOST_STEPS: Final = 200
+"""Steps of a scale that are categories; on a finer one the values that occur are."""
 FEW: Final = 10
 """Items of one kind below which kinds are taken together: of fewer nothing can be said by itself."""
 
@@ -233,9 +235,31 @@ def _balanced(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) ->
 
 
 def _gwet(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
-    if isinstance(true[0], float):
-        return gwet_ac(true, said, _values(true, said), weights="quadratic")
-    return gwet_ac(true, said, _categories(true, said))
+    could = (FIRST, LAST, EQUAL) if isinstance(true[0], str) else (False, True)
+    return gwet_ac(true, [None if label == UNREAD else label for label in said], could)
+
+
+def _gwet_on(scale: Scale) -> Table:
+    """Return AC2 of places on a scale, with all its steps as categories, or the values that occur where it has none."""
+    step = _step(scale)
+    steps = 0 if step is None else round((scale.high - scale.low) / step)
+    grid = [place / steps for place in range(steps + 1)] if 0 < steps <= MOST_STEPS else []
+
+    def found(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
+        values = _on(grid, (*true, *said)) if grid else None
+        if values is None:
+            return gwet_ac(true, said, _values(true, said), weights="quadratic")
+        return gwet_ac(values[: len(true)], values[len(true) :], grid, weights="quadratic")
+
+    return found
+
+
+def _on(grid: Sequence[float], values: Sequence[float]) -> list[float] | None:
+    """Return values as the points of a grid from 0 to 1 that they are; None where one is none of these."""
+    steps = len(grid) - 1
+    places = [round(value * steps) for value in values]
+    near = all(0 <= p <= steps and abs(grid[p] - v) < 1e-9 for p, v in zip(places, values, strict=True))
+    return [grid[place] for place in places] if near else None
 
 
 def _in_order(statistic: Callable[[Sequence[float], Sequence[float]], Statistic]) -> Table:
@@ -253,12 +277,11 @@ weighted_kappa_of = by_numbers(_weighted)
 correlation_of = by_numbers(_in_order(spearman))
 _tau_of = by_numbers(_in_order(kendall_tau_b))
 _labels_ac = by_labels(_gwet)
-_numbers_ac = by_numbers(_gwet)
 
 
 def gwet_ac_of(trials: Trials) -> Whole | Reason:
     """Return AC1 of labels, or AC2 of scores."""
-    return _numbers_ac(trials) if trials.family == "score" else _labels_ac(trials)
+    return by_numbers(_gwet_on(trials.scale))(trials) if trials.family == "score" else _labels_ac(trials)
 
 
 def rank_agreement_of(trials: Trials) -> Whole | Reason:
@@ -345,11 +368,16 @@ def _chosen(verdict: Verdict) -> str | None:
     return verdict.answer if isinstance(verdict, Preferred) else "tie" if isinstance(verdict, Tie) else None
 
 
+def _step(scale: Scale) -> float | None:
+    """Return the step of a scale: its own, or 1 where it spans 2 or more; None where there is none."""
+    return scale.step if scale.step is not None else 1.0 if scale.high - scale.low >= 2 else None
+
+
 def _near(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float | Reason:
     gold = row.worth.get(row.order[0])
     if gold is None:
         return because(Kind.NO_GOLD)
-    step = scale.step if scale.step is not None else 1.0 if scale.high - scale.low >= 2 else None
+    step = _step(scale)
     if step is None:
         return because(Kind.NO_STEP)
     return _mean([float(isinstance(v, Score) and abs(v.value - gold) <= step / 2 + 1e-9) for v in verdicts])

@@ -84,27 +84,37 @@ def kappa(
 
 
 def gwet_ac(
-    first: Sequence[Hashable], second: Sequence[Hashable], categories: Sequence[Hashable], *, weights: Weights = "none"
+    first: Sequence[Hashable],
+    second: Sequence[Hashable | None],
+    categories: Sequence[Hashable],
+    *,
+    weights: Weights = "none",
 ) -> Statistic:
     """
     Return Gwet's AC1, or AC2 with quadratic weights, in [-1, 1]; chance gives 0.
+
+    `categories` are all that a rater could have given: their number counts, and one that occurs in one item of a
+    thousand would change the value by a jump if only those that occur were taken. A second label None agrees with
+    nothing and is of no category.
 
     Raises `EstimateError` for no items, or fewer than two categories.
     """
     import numpy as np
 
-    cost, one, other = _costs(first, second, categories, weights)
     size = len(categories)
     if size < 2:
         raise EstimateError(f"expected two categories or more, got {list(categories)!r}: AC does not exist")
+    rated = np.array([label is not None for label in second], dtype=bool)
+    known = [categories[0] if label is None else label for label in second]
+    cost, one, other = _costs(first, known, categories, weights)
     alike = 1 - cost / cost.max()
     both = np.zeros((len(one), size))
     both[np.arange(len(one)), one] += 0.5
-    both[np.arange(len(one)), other] += 0.5
+    both[np.arange(len(one)), other] += 0.5 * rated
     share = both.mean(axis=0)
     spread = float(alike.sum()) / (size * (size - 1))
     chance = spread * float((share * (1 - share)).sum())
-    agreed = alike[one, other]
+    agreed = alike[one, other] * rated
     seen = float(agreed.mean())
     value = (seen - chance) / (1 - chance)
     by_chance = spread * ((both - share) @ (1 - 2 * share))

@@ -139,6 +139,29 @@ def test_criteria_that_stand_in_few_cases_are_one_kind():
     assert value("kappa", trials(rows, "rubric")) == pytest.approx(cohen_kappa_score(*flat), abs=1e-9)
 
 
+def test_a_tie_in_a_thousand_moves_gwets_ac_little():
+    """All labels that a judge could give are counted, not those that it happened to give."""
+    rows = [pair(i, "a" if i % 3 else "b", "a") for i in range(999)]
+
+    without, with_one = trials(rows), trials([*rows, pair(999, "a", "tie")])
+
+    assert value("gwet_ac", with_one) == pytest.approx(value("gwet_ac", without), abs=0.003)
+
+
+def test_ac2_counts_all_steps_of_a_scale():
+    """By hand: ten grades, of which four occur, and one reply that cannot be read is left out."""
+    from calm.statistics.association import gwet_ac
+
+    gold, said = [2.0, 2.0, 9.0, 9.0, 5.0], [2.0, 3.0, 9.0, 9.0, None]
+    table = trials([score(i, g, s) for i, (g, s) in enumerate(zip(gold, said, strict=True))], "score")
+
+    expected = gwet_ac(gold[:4], said[:4], [float(x) for x in range(1, 11)], weights="quadratic").value
+    assert value("gwet_ac", table) == pytest.approx(expected, abs=1e-9)
+    assert value("gwet_ac", table) != pytest.approx(
+        gwet_ac(gold[:4], said[:4], [2.0, 3.0, 9.0], weights="quadratic").value
+    )
+
+
 def test_lists_agree_list_by_list():
     """The mean over lists of tau-b, and the best answer alone at the head."""
     worth = {"a": 3.0, "b": 2.0, "c": 1.0}
