@@ -19,7 +19,7 @@ def test_the_judge_agrees_with_the_gold_labels(probe):
         kappa >= 0.40,
         annotator_advantage >= -0.20,
         score=[
-            weighted_kappa >= 0.20,
+            weighted_kappa >= 0.40,
             rank_agreement >= 0.20,
             mean_absolute_error <= 0.30,
             annotator_advantage >= -0.20,

@@ -26,8 +26,8 @@ from calm.errors import nearest
 Fault: TypeAlias = Callable[[str, str], None]
 """Note a fault: the field, then what was expected, what came and how to fix it."""
 
-MOST_PEOPLE = 1_000
-"""More people than this on one case are a file of another kind."""
+MOST_PEOPLE = 50
+"""More people than this on one case take too long: each is held against each other one."""
 
 
 def annotations_of(value: object, ids: Sequence[str], criteria: Sequence[str], fault: Fault) -> dict[str, Annotation]:
@@ -54,12 +54,17 @@ def annotations_of(value: object, ids: Sequence[str], criteria: Sequence[str], f
         at = f"labels.{person}" if person.isprintable() and len(person) <= 60 else "labels"
         if not person.strip() or not person.isprintable():
             fault("labels", f"expected the name of a person, got {person[:60]!r}; write a printable one")
-        elif label is not None and (one := _annotation(label, at, ids, criteria, fault)) is not None:
+        elif label not in (None, {}, []) and (one := _annotation(label, at, ids, criteria, fault)) is not None:
             found[person] = one
     return found
 
 
 def _annotation(label: object, at: str, ids: Sequence[str], criteria: Sequence[str], fault: Fault) -> Annotation | None:
+    if isinstance(label, str) and len(ids) == 1:
+        fault(
+            at, f"expected a score or the truth of criteria, got the text {label[:60]!r}; write a number without quotes"
+        )
+        return None
     if isinstance(label, str):
         if label in ids or (label == TIE and len(ids) > 1):
             return Annotation(better=label)
@@ -83,7 +88,7 @@ def _of_answers(
     label: Mapping[str, object], at: str, ids: Sequence[str], criteria: Sequence[str], fault: Fault
 ) -> Annotation | None:
     if len(ids) == 1 and ids[0] not in label:
-        truths = _truths(label, at, criteria, fault)
+        truths = _truths(label, at, ids, criteria, fault)
         return None if truths is None else Annotation(met={ids[0]: truths})
     scores: dict[str, float] = {}
     met: dict[str, dict[str, bool]] = {}
@@ -93,7 +98,7 @@ def _of_answers(
             return None
         score = _score(said)
         if isinstance(said, dict):
-            truths = _truths(said, f"{at}.{key}", criteria, fault)
+            truths = _truths(said, f"{at}.{key}", (), criteria, fault)
             if truths is None:
                 return None
             met[key] = truths
@@ -105,10 +110,13 @@ def _of_answers(
     return Annotation(scores=scores, met=met)
 
 
-def _truths(label: Mapping[str, object], at: str, criteria: Sequence[str], fault: Fault) -> dict[str, bool] | None:
+def _truths(
+    label: Mapping[str, object], at: str, ids: Sequence[str], criteria: Sequence[str], fault: Fault
+) -> dict[str, bool] | None:
     for key, true in label.items():
         if key not in criteria:
-            fault(at, f"expected a criterion's id, got {key[:60]!r}{nearest(key, criteria)}")
+            known = [*criteria, *ids]
+            fault(at, f"expected the id of a criterion or of the answer, got {key[:60]!r}{nearest(key, known)}")
             return None
         if not isinstance(true, bool):
             fault(f"{at}.{key}", f"expected true or false, got {_shown(true)}; say if it is met")

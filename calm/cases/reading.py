@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from json import JSONDecodeError
 from typing import IO, NoReturn, TypeAlias
 
 from calm.cases.labels import annotations_of
 from calm.cases.single import TASKS_OF_ONE
-from calm.core.annotations import gold_of
+from calm.core.annotations import gold_of, most_frequent
 from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
 from calm.core.files import MOST_BYTES, json_of, megabytes
@@ -187,6 +188,8 @@ def _case(row: Row, task: Task | None, fault: Fault) -> Case:
     if ids is not None and criteria is not None:
         people = annotations_of(row.get("labels"), ids, [c.id for c in criteria], fault)
     together = gold_of(people.values())
+    if ids is not None and len(ids) == 2:
+        together = replace(together, better=most_frequent(b for p in people.values() if (b := p.preferred(*ids))))
     return Case(
         id=identity,
         question=question or "",

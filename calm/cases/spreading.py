@@ -77,28 +77,20 @@ def _alone(case: Case, answer: str) -> dict[str, Annotation]:
 
 def _chosen(case: Case, first: str, second: str) -> dict[str, Annotation]:
     """Return which of two answers each person prefers: the one said, or by the scores or the order of all answers."""
-    found: dict[str, Annotation] = {}
-    for person, one in restricted(case.annotations, (first, second)).items():
-        better = one.better or _higher(one.scores.get(first), one.scores.get(second), first, second)
-        if better is not None:
-            found[person] = Annotation(better=better)
-    places = {person: one.order for person, one in case.annotations.items() if one.order}
-    for person, order in places.items():
-        place = {name: -rank for rank, group in enumerate(order) for name in group}
-        if (better := _higher(place[first], place[second], first, second)) is not None:
-            found[person] = Annotation(better=better)
-    return found
+    said = {person: _between(one, first, second) for person, one in case.annotations.items()}
+    return {person: Annotation(better=better) for person, better in said.items() if better is not None}
+
+
+def _between(one: Annotation, first: str, second: str) -> str | None:
+    """Return what a person says of two answers of several; a choice of a third one says nothing of them."""
+    return one.preferred(first, second) if one.better in (None, first, second, TIE) else None
 
 
 def _better(case: Case, first: str, second: str) -> str | None:
     """Return the better answer: what the case says of two, or its scores, or what most people prefer."""
     if len(case.answers) == 2 and case.better:
         return case.better
-    by_worth = _higher(case.worth(first), case.worth(second), first, second)
-    return by_worth or gold_of(_chosen(case, first, second).values()).better
-
-
-def _higher(a: float | None, b: float | None, first: str, second: str) -> str | None:
+    a, b = case.worth(first), case.worth(second)
     if a is None or b is None:
-        return None
+        return gold_of(_chosen(case, first, second).values()).better
     return TIE if a == b else first if a > b else second

@@ -21,16 +21,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from math import fsum, sqrt
 from typing import Any, Final, TypeAlias
 
 from calm.core.annotations import Annotation
-from calm.core.case import Case
-from calm.core.reasons import Kind, Reason, because, reason_of
+from calm.core.case import TIE, Case
+from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials, distance, favour
 from calm.core.verdict import Criteria, Family, Preferred, Ranking, Scale, Score, Tie, Verdict
 from calm.errors import EstimateError
+from calm.statistics.agreement import krippendorff_alpha
 from calm.statistics.association import (
     Statistic,
     balanced_accuracy,
@@ -50,8 +52,11 @@ Items: TypeAlias = tuple[list[Label], list[Label]]
 """The labels of one row: what is true and what was said, item by item."""
 Table: TypeAlias = Callable[[Sequence[Label], Sequence[Label], Sequence[str]], Statistic]
 """A statistic of what is true, what was said, and of which kind each item is, over all items."""
+LEAST_ALPHA: Final = 0.2
+"""Agreement of people below which they are no measure of a judge."""
 MOST_STEPS: Final = 200
 """Steps of a scale that are categories; on a finer one the values that occur are."""
+CLOSE: Final = 1e-9
 FEW: Final = 10
 """Items of one kind below which kinds are taken together: of fewer nothing can be said by itself."""
 
@@ -83,19 +88,37 @@ def truth_of(row: Trial, family: Family) -> Verdict | None:
             return Ranking(ranked(row.worth)) if row.order and set(row.order) <= set(row.worth) else None
 
 
-def said_by(one: Annotation, case: Case, family: Family) -> Verdict | None:
+def said_by(one: Annotation, case: Case, family: Family, scale: Scale) -> Verdict | None:
     """Return what a person said of a case as the verdict of a judge that agrees; None where it is of another kind."""
     only = case.answers[0].id
     match family:
         case "pairwise":
-            return None if one.better is None else Tie() if one.better == "tie" else Preferred(one.better)
+            better = one.preferred(*(a.id for a in case.answers[:2]))
+            return None if better is None else Tie() if better == TIE else Preferred(better)
         case "score":
-            return Score(one.scores[only]) if only in one.scores else None
+            place = one.scores.get(only, on_scale(one.met.get(only, {}), case.points, scale))
+            return None if place is None else Score(place)
         case "rubric":
             return Criteria(dict(one.met[only])) if only in one.met else None
         case _:
             whole = len(one.scores) == len(case.answers)
             return Ranking(one.order or ranked(one.scores)) if one.order or whole else None
+
+
+def on_scale(met: Mapping[str, bool], points: Mapping[str, float], scale: Scale) -> float | None:
+    """
+    Return where an answer stands on a scale by the share of the points of all criteria that it earns.
+
+    None if the truth of one is not known.
+
+    >>> on_scale({"a": True, "b": False}, {"a": 1.0, "b": -3.0}, Scale(0, 1))
+    1.0
+    """
+    total = sum(map(abs, points.values()))
+    if not total or points.keys() - met.keys():
+        return None
+    share = sum(abs(w) for c, w in points.items() if met[c] == (w > 0)) / total
+    return scale.low + share * (scale.high - scale.low)
 
 
 def ranked(worth: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
@@ -142,9 +165,14 @@ def by_labels(statistic: Table) -> Callable[[Trials], Whole | Reason]:
     return lambda trials: _whole(trials, statistic, _labelled)
 
 
-def by_numbers(statistic: Table) -> Callable[[Trials], Whole | Reason]:
-    """Return a measure of all rows that is a statistic of numbers; of lists, the mean over cases."""
-    return lambda trials: _whole(trials, statistic, _numbered)
+def by_numbers(statistic: Table, *, on_scale: bool = False) -> Callable[[Trials], Whole | Reason]:
+    """Return a measure of all rows that is a statistic of numbers; `on_scale`: gold must be on the judge's scale."""
+
+    def found(trials: Trials) -> Whole | Reason:
+        off = _off_scale(trials) if on_scale else NONE
+        return off or _whole(trials, statistic, _numbered)
+
+    return found
 
 
 def _labelled(trials: Trials, row: Trial, truth: Verdict, said: Verdict) -> Items | Reason:
@@ -152,10 +180,17 @@ def _labelled(trials: Trials, row: Trial, truth: Verdict, said: Verdict) -> Item
 
 
 def _numbered(trials: Trials, row: Trial, truth: Verdict, said: Verdict) -> Items | Reason:
-    true, told = number(truth, row, trials.scale), number(said, row, trials.scale)
+    true, told = number(truth, row, trials.scale), number(_of_known(said, truth), row, trials.scale)
     if true is None:
         return because(Kind.NO_GOLD)
     return because(Kind.UNREAD_ASK) if told is None else ([true], [told])
+
+
+def _of_known(said: Verdict, truth: Verdict) -> Verdict:
+    """Return a verdict on the criteria whose truth is known, and on no others."""
+    if not isinstance(said, Criteria) or not isinstance(truth, Criteria):
+        return said
+    return Criteria({criterion: said.met.get(criterion) for criterion in truth.met})
 
 
 def _whole(
@@ -165,6 +200,8 @@ def _whole(
 ) -> Whole | Reason:
     """Return a statistic of all rows: the mean of those of its tables, one for each ask that all rows have."""
     asks = min((len(row.clean) for row in trials.rows), default=0)
+    if same := _same_gold(trials):
+        return same
     found: list[list[Items] | Reason] = []
     for row in trials.rows:
         truth = truth_of(row, trials.family)
@@ -180,8 +217,6 @@ def _whole(
     sizes = [len(one[0][0]) for one in rows]
     average = sum(sizes) / len(rows)
     true = [label for one in rows for label in one[0][0]]
-    if len(set(true)) < 2:
-        return because(Kind.ONE_GOLD, str(true[0]))
     kept = [row for row, one in zip(trials.rows, found, strict=True) if not isinstance(one, Reason)]
     kinds = _kinds([kind for row in kept for kind in row.met or ("",)])
     try:
@@ -201,6 +236,31 @@ def _whole(
         min(*cells, *(table.low for table in tables)),
         max(*cells, *(table.high for table in tables)),
     )
+
+
+def _off_scale(trials: Trials) -> Reason:
+    """Return that some gold scores are not on the judge's scale, or `NONE`."""
+    golds = [truth.value for row in trials.rows if isinstance(truth := truth_of(row, trials.family), Score)]
+    scale = trials.scale
+    off = sum(not scale.low - CLOSE <= value <= scale.high + CLOSE for value in golds)
+    return because(Kind.GOLD_OFF_SCALE, off, len(golds), scale.low, scale.high) if off else NONE
+
+
+def _same_gold(trials: Trials) -> Reason:
+    """Return that all gold labels are the same, or `NONE`."""
+    known: set[Label] = set()
+    for row in trials.rows:
+        truth = truth_of(row, trials.family)
+        if isinstance(truth, Criteria):
+            known |= {number(truth, row, trials.scale), *truth.met.values()}
+        elif truth is not None:
+            known.add(truth.value if isinstance(truth, Score) else _slot(truth, row))
+        if len(known) > 2 or (len(known) == 2 and trials.family != "rubric"):
+            return NONE
+    if not known or len(known & {True, False}) > 1:
+        return NONE
+    only = sorted(known, key=str)[0]
+    return because(Kind.ONE_GOLD, f"{only:g}" if isinstance(only, float) else str(only))
 
 
 def _kinds(names: Sequence[str]) -> list[str]:
@@ -273,7 +333,7 @@ def _in_order(statistic: Callable[[Sequence[float], Sequence[float]], Statistic]
 
 kappa_of = by_labels(_kappa)
 balanced_accuracy_of = by_labels(_balanced)
-weighted_kappa_of = by_numbers(_weighted)
+weighted_kappa_of = by_numbers(_weighted, on_scale=True)
 correlation_of = by_numbers(_in_order(spearman))
 _tau_of = by_numbers(_in_order(kendall_tau_b))
 _labels_ac = by_labels(_gwet)
@@ -281,7 +341,7 @@ _labels_ac = by_labels(_gwet)
 
 def gwet_ac_of(trials: Trials) -> Whole | Reason:
     """Return AC1 of labels, or AC2 of scores."""
-    return by_numbers(_gwet_on(trials.scale))(trials) if trials.family == "score" else _labels_ac(trials)
+    return by_numbers(_gwet_on(trials.scale), on_scale=True)(trials) if trials.family == "score" else _labels_ac(trials)
 
 
 def rank_agreement_of(trials: Trials) -> Whole | Reason:
@@ -317,31 +377,27 @@ def _tau(truth: Ranking, said: Verdict) -> float:
     return kendall_tau_b([one[name] for name in shared], [other[name] for name in shared]).value
 
 
-# -------------------------------------------------------------------------------------------------------- row by row
-
-
-def error(row: Trial, scale: Scale) -> float | Reason:
+def error_of(trials: Trials) -> Whole | Reason:
     """Return the mean of verdict minus gold, as a share of the scale or of the points: above 0 is too kind."""
-    return _error(row, scale, signed=True)
+    return _errors(trials, lambda true, told: told - true, -1.0)
 
 
-def absolute_error(row: Trial, scale: Scale) -> float | Reason:
+def absolute_error_of(trials: Trials) -> Whole | Reason:
     """Return the mean distance of verdict and gold, as a share of the scale or of the points."""
-    return _error(row, scale, signed=False)
+    return _errors(trials, lambda true, told: abs(told - true), 0.0)
 
 
-def _error(row: Trial, scale: Scale, *, signed: bool) -> float | Reason:
-    truth = truth_of(row, "rubric" if row.points and row.met else "score")
-    true = None if truth is None else number(truth, row, scale)
-    if true is None:
-        return because(Kind.NO_GOLD)
-    if not -1e-9 <= true <= 1 + 1e-9:
-        return because(Kind.GOLD_OFF_SCALE)
-    told = [number(said, row, scale) for said in row.clean]
-    apart = [one - true for one in told if one is not None]
-    if len(apart) < len(told):
-        return because(Kind.UNREAD_ASK)
-    return fsum(apart if signed else map(abs, apart)) / len(apart)
+def _errors(trials: Trials, apart: Callable[[float, float], float], low: float) -> Whole | Reason:
+    """Return the mean over rows of what each is apart from its gold."""
+
+    def each(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
+        items = tuple(apart(one, other) for one, other in zip(true, said, strict=True))
+        return Statistic(fsum(items) / len(items), items, low, 1.0)
+
+    return by_numbers(each, on_scale=True)(trials)
+
+
+# -------------------------------------------------------------------------------------------------------- row by row
 
 
 def share_right(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float | Reason:
@@ -351,7 +407,7 @@ def share_right(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float 
     A score agrees within half a step of the scale (of 1, where it has no step and spans 2 or more), a list if the best
     answer is alone at its head.
     """
-    if row.met:
+    if row.met and not any(isinstance(v, Score) for v in verdicts):
         read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
         return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
     if len(row.order) == 1:
@@ -386,36 +442,93 @@ def _near(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float | Reas
 # ---------------------------------------------------------------------------------------------------------- people
 
 
-def advantage(row: Trial, scale: Scale) -> float | Reason:
+def advantage_of(trials: Trials) -> Whole | Reason:
     """
     Return how much more often the judge agrees with the others at least as well as a person than the person does.
 
     For each person: 1 if the judge agrees with the other people better, -1 if this person does, else 0; the mean over
-    people and asks. It is rho of the judge minus rho of people in the alternative-annotator test (Calderon, Reichart &
-    Dror 2025), case by case.
+    people and asks, then over rows. It is rho of the judge minus rho of people in the alternative-annotator test
+    (Calderon, Reichart & Dror 2025). Where people agree no better than chance, they are no measure of a judge.
     """
-    if len(row.people) < 2:
-        return because(Kind.FEW_PEOPLE)
-    found = []
+    cells = [_advantage(row, trials.scale) for row in trials.rows]
+    values = [cell for cell in cells if not isinstance(cell, Reason)]
+    if not values:
+        return next((cell for cell in cells if isinstance(cell, Reason)), because(Kind.FEW_PEOPLE))
+    alpha = alpha_of(trials)
+    if alpha is None or alpha < LEAST_ALPHA:
+        return because(Kind.PEOPLE_DIVIDED, "none" if alpha is None else f"{alpha:.2f}", LEAST_ALPHA)
+    return Whole(fsum(values) / len(values), tuple(cells), -1.0, 1.0)
+
+
+def _advantage(row: Trial, scale: Scale) -> float | Reason:
+    found = [
+        float(judge > person + CLOSE) - float(person > judge + CLOSE)
+        for said in row.clean
+        for person, judge in alignments(row, said, scale).values()
+    ]
+    return _mean(found) if found else because(Kind.FEW_PEOPLE)
+
+
+def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float, float]]:
+    """
+    Return for each person how far the person, and the judge, agree with the other people, each at most 1.
+
+    Of scores by the root mean square of the distances, else by their mean. On a rubric both are held against another
+    person on the criteria that this one and the person labelled. A verdict that cannot be read agrees with nobody.
+    """
+    found: dict[str, tuple[float, float]] = {}
     for person, own in row.people.items():
-        others = [said for other, said in row.people.items() if other != person]
-        by_person = alignment(own, others, row, scale)
-        for said in row.clean:
-            ahead = alignment(said, others, row, scale) - by_person
-            found.append(0.0 if abs(ahead) < 1e-9 else 1.0 if ahead > 0 else -1.0)
-    return _mean(found)
+        sides: tuple[list[float], list[float]] = [], []
+        for other, word in row.people.items():
+            about = _shared(own, word)
+            if other == person or (isinstance(word, Criteria) and not about):
+                continue
+            shown = replace(row, points=about) if isinstance(word, Criteria) else row
+            for side, one in zip(sides, (own, said), strict=True):
+                side.append(distance(one, word, shown, scale))
+        if sides[0]:
+            squared = isinstance(own, Score)
+            person_apart, judge_apart = (sqrt(_mean([x * x for x in s])) if squared else _mean(s) for s in sides)
+            found[person] = 1 - person_apart, 1 - judge_apart
+    return found
 
 
-def alignment(one: Verdict, others: Sequence[Verdict], row: Trial, scale: Scale) -> float:
+def _shared(own: Verdict, word: Verdict) -> dict[str, float]:
+    """Return the criteria that two people labelled, each with the same weight."""
+    both = own.met.keys() & word.met.keys() if isinstance(own, Criteria) and isinstance(word, Criteria) else ()
+    return dict.fromkeys(sorted(both), 1.0)
+
+
+def units_of(row: Trial, names: Sequence[str], family: Family) -> list[list[Label | None]]:
+    """Return what each person said of a row, a list for each thing that was labelled; nothing of a list."""
+    if family == "listwise":
+        return []
+    if family == "score":
+        said = [row.people.get(name) for name in names]
+        return [[one.value if isinstance(one, Score) else None for one in said]]
+    if family == "pairwise":
+        return [[None if (one := row.people.get(n)) is None else _slot(one, row) for n in names]]
+    met = {n: one.met for n in names if isinstance(one := row.people.get(n), Criteria)}
+    return [[met.get(n, {}).get(criterion) for n in names] for criterion in row.points]
+
+
+def alpha_of(trials: Trials) -> float | None:
     """
-    Return how far a verdict agrees with several, at most 1: scores by their root mean square, else by mean distance.
+    Return Krippendorff's alpha of the people: nominal on pairs and criteria, interval on scores.
 
-    A verdict that cannot be read agrees with nobody.
+    Of lists the mean tau-b of two people on a list, which chance makes 0, too. None where it does not exist.
     """
-    apart = [distance(one, other, row, scale) for other in others]
-    if isinstance(one, Score):
-        return 1 - sqrt(_mean([x * x for x in apart]))
-    return 1 - _mean(apart)
+    rows = [row for row in trials.rows if len(row.people) > 1]
+    if trials.family == "listwise":
+        said = [[one for one in row.people.values() if isinstance(one, Ranking)] for row in rows]
+        taus = [_tau(one, other) for several in said for one, other in combinations(several, 2)]
+        return fsum(taus) / len(taus) if taus else None
+    names = sorted({person for row in rows for person in row.people})
+    units = [unit for row in rows for unit in units_of(row, names, trials.family)]
+    try:
+        return krippendorff_alpha(units, scale="interval" if trials.family == "score" else "nominal")
+    except EstimateError:
+        return None
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -42,6 +42,16 @@ class Annotation:
             tuple(tuple(names[key] for key in group) for group in self.order),
         )
 
+    def preferred(self, first: str, second: str) -> str | None:
+        """Return which of two answers is better by the choice, else the scores or the order; or "tie"."""
+        if self.better is not None:
+            return self.better
+        worth = self.scores or {name: -float(place) for place, group in enumerate(self.order) for name in group}
+        one, other = worth.get(first), worth.get(second)
+        if one is None or other is None:
+            return None
+        return "tie" if one == other else first if one > other else second
+
     def content(self) -> dict[str, object]:
         """Return all of it as JSON-able data."""
         return {
@@ -79,6 +89,19 @@ def gold_of(annotations: Iterable[Annotation]) -> Annotation:
         {answer: fsum(values) / len(values) for answer, values in scores.items()},
         met,
     )
+
+
+def mean_places(orders: Iterable[tuple[tuple[str, ...], ...]]) -> dict[str, float]:
+    """Return how many places from the end each answer stands on average; those that tie share their places."""
+    given = list(orders)
+    total: dict[str, float] = {}
+    for order in given:
+        below = sum(map(len, order))
+        for group in order:
+            below -= len(group)
+            for answer in group:
+                total[answer] = total.get(answer, 0.0) + (below + (len(group) - 1) / 2) / len(given)
+    return total
 
 
 def most_frequent(choices: Iterable[str]) -> str | None:

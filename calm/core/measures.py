@@ -31,9 +31,9 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 | `worst_robustness` | the least net robustness of any one variant of a rotation | 1 |
 | `worst_detection` | the least net detection of any one variant of a rotation | 1 |
 
-All but five are means of one value a row, in [0, 1] or [-1, 1]. A row is a case under one variant of the edit; the unit
-of every interval is the cluster of rows about one question, not the call. The kappas, `gwet_ac`, `balanced_accuracy`
-and the rank correlations are of all rows together; each row has the value plus its influence (`calm.core.agreement`).
+All but those of agreement are means of one value a row, in [0, 1] or [-1, 1]. A row is a case under one variant of the
+edit; the unit of every interval is the cluster of rows about one question, not the call. Those of agreement, but
+`accuracy`, are of all rows together; each row has the value plus its influence (`calm.core.agreement`).
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from typing import Final, TypeAlias
 
 from calm.core.agreement import (
     Whole,
-    absolute_error,
-    advantage,
+    absolute_error_of,
+    advantage_of,
     balanced_accuracy_of,
     correlation_of,
-    error,
+    error_of,
     gwet_ac_of,
     kappa_of,
     rank_agreement_of,
@@ -170,7 +170,12 @@ class Measure:
         if len(sums) < 2:
             raise EstimateError(counted(excluded) or because(Kind.TOO_FEW_CASES, len(sums)))
         once = max(sizes) == 1 and all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
-        if once and (self.low, self.high) == (0, 1) and all(value in (0.0, 1.0) for value in sums):
+        if (
+            once
+            and not isinstance(found, Whole)
+            and (self.low, self.high) == (0, 1)
+            and all(value in (0.0, 1.0) for value in sums)
+        ):
             low, high = clopper_pearson(sum(sums), len(sums), level)
         elif isinstance(found, Whole):  # pseudo-items lie where a row could, the bounds where the measure can
             low, high = clustered_t(sums, sizes, found.low, found.high, level)
@@ -458,12 +463,24 @@ rank_agreement = Measure(
 correlation = Measure(
     "correlation", _of_all, -1, 1, ">=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True, whole=correlation_of
 )
-mean_error = Measure("mean_error", error, -1, 1, "<=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True)
+mean_error = Measure(
+    "mean_error", _of_all, -1, 1, "<=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True, whole=error_of
+)
 mean_absolute_error = Measure(
-    "mean_absolute_error", absolute_error, 0, 1, "<=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True
+    "mean_absolute_error",
+    _of_all,
+    0,
+    1,
+    "<=",
+    _CLEAN,
+    _NUMBERED,
+    asks=(1, 0),
+    topped=False,
+    agrees=True,
+    whole=absolute_error_of,
 )
 ADVANTAGE: Final = "annotator_advantage"
-annotator_advantage = Measure(ADVANTAGE, advantage, -1, 1, ">=", _CLEAN, asks=(1, 0), topped=False)
+annotator_advantage = Measure(ADVANTAGE, _of_all, -1, 1, ">=", _CLEAN, asks=(1, 0), topped=False, whole=advantage_of)
 accuracy_gain = Measure(
     "accuracy_gain",
     _accuracy_gain,

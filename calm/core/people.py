@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from calm.core.agreement import alignment, labels_of
+from calm.core.agreement import CLOSE, LEAST_ALPHA, alignments, alpha_of, units_of
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Criteria, Family, Scale, Score, readable
+from calm.core.verdict import Scale, readable
 from calm.errors import EstimateError
-from calm.statistics.agreement import krippendorff_alpha, raw_agreement
+from calm.statistics.agreement import raw_agreement
 from calm.statistics.alternative_annotator import Replacing, alternative_annotator
 
 
@@ -18,8 +17,8 @@ class People:
     """
     The people of some cases, how many cases have two labels or more, and how far these agree.
 
-    `alpha` is Krippendorff's, nominal on pairs and criteria, interval on scores; `raw` the share of equal pairs of
-    labels. Either is None where it does not exist: on lists, or where all labels are the same.
+    `alpha` is Krippendorff's, nominal on pairs and criteria, interval on scores (of lists: the mean tau-b); `raw` the
+    share of equal pairs of labels. Either is None where it does not exist.
     """
 
     names: tuple[str, ...]
@@ -34,39 +33,32 @@ def people_of(trials: Trials) -> People | None:
     if not rows:
         return None
     names = sorted({person for row in rows for person in row.people})
-    units = [unit for row in rows for unit in _units(row, names, trials.family)]
-    scale = "interval" if trials.family == "score" else "nominal"
     try:
-        alpha, raw = krippendorff_alpha(units, scale=scale), raw_agreement(units)  # type: ignore[arg-type]  # one of two
+        raw = raw_agreement([unit for row in rows for unit in units_of(row, names, trials.family)])
     except EstimateError:
-        alpha, raw = None, None
-    return People(tuple(names), len(rows), alpha, raw)
-
-
-def _units(row: Trial, names: Sequence[str], family: Family) -> list[list[Hashable | None]]:
-    """Return what each person said of a row, a list for each thing that was labelled; nothing of a list."""
-    if family == "listwise":
-        return []
-    if family == "score":
-        said = [row.people.get(name) for name in names]
-        return [[one.value if isinstance(one, Score) else None for one in said]]
-    if family == "pairwise":
-        return [[None if (one := row.people.get(n)) is None else labels_of(one, one, row)[0][0] for n in names]]
-    met = {n: one.met for n in names if isinstance(one := row.people.get(n), Criteria)}
-    return [[met.get(n, {}).get(criterion) for n in names] for criterion in row.points]
+        raw = None
+    return People(tuple(names), len(rows), alpha_of(trials), raw)
 
 
 def replacing(trials: Trials, epsilon: float) -> Replacing | None:
     """
     Return the alternative-annotator test on the first ask of each case; None where too few people labelled too few.
 
-    Cases whose first verdict cannot be read are left out.
+    Cases whose first verdict cannot be read are left out, and of several about one question all but the first: the
+    test takes its items as independent. None, too, where people agree no better than chance.
     """
+    alpha = alpha_of(trials)
+    if alpha is None or alpha < LEAST_ALPHA:
+        return None
     found: dict[str, list[float]] = {}
+    seen: set[str] = set()
     for row in trials.rows:
-        if len(row.people) > 1 and row.clean and readable(row.clean[0]):
-            for person, d in differences(row, trials.scale).items():
-                found.setdefault(person, []).append(d)
+        question = row.cluster or row.case
+        if question in seen or not row.clean or not readable(row.clean[0]):
+            continue
+        seen.add(question)
+        for person, d in differences(row, trials.scale).items():
+            found.setdefault(person, []).append(d)
     try:
         return alternative_annotator(found, epsilon=epsilon)
     except EstimateError:
@@ -75,9 +67,5 @@ def replacing(trials: Trials, epsilon: float) -> Replacing | None:
 
 def differences(row: Trial, scale: Scale) -> dict[str, float]:
     """Return by person 1 if this one agrees with the others better than the judge at first, -1 if worse, else 0."""
-    found = {}
-    for person, own in row.people.items():
-        others = [said for other, said in row.people.items() if other != person]
-        ahead = alignment(own, others, row, scale) - alignment(row.clean[0], others, row, scale)
-        found[person] = 0.0 if abs(ahead) < 1e-9 else 1.0 if ahead > 0 else -1.0
-    return found
+    sides = alignments(row, row.clean[0], scale)
+    return {who: float(own > judge + CLOSE) - float(judge > own + CLOSE) for who, (own, judge) in sides.items()}

@@ -93,6 +93,8 @@ class Kind(StrEnum):
     ONE_GOLD = "one-gold"
     GOLD_OFF_SCALE = "gold-off-scale"
     NO_STEP = "no-step"
+    GOLD_NARROW = "gold-narrow"
+    PEOPLE_DIVIDED = "people-divided"
     FEW_PEOPLE = "few-people"
     PEOPLE_AGREE = "people-agree"
     MAY_REPLACE = "may-replace"
@@ -447,12 +449,18 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.ONE_GOLD: (
         "every gold label is the same ({}): add cases with another one, or nothing tells a judge from a constant"
     ),
-    Kind.GOLD_OFF_SCALE: "a gold score that is not on the judge's scale",
+    Kind.GOLD_OFF_SCALE: (
+        "{} of {} gold scores are not on the judge's scale, {:g} to {:g}: bring gold and verdicts to one scale"
+    ),
+    Kind.GOLD_NARROW: (
+        "all gold scores lie between {:g} and {:g}, the judge's scale is {:g} to {:g}: is the gold on another scale?"
+    ),
+    Kind.PEOPLE_DIVIDED: (
+        "the people agree too little to be a measure of a judge (Krippendorff's alpha {}, at least {:g} is needed)"
+    ),
     Kind.NO_STEP: "the scale has no step, so no verdict equals a gold score: claim mean_absolute_error",
     Kind.FEW_PEOPLE: "fewer than two people labelled the case",
-    Kind.PEOPLE_AGREE: (
-        "{} people labelled {} cases: Krippendorff's alpha {:.2f}; they say the same in {:.0%} of pairs of labels"
-    ),
+    Kind.PEOPLE_AGREE: ("{} people labelled {} cases: their agreement (Krippendorff's alpha) is {:.2f}{}"),
     Kind.MAY_REPLACE: (
         "alternative-annotator test: the judge may take the place of {} of {} people (its advantage probability is "
         "{:.2f}, epsilon {:g}): it may replace a person"

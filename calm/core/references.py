@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final
 
 from calm.core.agreement import truth_of
-from calm.core.annotations import most_frequent
+from calm.core.annotations import mean_places, most_frequent
 from calm.core.measures import Measure
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
@@ -114,11 +114,13 @@ def _left_out(row: Trial, person: str, family: Family) -> Trial | None:
             scores = [one.value for one in others if isinstance(one, Score)]
             return replace(alone, worth={row.order[0]: fsum(scores) / len(scores)}) if scores else None
         case "rubric":
-            met = _majority([one.met for one in others if isinstance(one, Criteria)])
+            said = own.met if isinstance(own, Criteria) else {}
+            known = _majority([one.met for one in others if isinstance(one, Criteria)])
+            met = {criterion: true for criterion, true in known.items() if said.get(criterion) is not None}
             return replace(alone, met=met) if met else None
         case _:
             orders = [one.order for one in others if isinstance(one, Ranking)]
-            return replace(alone, worth=_mean_places(orders)) if orders else None
+            return replace(alone, worth=mean_places(orders)) if orders else None
 
 
 def _majority(given: Sequence[Mapping[str, bool | None]]) -> dict[str, bool]:
@@ -128,15 +130,3 @@ def _majority(given: Sequence[Mapping[str, bool | None]]) -> dict[str, bool]:
             if true is not None:
                 votes.setdefault(criterion, []).append(true)
     return {one: 2 * sum(said) > len(said) for one, said in votes.items() if 2 * sum(said) != len(said)}
-
-
-def _mean_places(orders: Sequence[tuple[tuple[str, ...], ...]]) -> dict[str, float]:
-    """Return how many places from the end each answer stands on average; those that tie share their places."""
-    total: dict[str, float] = {}
-    for order in orders:
-        below = sum(map(len, order))
-        for group in order:
-            below -= len(group)
-            for answer in group:
-                total[answer] = total.get(answer, 0.0) + (below + (len(group) - 1) / 2) / len(orders)
-    return total

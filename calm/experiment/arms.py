@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calm.core.agreement import said_by, truth_of
+from calm.core.agreement import on_scale, said_by, truth_of
+from calm.core.annotations import mean_places
 from calm.core.case import Case, digest
 from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Kind, Reason, reason_of
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials, distance
-from calm.core.verdict import Code, Family, NoReply, code, readable
+from calm.core.verdict import Code, Family, NoReply, Scale, code, readable
 from calm.engine.batches import PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
@@ -166,7 +167,7 @@ class Arms:
             places=tuple(sorted(pair.places)),
             own=pair.own,
             held=pair.held,
-            **(_gold(case, pair.base, self._setup.family) if pair.shown is None else {}),
+            **(_gold(case, pair.base, self._setup.family, self._setup.judge.scale) if pair.shown is None else {}),
         )
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
@@ -191,21 +192,33 @@ class Arms:
             answers={arm: {a.id: a.text for a in case.shown} for arm, case in shown.items()},
             clean=tuple(_exchanges(store, a, prompts) for a in clean),
             perturbed=tuple(_exchanges(store, a, prompts) for a in perturbed),
-            gold=_gold_code(pair.source, self._setup.family),
+            gold=_gold_code(pair.source, self._setup.family, self._setup.judge.scale),
         )
 
 
-def _gold(case: Case, base: Case, family: Family) -> dict[str, Any]:
+def _gold(case: Case, base: Case, family: Family, scale: Scale) -> dict[str, Any]:
     """Return what only the clean asks of a case are held against: its order, the worth of its answers, its people."""
-    worth = {a.id: w for a in case.answers if family != "pairwise" and (w := case.worth(a.id)) is not None}
-    people = {person: said for person, one in case.annotations.items() if (said := said_by(one, case, family))}
-    return {"order": base.slots, "worth": worth, "people": people}
+    said = {person: word for person, one in case.annotations.items() if (word := said_by(one, case, family, scale))}
+    return {"order": base.slots, "worth": _worth(case, family, scale), "people": said}
 
 
-def _gold_code(case: Case, family: Family) -> Code | None:
+def _worth(case: Case, family: Family, scale: Scale) -> dict[str, float]:
+    """Return the gold score of each answer: of one by criteria its place on the scale, of a list by what people say."""
+    if family == "pairwise":
+        return {}
+    if family == "score" and not case.scores:
+        only = case.answers[0].id
+        place = on_scale(case.met.get(only, {}), case.points, scale)
+        return {} if place is None else {only: place}
+    worth = {a.id: w for a in case.answers if (w := case.worth(a.id)) is not None}
+    orders = [one.order for one in case.annotations.values() if one.order]
+    return worth or (mean_places(orders) if family == "listwise" else {})
+
+
+def _gold_code(case: Case, family: Family, scale: Scale) -> Code | None:
     """Return the gold label of a case, as results write verdicts."""
     met = case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {}
-    worth = _gold(case, case, family)["worth"]
+    worth = _worth(case, family, scale)
     truth = truth_of(Trial(case.id, better=case.better, met=met, order=case.slots, worth=worth), family)
     return None if truth is None else code(truth)
 

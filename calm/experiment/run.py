@@ -134,7 +134,8 @@ def _looked(
     top_ups = TOP_UPS if top_up and setup.repeatable and topped else 0
     stages = setup.design.stages(variants=variants, edited=pairing.edit is not None)
     first = stages[0]
-    rule = setup.stopping if topped else Stopping.FIXED  # agreement is as good as its cases are many: all are asked
+    # agreement is as good as its cases are many: all are asked, but where one may look anytime
+    rule = Stopping.FIXED if not means or (not topped and setup.stopping is not Stopping.ANYTIME) else setup.stopping
     plan = looks(rule, len(pairing.pairs), top_ups=top_ups)
     questions = len({pair.cluster for pair in pairing.pairs})
     rulings: dict[Claim, Ruling] = {}

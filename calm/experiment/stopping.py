@@ -26,6 +26,8 @@ LEVEL = 0.05
 """One-sided error probability of a claim."""
 STEP = 20
 """Cases between two looks, where looking costs nothing."""
+SILENT = 0.05
+"""Share of the cases with a reply that cannot be read above which agreement on the others says too little."""
 SPARE = 0.7
 """Where a test of a rate puts its alternative: this share of the way from the limit to 1 (.90 is told from .97)."""
 
@@ -157,7 +159,7 @@ def missing(measure: Measure, trials: Trials) -> Reason:
         return counted(trials.lost)
     if measure.agrees and trials.rows:
         silent = sum(isinstance(cell, Reason) and cell.kind is Kind.UNREAD_ASK for cell in measure.cells(trials))
-        if silent > UNREAD * len(trials.rows):
+        if silent > SILENT * len(trials.rows):
             return because(Kind.UNREAD_CLEAN, round(silent / len(trials.rows), 6))
     if (measure.worst_of or measure.name) in ("gain", "mean_shift") and trials.rows:
         for name in ("clean", "inert", "perturbed"):

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 from calm.core.case import Case
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Edit
+from calm.core.measures import MEASURES
 from calm.core.reasons import Reason
 from calm.core.validation import fault_in
 from calm.core.verdict import Preferred, Ranking, Verdict
@@ -33,7 +34,7 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
 
     Each probe is taken to apply to all of its cases.
     """
-    asked = [o for o in orders if o.claims and o.top_up and not o.idle and _known(o.setup)]
+    asked = [o for o in orders if _sized(o) and o.top_up and not o.idle and _known(o.setup)]
     if not asked:
         return ""
     sizes: dict[int, int] = {}
@@ -80,6 +81,11 @@ def attained(order: Order, kept: Sequence[str] = ()) -> Order:
         return claim if claim.measure in kept else attainable(claim, order.setup.family, probe)
 
     return replace(order, claims=tuple(map(chosen, order.claims)))
+
+
+def _sized(order: Order) -> bool:
+    """Return whether anything is claimed whose chances are known: those of agreement depend on the labels, too."""
+    return any(MEASURES[claim.measure].topped for claim in order.claims)
 
 
 def _known(setup: Setup) -> bool:

@@ -443,6 +443,7 @@ class Collector:
             self._tell_kept(terminalreporter.write_line)
             return
         from calm.core.claims import Outcome
+        from calm.results.audit import AGREEMENT
         from calm.results.endings import MOST_NAMED, State
         from calm.results.meaning import Resolution, in_order, meanings, resolution
         from calm.results.wording import bill, headline, line, lines
@@ -464,7 +465,8 @@ class Collector:
             Outcome.PASS: "green",
         }
         shown = in_order(f for outcome in colours for f in audit.of(outcome))
-        shown = [f for f in shown if f.outcome is not Outcome.PASS or resolution(f) is Resolution.RUN]
+        told = (Resolution.RUN, AGREEMENT)  # what is proven of all cases is shown, too
+        shown = [f for f in shown if f.outcome is not Outcome.PASS or resolution(f) in told or f.bias in told]
         for finding in shown:
             note = f" (accepted: {finding.accepted})" if finding.accepted else ""
             colour = "yellow" if finding.accepted else colours[finding.outcome]

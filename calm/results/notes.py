@@ -36,7 +36,7 @@ def notes_of(findings: Sequence[Finding], held: Json = None) -> list[Reason]:
 
     `held` says how many cases hold a ready-made text, by its name, as a record does.
     """
-    judge = repeats(findings), rewording(findings), on_length(findings), *people(findings)
+    judge = repeats(findings), rewording(findings), on_length(findings), *people(findings), narrow(findings)
     cases = room(findings), clustering(findings), own_texts(findings), unasked(findings, held)
     return [note for note in (*judge, *cases) if note]
 
@@ -49,15 +49,28 @@ def people(findings: Iterable[Finding]) -> list[Reason]:
     scale = Scale(found.scale["low"], found.scale["high"]) if found.scale else Scale()
     trials = trials_of(found, scale)
     notes, who = [], people_of(trials)
-    if who is not None and who.alpha is not None and who.raw is not None:
-        notes.append(because(Kind.PEOPLE_AGREE, len(who.names), who.cases, round(who.alpha, 6), round(who.raw, 6)))
-    test = replacing(trials, -found.claim.limit)
+    if who is not None and who.alpha is not None:
+        equal = "" if who.raw is None else f"; they say the same in {who.raw:.0%} of pairs of labels"
+        notes.append(because(Kind.PEOPLE_AGREE, len(who.names), who.cases, round(who.alpha, 6), equal))
+    test = replacing(trials, -(found.stated or found.claim).limit)
     if test is not None:
         kind = Kind.MAY_REPLACE if test.passes else Kind.MAY_NOT_REPLACE
         tested = [one for one in test.people.values() if one.p is not None]
         won = sum(one.rejected for one in tested)
         notes.append(because(kind, won, len(tested), round(test.advantage, 6), test.epsilon))
     return notes
+
+
+def narrow(findings: Iterable[Finding]) -> Reason:
+    """Return that all gold scores lie in a half of the judge's scale, as those on another scale do, or `NONE`."""
+    for one in findings:
+        golds = [score for row in one.trials for score in row.worth.values()] if one.scale else []
+        if len(set(golds)) > 1:
+            low, high = one.scale["low"], one.scale["high"]
+            half = (low + high) / 2
+            if max(golds) <= half or min(golds) >= half:
+                return because(Kind.GOLD_NARROW, min(golds), max(golds), low, high)
+    return NONE
 
 
 def repeats(findings: Iterable[Finding]) -> Reason:

@@ -225,7 +225,9 @@ def points(finding: Finding) -> str:
 
 
 def highest(finding: Finding) -> float:
-    """Return the highest value that the measure of a finding can have: 1, or without end for a ratio."""
+    """Return the highest value that the measure of a finding can have: 1, of a ratio no end, of a difference 2."""
+    if finding.measure not in MEASURES and finding.measure not in TABLE_MEASURES:
+        return 2.0
     return inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
 
 

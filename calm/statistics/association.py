@@ -18,7 +18,7 @@ where an item would lie that agrees as little, or as much, as one can: the inter
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -67,20 +67,23 @@ def kappa(
     """
     import numpy as np
 
-    cost, one, other = _costs(first, second, categories, weights)
-    observed, chance, within = cost[one, other], np.zeros(len(one)), np.zeros(len(one))
+    one, other, known = _values(first, second, categories, weights)
     kinds = np.zeros(len(one), dtype=int) if strata is None else _places(strata)
+    observed, chance, within, most = _cost(one, other, weights), np.zeros(len(one)), np.zeros(len(one)), 0.0
     for kind in range(int(kinds.max()) + 1):
         here = kinds == kind
-        left, right = _shares(one[here], len(categories)), _shares(other[here], len(categories))
-        within[here] = left @ cost @ right
-        chance[here] = (cost @ right)[one[here]] + (left @ cost)[other[here]] - within[here]
+        from_first, from_second = (_mean_cost(side[here], len(known), weights) for side in (one, other))
+        within[here] = from_second(one[here]).mean()
+        chance[here] = from_second(one[here]) + from_first(other[here]) - within[here]
+        most = max(most, float((from_second(known) + from_first(known)).max() - within[here][0]))
     expected, apart = float(within.mean()), float(observed.mean())
     if expected <= 0:
         raise EstimateError(f"expected labels that differ, got {first[0]!r} throughout: kappa does not exist")
+    value, far = 1 - apart / expected, float(_cost(known.min(), known.max(), weights))
     moved = (observed - apart) / expected - apart / expected**2 * (chance - expected)
-    value = 1 - apart / expected
-    return _statistic(value, value - moved, 1 - float(cost.max()) / expected)
+    # where an item would lie on which both agree by the rarest label: a sample may hold none of these
+    highest = value + apart / expected + apart / expected**2 * (most - expected)
+    return _statistic(value, value - moved, 1 - far / expected, highest)
 
 
 def gwet_ac(
@@ -105,19 +108,21 @@ def gwet_ac(
     if size < 2:
         raise EstimateError(f"expected two categories or more, got {list(categories)!r}: AC does not exist")
     rated = np.array([label is not None for label in second], dtype=bool)
-    known = [categories[0] if label is None else label for label in second]
-    cost, one, other = _costs(first, known, categories, weights)
-    alike = 1 - cost / cost.max()
-    both = np.zeros((len(one), size))
-    both[np.arange(len(one)), one] += 0.5
-    both[np.arange(len(one)), other] += 0.5 * rated
-    share = both.mean(axis=0)
-    spread = float(alike.sum()) / (size * (size - 1))
+    told = [categories[0] if label is None else label for label in second]
+    one, other, known = _values(first, told, categories, weights)
+    place = {category: index for index, category in enumerate(categories)}
+    here, there = (np.array([place[label] for label in side]) for side in (first, told))
+    far = float(_cost(known.min(), known.max(), weights))
+    pairs = (
+        float((_mean_cost(known, size, weights)(known)).sum()) * size / far
+    )  # disagreement of all pairs of categories
+    spread = (size * size - pairs) / (size * (size - 1))
+    share = (np.bincount(here, minlength=size) + np.bincount(there[rated], minlength=size)) / (2 * len(one))
     chance = spread * float((share * (1 - share)).sum())
-    agreed = alike[one, other] * rated
-    seen = float(agreed.mean())
+    agreed = (1 - _cost(one, other, weights) / far) * rated
+    seen, slope = float(agreed.mean()), 1 - 2 * share
     value = (seen - chance) / (1 - chance)
-    by_chance = spread * ((both - share) @ (1 - 2 * share))
+    by_chance = spread * ((slope[here] + slope[there] * rated) / 2 - float(share @ slope))
     moved = (agreed - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * by_chance
     return _statistic(value, value + moved, -chance / (1 - chance))
 
@@ -168,7 +173,8 @@ def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> Statistic:
     scale = float(np.sqrt(left * right))
     value = top / scale
     moved = 2 * (concordant - top) / scale - value * ((untied - left) / left + (unlike - right) / right)
-    return _statistic(value, value + moved, 1 - 4 / scale)
+    highest = value + 2 * (1 - top) / scale - value * ((1 - left) / left + (1 - right) / right)
+    return _statistic(value, value + moved, 1 - 4 / scale, highest)
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> Statistic:
@@ -197,7 +203,9 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Statistic:
     )
     product, first_square, second_square = (own - mean + a + b for a, b, mean, own in shifts)
     moved = product / scale - value / 2 * (first_square / wide + second_square / high)
-    return _statistic(value, value + moved, 1 - 0.5 / scale)
+    extreme = value / 2 * ((0.25 - 3 * wide) / wide + (0.25 - 3 * high) / high)  # first or last by both raters
+    highest = value + (0.25 - 3 * both) / scale - extreme
+    return _statistic(value, value + moved, 1 - 0.5 / scale, highest)
 
 
 def without_order(n: int) -> Statistic:
@@ -221,23 +229,39 @@ def _statistic(value: float, items: Floats, low: float, high: float = 1.0) -> St
     return Statistic(value, tuple(map(float, items)), min(low, float(items.min())), max(high, float(items.max())))
 
 
-def _costs(
+def _values(
     first: Sequence[Hashable], second: Sequence[Hashable], categories: Sequence[Hashable], weights: Weights
-) -> tuple[Floats, Places, Places]:
-    """Return the cost of each pair of categories, and the places of both raters' labels among them."""
+) -> tuple[Floats, Floats, Floats]:
+    """Return the labels of both raters, and all categories, as numbers: their places, or with weights as they are."""
     import numpy as np
 
     if not first or len(first) != len(second):
         raise EstimateError(f"expected two equally long lists of labels, got {len(first)} and {len(second)}")
-    place = {category: index for index, category in enumerate(categories)}
-    if unknown := [label for label in (*first, *second) if label not in place]:
+    numbers = [float(str(one)) if weights == "quadratic" else float(i) for i, one in enumerate(categories)]
+    number = dict(zip(categories, numbers, strict=True))
+    if unknown := [label for label in (*first, *second) if label not in number]:
         raise EstimateError(f"expected labels among {list(categories)!r}, got {unknown[0]!r}")
-    if weights == "none":
-        cost = 1.0 - np.eye(len(place))
-    else:
-        numbers = np.array([float(str(category)) for category in categories])
-        cost = (numbers[:, None] - numbers[None, :]) ** 2
-    return cost, np.array([place[one] for one in first]), np.array([place[one] for one in second])
+    one, other = (np.array([number[label] for label in side]) for side in (first, second))
+    return one, other, np.array(numbers)
+
+
+def _cost(one: Floats, other: Floats, weights: Weights) -> Floats:
+    """Return what a disagreement costs, item by item."""
+    import numpy as np
+
+    apart: Floats = (one - other) ** 2 if weights == "quadratic" else np.not_equal(one, other).astype(np.float64)
+    return apart
+
+
+def _mean_cost(side: Floats, size: int, weights: Weights) -> Callable[[Floats], Floats]:
+    """Return a function of labels: what each costs against all labels of one rater, on average."""
+    import numpy as np
+
+    if weights == "quadratic":
+        mean, square = float(side.mean()), float((side**2).mean())
+        return lambda labels: labels**2 - 2 * labels * mean + square
+    share = np.bincount(side.astype(int), minlength=size) / len(side)
+    return lambda labels: 1 - share[labels.astype(int)]
 
 
 def _places(labels: Sequence[Hashable]) -> Places:

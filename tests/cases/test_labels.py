@@ -96,13 +96,16 @@ def test_labels_are_written_as_they_were_read(tmp_path, row):
         (PAIR | {"labels": {" ": "a"}}, "labels: expected the name of a person"),
         (PAIR | {"labels": {"a\nb": "a"}}, "labels: expected the name of a person"),
         (ONE | {"labels": [True]}, "labels.1: expected a label, got True"),
-        (ONE | {"labels": ["tie"]}, "labels.1: expected an answer's id or 'tie', got 'tie'"),
+        (ONE | {"labels": ["tie"]}, "labels.1: expected a score or the truth of criteria, got the text 'tie'"),
         (ONE | {"labels": [10**400]}, "labels.1: expected a label, got 1000"),
-        (ONE | CRITERIA | {"labels": [{"c3": True}]}, "labels.1: expected a criterion's id, got 'c3'"),
+        (
+            ONE | CRITERIA | {"labels": [{"c3": True}]},
+            "labels.1: expected the id of a criterion or of the answer, got 'c3'",
+        ),
         (ONE | CRITERIA | {"labels": [{"c1": 1}]}, "labels.1.c1: expected true or false, got 1"),
         (THREE | {"labels": [["a", "b"]]}, "labels.1: expected all 3 answers once, from best to worst"),
         (THREE | {"labels": [{"a": "x"}]}, "labels.1.a: expected a score or the truth of criteria, got 'x'"),
-        (PAIR | {"labels": ["a"] * 1_001}, "labels: expected at most 1000 people, got 1001"),
+        (PAIR | {"labels": ["a"] * 1_001}, "labels: expected at most 50 people, got 1001"),
     ],
 )
 def test_a_label_that_cannot_be_is_a_fault_with_its_place(tmp_path, row, fault):

@@ -1,17 +1,20 @@
 """Agreement with a gold label: of pairs, scores, rubrics and lists, beside a constant and beside people."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
-from calm.core.agreement import advantage
+from calm.core.agreement import on_scale
 from calm.core.measures import MEASURES
-from calm.core.people import people_of
+from calm.core.people import people_of, replacing
 from calm.core.reasons import Kind, Reason
 from calm.core.references import references
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.errors import EstimateError
+from calm.statistics.association import kappa
+from calm.statistics.intervals import clustered_t
 
 SCALE = Scale(1, 10)
 POINTS = {"c1": 1.0, "c2": 2.0}
@@ -205,16 +208,23 @@ def test_labels_that_are_all_the_same_tell_a_judge_from_nothing():
 
 
 def test_what_has_no_gold_or_no_number_is_left_out_by_its_reason():
-    """A case without gold, one with a gold off the scale, one whose reply cannot be read."""
-    rows = [score(0, None, 5.0), score(1, 40.0, 5.0), score(2, 5.0, None), score(3, 5.0, 5.0), score(4, 2.0, 3.0)]
+    """A case without gold, and one whose reply cannot be read."""
+    rows = [score(0, None, 5.0), score(2, 5.0, None), score(3, 5.0, 5.0), score(4, 2.0, 3.0)]
     found = MEASURES["mean_absolute_error"].estimate(trials(rows, "score"), 0.05)
 
-    assert {reason.kind: count for reason, count in found.excluded.items()} == {
-        Kind.NO_GOLD: 1,
-        Kind.GOLD_OFF_SCALE: 1,
-        Kind.UNREAD_ASK: 1,
-    }
+    assert {reason.kind: count for reason, count in found.excluded.items()} == {Kind.NO_GOLD: 1, Kind.UNREAD_ASK: 1}
     assert found.n == 2
+
+
+@pytest.mark.parametrize("name", ["mean_absolute_error", "weighted_kappa", "gwet_ac"])
+def test_gold_on_another_scale_tells_nothing_but_the_order(name):
+    """The reason counts the gold scores off the scale; ranks need no scale."""
+    table = trials([score(i, float(10 * (i % 10)), float(1 + i % 10)) for i in range(50)], "score")
+
+    assert {str(cell) for cell in MEASURES[name].cells(table)} == {
+        "45 of 50 gold scores are not on the judge's scale, 1 to 10: bring gold and verdicts to one scale"
+    }
+    assert value("rank_agreement", table) == pytest.approx(1)
 
 
 def test_a_constant_and_a_person_stand_beside_the_judge():
@@ -246,8 +256,119 @@ def test_people_agree_as_krippendorff_says():
     assert people_of(trials([pair(1, "a", "a")])) is None
 
 
+def people(**said):
+    return {person: Preferred(answer) for person, answer in said.items()}
+
+
 def test_an_advantage_needs_two_people():
     """With the label of one person there is nobody to agree with."""
-    assert advantage(pair(1, "a", "a", people={"ann": Preferred("a")}), SCALE).kind is Kind.FEW_PEOPLE
-    two = {"ann": Preferred("a"), "ben": Preferred("b")}
-    assert advantage(pair(1, "a", "a", "b", people=two), SCALE) == 0.5  # it agrees with one of the two each time
+    alone = trials([pair(i, "a", "a", people=people(ann="a")) for i in range(40)])
+
+    assert {cell.kind for cell in MEASURES["annotator_advantage"].cells(alone)} == {Kind.FEW_PEOPLE}
+
+
+def test_who_agrees_better_with_the_other_people_has_the_advantage():
+    """Two people who agree in four of five cases; the judge says what Ann says, in one case of ten what nobody says."""
+    rows = []
+    for i in range(50):
+        ben = "b" if i % 5 == 0 else "a"
+        rows.append(pair(i, "a", "tie" if i % 10 == 1 else "a", people=people(ann="a", ben=ben)))
+
+    found = MEASURES["annotator_advantage"].estimate(trials(rows), 0.05)
+
+    # against Ben it is as good as Ann but in the five cases of the tie; against Ann it is better than Ben in ten
+    assert found.value == pytest.approx((-5 / 50 + (10 - 5) / 50) / 2)
+
+
+@pytest.mark.parametrize("family", ["pairwise", "listwise"])
+def test_people_who_agree_by_chance_are_no_measure_of_a_judge(family):
+    """A judge at random is as good as they are; that says nothing for it."""
+    rng = Random(5)
+
+    def anything():
+        if family == "pairwise":
+            return Preferred(rng.choice("ab"))
+        return Ranking(tuple((x,) for x in rng.sample("abc", 3)))
+
+    table = trials(
+        [
+            Trial(str(i), clean=(anything(),), order=tuple("ab" if family == "pairwise" else "abc"), people=word)
+            for i in range(60)
+            if (word := {who: anything() for who in ("ann", "ben", "eva")})
+        ],
+        family,
+    )
+
+    assert {cell.kind for cell in MEASURES["annotator_advantage"].cells(table)} == {Kind.PEOPLE_DIVIDED}
+    assert replacing(table, 0.2) is None
+
+
+def test_people_are_compared_on_the_criteria_that_both_labelled():
+    """Ann labels one criterion, Ben the other, Eva both; all are right, and so is the judge."""
+    rng = Random(3)
+    rows = []
+    for i in range(40):
+        truth = {"c1": rng.random() < 0.5, "c2": rng.random() < 0.5}
+        said = {"ann": {"c1": truth["c1"]}, "ben": {"c2": truth["c2"]}, "eva": truth}
+        row = rubric(i, truth, truth)
+        rows.append(replace(row, people={who: Criteria(met) for who, met in said.items()}))
+    table = trials(rows, "rubric")
+
+    assert value("annotator_advantage", table) == 0
+    assert references(MEASURES["kappa"], table)["person"] == 1
+
+
+def test_a_verdict_on_a_rubric_is_held_against_the_criteria_whose_truth_is_known():
+    """A judge that is always right has no error where only one of two criteria has a gold label."""
+    rows = [rubric(i, {"c1": i % 2 == 0}, {"c1": i % 2 == 0, "c2": i % 3 == 0}) for i in range(40)]
+    table = trials(rows, "rubric")
+
+    assert value("mean_error", table) == 0
+    assert value("correlation", table) == pytest.approx(1)
+
+
+def test_a_judge_of_points_is_held_against_the_share_that_the_truth_earns():
+    """Criteria with points below 0 count if they are not met, as they do for the judge."""
+    points = {"good": 2.0, "bad": -2.0}
+
+    assert on_scale({"good": True, "bad": True}, points, Scale(0, 1)) == 0.5
+    assert on_scale({"good": True, "bad": False}, points, Scale(0, 10)) == 10
+    assert on_scale({"good": True}, points, Scale(0, 1)) is None
+
+
+def test_labels_that_one_ask_found_all_prove_no_more_than_they_can():
+    """Of a rare label found twice of two, nothing is known: the bound of one ask is not tighter than that of two."""
+    rows = [
+        pair(i, "tie" if i < 2 else ("a" if i % 3 else "b"), "tie" if i < 2 else ("a" if i % 3 else "b"))
+        for i in range(100)
+    ]
+    twice = [replace(row, clean=row.clean * 2) for row in rows]
+
+    once, again = (MEASURES["balanced_accuracy"].estimate(trials(r), 0.05) for r in (rows, twice))
+
+    assert once.low == pytest.approx(again.low)
+    assert once.low < 0.7
+
+
+@pytest.mark.parametrize(("rare", "found", "least"), [(0.05, 0.5, 0.4), (0.03, 0.5, 0.4)])
+def test_kappa_does_not_fail_for_want_of_a_rare_label(rare, found, least):
+    """
+    A rare label, found in half of the cases: kappa is above the limit, and samples of 60 often hold none of them.
+
+    False FAIL in at most 24 of 200 samples; at .05 more have a probability of 2e-5.
+    """
+    rng = Random(7)
+
+    def sample(n):
+        truth = [rng.random() < rare for _ in range(n)]
+        return truth, [rng.random() < found if true else rng.random() < 0.005 for true in truth]
+
+    whole = kappa(*sample(40_000), (False, True)).value
+    failed = 0
+    for _ in range(200):
+        truth, said = sample(60)
+        if len(set(truth)) > 1:
+            one = kappa(truth, said, (False, True))
+            failed += clustered_t(one.items, [1] * 60, one.low, one.high, 0.05)[1] < least
+    assert whole > least
+    assert failed <= 24

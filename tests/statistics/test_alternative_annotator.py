@@ -82,8 +82,8 @@ def test_scores_give_what_the_paper_gives(seed):
 
 def test_a_person_with_few_cases_is_not_tested():
     """Below 30 the paper names a rank test that does not keep its level here: such a person has no p value."""
-    judge = [1] * 100
-    people = {"ann": [1] * 99 + [2], "ben": [1, 2] * 50, "eva": [1] * 29 + [None] * 71}
+    judge = [1, 2] * 50
+    people = {"ann": [1, 2] * 49 + [1, 1], "ben": [1, 2] * 45 + [2, 1] * 5, "eva": [1, 2] * 14 + [1] + [None] * 71}
 
     found = replacing(trials_of(judge, people), 0.2)
 

@@ -78,11 +78,13 @@ def test_cases_without_gold_are_no_fault(tmp_path):
 
 
 def test_people_stand_beside_the_judge(tmp_path):
-    """Three people who agree with the gold in nine of ten cases, and a sound judge: it may take the place of each."""
+    """Three people who are a point off in one of ten cases, and a sound judge: it may take the place of each."""
     rows = list(scored(90))
     for i, row in enumerate(rows):
         gold = row["scores"]["only"]
-        row["labels"] = {who: gold if (i + turn) % 10 else 11 - gold for turn, who in enumerate(("ann", "ben", "eva"))}
+        row["labels"] = {
+            who: gold if (i + turn) % 10 else gold % 10 + 1 for turn, who in enumerate(("ann", "ben", "eva"))
+        }
 
     gate = run_gate("planted:task=score,noise=0.02", tmp_path, write(tmp_path / "cases.jsonl", rows), what=AGREEMENT)
 
