@@ -301,7 +301,7 @@ def _gwet(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Sta
 
 def _gwet_on(scale: Scale) -> Table:
     """Return AC2 of places on a scale, with all its steps as categories, or the values that occur where it has none."""
-    step = _step(scale)
+    step = step_of(scale)
     steps = 0 if step is None else round((scale.high - scale.low) / step)
     grid = [place / steps for place in range(steps + 1)] if 0 < steps <= MOST_STEPS else []
 
@@ -424,7 +424,7 @@ def _chosen(verdict: Verdict) -> str | None:
     return verdict.answer if isinstance(verdict, Preferred) else "tie" if isinstance(verdict, Tie) else None
 
 
-def _step(scale: Scale) -> float | None:
+def step_of(scale: Scale) -> float | None:
     """Return the step of a scale: its own, or 1 where it spans 2 or more; None where there is none."""
     return scale.step if scale.step is not None else 1.0 if scale.high - scale.low >= 2 else None
 
@@ -433,7 +433,7 @@ def _near(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float | Reas
     gold = row.worth.get(row.order[0])
     if gold is None:
         return because(Kind.NO_GOLD)
-    step = _step(scale)
+    step = step_of(scale)
     if step is None:
         return because(Kind.NO_STEP)
     return _mean([float(isinstance(v, Score) and abs(v.value - gold) <= step / 2 + 1e-9) for v in verdicts])

@@ -34,6 +34,11 @@ def _true(case):
     return float(case.answers[0].text.split()[-1])
 
 
+def reader(case):
+    """Reads in the answer which criteria it meets."""
+    return {one.id: one.id in case.answers[0].text for one in case.criteria}
+
+
 def flat(case):
     """Every case gets the same score."""
     return 6
@@ -83,7 +88,8 @@ def slow(case):
 
 for one in (flat, high, shifted):
     one.task = "score"
-for one in (flat, high, shifted, mute, first, skilled, sure):
+reader.task, reader.reads = "rubric-all", ("question", "answers", "criteria")
+for one in (flat, high, shifted, mute, first, skilled, sure, reader):
     one.quick = True
 '''
 
@@ -149,6 +155,7 @@ def test_a_judge_that_gives_every_case_the_same_score_is_told_so(folder, capsys)
     assert "weighted_kappa" in failed(record())
     assert "the judge says '6' in 100% of its verdicts" in said
     assert "nothing shows that it does better than that" in said
+    assert "accuracy counts scores within 0.5 of the label, the share above scores within 1.125 of it" in said
     fit = record()["calibration"]["fit"]
     assert {one["name"]: one["value"]["value"] for one in fit["candidates"]}["isotonic"] > 1.5
 
@@ -161,7 +168,9 @@ def test_a_judge_that_is_right_on_the_easy_class_only_is_told_so(folder, capsys)
     assert "one-class" in kinds(body)
     rows = {row["name"]: row["right"] for row in body["calibration"]["classes"]}
     assert rows == {"fail": 0.0, "pass": 1.0}
-    assert "its agreement comes from the easy kind" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "its agreement comes from the easy kind" in said
+    assert "accuracy counts scores within 0.5 of the label, the share above scores on the same side of 6" in said
 
 
 def test_a_judge_of_pairs_that_takes_the_first_slot_is_told_so(folder, capsys):
@@ -215,6 +224,51 @@ def test_a_judge_that_knows_what_it_knows_may_decide_that_alone(folder):
     assert found["alone"]["found"]["chosen"]["errors"] == 0
     assert found["alone"]["found"]["chosen"]["bound"] <= 0.05
     assert [round(b["confidence"], 2) for b in found["reliability"]["bins"]] == [0.6, 0.98]
+
+
+def rubrics(labelled):
+    """Write cases of which c0 is met in 90 % and c1 in 10 %; `labelled` says which of them have a label."""
+    rng = random.Random(41)
+    known, others = [], []
+    for n in range(400):
+        met = {"c0": rng.random() < 0.9, "c1": rng.random() < 0.1}
+        text = " ".join(["Words", *(name for name, value in met.items() if value)])
+        row = {"id": f"r{n:03}", "question": f"Write, {n}?", "answers": [{"id": "only", "text": text}]}
+        row["criteria"] = [{"id": "c0", "text": "easy"}, {"id": "c1", "text": "hard"}]
+        if n < 80:
+            known.append(row | {"met": {"only": {name: met[name] for name in labelled(n)}}})
+        else:
+            others.append(row)
+    write(Path("rubrics.jsonl"), known)
+    write(Path("open.jsonl"), others)
+
+
+def test_a_mean_over_criteria_is_about_those_that_people_labelled(folder, capsys):
+    """c1 has no label, so the share is that of c0 on both sides, and the words say so."""
+    rubrics(lambda n: ("c0",))
+
+    arguments = ("people:reader", "--cases", "rubrics.jsonl", "--unlabelled", "open.jsonl", "--repeats", 3)
+    assert calm(*arguments) == 0
+
+    body, said = record(), capsys.readouterr().out
+    jsonschema.validate(body, json.loads(SCHEMA.read_text("utf-8")))
+    found = body["calibration"]["corrected"]["found"]["corrected"]
+    assert found["low"] < 0.9 < found["high"]
+    assert body["calibration"]["partly"] == {"kept": ["c0"], "left": ["c1"]}
+    assert said.count("about c0 only, not about c1") == 2
+
+
+def test_criteria_that_cannot_be_compared_give_no_figure(folder, capsys):
+    """Each case has a label of one of two criteria: who labelled chose which, so nothing follows, and that is said."""
+    rubrics(lambda n: ("c0",) if n % 2 else ("c1",))
+
+    arguments = ("people:reader", "--cases", "rubrics.jsonl", "--unlabelled", "open.jsonl", "--repeats", 3)
+    assert calm(*arguments) == 0
+
+    body, said = record(), capsys.readouterr().out
+    jsonschema.validate(body, json.loads(SCHEMA.read_text("utf-8")))
+    assert (body["calibration"]["corrected"], body["calibration"]["alone"]) == (None, None)
+    assert said.count("criteria without a label (such as c0, c1)") == 2
 
 
 def test_the_same_command_writes_the_same_record(folder):

@@ -1,5 +1,6 @@
 """The figures of a calibration, on items that are built by hand."""
 
+from dataclasses import replace
 from math import fsum
 from random import Random
 
@@ -262,6 +263,64 @@ def test_a_rubric_is_as_sure_as_its_least_sure_criterion():
     made = estimates.alone(found, (), "repeats", 0.05)
 
     assert [(step.n, step.errors) for step in made.found.steps] == [(200, 5.0)]
+
+
+def partly_labelled(rng, asked=400, labelled=80):
+    """Return a judge that is always right: c0 is met in 90 % and labelled, c1 in 10 % and not labelled."""
+    known, rest = [], []
+    for k in range(asked):
+        for part, rate in (("c0", 0.9), ("c1", 0.1)):
+            met = float(rng.random() < rate)
+            item = Item(f"{k}", part, f"{k}", {}, None, (), None, value=met)
+            if k >= labelled:
+                rest.append(item)
+            elif part == "c0":
+                known.append(replace(item, gold="met" if met else "not met", worth=met, correct=True))
+    return known, rest, {f"{k}": {"c0", "c1"} for k in range(labelled)}
+
+
+def test_criteria_without_labels_are_in_no_mean():
+    """
+    The corrected mean is about c0 on both sides, and its interval misses the truth in at most 29 of 200 samples.
+
+    10 are allowed on average; more than 29 come less than once in a million times (binomial). Over both criteria of the
+    cases without labels the judge's mean is .50, far from the .90 of the labels.
+    """
+    rng = Random(41)
+    missed = 0
+    for _ in range(200):
+        known, rest, partly = estimates.comparable(*partly_labelled(rng))
+        assert (partly.kept, partly.left) == (("c0",), ("c1",))
+        found = estimates.corrected(known, rest, None).found
+        assert found.predicted.value == pytest.approx(0.9, abs=0.1)
+        missed += not found.corrected.low <= 0.9 <= found.corrected.high
+
+    assert missed <= 29
+
+
+def test_criteria_are_all_counted_where_all_are_labelled():
+    """Cases with criteria of their own ids, each of them labelled: nothing is left out, and nothing said of it."""
+    made = [Item(f"{k}", f"own{k}", f"{k}", {}, "met", (), "met", worth=1.0) for k in range(30)]
+    rest = [Item(f"{k}", f"own{k}", f"{k}", {}, None, (), None, value=1.0) for k in range(30, 60)]
+
+    assert estimates.comparable(made, rest, {f"{k}": {f"own{k}"} for k in range(30)}) == (made, rest, None)
+
+
+def test_a_criterion_that_some_label_and_some_do_not_is_left_out():
+    """Who labels c1 chose where; c2 is in the labelled cases alone; c3 in nine of them."""
+    made = [
+        Item(f"{k}", part, f"{k}", {}, "met", (), "met", worth=1.0)
+        for k in range(20)
+        for part in ("c0", "c2", *(["c1"] if k else []), *(["c3"] if k < 9 else []))
+    ]
+    rest = [Item(f"u{k}", part, f"u{k}", {}, None, (), None) for k in range(20) for part in ("c0", "c1", "c3")]
+    had = {f"{k}": {"c0", "c1", "c2", *(["c3"] if k < 9 else [])} for k in range(20)}
+
+    known, others, partly = estimates.comparable(made, rest, had)
+
+    assert (partly.kept, partly.left) == (("c0",), ("c1", "c2", "c3"))
+    assert {item.part for item in (*known, *others)} == {"c0"}
+    assert (len(known), len(others)) == (20, 20)
 
 
 def test_many_cases_are_counted_whole():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from random import Random
@@ -27,6 +27,8 @@ GRID: Final = (
     *(1.0, 0.999, 0.995, 0.99, 0.98, 0.97, 0.96, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.0),
 )
 """Thresholds of confidences by probabilities, fixed before any label is seen; those of repeats are shares of asks."""
+FEW: Final = 10
+"""With fewer labelled cases a criterion is in no figure, where some cases are labelled in part."""
 EVEN: Final = 1e-9
 """Confidences that differ by less are equal."""
 
@@ -61,6 +63,14 @@ class Alone:
     risk: float
     source: str
     share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Partly:
+    """Criteria where labelled cases are labelled in part: those that can be compared, and those left out."""
+
+    kept: tuple[str, ...]
+    left: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,27 @@ def next_labels(items: Sequence[Item], count: int, seed: int) -> tuple[Next, ...
         found.append(Next(case, round(spread, 6), round(min(sure), 6) if sure else None))
     found.sort(key=lambda n: (-n.spread, 1.0 if n.confidence is None else n.confidence, digest("next", seed, n.case)))
     return tuple(found[:count])
+
+
+def comparable(
+    labelled: Sequence[Item], unlabelled: Sequence[Item], criteria: Mapping[str, Collection[str]]
+) -> tuple[list[Item], list[Item], Partly | None]:
+    """
+    Return the items of the same criteria with and without labels, and which these are if they are not all.
+
+    `criteria` holds the ids of all criteria of each labelled case. If some have no label, the labels tell of a choice
+    of criteria, and the cases without labels of all: no mean over them is the same. Then a criterion is kept if every
+    labelled case that has it labels it, so that nobody chose where, at least `FEW` do, and other cases have it, too.
+    """
+    told = Counter(item.part for item in labelled)
+    had = Counter(name for case in {item.case for item in labelled} for name in criteria.get(case, ()))
+    if all(told[name] >= count for name, count in had.items()):
+        return list(labelled), list(unlabelled), None
+    others = {item.part for item in unlabelled}
+    known = {name for name, count in had.items() if told[name] >= count >= FEW}
+    kept = known & others if unlabelled else known
+    found = Partly(tuple(sorted(kept)), tuple(sorted((had.keys() | others) - kept)))
+    return [i for i in labelled if i.part in kept], [i for i in unlabelled if i.part in kept], found
 
 
 def corrected(labelled: Sequence[Item], unlabelled: Sequence[Item], scale: Scale | None) -> Corrected | None:

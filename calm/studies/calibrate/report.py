@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from math import floor
 from typing import Final
 
+from calm.core.agreement import step_of
 from calm.core.claims import FORESEEN, Estimate, Outcome
+from calm.core.measures import accuracy
 from calm.core.reasons import Reason, counted
 from calm.core.references import CONSTANT as A_CONSTANT
 from calm.core.references import PERSON
@@ -14,9 +17,11 @@ from calm.models.wire import Json
 from calm.results.audit import Finding
 from calm.results.codes import to_code
 from calm.statistics.prediction_powered import Interval
+from calm.statistics.selective import Step
+from calm.studies.calibrate.estimates import FEW, Partly
 from calm.studies.calibrate.fitting import CONSTANT, RAW, Fit
 from calm.studies.calibrate.items import PROBABILITIES, Entity
-from calm.studies.calibrate.study import Calibration
+from calm.studies.calibrate.study import SHOWN, Calibration
 from calm.studies.calibrate.tables import Confusion, Row, Slices
 
 LONGEST: Final = 40
@@ -35,7 +40,7 @@ _DATA = (
     "slices",
     "fit",
 )
-_MORE = ("budgets", "next", "corrected", "alone", "reliability", "asked")
+_MORE = ("budgets", "next", "corrected", "alone", "partly", "reliability", "asked")
 
 
 def to_json(found: Calibration) -> dict[str, Json]:
@@ -73,7 +78,7 @@ def summary(found: Calibration) -> str:
         parts.append([f"from a part of the data: {counted(found.lost)}"])
     parts += [
         [_agreement(found)],
-        _measures(found.findings),
+        [*_measures(found.findings), *_two_shares(found)],
         _confused(found.confusion),
         _rows("right, by what people say (these intervals hold together in 95 of 100 samples):", found.classes),
         _sliced(found.slices),
@@ -110,6 +115,16 @@ def _measures(findings: Sequence[Finding]) -> list[str]:
         claim = f"{one.outcome.value} {one.claim.op} {one.claim.limit:g}" if one.claim is not None else ""
         rows.append([one.measure, f"{one.value:z.2f} [{one.low:z.2f}, {one.high:z.2f}]", *others, claim])
     return [*(_table(rows) if len(rows) > 1 else []), *left]
+
+
+def _two_shares(found: Calibration) -> list[str]:
+    """Return why the share of right scores and the accuracy differ: they allow different distances."""
+    step, rule = step_of(found.rule.scale), found.rule
+    told = any(one.measure == accuracy.name and one.value is not None for one in found.findings)
+    if found.family != "score" or step is None or not told or (rule.passing is None and rule.within == step / 2):
+        return []
+    other = f"within {rule.within:g} of it" if rule.passing is None else f"on the same side of {rule.passing:g}"
+    return [f"  accuracy counts scores within {step / 2:g} of the label, the share above scores {other}"]
 
 
 def _estimate(one: Estimate | Interval | Row) -> str:
@@ -213,6 +228,8 @@ def _budget(found: Calibration) -> list[str]:
 
 
 def _corrected(found: Calibration) -> list[str]:
+    if found.partly is not None and not found.partly.kept and found.unlabelled:
+        return [f"{_mean_of(found)} over the cases without labels: {_incomparable(found.partly)}"]
     if found.corrected is None:
         return []
     one = found.corrected.found
@@ -224,7 +241,29 @@ def _corrected(found: Calibration) -> list[str]:
     ]
     title = f"{_mean_of(found)} over the {found.corrected.unlabelled} cases without labels (95 %):"
     note = "  holds where the labelled cases are a random sample of all: see drawn = chosen in the guide"
-    return [title, *_table(rows), note]
+    return [title, *_table(rows), note, *_about(found.partly)]
+
+
+def _about(partly: Partly | None) -> list[str]:
+    """Return which criteria a figure is about, if not all."""
+    if partly is None:
+        return []
+    return [
+        f"  about {_names(partly.kept)} only, not about {_names(partly.left)}: a criterion counts if all labelled "
+        f"cases that have it label it, and {FEW} or more do; so label every criterion of a labelled case"
+    ]
+
+
+def _incomparable(partly: Partly) -> str:
+    return (
+        f"not known, since labelled cases have criteria without a label (such as {_names(partly.left)}), and none is "
+        f"labelled in all of {FEW} or more labelled cases that have it; label every criterion of a labelled case"
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(_name(name) for name in names[:SHOWN]) + more
 
 
 def _mean_of(found: Calibration) -> str:
@@ -240,6 +279,8 @@ def _win_rate(entity: Entity) -> str:
 
 
 def _alone(found: Calibration) -> list[str]:
+    if found.partly is not None and not found.partly.kept:
+        return [f"what the judge may decide alone: {_incomparable(found.partly)}"]
     if found.alone is None:
         return ["what the judge may decide alone: not known without a confidence; ask with --repeats 3"]
     one = found.alone
@@ -249,18 +290,26 @@ def _alone(found: Calibration) -> list[str]:
         last, few = one.found.steps[-1] if one.found.steps else None, one.found.passed
         lines = [f"the judge may decide no share of the cases alone (by {source}):"]
         if few is not None:
-            need = f"{one.found.least} without an error would prove {one.risk:.0%}"
-            lines.append(f"  of the {few.n} surest labelled cases {few.errors:g} are wrong, and {need}")
+            much = ", and"
+            if few.clusters < few.n:
+                much = f"; they tell as much as {floor(few.effective)} questions of one case each, and"
+            lines.append(f"  {_wrong(few)}{much} {one.found.least} without an error would prove {one.risk:.0%}")
         if last is not None:
             most = f"at most {last.bound:.0%} by the bound, and {one.risk:.0%} is the limit"
-            lines.append(f"  of the {last.n} surest labelled cases {last.errors:g} are wrong: {most}")
-        return lines
+            lines.append(f"  {_wrong(last)}: {most}")
+        return [*lines, *_about(found.partly)]
     return [
         f"the judge may decide {one.share:.0%} of the cases alone: those with a confidence of {chosen.threshold:.3g} "
         f"or more (by {source})",
-        f"  wrong in at most {one.risk:.0%} of them, at 95 %: {chosen.errors:g} of {chosen.n} labelled ones are, "
-        f"bound {chosen.bound:.1%}",
+        f"  wrong in at most {one.risk:.0%} of them, at 95 %: {_wrong(chosen)}, bound {chosen.bound:.1%}",
+        *_about(found.partly),
     ]
+
+
+def _wrong(step: Step) -> str:
+    """Return how many cases above a threshold are wrong; cases of one question are no independent ones."""
+    questions = f" (of {step.clusters} questions)" if step.clusters < step.n else ""
+    return f"of the {step.n} surest labelled cases{questions} {step.errors:g} are wrong"
 
 
 def _reliable(found: Calibration) -> list[str]:

@@ -48,6 +48,7 @@ class Calibration:
     All figures of one judge against the labels of people.
 
     `agreement` is the share of right verdicts (None: fewer than two questions), `incomplete` why data are missing.
+    `partly` tells which criteria `corrected` and `alone` are about, if not all of them.
     `findings` are those of the suite on the labelled cases, which a later run is compared with.
     """
 
@@ -67,6 +68,7 @@ class Calibration:
     next: tuple[estimates.Next, ...]
     corrected: estimates.Corrected | None
     alone: estimates.Alone | None
+    partly: estimates.Partly | None
     reliability: CalibrationError | None
     findings: tuple[Finding, ...]
     asked: str
@@ -158,6 +160,8 @@ def finish(
     fit = fitting.fit(known, setup.family, rule, setup.seed)
     classes, slices = tables.by_class(known, named), tables.slices(known)
     drawn = [item for item in known if item.tags.get(DRAWN) != CHOSEN]
+    criteria = {case.id: {one.id for one in case.criteria} for case in setup.cases} if setup.family == "rubric" else {}
+    alike, others, partly = estimates.comparable(drawn, rest, criteria)
     agreement = estimates.share_right(drawn)
     marks = rule.passing is not None
     said = (
@@ -181,8 +185,9 @@ def finish(
         fit=fit,
         budgets=() if agreement is None else estimates.budgets(agreement, wishes.limits),
         next=estimates.next_labels(rest, wishes.count, setup.seed),
-        corrected=estimates.corrected(drawn, rest, scale) if drawn and rest else None,
-        alone=estimates.alone(drawn, rest, source, wishes.risk) if drawn else None,
+        corrected=estimates.corrected(alike, others, scale) if alike and others else None,
+        alone=estimates.alone(alike, others, source, wishes.risk) if alike else None,
+        partly=partly,
         reliability=estimates.reliable(drawn, setup.seed) if source is not None else None,
         findings=(),
         asked="",
