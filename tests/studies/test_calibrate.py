@@ -306,6 +306,16 @@ def test_criteria_are_all_counted_where_all_are_labelled():
     assert estimates.comparable(made, rest, {f"{k}": {f"own{k}"} for k in range(30)}) == (made, rest, None)
 
 
+def test_the_criterion_that_lacks_a_label_is_named_first():
+    """One label of one case is missing, and every case has criteria of its own: nothing can be compared."""
+    made = [Item(f"{k}", f"own{k}", f"{k}", {}, "met", (), "met", worth=1.0) for k in range(30)]
+    had = {f"{k}": {f"own{k}", *(["rare"] if k == 3 else [])} for k in range(30)}
+
+    known, _, partly = estimates.comparable(made, made, had)
+
+    assert (known, partly.kept, partly.left[0]) == ([], (), "rare")
+
+
 def test_a_criterion_that_some_label_and_some_do_not_is_left_out():
     """Who labels c1 chose where; c2 is in the labelled cases alone; c3 in nine of them."""
     made = [

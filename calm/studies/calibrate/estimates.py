@@ -67,7 +67,11 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Partly:
-    """Criteria where labelled cases are labelled in part: those that can be compared, and those left out."""
+    """
+    Criteria where labelled cases are labelled in part: those that can be compared, and those left out.
+
+    The first of `left` are those that a labelled case has without a label.
+    """
 
     kept: tuple[str, ...]
     left: tuple[str, ...]
@@ -141,7 +145,8 @@ def comparable(
     others = {item.part for item in unlabelled}
     known = {name for name, count in had.items() if told[name] >= count >= FEW}
     kept = known & others if unlabelled else known
-    found = Partly(tuple(sorted(kept)), tuple(sorted((had.keys() | others) - kept)))
+    left = sorted((had.keys() | others) - kept, key=lambda name: (told[name] >= had[name], name))
+    found = Partly(tuple(sorted(kept)), tuple(left))
     return [i for i in labelled if i.part in kept], [i for i in unlabelled if i.part in kept], found
 
 
