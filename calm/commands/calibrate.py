@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from calm.experiment.asks import Design
     from calm.experiment.setup import Setup
     from calm.models.wire import Judge
-    from calm.studies.calibrate.study import Calibration, Wishes
+    from calm.studies.calibrate.study import Calibration, Parts, Wishes
 
+OUT = "calibration.json"
+"""The record that is written, unless an option names another."""
 REPEATS = 3
 """Asks of a case, so that their agreement tells how sure the judge is."""
 
@@ -43,7 +46,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "labels. The record serves as a baseline.",
         "calm calibrate judge.toml --cases labelled.jsonl --unlabelled others.jsonl",
     )
-    one.add_argument("judge", metavar="JUDGE", help=JUDGES)
+    one.add_argument("judge", metavar="JUDGE", help=f"recorded:SET/MODEL, recorded:FILE, {JUDGES}")
     one.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, with labels of people")
     one.add_argument(
         "--unlabelled",
@@ -55,7 +58,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     one.add_argument(
         "--labels", type=int, metavar="N", help="use the labels of N cases, drawn at random; the others have none"
     )
-    one.add_argument("-o", "--out", default="calibration.json", metavar="FILE", help="the record to write")
+    one.add_argument("-o", "--out", default=OUT, metavar="FILE", help=f"the record to write (default {OUT})")
     one.add_argument("--repeats", type=int, default=REPEATS, metavar="K", help=f"asks of a case (default {REPEATS})")
     one.add_argument("--sample", type=int, metavar="N", help="at most N labelled and N unlabelled cases (default: all)")
     one.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the sample and the folds (default 0)")
@@ -71,7 +74,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--error", type=float, default=0.05, metavar="X", help="error of what the judge decides alone (default 0.05)"
     )
     one.add_argument(
-        "--within", type=float, metavar="X", help="scores: right if within X of the label (default: a step)"
+        "--within",
+        type=float,
+        metavar="X",
+        help="scores: right if within X of the label (default: a step, or an eighth of a scale without steps)",
     )
     one.add_argument("--pass", dest="passing", type=float, metavar="X", help="scores: right if on the same side of X")
     one.add_argument("--next", type=int, default=10, metavar="N", help="name N cases to label next (default 10)")
@@ -88,11 +94,12 @@ def _calibrate(options: argparse.Namespace) -> int:
     from calm.gate.from_spec import judge_from
     from calm.results.outputs import CALIBRATION, Output
     from calm.studies.calibrate import report
-    from calm.studies.calibrate.study import calibrate, refuse_gold
+    from calm.studies.calibrate.study import calibrate, is_chosen, refuse_gold
 
     design = _checked(options)
     judge = judge_from(options.judge)
-    labelled, unlabelled, there = _cases(options, judge)
+    parts, there = _cases(options, judge)
+    labelled, unlabelled = parts.labelled, parts.unlabelled
     wishes = _wishes(options, judge, [*labelled, *unlabelled])
     refuse_unshowable(judge, [*labelled, *unlabelled])
     out = Path(options.out)
@@ -104,9 +111,13 @@ def _calibrate(options: argparse.Namespace) -> int:
         setup = Setup(judge, tuple(labelled), engine, options.seed, design, Stopping.FIXED)
         refuse_gold(setup)
         engine.admit(judge)
-        found = calibrate(setup, unlabelled, wishes, claims, observed)
+        found = replace(calibrate(setup, unlabelled, wishes, claims, observed), divided=len(parts.divided))
         spent = bill(engine)
     labels = f"{len(labelled)} of {there} labels" if len(labelled) < there else f"{there} labelled cases"
+    if chosen := sum(map(is_chosen, labelled)):
+        labels += f" ({chosen} of them chosen)"
+    if parts.divided:
+        labels += f", {len(parts.divided)} cases on which people are divided"
     print(printable(f"{judge.name} ({judge.task}): {labels}, {len(unlabelled)} cases without labels"), end="\n\n")
     print(printable(report.summary(found), "\n"))
     print(printable(f"\n{spent}", "\n"))
@@ -149,21 +160,24 @@ def _checked(options: argparse.Namespace) -> Design:
     return Design(options.repeats, 1)
 
 
-def _cases(options: argparse.Namespace, judge: Judge) -> tuple[list[Case], list[Case], int]:
+def _cases(options: argparse.Namespace, judge: Judge) -> tuple[Parts, int]:
     """
     Return the labelled and the other cases, and how many labelled ones there are.
 
     Raises:
-        ConfigError: faults of the files, no label, or a case in both.
+        ConfigError: faults of the files, no label, an unknown tag `drawn`, or a case in both.
     """
     from calm.cases import read_files, sample
     from calm.gate.from_spec import cases_from
-    from calm.studies.calibrate.study import split
+    from calm.studies.calibrate.study import Parts, drawn_of, refuse_drawn, split
 
     if not options.cases and judge.traits.recorded is None:
-        raise ConfigError("--cases: expected a file of cases with labels of people (better, scores or met), got none")
+        raise ConfigError(
+            "--cases: expected a file of cases with labels of people (labels, better, scores or met), got none"
+        )
     mine = cases_from(options.cases, judge)
-    labelled, unlabelled = split(mine, judge.task)
+    parts = split(mine, judge.task)
+    labelled, unlabelled = parts.labelled, parts.unlabelled
     known = {case.id for case in mine}
     if options.unlabelled:
         others = read_files(options.unlabelled, task=judge.task)
@@ -173,23 +187,25 @@ def _cases(options: argparse.Namespace, judge: Judge) -> tuple[list[Case], list[
                 f"--unlabelled: expected other cases than those of --cases, got {both[0]!r} in both"
                 f"{f' and {len(both) - 1} more' if len(both) > 1 else ''}: they would be counted twice"
             )
-        unlabelled += others
+        unlabelled = [*unlabelled, *others]
+    refuse_drawn([*mine, *unlabelled])
     if not labelled:
+        split_up = f", and people are divided on {len(parts.divided)} of them" if parts.divided else ""
         what = {"rubric": "met", "rubric-all": "met", "score": "scores", "points": "met or scores"}
         raise ConfigError(
-            f"--cases: expected cases with labels of people ({what.get(judge.task, 'better')}), got none in "
-            f"{len(mine)} cases; docs/how-to/calibrate-a-judge.md shows how to write them"
+            f"--cases: expected cases with labels of people ({what.get(judge.task, 'better')}, or labels), got none in "
+            f"{len(mine)} cases{split_up}; docs/how-to/calibrate-a-judge.md shows how to write them"
         )
+    at_random = drawn_of(labelled)
+    if options.labels is not None:  # those chosen are neither a random draw nor a part of the others
+        labelled = at_random
     there = len(labelled)
     if options.labels is not None:
         drawn = sample(labelled, len(labelled), options.seed)
         labelled, unlabelled = drawn[: options.labels], [*drawn[options.labels :], *unlabelled]
     most = options.sample or max(len(labelled), len(unlabelled))
-    return (
-        sample(labelled, most, options.seed),
-        sample(unlabelled, most, options.seed) if unlabelled else [],
-        there,
-    )
+    few = sample(unlabelled, most, options.seed) if unlabelled else []
+    return Parts(sample(labelled, most, options.seed), parts.divided, few), there
 
 
 def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> Wishes:
@@ -210,7 +226,9 @@ def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) ->
             problems.append(f"{name}: expected a judge of scores, got task = {judge.task!r}")
     scale = judge.scale
     if options.passing is not None and family == "score" and not scale.low < options.passing <= scale.high:
-        problems.append(f"--pass: expected a score on the scale above {scale.low:g}, got {options.passing:g}")
+        problems.append(
+            f"--pass: expected a score above {scale.low:g} and at most {scale.high:g}, got {options.passing:g}"
+        )
     if options.of is not None and family not in ("pairwise", "listwise"):
         problems.append(f"--of: expected a judge of pairs, got task = {judge.task!r}")
     elif options.of is not None and entity_of(cases, options.of) is None:

@@ -128,7 +128,7 @@ class Measure:
             raise ClaimError(f"{self!r} {op}: expected a number as the limit, got {limit!r}")
         if op != self.op:
             raise ClaimError(f"{self!r} {op} {limit:g}: wrong direction; {self.name} is claimed with {self.op}")
-        ends = (1 - self.high, 1 - self.low) if self.flipped else (self.low, self.high)
+        ends = self.range
         best = ends[1] if op == ">=" else 0.0 if self.two_sided else ends[0]
         inside = ends[0] < limit < min(best, 1.0) if op == ">=" else best < limit < ends[1]
         if not inside:
@@ -137,6 +137,11 @@ class Measure:
         if self.two_sided:
             return Claim(self.name, "abs<=", float(limit))
         return Claim(self.name, ">=" if op == ">=" else "<=", float(limit))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the greatest value that it can have, as it is claimed."""
+        return (1 - self.high, 1 - self.low) if self.flipped else (self.low, self.high)
 
     def cells(self, trials: Trials) -> list[float | Reason]:
         """Return the value of each row, or the reason why it has none; of all rows together, value plus influence."""

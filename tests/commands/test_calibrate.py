@@ -186,8 +186,8 @@ def test_a_judge_of_pairs_that_takes_the_first_slot_is_told_so(folder, capsys):
     assert sum(map(sum, counts)) == 120
 
 
-def test_a_shift_is_found_and_better_on_cases_that_did_not_fit_it(folder):
-    """A judge that is two points too high is mapped two points down, out of fold too."""
+def test_a_shift_is_found_and_better_on_cases_that_did_not_fit_it(folder, capsys):
+    """A judge that is two points too high is mapped two points down, out of fold too, and a person can apply it."""
     calm("people:shifted", "--cases", "scores.jsonl")
 
     fit = record()["calibration"]["fit"]
@@ -196,6 +196,12 @@ def test_a_shift_is_found_and_better_on_cases_that_did_not_fit_it(folder):
     assert found["shift"]["fitted"]["add"] == pytest.approx(-2, abs=0.3)
     assert found["linear"]["value"]["value"] < 0.3 < found["raw"]["value"]["value"]
     assert found["linear"]["better"]["low"] > 1
+    said = capsys.readouterr().out
+    assert f"x - {-found['shift']['fitted']['add']:.4g}\n" in said
+    knots = found["isotonic"]["fitted"]
+    first, last = (f"{knots['knots'][k]:.4g} -> {knots['gold'][k]:.4g}" for k in (0, -1))
+    assert first in said
+    assert last in said
 
 
 def test_a_noisy_judge_is_corrected_and_the_record_fits_its_schema(folder, capsys):
@@ -302,18 +308,94 @@ def test_chosen_cases_are_in_no_share(folder):
 
     calm("people:skilled", "--cases", "pairs.jsonl")
 
-    found = record()["calibration"]
+    found, findings = record()["calibration"], record()["findings"]
     assert found["agreement"]["n"] == 80
+    assert found["labelled"] == 120
     assert sum(map(sum, found["confusion"]["counts"])) == 120
+    assert {len(one["trials"]) for one in findings} == {80}
+
+    write(Path("pairs.jsonl"), rows[40:])
+    calm("people:skilled", "--cases", "pairs.jsonl", "-o", "drawn.json")
+
+    alone = record("drawn.json")["findings"]
+    assert [one.get("value") for one in findings] == [one.get("value") for one in alone]
+    assert [one.get("references") for one in findings] == [one.get("references") for one in alone]
+
+
+def test_a_slip_in_the_tag_of_chosen_cases_is_refused(folder, capsys):
+    """A case with the tag "choosen" would count as one that was drawn at random."""
+    rows = [json.loads(line) for line in Path("pairs.jsonl").read_text("utf-8").splitlines()]
+    for row in rows[:3]:
+        row["tags"]["drawn"] = "choosen"
+    write(Path("pairs.jsonl"), rows)
+
+    assert calm("people:skilled", "--cases", "pairs.jsonl") == 4
+
+    said = capsys.readouterr()
+    assert "tags.drawn: expected 'chosen', got 'choosen' in case 'p000' and in 2 more" in said.err
+    assert not Path("calibration.json").exists()
+
+
+def test_chosen_cases_alone_are_refused(folder, capsys):
+    """No share follows from cases that were all picked."""
+    rows = [json.loads(line) for line in Path("pairs.jsonl").read_text("utf-8").splitlines()]
+    write(Path("pairs.jsonl"), [row | {"tags": {"drawn": "chosen"}} for row in rows])
+
+    assert calm("people:skilled", "--cases", "pairs.jsonl") == 4
+    assert "expected labelled cases that were drawn at random, got 120 that all have" in capsys.readouterr().err
+
+
+def test_cases_on_which_people_are_divided_are_counted_as_such(folder, capsys):
+    """They have labels and no gold: they are not unlabelled, and no mean is taken over them."""
+    rows = [json.loads(line) for line in Path("pairs.jsonl").read_text("utf-8").splitlines()]
+    for row in rows[:3]:
+        del row["better"]
+        row["labels"] = {"ann": "a", "ben": "b"}
+    write(Path("pairs.jsonl"), rows)
+
+    assert calm("people:skilled", "--cases", "pairs.jsonl") == 0
+
+    said, found = capsys.readouterr().out, record()
+    jsonschema.validate(found, json.loads(SCHEMA.read_text("utf-8")))
+    assert "117 labelled cases, 3 cases on which people are divided, 0 cases without labels" in said
+    assert (found["calibration"]["labelled"], found["calibration"]["divided"]) == (117, 3)
+    assert found["calibration"]["unlabelled"] == 0
+    assert found["calibration"]["corrected"] is None
+
+
+def test_bounds_are_shown_within_the_range_of_their_measure(folder, capsys):
+    """On five cases, one of them right, the interval of a share reaches below 0; no share does."""
+    rows = [json.loads(line) for line in Path("scores.jsonl").read_text("utf-8").splitlines()[:5]]
+    write(Path("scores.jsonl"), [row | {"scores": {"only": 2 if n else 6}} for n, row in enumerate(rows)])
+
+    assert calm("people:flat", "--cases", "scores.jsonl") == 0
+
+    said = capsys.readouterr().out
+    accuracy = next(one for one in record()["findings"] if one["measure"] == "accuracy")
+    assert accuracy["low"] < 0
+    shown = next(line for line in said.splitlines() if line.strip().startswith("accuracy"))
+    low, high = map(float, shown.partition("[")[2].partition("]")[0].split(","))
+    assert 0 <= low <= high <= 1
+
+
+def test_help_names_recorded_judges_and_the_defaults(capsys):
+    """What the guide begins with is in the help, and so is what the options do by default."""
+    with pytest.raises(SystemExit):
+        calm("--help")
+
+    said = " ".join(capsys.readouterr().out.split())
+    assert "recorded:SET/MODEL" in said
+    assert "(default calibration.json)" in said
+    assert "an eighth of a scale without steps" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("people:skilled",), "--cases: expected a file of cases with labels"),
+        (("people:skilled",), "labels of people (labels, better, scores or met), got none"),
         (
             ("people:skilled", "--cases", "others.jsonl"),
-            "expected cases with labels of people (better), got none in 300",
+            "expected cases with labels of people (better, or labels), got none in 300",
         ),
         (("people:skilled", "--cases", "pairs.jsonl", "--unlabelled", "pairs.jsonl"), "counted twice"),
         (("people:skilled", "--cases", "pairs.jsonl", "--error", 1.5), "--error: expected a share between 0 and 1"),
@@ -325,7 +407,11 @@ def test_chosen_cases_are_in_no_share(folder):
             ("people:skilled", "--cases", "pairs.jsonl", "-o", "pairs.jsonl"),
             "-o: expected a file other than the inputs",
         ),
-        (("people:flat", "--cases", "scores.jsonl", "--pass", 1), "--pass: expected a score on the scale above 1"),
+        (
+            ("people:flat", "--cases", "scores.jsonl", "--pass", 1),
+            "--pass: expected a score above 1 and at most 10, got 1",
+        ),
+        (("people:flat", "--cases", "scores.jsonl", "--pass", 12), "a score above 1 and at most 10, got 12"),
         (("people:flat", "--cases", "scores.jsonl", "--pass", 5, "--within", 1), "expected one of them, got both"),
     ],
 )
@@ -401,11 +487,16 @@ def test_hostile_names_are_shown_as_they_are(folder, capsys):
 
 def test_a_cap_in_the_middle_writes_nothing_and_a_second_run_goes_on(folder, capsys):
     """What was answered is kept; the record is written when all is there."""
-    assert calm("people:skilled", "--cases", "pairs.jsonl", "--max-calls", 50) == 1
-    assert "incomplete: a cap was reached" in capsys.readouterr().out
+    assert calm("people:skilled", "--cases", "pairs.jsonl", "--repeats", 1, "--max-calls", 50) == 1
+    said = capsys.readouterr().out
+    assert "incomplete: a cap was reached" in said
     assert not Path("calibration.json").exists()
+    assert "share right >= 0.80: INCOMPLETE: data are missing" in said
+    assert "decided by these labels" not in said
+    assert "may decide" not in said
+    assert "take the judge" not in said
 
-    assert calm("people:skilled", "--cases", "pairs.jsonl") == 0
+    assert calm("people:skilled", "--cases", "pairs.jsonl", "--repeats", 1) == 0
     assert Path("calibration.json").exists()
 
 

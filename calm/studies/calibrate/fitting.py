@@ -16,7 +16,7 @@ from calm.results.pairing import summed
 from calm.statistics.intervals import clustered_t
 from calm.statistics.mapping import Band, Line, Steps, fit_band, fit_line, fit_steps
 from calm.statistics.prediction_powered import Interval
-from calm.studies.calibrate.items import Item, Rule
+from calm.studies.calibrate.items import WITHIN, Item, Rule
 from calm.studies.calibrate.tables import LEVEL
 
 FOLDS: Final = 10
@@ -111,7 +111,8 @@ def fit(items: Sequence[Item], family: Family, rule: Rule, seed: int) -> Fit | N
         better = None
         if name != RAW:
             gains = [sign * (v - r) for v, r in zip(values[name], values[RAW], strict=True)]
-            better = _interval(points, gains, -span, span)
+            reach = span if classes else _reach(predicted[name], predicted[RAW], WITHIN * span)
+            better = _interval(points, gains, -reach, reach)
         fitted = makers[name](points)[1] if name != RAW else {}
         candidates.append(Candidate(name, _interval(points, values[name], 0.0, span), better, fitted))
     others = [one for one in candidates if one.better is not None and one.better.low > 0]
@@ -194,6 +195,15 @@ def _short(found: Steps) -> Steps:
     gold = found.gold
     kept = [i for i in range(len(gold)) if i in (0, len(gold) - 1) or not gold[i - 1] == gold[i] == gold[i + 1]]
     return Steps(tuple(found.knots[i] for i in kept), tuple(gold[i] for i in kept))
+
+
+def _reach(mapped: Sequence[float], raw: Sequence[float], least: float) -> float:
+    """
+    Return how far the error of a case can move: no further than its score does on these cases.
+
+    A mapping that hardly moves these scores may move others. So it is `least` at least: an eighth of the scale.
+    """
+    return max(least, *(abs(one - other) for one, other in zip(mapped, raw, strict=True)))
 
 
 def _interval(points: Sequence[_Point], values: Sequence[float], low: float, high: float) -> Interval:

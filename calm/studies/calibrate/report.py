@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from math import floor
+from textwrap import wrap
 from typing import Final
 
 from calm.core.agreement import step_of
 from calm.core.claims import FORESEEN, Estimate, Outcome
-from calm.core.measures import accuracy
+from calm.core.measures import MEASURES, accuracy
 from calm.core.reasons import Reason, counted
 from calm.core.references import CONSTANT as A_CONSTANT
 from calm.core.references import PERSON
@@ -18,6 +19,7 @@ from calm.results.audit import Finding
 from calm.results.codes import to_code
 from calm.statistics.prediction_powered import Interval
 from calm.statistics.selective import Step
+from calm.studies.calibrate.applying import KNOTS, knots_of, meaning, rule_of
 from calm.studies.calibrate.estimates import FEW, Partly
 from calm.studies.calibrate.fitting import CONSTANT, RAW, Fit
 from calm.studies.calibrate.items import PROBABILITIES, Entity
@@ -26,12 +28,15 @@ from calm.studies.calibrate.tables import Confusion, Row, Slices
 
 LONGEST: Final = 40
 """How many characters of a name a terminal shows."""
+WIDTH: Final = 110
+"""How long a line of knots is."""
 _SOURCES = {PROBABILITIES: "its probabilities", "repeats": "how many of its asks agree"}
 _DATA = (
     "family",
     "rule",
     "entity",
     "labelled",
+    "divided",
     "unlabelled",
     "source",
     "agreement",
@@ -76,32 +81,35 @@ def summary(found: Calibration) -> str:
         parts.append(["know first:", *(f"- {one}" for one in found.remarks)])
     if found.incomplete or found.lost:
         parts.append([f"from a part of the data: {counted(found.lost)}"])
+    if found.divided:
+        cases = "case" if found.divided == 1 else "cases"
+        parts.append(
+            [f"{found.divided} {cases} on which people are divided: in no figure, so all figures hold for the others"]
+        )
     parts += [
         [_agreement(found)],
         [*_measures(found.findings), *_two_shares(found)],
         _confused(found.confusion),
         _rows("right, by what people say (these intervals hold together in 95 of 100 samples):", found.classes),
         _sliced(found.slices),
-        _mapped(found.fit),
+        _mapped(found),
         _budget(found),
-        _corrected(found),
-        _alone(found),
-        _reliable(found),
-        _next(found),
     ]
+    if not found.incomplete:  # nothing is claimed of a part
+        parts += [_corrected(found), _alone(found), _reliable(found), _next(found)]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def _agreement(found: Calibration) -> str:
     rule = found.rule
-    what = "verdicts"
+    what = "right verdicts"
     if rule.passing is not None:
-        what = f"verdicts on the right side of {rule.passing:g}"
+        what = f"verdicts on the same side of {rule.passing:g} as the label"
     elif found.family == "score":
         what = f"scores within {rule.within:g} of the label"
     if found.agreement is None:
-        return f"share of right {what}: not known, since an interval needs two labelled questions"
-    return f"share of right {what}: {_estimate(found.agreement)}, n={found.agreement.n}"
+        return f"share of {what}: not known, since an interval needs two labelled questions"
+    return f"share of {what}: {_estimate(found.agreement)}, n={found.agreement.n}"
 
 
 def _measures(findings: Sequence[Finding]) -> list[str]:
@@ -113,7 +121,9 @@ def _measures(findings: Sequence[Finding]) -> list[str]:
             continue
         others = [f"{one.references[who]:z.2f}" if who in one.references else "-" for who in (A_CONSTANT, PERSON)]
         claim = f"{one.outcome.value} {one.claim.op} {one.claim.limit:g}" if one.claim is not None else ""
-        rows.append([one.measure, f"{one.value:z.2f} [{one.low:z.2f}, {one.high:z.2f}]", *others, claim])
+        low, high = MEASURES[one.measure].range  # a bound may lie outside: what lies there says nothing
+        bounds = f"[{max(low, one.low):z.2f}, {min(high, one.high):z.2f}]"
+        rows.append([one.measure, f"{one.value:z.2f} {bounds}", *others, claim])
     return [*(_table(rows) if len(rows) > 1 else []), *left]
 
 
@@ -184,32 +194,41 @@ def _sliced(found: Slices) -> list[str]:
     return [title, *_table(lines), *left]
 
 
-def _mapped(fit: Fit | None) -> list[str]:
+def _mapped(found: Calibration) -> list[str]:
+    fit = found.fit
     if fit is None:
         return []
     unit = "share right" if fit.measure == "accuracy" else "mean absolute error"
     rows = []
     for one in fit.candidates:
-        better = "" if one.better is None else f"better by {_estimate(one.better)}"
-        what = ", ".join(f"{name} {_value(value)}" for name, value in one.fitted.items())
-        rows.append([_title(one.name), _estimate(one.value), better, what])
+        gain = "" if one.better is None else f"better by {_estimate(one.better)}"
+        rows.append([_title(one.name), _estimate(one.value), gain, rule_of(one, found.family, found.rule)])
     best = "take the judge as it is: no mapping is better by the evidence"
     if fit.best != RAW:
         best = f"take: {_title(fit.best)}"
     if fit.best == CONSTANT:
         best = "a constant answer is better than the judge: use no mapping of it"
+    if found.incomplete:
+        best = f"{Outcome.INCOMPLETE.value}: data are missing, so none is to be taken"
     head = f"mappings, on cases that did not fit them (10 folds by question, n={fit.n}; {unit}):"
-    return [head, *_table(rows), f"  {best}"]
+    return [head, *_table(rows), f"  {meaning(found.family, found.rule)}", *_knots(fit), f"  {best}"]
+
+
+def _knots(fit: Fit) -> list[str]:
+    """Return the knots of the step function; all of them where it is the mapping to take."""
+    lines = []
+    for one in fit.candidates:
+        knots = knots_of(one)
+        shown = knots if one.name == fit.best else knots[:KNOTS]
+        pairs = [f"{knot}\xa0->\xa0{gold}" for knot, gold in shown]  # a line does not end inside of one
+        left = f" and {len(knots) - len(shown)} more in the record" if len(shown) < len(knots) else ""
+        text = f"{_title(one.name)}, straight between its knots: {', '.join(pairs)}{left}"
+        lines += [f"  {line}".replace("\xa0", " ") for line in wrap(text, WIDTH)] if pairs else []
+    return lines
 
 
 def _title(name: str) -> str:
     return {RAW: "the judge (most of its asks)", "tie_band": "band of ties"}.get(name, name)
-
-
-def _value(value: Json) -> str:
-    if isinstance(value, list):
-        return f"at {len(value)} points"
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _budget(found: Calibration) -> list[str]:
@@ -217,7 +236,9 @@ def _budget(found: Calibration) -> list[str]:
         return []
     lines = ["how many labels decide a claim:"]
     for one in found.budgets:
-        if one.outcome is not Outcome.UNDECIDED:
+        if one.outcome is Outcome.INCOMPLETE:
+            more = "data are missing"
+        elif one.outcome is not Outcome.UNDECIDED:
             more = "decided by these labels"
         elif one.cases is None:
             more = f"the share is so near the limit that {FORESEEN} times as many labels would not decide it"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.core.case import Case
-from calm.core.claims import Claim, Estimate
+from calm.core.claims import Claim, Estimate, Outcome
 from calm.core.measures import Measure, readable_rate
 from calm.core.reasons import NONE, Reason
 from calm.core.trials import Trials
@@ -15,7 +16,7 @@ from calm.core.verdict import Family
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
 from calm.experiment.pairs import ORDER_SALT
-from calm.experiment.setup import Setup
+from calm.experiment.setup import Setup, clusters_of
 from calm.experiment.stopping import missing
 from calm.results.audit import Finding, finding
 from calm.statistics.confidence import CalibrationError
@@ -74,13 +75,74 @@ class Calibration:
     asked: str
     lost: Mapping[Reason, int]
     incomplete: Reason = NONE
+    divided: int = 0
+    """Cases on which people are divided: they have no gold, and are in no figure."""
 
 
-def split(cases: Sequence[Case], task: str) -> tuple[list[Case], list[Case]]:
-    """Return the cases with gold for a task, and those without."""
-    labelled = [case for case in cases if gold_of(case, task)]
-    known = {case.id for case in labelled}
-    return labelled, [case for case in cases if case.id not in known]
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Cases by what people say of them: one thing, different things in equal number, or nothing."""
+
+    labelled: list[Case]
+    divided: list[Case]
+    unlabelled: list[Case]
+
+
+def split(cases: Sequence[Case], task: str) -> Parts:
+    """Return the cases with gold for a task, those on which people are divided, and those without labels."""
+    parts = Parts([], [], [])
+    for case in cases:
+        found = parts.labelled if gold_of(case, task) else parts.divided if _divided(case, task) else parts.unlabelled
+        found.append(case)
+    return parts
+
+
+def _divided(case: Case, task: str) -> bool:
+    """Return whether people labelled a case without gold, and no label has more voices than the others."""
+    said = case.annotations.values()
+    if task in ("rubric", "rubric-all", "points"):
+        alone = case.answers[0].id
+        voiced = {criterion for one in said for criterion in one.met.get(alone, {})}
+        return bool(voiced - case.met.get(alone, {}).keys())
+    return task != "score" and any(one.better is not None for one in said)
+
+
+def is_chosen(case: Case) -> bool:
+    """Return whether a case was labelled because `next` named it: then it is in no share."""
+    return case.tags.get(DRAWN) == CHOSEN
+
+
+def drawn_of(cases: Sequence[Case]) -> list[Case]:
+    """
+    Return the cases that were drawn at random, of those with labels.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    drawn = [case for case in cases if not is_chosen(case)]
+    if not drawn:
+        raise ConfigError(
+            f"expected labelled cases that were drawn at random, got {len(cases)} that all have the tag "
+            f"{DRAWN} = {CHOSEN}: no share follows from these; label some cases that are drawn at random, too"
+        )
+    return drawn
+
+
+def refuse_drawn(cases: Sequence[Case]) -> None:
+    """
+    Refuse a value of the tag `drawn` that says nothing: a slip of the pen would count as a random draw.
+
+    Raises:
+        ConfigError: the first of them, and how many there are.
+    """
+    bad = [(case.id, value) for case in cases if (value := case.tags.get(DRAWN, CHOSEN)) != CHOSEN]
+    if bad:
+        case, value = bad[0]
+        more = f" and in {len(bad) - 1} more" if len(bad) > 1 else ""
+        raise ConfigError(
+            f"tags.{DRAWN}: expected {CHOSEN!r}, got {value[:60]!r} in case {case!r}{more}; write {CHOSEN!r} for a "
+            "case that was labelled because `label next` named it, and leave the tag out of one drawn at random"
+        )
 
 
 def refuse_gold(setup: Setup) -> None:
@@ -122,25 +184,42 @@ def calibrate(
     """
     refuse_gold(setup)
     judge = setup.judge
-    labelled_trials, rulings = _asked(setup, claims, observed)
+    drawn = tuple(drawn_of(setup.cases))
+    labelled_trials, rulings = _asked(replace(setup, cases=drawn), claims, observed)
+    if len(drawn) < len(setup.cases):  # these are in the tables and the mappings, and no finding is about them
+        chosen = tuple(filter(is_chosen, setup.cases))
+        labelled_trials = _together(labelled_trials, _asked(replace(setup, cases=chosen), (), ())[0])
     others = replace(setup, cases=tuple(unlabelled))
     other_trials, _ = _asked(others, (), ()) if unlabelled else (replace(labelled_trials, rows=(), lost={}), ())
     rule = Rule.of(judge.scale, wishes.within, wishes.passing)
     every = (*setup.cases, *unlabelled)
     entity = entity_of(every, wishes.of) if setup.family in ("pairwise", "listwise") else None
     known = items_of(setup.cases, labelled_trials, judge.task, rule, shown=_shown(setup), entity=entity)
-    known = [item for item in known if item.gold is not None]
+    clusters = clusters_of(setup.cases)
+    known = [replace(item, cluster=clusters[item.case]) for item in known if item.gold is not None]
     rest = [
         replace(item, gold=None, target=None, worth=None)
         for item in items_of(unlabelled, other_trials, judge.task, rule, shown=_shown(setup), entity=entity)
     ]
-    both = replace(labelled_trials, rows=(*labelled_trials.rows, *other_trials.rows))
-    lost = {**labelled_trials.lost}
-    for reason, count in other_trials.lost.items():
-        lost[reason] = lost.get(reason, 0) + count
-    incomplete = missing(readable_rate, replace(both, lost=lost))
+    both = _together(labelled_trials, other_trials)
+    incomplete = missing(readable_rate, both)
     found = finish(known, rest, setup, wishes, rule=rule, source=source_of(both), entity=entity)
-    return replace(found, findings=rulings, asked=labelled_trials.asks, lost=lost, incomplete=incomplete)
+    budgets = tuple(replace(one, outcome=Outcome.INCOMPLETE, cases=None) for one in found.budgets)
+    return replace(
+        found,
+        findings=rulings,
+        asked=labelled_trials.asks,
+        lost=both.lost,
+        incomplete=incomplete,
+        budgets=budgets if incomplete else found.budgets,
+    )
+
+
+def _together(one: Trials, other: Trials) -> Trials:
+    """Return two parts of the same cases as one."""
+    lost = Counter(one.lost)
+    lost.update(other.lost)
+    return replace(one, rows=(*one.rows, *other.rows), lost=dict(lost))
 
 
 def finish(
