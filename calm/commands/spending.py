@@ -56,11 +56,13 @@ def sampled(count: int, there: int, what: str = "cases") -> str:
 
 
 @contextmanager
-def opened_engine(options: argparse.Namespace, *written: Output, oldest: float = 0.0) -> Iterator[Engine]:
+def opened_engine(
+    options: argparse.Namespace, *written: Output, oldest: float = 0.0, series: str = ""
+) -> Iterator[Engine]:
     """
     Open an engine with the caps and the cache of a command, and close it at the end.
 
-    Replies from before the time `oldest` (seconds since the epoch) are not used.
+    Replies from before the time `oldest` (seconds since the epoch) are not used, nor those of another `series`.
 
     Raises:
         ConfigError: what the command is to write must not, or cannot, be written.
@@ -72,7 +74,7 @@ def opened_engine(options: argparse.Namespace, *written: Output, oldest: float =
     from calm.results.outputs import refuse
 
     refuse(written, inputs=inputs(), caches=[Path(options.cache_file)])
-    store = Store(Path(options.cache_file), Mode.ON, oldest=oldest)
+    store = Store(Path(options.cache_file), Mode.ON, oldest=oldest, series=series)
     engine = Engine(store, caps=Caps(calls=options.max_calls, usd=options.max_usd))
     try:
         yield engine

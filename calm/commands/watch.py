@@ -104,26 +104,25 @@ def _watch(options: argparse.Namespace) -> int:
     refuse(outputs, inputs=inputs(), caches=[Path(options.cache_file)])
     if options.plan:
         history = watch.read_history(path)
-        print(printable(_plan(judge, cases, _reference(options, judge, history), history), "\n"))
+        print(printable(_plan(options, judge, cases, history), "\n"))
         return DONE
     with watch.held(path):
         history = watch.read_history(path)
         reference = _reference(options, judge, history)
         runs = history.runs if reference is history.reference else ()
         _refuse_strangers(path, runs, cases)
-        with opened_engine(options, *outputs, oldest=time.time() - options.resume_hours * HOUR_S) as engine:
-            run = _asked(engine, judge, cases, reference, history.count + 1)
-            spent = bill(engine)
+        run, replayed, spent = _run(options, judge, cases, reference, history)
         found = watch.compare([*runs, run], cases, judge.scale, reference.promise)
         run = replace(run, alarm=found.alarm)
         late = _backwards(runs, run)
         watch.with_run(path, history, reference, run)
+        watch.end(path)
     print(printable(watch.in_words(found, reference), "\n"))
-    for note in (late, _unknown(judge)):
+    for note in (_replays(replayed), late, _unknown(judge)):
         if note:
             print(printable(note))
     print(printable(spent))
-    _write(options, found, reference, run)
+    _write(options, found, reference, run, replayed)
     return REFUSED if found.alarm else DONE
 
 
@@ -152,9 +151,12 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _outputs(options: argparse.Namespace) -> list[Output]:
-    from calm.results.outputs import WATCH, WATCH_PAGE, WATCHED, Output
+    from calm.results.outputs import WATCH, WATCH_BEGUN, WATCH_PAGE, WATCHED, Output
+    from calm.studies.watch.begun import place_of
 
-    found = [Output("--history", Path(options.history), WATCHED), Output("-o", Path(options.out), WATCH)]
+    history = Path(options.history)
+    found = [Output("--history", history, WATCHED), Output("-o", Path(options.out), WATCH)]
+    found.append(Output("--history", place_of(history), WATCH_BEGUN))
     if options.summary:
         found.append(Output("--summary", Path(options.summary), WATCH_PAGE))
     return found
@@ -248,6 +250,41 @@ def _refuse_strangers(path: Path, runs: Sequence[Run], cases: Sequence[Case]) ->
         )
 
 
+def _run(
+    options: argparse.Namespace, judge: Judge, cases: Sequence[Case], reference: Reference, history: History
+) -> tuple[Run, int, str]:
+    """
+    Make a run, or go on with the one that was stopped; return it, how many replies it replays, and the bill.
+
+    Raises:
+        ConfigError: nothing can be decided.
+    """
+    from calm.engine.ledger import Keys, saved
+    from calm.studies import watch
+
+    path, keys, answers = Path(options.history), Keys(), 0
+    begun = watch.begin(path, history.sum)
+    oldest = time.time() - options.resume_hours * HOUR_S
+    try:
+        with opened_engine(options, *_outputs(options), oldest=oldest, series=begun.series) as engine:
+            engine.ledger.keys = keys
+            try:
+                run = _asked(engine, judge, cases, reference, history.count + 1)
+            finally:
+                answers = engine.ledger.answers
+            return run, saved([keys.packed()]), bill(engine)
+    except ConfigError:
+        if not answers and not begun.again:
+            watch.end(path)
+        raise
+
+
+def _replays(count: int) -> str:
+    """Return that a run holds replies of an earlier, stopped one, if it does."""
+    some = "1 reply" if count == 1 else f"{count} replies"
+    return f"replayed {some} of a stopped run: what was answered then was not asked again" if count else ""
+
+
 def _asked(engine: Engine, judge: Judge, cases: Sequence[Case], reference: Reference, number: int) -> Run:
     """
     Ask about all anchors, and return what was said as a run.
@@ -290,24 +327,28 @@ def _unknown(judge: Judge) -> str:
     )
 
 
-def _plan(judge: Judge, cases: Sequence[Case], reference: Reference, history: History) -> str:
+def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], history: History) -> str:
     from calm.experiment.asks import Design
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.prices import plan_of
+    from calm.studies import watch
 
+    reference, number = _reference(options, judge, history), history.count + 1
+    runs = history.runs if reference is history.reference else ()
+    few = watch.too_few(watch.reach_of(runs, watch.anchors_of(cases), number, reference.promise), number)
     asks = Design(reference.asks, 0)
     most = plan_of(survey_clean(judge, cases, PlanSettings(len(cases), 0, asks)), len(cases), asks).most
     return (
-        f"run {history.count + 1} of {judge.name}: {len(cases)} anchors, {reference.asks} asks each; no call is made\n"
-        f"at most {most.calls} calls, {most.cost}"
+        f"run {number} of {judge.name}: {len(cases)} anchors, {reference.asks} asks each; no call is made\n"
+        f"at most {most.calls} calls, {most.cost}" + (f"\n{few}" if few else "")
     )
 
 
-def _write(options: argparse.Namespace, found: Comparison, reference: Reference, run: Run) -> None:
+def _write(options: argparse.Namespace, found: Comparison, reference: Reference, run: Run, replayed: int) -> None:
     from calm.results.outputs import WATCH, WATCH_PAGE, write_whole
     from calm.studies import watch
 
-    body = json.dumps(watch.to_json(found, reference, run), indent=1, ensure_ascii=False, allow_nan=False)
+    body = json.dumps(watch.to_json(found, reference, run, replayed), indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(Path(options.out), [f"{body}\n"], WATCH)
     written = f"wrote {options.history} ({run.number} run{'s' if run.number > 1 else ''}) and {options.out}"
     if options.summary:

@@ -36,8 +36,13 @@ class Cache:
         self._store, self._calls, self._servers, self._attempts = store, calls, servers, attempts
         self._idling = idling
         self._journal = Journal(store, calls)
-        self._requests = Requests(servers)
+        self._requests = Requests(servers, store.series)
         self._flights: dict[bytes, asyncio.Future[Reply]] = {}
+
+    @property
+    def series(self) -> str:
+        """Whose replies are found; it is a part of every key."""
+        return self._store.series
 
     def key(self, request: Request, ask: int) -> bytes:
         """Return the key of a request, for a repeat index."""

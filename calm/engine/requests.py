@@ -59,10 +59,11 @@ class PreparedRequest:
 
 
 class Requests:
-    """Prepares requests. The model that serves a server is a part of the key."""
+    """Prepares requests. The model that serves a server is a part of the key, and so is a series that is not ""."""
 
-    def __init__(self, servers: Servers) -> None:
+    def __init__(self, servers: Servers, series: str = "") -> None:
         self._servers = servers
+        self._series = (series,) if series else ()
         self._prepared: dict[Identity, PreparedRequest] = {}
 
     def prepared(self, request: Request) -> PreparedRequest:
@@ -70,7 +71,8 @@ class Requests:
         found = self._prepared.get(Identity(request))
         if found is None:
             server = self._servers.of(request.endpoint)
-            whose = json.dumps([server.identity, self._servers.served.get(server.identity, "")], separators=(",", ":"))
+            served = self._servers.served.get(server.identity, "")
+            whose = json.dumps([server.identity, served, *self._series], separators=(",", ":"))
             sent = Sent(request.body)
             shown = sum(len(m.text) for m in request.prompt)
             if len(self._prepared) >= MOST_REQUESTS:

@@ -49,7 +49,8 @@ class Store:
     Replies by key, and the model that last served each endpoint. May be used from several threads.
 
     Replies from before the time `oldest` (seconds since the epoch) are not used. A reply whose row is damaged is not
-    used either; its key is in `damaged`. `host` is where this process runs, `driver` the class of the connection.
+    used either; its key is in `damaged`. `series` becomes a part of every key (see `Cache`): none of another series is
+    found; "" is what all usual runs share. `host` is where this process runs, `driver` the class of the connection.
 
     Raises:
         ConfigError: the file is no cache of calm, is damaged, or cannot be opened; it is left as it was.
@@ -63,10 +64,12 @@ class Store:
         *,
         run: str = "",
         oldest: float = 0.0,
+        series: str = "",
         host: Host | None = None,
         driver: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> None:
         self.path, self.mode, self.run, self.oldest = path, mode, run or uuid4().hex, oldest
+        self.series = series
         self.damaged: set[bytes] = set()
         self.host = host or Host()
         self._seen: set[bytes] = set()

@@ -68,7 +68,9 @@ class Verdicts:
         """Ask a judge without an endpoint: an ask without `send` is a call, and is cached if its judge is known."""
         key = None  # a kept verdict names answers by id, and a judge may not see these
         if judge.fingerprint is not None:
-            key = bytes.fromhex(digest("verdict", judge.fingerprint, repr(judge.sees(case)), case.slots, send.ask))
+            series = (self._cache.series,) if self._cache.series else ()
+            seen = repr(judge.sees(case))
+            key = bytes.fromhex(digest("verdict", judge.fingerprint, seen, case.slots, send.ask, *series))
             kept = self._cache.get(key)
             if kept is not None:
                 found = json.loads(kept.text)

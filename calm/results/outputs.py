@@ -99,6 +99,9 @@ SERVER_LOG: Final = Form("a log of `calm demo --real`", (".log",), shapes.begins
 SMALL_JUDGE: Final = Form("a judge.toml of `calm demo --real`", (".toml",), shapes.begins("# written by calm demo"))
 TURNS: Final = Form("a prompt of `calm demo --real`", _JSON, shapes.begins('[\n {\n  "role": "user",\n'))
 WATCHED: Final = Form("a history of `calm watch`", _LINES, shapes.begins('{"schema":"calm-watch-history/'))
+WATCH_BEGUN: Final = Form(
+    "what `calm watch` keeps of a run under way", (".begun",), shapes.begins('{"schema":"calm-watch-begun/')
+)
 WATCH: Final = Form("a record of `calm watch`", _JSON, shapes.schema("calm-watch/"))
 WATCH_PAGE: Final = Form("a summary of `calm watch`", (".md", ".markdown"), shapes.begins("# calm watch: "))
 UDA_REPORT: Final = Form("a report of `calm uda`", _JSON, shapes.schema("calm-uda"))

@@ -7,7 +7,6 @@ Drift: whether the latest of many runs on the same items differ from the earlier
 | `excess` | by how much the recent runs exceed what their items give on average over all runs |
 | `log_tail` | an upper bound for the probability of such an excess, as a logarithm |
 | `excess_and_tail` | both of these |
-| `smallest` | the excess from which on that bound is at most a level |
 | `level_of` | the error that may be spent at a run, so that all runs to come together spend a stated one |
 
 The null: on each item by itself the runs are exchangeable (their order says nothing), and items are answered one by
@@ -126,20 +125,6 @@ def excess_and_tail(values: Floats, recent: int) -> tuple[Excess, float]:
         return found, 0.0
     start = found.value / found.deviation**2
     return found, min(0.0, _least(lambda bet: rows.log_mean(bet) - bet * found.value, start, rows.boldest))
-
-
-def smallest(values: Floats, recent: int, log_level: float) -> float:
-    """
-    Return the excess from which on `log_tail` is at most `log_level`; infinite where no excess can be.
-
-    min over b > 0 of (log E exp(b X) - log_level) / b, given the values as they are.
-    """
-    rows = _Rows.of(values, recent)
-    deviation = rows.total.deviation
-    if not deviation:
-        return inf
-    start = (2 * -log_level) ** 0.5 / deviation
-    return _least(lambda bet: (rows.log_mean(bet) - log_level) / bet, start, rows.boldest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

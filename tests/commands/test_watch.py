@@ -116,7 +116,96 @@ def test_a_run_that_reached_a_cap_goes_on_and_pays_once(tmp_path, capsys):
 
     assert "run 1 is not complete, so nothing was recorded and nothing decided: 30 of 80 asks have no reply" in said
     assert calm(tmp_path, "planted:noise=0.3") == 0
+    told = capsys.readouterr().out
+    assert "30 calls made, 50 cached" in told
+    assert "replayed 50 replies of a stopped run" in told
+    assert record(tmp_path)["replayed"] == 50
+    assert calm(tmp_path, "planted:noise=0.3") == 0
+    assert "replayed" not in capsys.readouterr().out
+    assert record(tmp_path)["replayed"] == 0
+
+
+def second(folder):
+    """Return another history than the usual one."""
+    return folder / "second.jsonl"
+
+
+def test_a_second_history_asks_anew(tmp_path, capsys):
+    """A drifted judge must not look unmoved because a second history has the replies of the first."""
+    calm(tmp_path, "planted:noise=0.3")
+    calm(tmp_path, "planted:noise=0.3", f"--history={second(tmp_path)}")
+
+    assert capsys.readouterr().out.count("80 calls made, 0 cached") == 2
+
+
+def test_a_copied_history_asks_anew(tmp_path, capsys):
+    """Both go on, each by itself."""
+    calm(tmp_path, "planted:noise=0.3")
+    second(tmp_path).write_bytes((tmp_path / "watch.jsonl").read_bytes())
+    calm(tmp_path, "planted:noise=0.3")
+    calm(tmp_path, "planted:noise=0.3", f"--history={second(tmp_path)}")
+
+    assert capsys.readouterr().out.count("80 calls made, 0 cached") == 3
+
+
+def test_a_history_that_was_cut_asks_anew(tmp_path, capsys):
+    """The run that is missing is made again, and not found in the cache; so is one of a history that is gone."""
+    calm(tmp_path, "planted:noise=0.3")
+    path = tmp_path / "watch.jsonl"
+    whole = path.read_bytes()
+    calm(tmp_path, "planted:noise=0.3")
+    path.write_bytes(whole)
+    calm(tmp_path, "planted:noise=0.3")
+    path.unlink()
+    calm(tmp_path, "planted:noise=0.3")
+
+    assert capsys.readouterr().out.count("80 calls made, 0 cached") == 4
+
+
+def test_a_stopped_run_goes_on_in_its_own_history_alone(tmp_path, capsys):
+    """Not in a copy, even with the file that lies beside it."""
+    refused(tmp_path, "planted:noise=0.3", "--max-calls=50")
+    second(tmp_path).write_bytes((tmp_path / "watch.jsonl").read_bytes())
+    (tmp_path / "second.jsonl.begun").write_bytes((tmp_path / "watch.jsonl.begun").read_bytes())
+    calm(tmp_path, "planted:noise=0.3", f"--history={second(tmp_path)}")
+
+    assert "80 calls made, 0 cached" in capsys.readouterr().out
+    assert calm(tmp_path, "planted:noise=0.3") == 0
     assert "30 calls made, 50 cached" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*.begun"))
+
+
+def test_a_python_judge_with_a_fingerprint_is_asked_anew_by_each_history(tmp_path, capsys):
+    """Its verdicts are kept, too."""
+    for _ in range(2):
+        calm(tmp_path, "tests.commands.test_watch:known")
+    calm(tmp_path, "tests.commands.test_watch:known", f"--history={second(tmp_path)}")
+
+    assert capsys.readouterr().out.count("80 calls made, 0 cached") == 3
+
+
+@pytest.mark.parametrize("text", ["", "[" * 900, "{}", '{"run":3,"after":""}', "\0"])
+def test_a_damaged_file_of_a_stopped_run_stops_nothing(tmp_path, text):
+    """One of calm's own is replaced, and any other file stays."""
+    begun = tmp_path / "watch.jsonl.begun"
+    begun.write_text('{"schema":"calm-watch-begun/1"' + text if text else "", "utf-8")
+    assert calm(tmp_path, "planted:noise=0.3") == 0
+
+    begun.write_text("mine", "utf-8")
+    assert "expected a new file" in refused(tmp_path, "planted:noise=0.3")
+    assert begun.read_text("utf-8") == "mine"
+
+
+def test_a_run_that_got_no_reply_leaves_nothing_to_go_on_with(tmp_path):
+    """The server does not answer: there is nothing that could be replayed."""
+    judge = tmp_path / "judge.toml"
+    judge.write_text(
+        '[judge]\nname = "j"\ntask = "pairwise"\n[model]\nprovider = "openai"\nmodel = "m-1"\nretries = 0\n'
+        'base_url = "http://127.0.0.1:9"\n'
+    )
+    refused(tmp_path, str(judge))
+
+    assert not (tmp_path / "watch.jsonl.begun").exists()
 
 
 def test_replies_of_a_stopped_run_grow_old(tmp_path, capsys):
@@ -203,6 +292,14 @@ def always_first(case):
     return case.answers[0].id
 
 
+def known(case):
+    """Prefer the first answer, by code that has a name."""
+    return case.answers[0].id
+
+
+known.fingerprint = "known-1"
+
+
 def test_a_python_judge_without_a_fingerprint_is_watched_with_a_note(tmp_path, capsys):
     """Nobody can tell whether its code changed."""
     assert calm(tmp_path, "tests.commands.test_watch:always_first") == 0
@@ -230,7 +327,8 @@ def test_what_the_cases_changed_is_told_apart(tmp_path, capsys):
     calm(tmp_path, "planted:noise=0.1", f"--summary={tmp_path / 'watch.md'}")
     mix, told = record(tmp_path)["mix"], capsys.readouterr().out
 
-    assert "anchors: 20 added, 10 removed, 1 changed since the run before; 29 of 50 can be compared" in told
+    assert f"anchors: 20 added, 10 removed, 1 changed ({cases[10].id}) since the run before" in told
+    assert "compared today: 29 of 50 anchors" in told
     assert mix["judge"] + mix["cases"] == pytest.approx(mix["today"] - mix["before"], abs=1e-12)
     assert (tmp_path / "watch.md").read_text("utf-8").startswith("# calm watch: no alarm\n")
 
@@ -303,11 +401,32 @@ def test_a_clock_that_went_backwards_is_told(tmp_path, capsys, monkeypatch):
     assert "but a run was made at 21" in capsys.readouterr().out
 
 
+def test_few_anchors_are_told_before_they_are_paid_for(tmp_path, capsys):
+    """The plan says that no drift can raise an alarm, and from when on one can."""
+    cases = anchors(tmp_path / "anchors.jsonl", bundled("pairwise")[:8])
+    assert calm(tmp_path, "planted:noise=0.1", "--plan", cases=cases) == 0
+    assert "with 8 anchors, no drift of any size can raise an alarm in run 2" in capsys.readouterr().out
+    assert calm(tmp_path, "planted:noise=0.1", cases=cases) == 0
+    assert "with 8 anchors, no drift of any size can raise an alarm in run 2" in capsys.readouterr().out
+
+
 def test_a_plan_makes_no_call_and_leaves_no_file(tmp_path, capsys):
     """Not even an empty history."""
     assert calm(tmp_path, "planted:noise=0.1", "--plan") == 0
     assert "40 anchors, 2 asks each; no call is made\nat most 80 calls" in capsys.readouterr().out
     assert not (tmp_path / "watch.jsonl").exists()
+
+
+@pytest.mark.skipif(not MOUNTS, reason="only root can mount a disk")
+def test_a_disk_without_any_room_is_told_before_a_call_is_made(tmp_path):
+    """What could not be kept is not paid for."""
+    with small_disk(tmp_path / "disk") as disk:
+        room = os.statvfs(disk)
+        (disk / "ballast").write_bytes(bytes(room.f_bavail * room.f_frsize))
+        with pytest.raises(ConfigError, match="No space left"):
+            calm(tmp_path, "planted:noise=0.1", f"--history={disk / 'watch.jsonl'}")
+
+        assert not (tmp_path / "cache.sqlite").exists()
 
 
 @pytest.mark.skipif(not MOUNTS, reason="only root can mount a disk")
@@ -317,7 +436,7 @@ def test_a_full_disk_loses_no_run(tmp_path, capsys):
         calm(tmp_path, "planted:noise=0.1", f"--history={disk / 'watch.jsonl'}")
         whole = (disk / "watch.jsonl").read_bytes()
         room = os.statvfs(disk)
-        (disk / "ballast").write_bytes(bytes(room.f_bavail * room.f_frsize))
+        (disk / "ballast").write_bytes(bytes((room.f_bavail - 1) * room.f_frsize))  # room for what is under way alone
         with pytest.raises(ConfigError, match=r"watch\.jsonl"):
             calm(tmp_path, "planted:noise=0.1", f"--history={disk / 'watch.jsonl'}")
         left = (disk / "watch.jsonl").read_bytes()
@@ -327,5 +446,7 @@ def test_a_full_disk_loses_no_run(tmp_path, capsys):
 
         assert left == whole
         assert done == 0
-        assert "0 calls made, 80 cached" in capsys.readouterr().out
+        told = capsys.readouterr().out
+        assert "0 calls made, 80 cached" in told
+        assert "replayed 80 replies of a stopped run" in told
         assert len(read_history(disk / "watch.jsonl").runs) == 2

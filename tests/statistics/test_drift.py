@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calm.errors import EstimateError
-from calm.statistics.drift import excess, level_of, log_tail, smallest, unusual
+from calm.statistics.drift import excess, level_of, log_tail, unusual
 
 
 def excesses(values, recent):
@@ -58,20 +58,6 @@ def test_the_bound_is_exact_at_the_end():
 
     assert isclose(log_tail(values, 1), 7 * log(1 / 11), rel_tol=1e-6)
     assert log_tail(-values, 1) == 0.0
-
-
-def test_the_smallest_excess_is_the_one_that_reaches_the_level():
-    """A sign test: of 40 changes, so many in one direction reach the level, and one less does not."""
-    level = log(1e-4)
-
-    def table(ups):
-        return np.array([[0.0, 1.0]] * ups + [[1.0, 0.0]] * (40 - ups))
-
-    first = next(ups for ups in range(20, 41) if log_tail(table(ups), 1) <= level)
-
-    assert excess(table(first), 1).value >= smallest(table(first), 1, level) - 0.05
-    assert excess(table(first - 1), 1).value < smallest(table(first - 1), 1, level) + 0.05
-    assert smallest(np.ones((5, 4)), 1, level) == inf
 
 
 def test_large_tables_lose_nothing_to_rounding():

@@ -11,7 +11,7 @@ import pytest
 from calm.cases.generate import generate
 from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
-from calm.studies.watch import Promise, Reference, Run, anchors_of, compare, held, read_history, with_run
+from calm.studies.watch import Promise, Reference, Run, anchors_of, compare, held, in_words, read_history, with_run
 from calm.studies.watch.alarm import LOOKS
 from calm.studies.watch.anchors import agreement
 from calm.studies.watch.asking import said, verdict_in
@@ -139,6 +139,146 @@ def test_the_first_run_is_compared_with_nothing():
     assert {sign.look for sign in compare(runs, PAIRS, SCALE, Promise()).signs} == {LOOKS[0]}
 
 
+# ---------------------------------------------------------------------------------------------- what could raise one
+
+
+def turned_at_the_end(anchors, count, window):
+    """Return what is found in the last of so many runs, if all anchors turn over in the last `window` of them."""
+    cases = PAIRS[:anchors]
+    runs = [asked(cases, number, float(number > count - window)) for number in range(1, count + 1)]
+    return compare(runs, cases, SCALE, Promise())
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8, 12])
+def test_with_so_many_anchors_a_drift_can_raise_an_alarm_and_with_one_less_none_can(count):
+    """The number that is told is the least: all anchors turn over at once, in the last 1, 3 or 9 runs."""
+    windows = [window for window in (1, 3, 9) if window < count]
+    least = turned_at_the_end(3, count, 1).reach.least
+
+    assert any(turned_at_the_end(least, count, window).alarm for window in windows)
+    assert all(turned_at_the_end(least, count, window).reach.possible for window in windows)
+    assert not any(turned_at_the_end(least - 1, count, window).alarm for window in windows)
+    assert not any(turned_at_the_end(least - 1, count, window).reach.possible for window in windows)
+
+
+@pytest.mark.parametrize("anchors", [3, 5, 8, 10])
+def test_few_anchors_raise_an_alarm_from_the_run_on_that_is_told(anchors):
+    """The first run tells in which one: a judge that turns over completely raises none before."""
+    quiet = compare([asked(PAIRS[:anchors], 1, 0.0)], PAIRS[:anchors], SCALE, Promise())
+    told = in_words(quiet, REFERENCE)
+    first = quiet.reach.first
+
+    assert f"with {anchors} anchors, no drift of any size can raise an alarm in run 2; that takes 19 anchors" in told
+    assert f"one can in run {first} at the soonest" in told
+    assert any(turned_at_the_end(anchors, first, window).alarm for window in (1, 3, 9) if window < first)
+    assert not any(turned_at_the_end(anchors, count, w).alarm for count in range(2, first) for w in (1, 3) if w < count)
+
+
+def test_a_run_in_which_no_alarm_was_possible_does_not_speak_of_noise():
+    """Three anchors that all turn over: no figure may look like a test that was passed."""
+    found = turned_at_the_end(3, 4, 1)
+    told = in_words(found, REFERENCE)
+
+    assert "no alarm, and none was possible: too few anchors for so few runs" in told or "no alarm yet" in told
+    assert "with 3 anchors, no drift of any size can raise an alarm today" in told
+    assert "would have raised the alarm" not in told
+    assert "own noise could" not in told
+
+
+def test_the_shift_that_is_told_raises_the_alarm_and_a_smaller_one_does_not():
+    """It is planted: as many anchors turn over as make up the shift, and one less."""
+    runs = [asked(PAIRS, number, 0.0) for number in range(1, 9)]
+    needed = compare(runs, PAIRS, SCALE, Promise()).needed
+    count = round(needed["down"] * len(PAIRS))
+
+    def fell(turned):
+        moved = {case.id for case in PAIRS[:turned]}
+        last = asked(PAIRS, 8, lambda case: float(case.id in moved))
+        return next(s for s in compare([*runs[:-1], last], PAIRS, SCALE, Promise()).signs if s.test == "down")
+
+    assert needed["up"] is None  # it is at its end already
+    assert 0 < needed["down"] < 0.3
+    assert fell(count).raised
+    assert fell(count).shift == pytest.approx(needed["down"])
+    assert not fell(count - 1).raised
+
+
+def test_the_shift_that_is_told_does_not_depend_on_what_today_gave():
+    """A judge that moved is told the same figure as one that did not: it is about the reference."""
+    runs = [asked(PAIRS, number, 0.1) for number in range(1, 9)]
+    still, moved = ([*runs, asked(PAIRS, 9, errs)] for errs in (0.0, 0.6))
+
+    assert compare(still, PAIRS, SCALE, Promise()).needed == compare(moved, PAIRS, SCALE, Promise()).needed
+
+
+def test_bounds_of_a_shift_stay_within_what_a_shift_can_be():
+    """Two anchors, one of which turned over."""
+    cases = PAIRS[:2]
+    found = compare(
+        [asked(cases, 1, 0.0), asked(cases, 2, lambda case: float(case is cases[0]))], cases, SCALE, Promise()
+    )
+    figures = found.figures
+
+    for one in (figures.beyond, figures.favour):
+        assert -1 <= one.low <= one.value <= one.high <= 1
+
+
+# ---------------------------------------------------------------------------------------------------------------- words
+
+
+def test_earlier_alarms_are_told_from_the_first_to_the_last():
+    """The first one is when the drift began."""
+    runs = [
+        replace(asked(PAIRS, number, 0.05 if number < 6 else 0.9), alarm=5 < number < 10) for number in range(1, 12)
+    ]
+
+    assert "earlier alarms: 4, in runs 6 to 9; " in in_words(compare(runs[:10], PAIRS, SCALE, Promise()), REFERENCE)
+    one = [replace(run, alarm=run.number == 6) for run in runs]
+    assert "earlier alarms: 1, in run 6; " in in_words(compare(one, PAIRS, SCALE, Promise()), REFERENCE)
+    many = [replace(run, alarm=run.number % 2 == 0) for run in runs]
+    assert "earlier alarms: 5, in runs 2, ..., 6, 8, 10; " in in_words(
+        compare(many, PAIRS, SCALE, Promise()), REFERENCE
+    )
+
+
+def test_a_score_has_one_name_and_points():
+    """In what raised the alarm and in the figures; and agreement with gold says what it is."""
+    cases = list(generate("score", 60, 1))
+    rows = [tuple((said(Score(value)),) * 2 for _ in cases) for value in (7.0, 7.0, 7.0, 7.0, 5.5)]
+    runs = [Run(number, "", anchors_of(cases), row) for number, row in enumerate(rows, start=1)]
+    reference = replace(REFERENCE, task="score")
+    told = in_words(compare(runs, cases, SCALE, Promise()), reference)
+
+    assert "today, the score fell by 0.17 (1.5 points of 1 to 10): by chance" in told
+    assert "score, as a share of the scale: moved by -0.17 [" in told
+    assert "(-1.5 points of 1 to 10)" in told
+    assert "agreement with gold (1 less the distance from gold, as a share of the scale): " in told
+    assert "favour" not in told
+
+
+def test_anchors_that_changed_are_named_and_those_left_out_are_explained():
+    """One is named; of many, the first three."""
+    runs = [asked(PAIRS, number, 0.0) for number in (1, 2)]
+
+    def told(changed, more=()):
+        cases = [
+            replace(one, question=f"{one.question} Please.") if i < changed else one for i, one in enumerate(PAIRS)
+        ]
+        every = [*runs, asked(cases, 3, 0.0), *more]
+        return in_words(compare(every, cases, SCALE, Promise()), REFERENCE)
+
+    first = PAIRS[0].id
+    assert f"anchors: 0 added, 0 removed, 1 changed ({first}) since the run before" in told(1)
+    assert "compared today: 59 of 60 anchors; left out: 1 new or changed, compared from run 4 on" in told(1)
+    assert "5 changed (" in told(5)
+    assert " and 2 more) since" in told(5)
+
+    silent = replace(runs[1], verdicts=((), *runs[1].verdicts[1:]))
+    assert "compared today: 59 of 60 anchors; left out: 1 without a reply today" in in_words(
+        compare([runs[0], silent], PAIRS, SCALE, Promise()), REFERENCE
+    )
+
+
 # ---------------------------------------------------------------------------------------------------------------- cases
 
 
@@ -153,7 +293,7 @@ def test_the_mean_differs_by_the_judge_and_by_the_cases_and_by_nothing_else():
     found = compare([*before, asked(PAIRS[25:], 21, errs)], PAIRS, SCALE, Promise())
     mix = found.mix
 
-    assert (found.added, found.removed, found.changed, found.shared) == (15, 25, 0, 20)
+    assert (found.added, found.removed, found.changed, found.shared) == (15, 25, (), 20)
     assert fsum((mix.judge, mix.cases)) == pytest.approx(mix.total, abs=1e-15)
     assert mix.cases > 0.15
     assert abs(mix.judge) < 0.06
@@ -165,8 +305,8 @@ def test_a_case_with_another_text_is_another_case():
     reworded = [replace(PAIRS[0], question=f"{PAIRS[0].question} Please."), *PAIRS[1:]]
     relabelled = [replace(PAIRS[0], better=other(PAIRS[0])), *PAIRS[1:]]
 
-    assert compare([*runs, asked(reworded, 3, 0.0)], reworded, SCALE, Promise()).changed == 1
-    assert compare([*runs, asked(relabelled, 3, 0.0)], relabelled, SCALE, Promise()).changed == 0
+    assert compare([*runs, asked(reworded, 3, 0.0)], reworded, SCALE, Promise()).changed == (PAIRS[0].id,)
+    assert compare([*runs, asked(relabelled, 3, 0.0)], relabelled, SCALE, Promise()).changed == ()
 
 
 def test_anchors_without_a_reply_today_are_left_out():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, isfinite, log
+from math import exp, log
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from calm.statistics.drift import Floats, excess, excess_and_tail, level_of, smallest, unusual
+from calm.statistics.drift import Floats, excess_and_tail, level_of, unusual
 
 Test: TypeAlias = Literal["moved", "up", "down"]
 TESTS: Final[dict[Test, float]] = {"moved": 0.5, "up": 0.25, "down": 0.25}
@@ -118,30 +118,26 @@ def signs(sheets: Sequence[Sheet], look: Look, runs: int, comparison: int, promi
     `runs` is the number of runs that can be used, today's included, and `comparison` numbers those made so far from 1.
     """
     found = []
-    for test, share in TESTS.items():
+    for test in TESTS:
         fitting = looks_for(runs, test)
         if not sheets or look not in fitting:
             continue
-        values = np.concatenate([_values(one, test) for one in sheets])
+        values = np.concatenate([values_of(one, test) for one in sheets])
         seen, tail = excess_and_tail(values, look.window)
         if not seen.weight:
             continue
-        level = log(level_of(comparison, promise.rate, promise.horizon) * share / len(fitting))
+        level = log_level(test, runs, comparison, promise)
         found.append(Sign(test, look, tail, level, seen.value / seen.weight))
     return found
 
 
-def shift_needed(sheets: Sequence[Sheet], found: Sequence[Sign]) -> float | None:
-    """Return the shift of the favour, up or down, that would have raised the alarm today; None where none could."""
-    needed = []
-    for sign in found:
-        if sign.look == LOOKS[0] and sign.test != "moved":
-            values = np.concatenate([_values(one, sign.test) for one in sheets])
-            needed.append(smallest(values, 1, sign.log_level) / excess(values, 1).weight)
-    return max(needed) if needed and isfinite(max(needed)) else None
+def log_level(test: Test, runs: int, comparison: int, promise: Promise) -> float:
+    """Return the logarithm of the error that a test may spend at each of its looks; `runs` as for `signs`."""
+    spent = level_of(comparison, promise.rate, promise.horizon)
+    return log(spent * TESTS[test] / len(looks_for(runs, test)))
 
 
-def _values(sheet: Sheet, test: Test) -> Floats:
+def values_of(sheet: Sheet, test: Test) -> Floats:
     """
     Return what a test adds up, by anchor and run.
 

@@ -1,4 +1,4 @@
-"""A run: each anchor is asked anew, by repeat indices that are the run's own: no reply of another run fits them."""
+"""A run: each anchor is asked anew, by repeat indices that no other run of its history has (see also `begun`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Asked:
 
 def asks_of(number: int, repeats: int) -> range:
     """
-    Return the repeat indices of a run, numbered from 1: no other run has them.
+    Return the repeat indices of a run, numbered from 1: no other run of its history has them.
 
     >>> list(asks_of(3, 2))
     [3001, 3002]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
+from random import Random
 
 from calm.core.case import Case
 from calm.core.verdict import Scale, readable
-from calm.studies.watch.alarm import LOOKS, Promise, Sign, looks_for, shift_needed, signs
+from calm.studies.watch.alarm import LOOKS, Promise, Sign, Test, looks_for, signs
+from calm.studies.watch.anchors import Anchor
 from calm.studies.watch.figures import Figures, describe, favour_before, mean
 from calm.studies.watch.history import Run
+from calm.studies.watch.reach import Reach, reach, shift_needed
 from calm.studies.watch.sheets import Kept, Reader, kept_in, sheets_of
 
 
@@ -40,9 +44,11 @@ class Comparison:
     """
     The last run against the runs before it.
 
-    `shared` anchors have a reference. `added`, `removed` and `changed` (the same id, another text) are counted against
-    the run before. `needed` is the shift of the favour that would have raised the alarm in this run alone. `served`
-    holds the endpoints behind which another model answers than before, with both names.
+    `shared` anchors have a reference and a reply today; `silent` ones have no reply today. `added` and `removed` are
+    counted against the run before, and `changed` holds the ids that have another text than there. `needed` says by how
+    much the favour would have had to fall (`down`) and to rise (`up`) to raise the alarm in this run alone (None: no
+    shift would have), and `reach` whether anything could. `scale` is that of the judge's scores. `served` holds the
+    endpoints behind which another model answers than before, with both names.
     """
 
     run: int
@@ -51,13 +57,16 @@ class Comparison:
     shared: int
     added: int
     removed: int
-    changed: int
+    changed: tuple[str, ...]
+    silent: int
+    scale: Scale
+    reach: Reach
     readable: float | None
     readable_before: float | None
     figures: Figures | None = None
     mix: Mix | None = None
     signs: tuple[Sign, ...] = ()
-    needed: float | None = None
+    needed: Mapping[Test, float | None] = field(default_factory=dict)
     earlier_alarms: tuple[int, ...] = ()
     served: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -78,11 +87,11 @@ def compare(runs: Sequence[Run], cases: Sequence[Case], scale: Scale, promise: P
     usual = [*(run for run in earlier if not run.alarm), today]  # all of them, up to the first alarm
     kept = kept_in(usual, LOOKS[0]) if earlier else []
     found: list[Sign] = []
-    needed: float | None = None
+    needed: Mapping[Test, float | None] = {}
     for look in looks_for(len(usual), "up"):  # no test takes more
         sheets = sheets_of(kept_in(usual, look), look.window, reader)
         found += signs(sheets, look, len(usual), len(earlier), promise)
-        needed = shift_needed(sheets, found) if look == LOOKS[0] else needed
+        needed = shift_needed(sheets, found, Random(0)) if look == LOOKS[0] else needed
     before = {anchor.id: anchor.key for anchor in earlier[-1].anchors} if earlier else {}
     now = {anchor.id: anchor.key for anchor in today.anchors}
     return Comparison(
@@ -92,7 +101,10 @@ def compare(runs: Sequence[Run], cases: Sequence[Case], scale: Scale, promise: P
         shared=len(kept),
         added=len(now.keys() - before.keys()) if earlier else 0,
         removed=len(before.keys() - now.keys()),
-        changed=sum(now[one] != before[one] for one in now.keys() & before.keys()),
+        changed=tuple(one for one in now if one in before and now[one] != before[one]),
+        silent=sum(not row for row in today.verdicts),
+        scale=scale,
+        reach=reach_of(earlier, [one.anchor for one in kept] or today.anchors, today.number, promise),
         readable=_readable(today.verdicts, reader),
         readable_before=_readable([row for one in kept for row in one.before], reader),
         figures=describe(kept, cases, reader) if kept else None,
@@ -102,6 +114,20 @@ def compare(runs: Sequence[Run], cases: Sequence[Case], scale: Scale, promise: P
         earlier_alarms=tuple(run.number for run in earlier if run.alarm),
         served=_served(earlier, today),
     )
+
+
+def reach_of(earlier: Sequence[Run], anchors: Sequence[Anchor], number: int, promise: Promise) -> Reach:
+    """
+    Return what could raise an alarm in the run of a number that asks some anchors.
+
+    Where none of them was asked before, that run is compared with nothing, and the next one is meant.
+    """
+    usual, keys = [run for run in earlier if not run.alarm], {anchor.key for anchor in anchors}
+    asked = Counter(anchor.key for run in usual for anchor in run.anchors if anchor.key in keys)
+    if not asked:
+        return reach(len(keys), number + 1, 2, len(usual) + 2, comparison=len(earlier) + 1, promise=promise)
+    runs = max(asked.values()) + 1
+    return reach(len(asked), number, runs, len(usual) + 1, comparison=len(earlier), promise=promise)
 
 
 def _mix(runs: Sequence[Run], kept: Sequence[Kept], reader: Reader) -> Mix | None:

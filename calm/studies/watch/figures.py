@@ -134,8 +134,10 @@ def _tally(rows: Sequence[Sequence[str]]) -> dict[str, int]:
 def _interval(values: Sequence[float]) -> Interval | None:
     if not values:
         return None
-    low, high = padded_t(values, -1.0, 1.0, LEVEL) if len(values) > 1 else (None, None)
-    return Interval(mean(values), low, high, len(values))
+    if len(values) < 2:
+        return Interval(mean(values), None, None, len(values))
+    low, high = padded_t(values, -1.0, 1.0, LEVEL)
+    return Interval(mean(values), max(low, -1.0), min(high, 1.0), len(values))
 
 
 def mean(values: Sequence[float]) -> float:
