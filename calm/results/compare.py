@@ -191,7 +191,7 @@ def _flips(both: Sequence[tuple[Finding, Finding]]) -> tuple[Flip, ...]:
     """Return the cases whose most frequent verdict changed; two claims of one probe show a case once."""
     found: list[Flip] = []
     seen: set[tuple[object, ...]] = set()
-    for old, new in both:
+    for old, new in sorted(both, key=lambda pair: pair[1].value is None):  # by a claim that was tested, if there is one
         after = {(record.case, record.hash): record for record in new.trials}
         for record in sorted(old.trials, key=lambda r: (r.case, r.edit)):
             other = after.get((record.case, record.hash))
@@ -228,13 +228,16 @@ def render_text(comparison: Comparison, width: int = 100, *, lines: int = LINES)
 
     Characters that a terminal would act on are written as escapes.
     """
-    moved = [m for m in comparison.moved if m.changed or m.difference is None or m.difference.value]
-    still = len(comparison.moved) - len(moved)
+    lacking = {m.key for m in comparison.moved if m.old.value is None and m.new.value is None and not m.changed}
+    rest = [m for m in comparison.moved if m.key not in lacking]
+    moved = [m for m in rest if m.changed or m.difference is None or m.difference.value]
+    still = len(rest) - len(moved)
     parts = [
         _section("The new run is not whole", [str(gap) for gap in comparison.gaps_new], lines),
         _section("The old run is not whole", [str(gap) for gap in comparison.gaps_old], lines),
         _section("Measured", _table([_cells(m) for m in moved]), lines),
         _count(still, "key is", "keys are", "the same in both runs"),
+        _count(len(lacking), "key was", "keys were", "measured in neither run"),
         _section("Only in the old run", comparison.only_old, lines),
         _section("Only in the new run", comparison.only_new, lines),
         _section(
