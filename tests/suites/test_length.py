@@ -2,7 +2,7 @@
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind
-from calm.results.audit import CONTROLS, RUN, read
+from calm.results.audit import AGREEMENT, CONTROLS, RUN, read
 from tests.suites.gate import run_gate
 
 
@@ -15,7 +15,7 @@ def test_a_judge_of_length_fails_verbosity_and_the_others_say_why(tmp_path):
     gate = run_gate("planted:length=1", tmp_path)
 
     audit = read(tmp_path / "results.json")
-    moved = [f for f in audit.findings if f.bias not in (*CONTROLS, RUN) and f.expects != "WORSE"]
+    moved = [f for f in audit.findings if f.bias not in (*CONTROLS, AGREEMENT, RUN) and f.expects != "WORSE"]
     assert {f.bias for f in moved if f.outcome is Outcome.FAIL} == {"verbosity"}, gate.output
     said = {f.bias for f in moved if f.reason.has(Kind.SAME_LENGTH)}
     assert {"authority", "bandwagon", "injection", "sentiment"} <= said
