@@ -13,6 +13,7 @@ from calm.core.measures import (
     attack_success_rate,
     consistency_rate,
     gain,
+    kappa,
     mean_shift,
     net_detection,
     net_robustness,
@@ -905,8 +906,13 @@ def test_measures_can_be_observed_without_a_limit():
         (twins, gain <= 0.1, "pairwise", "claim tie_rate or slot_pull$"),
         (twins, net_robustness >= 0.95, "pairwise", "claim tie_rate or slot_pull$"),
         (twins, tie_rate >= 0.8, "score", "claim robustness_rate$"),
-        (None, gain <= 0.1, "pairwise", "consistency_rate or repeat_distance or readable_rate or accuracy$"),
-        (None, accuracy >= 0.9, "score", "consistency_rate or repeat_distance or readable_rate$"),
+        (
+            None,
+            gain <= 0.1,
+            "pairwise",
+            "readable_rate or accuracy or balanced_accuracy or kappa or .* or annotator_advantage$",
+        ),
+        (None, kappa >= 0.4, "score", "or accuracy or weighted_kappa or gwet_ac or .* or annotator_advantage$"),
     ],
 )
 def test_a_claim_that_says_nothing_is_refused_with_what_can_be_claimed(about, claim, family, listed):

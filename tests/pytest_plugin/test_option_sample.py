@@ -42,7 +42,8 @@ def test_a_sample_is_not_told_as_all_cases(project, workers):
     given = [f"--calm-{name}={file}" for name, file in files.items()]
     project.run("--calm-sample=60", *given, *workers, cases="many.jsonl")
 
-    assert project.results("r.json")["cases"] | {"sha256": ""} == {"n": 60, "of": 230, "questions": 60, "sha256": ""}
+    told = {"n": 60, "of": 230, "questions": 60, "gold": 60, "people": 0, "sha256": ""}
+    assert project.results("r.json")["cases"] | {"sha256": ""} == told
     assert "60 of 230 (--calm-sample)" in (project.path / "r.html").read_text()
     assert "60 of 230 cases (--calm-sample)" in unescape((project.path / "r.md").read_text())
     sarif = json.loads((project.path / "r.sarif").read_text())["runs"][0]["properties"]
