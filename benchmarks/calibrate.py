@@ -16,11 +16,12 @@ often the chosen threshold breaks its promise, and which share of the cases it l
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from random import Random
 
+from benchmarks.pages import put
 from calm.core.measures import readable_rate
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
@@ -160,7 +161,7 @@ def alone(resamples: int) -> Iterator[str]:
             )
 
 
-def _risk(errs, share: float) -> float:  # type: ignore[no-untyped-def]
+def _risk(errs: Callable[[float], float], share: float) -> float:
     """Return the true error of the surest share of cases."""
     return sum(errs(share * (k + 0.5) / 400) for k in range(400)) / 400
 
@@ -176,10 +177,7 @@ def main() -> None:
         print(line, flush=True)
         lines.append(line)
     if options.write:
-        page = options.write.read_text("utf-8")
-        before, _, rest = page.partition(OPEN)
-        _, _, after = rest.partition(CLOSE)
-        options.write.write_text(f"{before}{OPEN}" + "\n".join(lines[1:]) + f"{CLOSE}{after}", "utf-8")
+        put(options.write, OPEN, "\n".join(lines[1:]), CLOSE)
 
 
 if __name__ == "__main__":

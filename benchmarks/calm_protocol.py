@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import calm
+from benchmarks.pages import put
 
 PRINTED = Path(__file__).parent.parent / "tests" / "papers" / "data" / "calm_table4.csv"
 PROTOCOL = Path(calm.__file__).parent / "suites" / "papers" / "test_calm.py"
@@ -142,8 +143,7 @@ def main() -> None:
     if options.write is None:
         print(text)
     else:
-        before, _, rest = options.write.read_text("utf-8").partition(OPEN)
-        options.write.write_text(f"{before}{OPEN}\n{text}\n{CLOSE}{rest.partition(CLOSE)[2]}", "utf-8")
+        put(options.write, OPEN, f"\n{text}\n", CLOSE)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from pkgutil import iter_modules
 from statistics import mean, median, stdev
 
 import calm
+from benchmarks.pages import put
 from calm import suites
 from calm.cases import bundled
 from calm.core.case import Case
@@ -230,9 +231,7 @@ def main() -> int:
     if options.write is None:
         print(text)
     else:
-        page = options.write.read_text("utf-8")
-        before, _, rest = page.partition(OPEN)
-        options.write.write_text(f"{before}{OPEN}\n{text}\n{CLOSE}{rest.partition(CLOSE)[2]}", "utf-8")
+        put(options.write, OPEN, f"\n{text}\n", CLOSE)
     return 0 if count is not None else 1
 
 

@@ -19,6 +19,7 @@ from math import fsum
 from pathlib import Path
 from random import Random
 
+from benchmarks.pages import put
 from calm.core.verdict import Scale
 from calm.models.wire import Json
 from calm.statistics.mapping import Line, Steps
@@ -142,10 +143,7 @@ def main() -> None:
         print(line, flush=True)
         lines.append(line)
     if options.write:
-        page = options.write.read_text("utf-8")
-        before, _, rest = page.partition(OPEN)
-        _, _, after = rest.partition(CLOSE)
-        options.write.write_text(f"{before}{OPEN}" + "\n".join(lines) + f"{CLOSE}{after}", "utf-8")
+        put(options.write, OPEN, "\n".join(lines), CLOSE)
 
 
 if __name__ == "__main__":
