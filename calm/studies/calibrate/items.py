@@ -9,6 +9,7 @@ from math import fsum
 from statistics import median
 from typing import Final, TypeAlias
 
+from calm.core.agreement import on_scale
 from calm.core.case import TIE, Case
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Family, Preferred, Ranking, Scale, Score, Tie, Verdict, chances, readable
@@ -22,6 +23,8 @@ NUMBERED: Final = "slot {}"
 """Class of a ranking: the slot of the answer that it puts first."""
 PROBABILITIES, REPEATS = "probabilities", "repeats"
 """Where a confidence comes from."""
+SHARES: Final = Scale(0.0, 1.0)
+"""What a judge of points gives."""
 WITHIN: Final = 1 / 8
 """Share of a scale without steps by which a score may differ from the gold: about one point of ten."""
 
@@ -99,16 +102,9 @@ def gold_of(case: Case, task: str) -> Mapping[str, Label]:
     if task in ("score", "points"):
         score = case.scores.get(alone)
         if score is None and task == "points":
-            score = _earned(case, case.met.get(alone, {}))
+            score = on_scale(case.met.get(alone, {}), case.points, SHARES)
         return {} if score is None else {"": float(score)}
     return {} if case.better is None else {"": case.better}
-
-
-def _earned(case: Case, met: Mapping[str, bool]) -> float | None:
-    total = fsum(abs(c.points) for c in case.criteria)
-    if not total or any(c.id not in met for c in case.criteria):
-        return None
-    return fsum(abs(c.points) for c in case.criteria if met[c.id] == (c.points > 0)) / total
 
 
 def items_of(
