@@ -78,7 +78,7 @@ def truth_of(row: Trial, family: Family) -> Verdict | None:
     """Return the gold label of a row as the verdict of a judge that agrees with it; None where there is none."""
     match family:
         case "pairwise":
-            return None if row.better is None else Tie() if row.better == "tie" else Preferred(row.better)
+            return None if row.better is None else Tie() if row.better == TIE else Preferred(row.better)
         case "score":
             known = [row.worth[answer] for answer in row.order if answer in row.worth]
             return Score(known[0]) if known else None
@@ -135,7 +135,7 @@ def ranked(worth: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
 # ---------------------------------------------------------------------------------------------------------- the items
 
 
-def labels_of(truth: Verdict, said: Verdict, row: Trial) -> Items:
+def _labelled(_: Trials, row: Trial, truth: Verdict, said: Verdict) -> Items | Reason:
     """Return the labels of one ask: of a pair one, of a rubric one for each criterion whose truth is known."""
     if isinstance(truth, Criteria):
         met = said.met if isinstance(said, Criteria) else {}
@@ -173,10 +173,6 @@ def by_numbers(statistic: Table, *, on_scale: bool = False) -> Callable[[Trials]
         return off or _whole(trials, statistic, _numbered)
 
     return found
-
-
-def _labelled(trials: Trials, row: Trial, truth: Verdict, said: Verdict) -> Items | Reason:
-    return labels_of(truth, said, row)
 
 
 def _numbered(trials: Trials, row: Trial, truth: Verdict, said: Verdict) -> Items | Reason:
@@ -318,7 +314,7 @@ def _on(grid: Sequence[float], values: Sequence[float]) -> list[float] | None:
     """Return values as the points of a grid from 0 to 1 that they are; None where one is none of these."""
     steps = len(grid) - 1
     places = [round(value * steps) for value in values]
-    near = all(0 <= p <= steps and abs(grid[p] - v) < 1e-9 for p, v in zip(places, values, strict=True))
+    near = all(0 <= p <= steps and abs(grid[p] - v) < CLOSE for p, v in zip(places, values, strict=True))
     return [grid[place] for place in places] if near else None
 
 
