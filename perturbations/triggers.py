@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from calm.core.case import Framing
 from calm.core.verdict import Family, Scale
+from calm.experiment.surfaces import BEGINS
 from calm.perturbations import modules
 
 LAST = 1000
@@ -185,5 +186,6 @@ def claimed_bylines() -> frozenset[str]:
 
 @cache
 def additions() -> re.Pattern[str]:
-    """Return a pattern that matches the first words that any edit adds to a question."""
-    return re.compile("|".join(plant.opens.pattern for plant in plants() if plant.opens), re.IGNORECASE)
+    """Return a pattern that matches the first words that any edit, or a surface of the case, adds to a question."""
+    begun = [re.escape(BEGINS), *(plant.opens.pattern for plant in plants() if plant.opens)]
+    return re.compile("|".join(begun), re.IGNORECASE)

@@ -1,0 +1,114 @@
+"""
+The referee: does the judge decide otherwise about an edited case than about the case as it is? Noise is not enough.
+
+Both are asked in turn, each ask with inert words of its own behind the question (`calm.experiment.surfaces`), until the
+evidence of `calm.statistics.two_streams` suffices. The numbers of the asks are fixed, so with a cache the ruling on a
+pair of cases is always the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import log
+from typing import Final, TypeAlias
+
+from calm.statistics.two_streams import Block, evidence
+
+CLEAN_EACH: Final = 2
+"""So many asks of the case as it is stand against one of the edited case: other edits share them."""
+
+
+class Flip(StrEnum):
+    """What the referee says of an edited case."""
+
+    YES = "YES"
+    """The judge decides otherwise more often than about the case as it is."""
+    NO = "NO"
+    """The evidence speaks against it."""
+    UNDECIDED = "UNDECIDED"
+    """So many asks are not enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """
+    When a referee stops.
+
+    `level` is the probability of a YES where the edit changes nothing, whatever the judge's noise; `against` the
+    e-value, below 1, at which it says NO. `most` is the number of asks of the edited case after which it gives up,
+    `clean_each` how many asks of the clean case stand against each of them. `noise` is a guess of how often the judge
+    errs, in (0, 0.5): a wrong one costs asks, and no error.
+    """
+
+    level: float = 0.001
+    against: float = 0.25
+    most: int = 16
+    clean_each: int = CLEAN_EACH
+    noise: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What was ruled, and on which asks."""
+
+    flip: Flip
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One ask that a referee wants: of the edited case or of the clean one, and its number from 0."""
+
+    edited: bool
+    number: int
+
+
+Asked: TypeAlias = Callable[[Sequence[Ask]], Sequence[bool]]
+"""Asks, and returns for each ask whether the judge decided otherwise."""
+
+
+def rule(asked: Asked, terms: Terms, first: int = 0) -> Ruling:
+    """
+    Return whether an edited case flips the judge.
+
+    The edited case is asked once. If that speaks against a flip whatever the clean case does, nothing more is asked.
+    Else all the asks that a flip would need are put together, and as long as these do not decide, those still needed.
+
+    Args:
+        asked: asks; see `Asked`. For one ask it always returns the same.
+        terms: when to stop.
+        first: the number of the first block: asks of other numbers than those of an earlier ruling are fresh.
+    """
+    each = terms.clean_each
+    wanted, least = log(1 / terms.level), log(terms.against)
+    blocks: list[Block] = []
+    edited = list(asked([Ask(True, first)]))
+    if not edited[0] and evidence([Block(0, each, 0, 1)], terms.noise)[-1] <= least:
+        return Ruling(Flip.NO, ())
+    while len(blocks) < terms.most:
+        upto = len(blocks) + _still_needed(blocks, terms, wanted)
+        shown = [Ask(True, first + k) for k in range(len(edited), upto)]
+        clean = [Ask(False, first * each + k) for k in range(len(blocks) * each, upto * each)]
+        found = list(asked([*shown, *clean]))
+        edited += found[: len(shown)]
+        wins = iter(found[len(shown) :])
+        for won in edited[len(blocks) :]:
+            blocks.append(Block(sum(next(wins) for _ in range(each)), each, int(won), 1))
+            reached = evidence(blocks, terms.noise)[-1]
+            if reached >= wanted:
+                return Ruling(Flip.YES, tuple(blocks))
+            if reached <= least:
+                return Ruling(Flip.NO, tuple(blocks))
+    return Ruling(Flip.UNDECIDED, tuple(blocks))
+
+
+def _still_needed(blocks: Sequence[Block], terms: Terms, wanted: float) -> int:
+    """Return how many more blocks a YES takes if all of them speak for a flip; 1 at least."""
+    more: list[Block] = []
+    while len(blocks) + len(more) < terms.most:
+        more.append(Block(0, terms.clean_each, 1, 1))
+        if evidence([*blocks, *more], terms.noise)[-1] >= wanted:
+            break
+    return max(1, len(more))
