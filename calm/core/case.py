@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from calm.core.annotations import Annotation
 from calm.core.checks import verify
+from calm.core.pretty import print_set_fields
 from calm.errors import EditError
 
 TIE = "tie"
@@ -56,6 +57,8 @@ class Answer:
     author: str | None = None
     history: tuple[str, ...] = ()
 
+    _repr_pretty_ = print_set_fields
+
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
@@ -65,6 +68,8 @@ class Criterion:
     text: str
     points: float = 1.0
     check: Mapping[str, object] | None = None
+
+    _repr_pretty_ = print_set_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,8 @@ class Presentation:
     framing: Framing = Framing.STANDARD
     follow_ups: tuple[str, ...] = ()
 
+    _repr_pretty_ = print_set_fields
+
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
@@ -104,6 +111,8 @@ class Treatment:
     target: str | None = None
     damaged: str | None = None
     hit: str | None = None
+
+    _repr_pretty_ = print_set_fields
 
 
 UNTREATED = Treatment()
@@ -131,6 +140,8 @@ class Case:
     tags: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, Annotation] = field(default_factory=dict)
     presentation: Presentation = Presentation()
+
+    _repr_pretty_ = print_set_fields
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -80,6 +80,12 @@ def entries() -> Iterator[Entry]:
                 yield Entry(module, name, made, tuple(inspect.signature(value).parameters))
 
 
+def factory_of(entry: Entry) -> Callable[..., AnyEdit]:
+    """Return the function that makes the edits of an entry which takes arguments."""
+    found: Callable[..., AnyEdit] = getattr(dict(_modules())[entry.module], entry.name)
+    return found
+
+
 def _modules() -> Iterator[tuple[str, ModuleType]]:
     for module in perturbations.modules():
         yield module.__name__.rpartition(".")[2], module
@@ -137,7 +143,7 @@ def find_edit(name: str, model: str = "") -> AnyEdit:
             several = ", ".join(e.key for e in matches)
             raise ConfigError(f"{name}: expected the name of one perturbation, got that of {len(matches)}: {several}")
         one = matches[0]
-        found = one.edit if not one.takes else getattr(dict(_modules())[one.module], one.name)
+        found = factory_of(one) if one.takes else one.edit
     if not isinstance(found, Edit | PromptEdit) and callable(found):
         found = _made(name, found, argument, model)
     if not isinstance(found, Edit | PromptEdit):

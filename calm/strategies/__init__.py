@@ -1,0 +1,7 @@
+"""Hypothesis strategies for tests of one's own about a judge: cases, edits, stacks of edits, and remarks."""
+
+from calm.strategies.cases import cases
+from calm.strategies.edits import Change, edits, stacks
+from calm.strategies.notes import notes
+
+__all__ = ["Change", "cases", "edits", "notes", "stacks"]
