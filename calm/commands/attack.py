@@ -227,7 +227,7 @@ def _plan(
 
 def _show(found: Attack) -> None:
     """Print some found texts as a word diff, those first that won all of their fresh asks."""
-    from calm.commands.differences import differences
+    from calm.results.differences import coloured, differences
 
     ordered = sorted(found.found, key=lambda s: (-(found.wins(s) or 0.0), s.aim.source.id))
     for one in ordered[:EXAMPLES]:
@@ -237,5 +237,5 @@ def _show(found: Attack) -> None:
         answer = one.aim.case.target
         print(printable(f"\n-- case {one.aim.source.id}, answer {answer}{made_of}, won {said}", "\n"))
         before, after = one.aim.case[answer].text, one.text or ""
-        for text in differences(before, after).splitlines():
+        for text in differences(before, after, colour=coloured()).splitlines():
             print(f"   {text}")

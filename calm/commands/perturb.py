@@ -8,12 +8,12 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import CASES, DONE, REFUSED, add_command
-from calm.commands.differences import differences
 from calm.core.case import Case, Framing, Presentation, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import ConfigError, nearest
 from calm.experiment.aim import aim
+from calm.results.differences import coloured, differences
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
@@ -192,6 +192,6 @@ def _messages(before: Prompt, after: Prompt) -> Iterator[tuple[str, str, str]]:
 def _line(name: str, before: str, after: str) -> None:
     """Print a text with what was taken out and what was put in."""
     print(printable(f"-- {name}{'' if before != after else ' (unchanged)'}"))
-    text = printable(after, keep="\n") if before == after else differences(before, after)
+    text = printable(after, keep="\n") if before == after else differences(before, after, colour=coloured())
     for line in text.split("\n"):
         print(f"   {line}")

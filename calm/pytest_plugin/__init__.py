@@ -17,6 +17,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calm.pytest_plugin import options
+from calm.pytest_plugin.asking import (
+    asking_for,
+    asks_alone,
+    drawing,
+    ended_without_verdict,
+    own,
+    searches,
+    verdict_of_run,
+)
 from calm.pytest_plugin.collector import Collector
 from calm.pytest_plugin.contexts import context_of, planned_context
 from calm.pytest_plugin.options import (
@@ -44,7 +53,6 @@ from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.roll import end_in, on_roll
 from calm.pytest_plugin.session import (
     CALLED,
-    CASES,
     PROBE,
     SESSION,
     SUBJECT,
@@ -70,6 +78,7 @@ from calm.pytest_plugin.watch import Watch
 if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.gate.probe import Probe
+    from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
     from calm.results.audit import Finding
 
@@ -237,7 +246,7 @@ def _announce(config: pytest.Config) -> None:
 
 
 def _looks_ahead(item: pytest.Item) -> bool:
-    return all(marker.kwargs.get("lookahead", True) for marker in item.iter_markers(MARKER))
+    return not searches(item) and all(m.kwargs.get("lookahead", True) for m in item.iter_markers(MARKER))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -274,8 +283,7 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
     config, item = request.config, request.node
     ours = config.stash[SESSION]
     judge = judge_in(config, judge)
-    if any(cases is own for own in config.stash.get(CASES, {}).values()):
-        cases = cases_of(config, judge)  # pytest keeps one value of a session fixture, though folders have other judges
+    cases = own(config, judge, cases)
     if ours.plan is not None:
         yield Probe(planned_context(item, judge, cases, ours.plan))
         return
@@ -291,6 +299,23 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
     yield made
     if item.stash.get(CALLED, False) and (complaint := made.complaint()):
         pytest.fail(complaint, pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def verdict_of(pytestconfig: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Iterator[VerdictOf]:
+    """Ask the judge about one case, in a test of any kind: `verdict_of(case)`, `verdict_of.flips(case, edited)`."""
+    judge = judge_in(pytestconfig, judge)
+    cases = own(pytestconfig, judge, cases)
+    made = verdict_of_run(pytestconfig, judge, cases)
+    with drawing(made.setup, cases):
+        yield made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Let `verdict_of` ask the judge of the test that runs."""
+    with asking_for(pyfuncitem):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -314,14 +339,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         _tell(item, call, report, made)
         if end := end_in(item, call, report, made):
             said["end"] = end
+        if asks_alone(item):
+            said["alone"] = True
     if said:
         report.calm = {**getattr(report, "calm", {}), **said}
     return report
 
 
 def _probing(item: pytest.Item) -> bool:
-    """Return whether a test has a probe: by its arguments, or since it asked for one."""
-    return "probe" in getattr(item, "fixturenames", ()) or PROBE in item.stash
+    """Return whether a test asks a judge: by a probe, also one that it asked for while it ran, or without one."""
+    return "probe" in getattr(item, "fixturenames", ()) or PROBE in item.stash or asks_alone(item)
 
 
 def _introduction(item: pytest.Item) -> dict[str, Any]:
@@ -338,10 +365,18 @@ def _introduction(item: pytest.Item) -> dict[str, Any]:
 
 def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Probe | None) -> None:
     """Put the findings of a test into its report, and make a test of which nothing could be tested a skipped one."""
+    from calm.core.claims import Outcome
+    from calm.results.wording import printable
+
     veiled = private(item.config) and _probing(item)
     if veiled:
         veil_report(item, call.excinfo, report, made)
     if call.excinfo is not None and _probing(item) and _ends(item, call, report):
+        return
+    if (ended := ended_without_verdict(call)) is not None:
+        report.longrepr = indented(printable(str(ended), "\n"))
+        report.sections = [part for part in report.sections if part[0] != "Hypothesis"]  # how to fail again
+        report.calm = {**getattr(report, "calm", {}), "kind": Outcome.INCOMPLETE.value, "unanswered": str(ended)}
         return
     if made is None or report.when != "call":
         return
@@ -350,8 +385,7 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pro
         veil_findings(made)
     from dataclasses import replace
 
-    from calm.core.claims import Outcome
-    from calm.results.wording import printable, value
+    from calm.results.wording import value
 
     reason = getattr(report, "wasxfail", None)
     findings: list[Finding] = made.context.findings

@@ -37,7 +37,7 @@ from calm.pytest_plugin.session import (
 if TYPE_CHECKING:
     from calm.core.reasons import Reason
     from calm.core.texts import CaseTexts
-    from calm.results.audit import Audit, Finding
+    from calm.results.audit import Audit, Finding, Run
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
 
@@ -55,6 +55,10 @@ class Collector:
         self.subjects: dict[str, dict[str, Any]] = {}
         self.first_subject: dict[str, Any] | None = None
         """Whom the first test with a probe asked, whatever became of the test."""
+        self.alone: set[str] = set()
+        """The tests that asked the judge without a probe: they claim nothing, and are no part of the gate."""
+        self.unanswered: dict[str, str] = {}
+        """Which of them got no reply, and what is to be said of it."""
         self.twice: list[Reason] = []
         self.roll = Roll()
         self.aside = Aside()
@@ -106,6 +110,10 @@ class Collector:
         if "late" in came:
             self.roll.collect([report.nodeid])
             self.roll.name([report.nodeid])
+        if "alone" in came:
+            self.alone.add(report.nodeid)
+        if "unanswered" in came:
+            self.unanswered[report.nodeid] = came["unanswered"]
         self.roll.note(report)
         self.misconfigured = self.misconfigured or came.get("misconfigured", "")
         self.told_wrong |= dict.fromkeys([came["fault"]] if came.get("fault") else [])
@@ -186,7 +194,7 @@ class Collector:
             audit = self.decided = self._kept()
             if exitstatus in whole and not self._green(audit):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        elif self.roll.empty and not self.ended and all(hasattr(node, "workeroutput") for node in self.nodes):
+        elif self._gateless and not self.ended and all(hasattr(node, "workeroutput") for node in self.nodes):
             self.aside.put_back()  # no test of the gate was chosen
         if self.misconfigured:
             session.exitstatus = EXIT_CONFIG
@@ -197,12 +205,22 @@ class Collector:
             self.subjects.clear()
             return
         lost = any(one.lost for one in self.roll.endings())
-        if self.subjects or self._only_shows or not (lost or (self.ended and not self.roll.empty)):
+        if self.subjects or self._only_shows or self._gateless or not (lost or (self.ended and not self.roll.empty)):
             return
-        asked = [subject for *_, subject in self.config.stash[SESSION].subjects]
-        known = asked[0] if asked else self.first_subject
+        known = self._asked_first
         if known is not None or any(given(self.config, name) for name in OUTPUTS):
             self.subjects[""] = known or unknown_subject(self.config)
+
+    @property
+    def _asked_first(self) -> dict[str, Any] | None:
+        """Whom a test asked first, in this process or in a worker."""
+        asked = [subject for *_, subject in self.config.stash[SESSION].subjects]
+        return asked[0] if asked else self.first_subject
+
+    @property
+    def _gateless(self) -> bool:
+        """Whether no test that ran is one of the gate: each asks without a probe, and pytest says how it ended."""
+        return all(one.node in self.alone for one in self.roll.endings())
 
     def set_aside(self) -> None:
         """Let no file of an earlier run lie where this one will write."""
@@ -254,41 +272,14 @@ class Collector:
         """Return the record of the run."""
         from calm import __version__
         from calm.core.reasons import Kind, because
-        from calm.results.audit import Audit, JudgeRecord, Run
-        from calm.results.codes import from_code
+        from calm.results.audit import Audit, JudgeRecord
         from calm.results.resolved import resolved
 
-        figures = self._figures
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
         others = sum((s["judge"], s["cases"]) != (subject["judge"], subject["cases"]) for s in self.subjects.values())
         repeats = Counter(self.subjects[node]["repeats"] for node in sorted(self.subjects))
         several = [because(Kind.OTHER_SUBJECTS, others)] if others else []
-
-        def total(name: str, keys: Sequence[str]) -> dict[str, int]:
-            return {k: sum(f[name].get(k, 0) for f in figures) for k in keys}
-
-        calls = total("calls", ("made", "cached", "failed", "retried"))
-        if shared := [f["keys"] for f in figures if f["keys"]]:
-            from calm.engine.ledger import saved
-
-            calls["cached"] = saved(shared)  # what one probe or worker made is found by the others
-        noted = [from_code(note, "") for figure in figures for note in figure["notes"]]
-        if dead := len(figures) - len(self._told_figures):
-            noted.append(because(Kind.BILL_OF_DEAD, dead))
-        if calls["cached"]:
-            noted.append(because(Kind.FROM_CACHE, calls["cached"]))
-        session = self.config.stash[SESSION]
-        usd, unpriced = sum(f["usd"] for f in figures), {name for f in figures for name in f["unpriced"]}
-        run = Run(
-            started=datetime.fromtimestamp(session.started, UTC).isoformat(timespec="seconds"),
-            seconds=round(time.time() - session.started, 3),
-            calls=calls,
-            tokens=total("tokens", ("input", "output")),
-            usd=round(usd, 6) if usd or not unpriced else None,
-            unpriced=tuple(sorted(unpriced)),
-            per_finding={k: {"seconds": round(v, 3)} for k, v in sorted(self.seconds.items())},
-            notes=tuple(dict.fromkeys([*noted, *several, *self._saved()])),
-        )
+        run = self._run([*several, *self._saved()])
         audit = Audit(
             calm=__version__,
             judge=JudgeRecord(**subject["judge"]),
@@ -310,6 +301,40 @@ class Collector:
 
             return without_texts(audit)
         return audit
+
+    def _run(self, notes: Sequence[Reason]) -> Run:
+        """Return what the run used, with notes of its own and others."""
+        from calm.core.reasons import Kind, because
+        from calm.results.audit import Run
+        from calm.results.codes import from_code
+
+        figures = self._figures
+
+        def total(name: str, keys: Sequence[str]) -> dict[str, int]:
+            return {k: sum(f[name].get(k, 0) for f in figures) for k in keys}
+
+        calls = total("calls", ("made", "cached", "failed", "retried"))
+        if shared := [f["keys"] for f in figures if f["keys"]]:
+            from calm.engine.ledger import saved
+
+            calls["cached"] = saved(shared)  # what one probe or worker made is found by the others
+        noted = [from_code(note, "") for figure in figures for note in figure["notes"]]
+        if dead := len(figures) - len(self._told_figures):
+            noted.append(because(Kind.BILL_OF_DEAD, dead))
+        if calls["cached"]:
+            noted.append(because(Kind.FROM_CACHE, calls["cached"]))
+        session = self.config.stash[SESSION]
+        usd, unpriced = sum(f["usd"] for f in figures), {name for f in figures for name in f["unpriced"]}
+        return Run(
+            started=datetime.fromtimestamp(session.started, UTC).isoformat(timespec="seconds"),
+            seconds=round(time.time() - session.started, 3),
+            calls=calls,
+            tokens=total("tokens", ("input", "output")),
+            usd=round(usd, 6) if usd or not unpriced else None,
+            unpriced=tuple(sorted(unpriced)),
+            per_finding={k: {"seconds": round(v, 3)} for k, v in sorted(self.seconds.items())},
+            notes=tuple(dict.fromkeys([*noted, *notes])),
+        )
 
     def _together(self, audit: Audit) -> Audit:
         """Return the record with claims about all probes and a baseline; a fault in them costs no other finding."""
@@ -440,6 +465,7 @@ class Collector:
             for text in (*self.misconfigured.splitlines(), *"\n".join(self.told_wrong).splitlines()):
                 terminalreporter.write_line(printable(text), red=True)
         if not self.subjects:
+            self._tell_asked(terminalreporter)
             self._tell_kept(terminalreporter.write_line)
             return
         from calm.core.claims import Outcome
@@ -484,6 +510,25 @@ class Collector:
         for text in self.written:
             say(text)
         self._tell_kept(say)
+
+    def _tell_asked(self, out: Any) -> None:
+        """Say what tests without a probe asked, where there was none with one."""
+        subject = self._asked_first
+        if not self.alone or subject is None:
+            return
+        from calm.results.wording import bill_alone, lines
+
+        run = self._run([])
+        out.ensure_newline()
+        out.section("calm", sep="=")
+        for node, text in self.unanswered.items():
+            for part in lines(f"{node}: {text}", 0):
+                out.write_line(part, red=True)
+        for remark in run.notes:
+            for part in lines(f"note: {remark}", 0):
+                out.write_line(part, yellow=True)
+        for part in lines(bill_alone(subject["judge"], subject["cases"], run), 0):
+            out.write_line(part)
 
     def _tell_kept(self, say: Callable[[str], None]) -> None:
         """Say where the files of an earlier run are, which told more than this one."""

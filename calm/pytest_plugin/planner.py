@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calm.pytest_plugin.asking import asks_alone
 from calm.pytest_plugin.options import design_of, flag, indented, key, sample_of, seed_of, stopping_of
 from calm.pytest_plugin.session import JUDGE, SESSION, check_options, judge_of
 from calm.pytest_plugin.trace import Tracer, probed, trace
@@ -16,6 +17,9 @@ from calm.pytest_plugin.trace import Tracer, probed, trace
 if TYPE_CHECKING:
     from calm.gate.plan import Survey
     from calm.models.wire import Judge
+
+
+AS_IT_GOES = "it asks as it goes, by `verdict_of`, so nobody can say beforehand how much"
 
 
 class Planner:
@@ -75,6 +79,7 @@ class Planner:
         )
         ours.plan, ours.engine, ours.tracing = self.record, Engine(Store(None, Mode.OFF)), True
         tracer = Tracer()
+        self.skipped += [(item.nodeid, AS_IT_GOES) for item in session.items if asks_alone(item)]
         kinds = {"skipped": self.skipped, "data": self.floors, "error": self.troubles}
         for item in trace(session, probed(session), tracer):
             if tracer.kind in kinds:
@@ -122,6 +127,8 @@ class PlanPrinter(Planner):
             return
         if not self.record.entries:
             terminalreporter.write_line("calm: nothing to plan: no test that was selected uses `probe`")
+            for node, reason in _grouped(self.skipped):
+                terminalreporter.write_line(f"not planned: {printable(node)}: {printable(reason)}", yellow=True)
             return
         terminalreporter.section("calm plan")
         try:

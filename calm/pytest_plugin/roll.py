@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calm.pytest_plugin.asking import ended_without_verdict
+
 if TYPE_CHECKING:
     from calm.core.reasons import Reason
     from calm.gate.probe import Probe
@@ -37,7 +39,8 @@ def end_in(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pr
     error = call.excinfo.value if call.excinfo is not None else None
     if report.passed:
         return ""
-    state, reason = _ended(item, error, report, made)
+    unanswered = ended_without_verdict(call)
+    state, reason = (State.CRASHED, unanswered.reason) if unanswered else _ended(item, error, report, made)
     return json.dumps({"state": State(state).value, **reason_to_json(reason)})
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from calm.experiment.setup import Setup
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe
+    from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
@@ -94,6 +95,8 @@ class Session:
     """Whether this worker of xdist has told which tests take a probe."""
     introduced: bool = False
     """Whether it has told whom they ask."""
+    asking: VerdictOf | None = None
+    """What tests ask by that have no probe, made when the first one wants it."""
     records: dict[str, Record] = field(default_factory=dict)
     """What the tests of this process found, until their reports are read."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf
 from textwrap import wrap
+from typing import Any
 
 from calm.core.claims import Claim, Outcome, decimals
 from calm.core.measures import MEASURES
@@ -339,18 +340,31 @@ def lines(text: str, width: int) -> list[str]:
 
 def bill(audit: Audit) -> str:
     """Return what a run asked and what it cost, in one line; an old record may not count its calls."""
-    calls = audit.run.calls
+    judge = f"judge {audit.judge.name} ({audit.judge.task}), {cases_asked(audit)}, {audit.repeats} asks"
+    return "; ".join([judge, *_used(audit.run)])
+
+
+def bill_alone(judge: Mapping[str, Any], cases: Mapping[str, Any], run: Run) -> str:
+    """Return the same of a run that asked a judge without a probe, from what a record would say of both."""
+    return "; ".join([f"judge {judge['name']} ({judge['task']}), {_counted(cases)}", *_used(run)])
+
+
+def _used(run: Run) -> list[str]:
+    """Return the calls of a run, and what they cost."""
+    calls = run.calls
     counts = [
         f"{calls[name]} {words}" for name, words in CALLS.items() if calls.get(name) or name in calls.keys() & ALWAYS
     ]
-    asked = ", ".join(counts) if calls.keys() >= ALWAYS else "calls not recorded"
-    judge = f"judge {audit.judge.name} ({audit.judge.task}), {cases_asked(audit)}, {audit.repeats} asks"
-    return "; ".join([judge, asked, cost(audit.run)])
+    return [", ".join(counts) if calls.keys() >= ALWAYS else "calls not recorded", cost(run)]
 
 
 def cases_asked(audit: Audit) -> str:
     """Return how many cases were asked, and of how many they are a sample: "200 of 300 cases (--calm-sample)"."""
-    count, there = audit.cases.get("n", 0), audit.cases.get("of")
+    return _counted(audit.cases)
+
+
+def _counted(cases: Mapping[str, Any]) -> str:
+    count, there = cases.get("n", 0), cases.get("of")
     if isinstance(count, int) and isinstance(there, int) and there > count:
         return f"{count:,} of {there:,} cases (--calm-sample)"
     return f"{count:,} cases" if isinstance(count, int) else f"{count} cases"

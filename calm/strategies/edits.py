@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hypothesis import assume
+from hypothesis import assume, currently_in_test_context, note
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -17,10 +17,13 @@ from calm.core.verdict import Family
 from calm.errors import ConfigError, nearest
 from calm.experiment.aim import aim
 from calm.gate.catalogue import Entry, find_edit
+from calm.results.differences import differences
 from calm.strategies.parameters import VARIATIONS, Step, step
 from calm.strategies.running import running
-from calm.strategies.simplicity import by_simplicity, known_biases
+from calm.strategies.simplicity import by_simplicity, known_biases, texts_of
 
+AROUND: Final = 60
+"""Characters that are shown on either side of what an edit changed."""
 HARMLESS: Final = (Expects.SAME, Expects.NOT_BETTER, Expects.OBSERVE)
 """What edits expect that can stand one on another: they leave alone which answer is the better one."""
 
@@ -32,7 +35,8 @@ class Change:
 
     Call it with a case, `edit(case)`, to get the edited case. Which answer is treated is chosen as a probe chooses it
     without a pilot: the better one where the edit expects WORSE, else the worst. Where an edit does not apply to the
-    case, the example is rejected by `hypothesis.assume`; `apply` returns None there.
+    case, the example is rejected by `hypothesis.assume`; `apply` returns None there. With the example that Hypothesis
+    ends with it prints what a call changed.
     """
 
     steps: tuple[Step, ...]
@@ -50,6 +54,8 @@ class Change:
         edited = self.apply(case)
         assume(edited is not None)
         assert edited is not None
+        if currently_in_test_context():
+            _tell(self, case, edited)
         return edited
 
     def apply(self, case: Case) -> Treated | None:
@@ -65,6 +71,16 @@ class Change:
                 return None
             now = replace(edited, variants=aimed.variants)
         return now
+
+
+def _tell(change: Change, before: Case, after: Case) -> None:
+    """Have Hypothesis show what a change does, beside the example that it ends with."""
+    old, new = dict(texts_of(before)), dict(texts_of(after))
+    places = [place for place in {**old, **new} if old.get(place, "") != new.get(place, "")]
+    for place in places:
+        note(f"{change}: {place}: {differences(old.get(place, ''), new.get(place, ''), context=AROUND)}")
+    if not places:
+        note(f"{change}: the order or the framing: {', '.join(after.slots)}; {after.framing}")
 
 
 def edits(

@@ -51,14 +51,14 @@ def weight(edit: Edit, cases: Iterable[Case]) -> int:
 
 def difference(before: Case, after: Case) -> int:
     """Return how many characters of a case differ, odd ones more, and 1 for another order, and for another framing."""
-    old, new = dict(_texts(before)), dict(_texts(after))
+    old, new = dict(texts_of(before)), dict(texts_of(after))
     changed = sum(Levenshtein.distance(old.get(k, ""), new.get(k, "")) for k in old.keys() | new.keys())
     added = Counter("".join(new.values())) - Counter("".join(old.values()))
     odd = sum(count for one, count in added.items() if not one.isascii() and one not in "".join(old.values()))
     return changed + ODD * odd + (before.slots != after.slots) + (before.framing != after.framing)
 
 
-def _texts(case: Case) -> Iterator[tuple[str, str]]:
+def texts_of(case: Case) -> Iterator[tuple[str, str]]:
     """Yield all texts of a case that a judge may see, each with its place."""
     yield "question", case.question
     yield "reference", case.reference or ""

@@ -11,6 +11,9 @@ HEAVY = (
     "sqlite3",
     "calm.engine.engine",
     "calm.gate.probe",
+    "calm.gate.verdict_of",
+    "calm.strategies",
+    "hypothesis.strategies",
 )
 
 

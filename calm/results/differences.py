@@ -16,15 +16,19 @@ WHOLE = 10_000
 """Characters shown around a change: enough to show texts of an ordinary length in full."""
 
 
-def differences(before: str, after: str) -> str:
-    """Return a word diff: in colours on a terminal, else as `[-old-]{+new+}`."""
+def coloured() -> bool:
+    """Return whether the output is a terminal that may be shown colours."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def differences(before: str, after: str, *, colour: bool = False, context: int = WHOLE) -> str:
+    """Return a word diff, in colours or as `[-old-]{+new+}`; `context` is how many characters stand around a change."""
     from calm.results.reports.diff import compare
 
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     signs = {"gone": ("\x1b[31;9m", "\x1b[0m"), "new": ("\x1b[32;1m", "\x1b[0m")}
     if not colour:
         signs = {"gone": ("[-", "-]"), "new": ("{+", "+}")}
-    found = compare(before, after, context=WHOLE)
+    found = compare(before, after, context=context)
     parts = []
     for piece in _woven(found.old, found.new):
         opening, closing = signs.get(piece.kind, ("", ""))
