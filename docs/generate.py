@@ -583,10 +583,25 @@ def calibrated() -> str:
         return fenced(run(Path(folder), *shlex.split(command)).splitlines())
 
 
+def property_run(file: str, judge: str) -> str:
+    """Return the example that a property of the page about them ends with, on a simulated judge."""
+    page = ROOT / "docs" / "how-to" / "write-a-property.md"
+    with TemporaryDirectory() as folder:
+        (Path(folder) / file).write_text(files_in(page)[file], "utf-8")
+        options = (f"--calm-judge={judge}", "--hypothesis-seed=0", "--calm-cache=off", "--tb=short")
+        told = run(Path(folder), "pytest", file, *options, *QUIET)
+    lines = [line.removeprefix("E   ") for line in told.splitlines()]
+    first = next(i for i, line in enumerate(lines) if line.startswith("Failing test case"))
+    last = next(i for i, line in enumerate(lines) if line.startswith("judge planted"))
+    return fenced(lines[first : last + 1])
+
+
 RUNS: dict[str, Callable[[], str]] = {
     "attack-grid": attack_grid,
     "calibrate-run": calibrated,
     "readme-probe": readme_probe,
+    "property-run": lambda: property_run("test_no_flip.py", "planted:refinement-aware=1"),
+    "conversation-run": lambda: property_run("test_conversation.py", "planted:pushback=1"),
     "demo": lambda: fenced(summary(demo()[0])),
     "finding-line": finding_line,
     "finding-parts": finding_parts,

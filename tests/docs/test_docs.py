@@ -34,6 +34,7 @@ from tests.docs.pages import (
 
 HOW_TO, REFERENCE, EXPLANATION = DOCS / "how-to", DOCS / "reference", DOCS / "explanation"
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+QUIET = load_generator().QUIET
 KEY = {"OPENAI_API_KEY": "not-a-key"}
 COMMANDS = [(page, line) for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]
 
@@ -299,7 +300,11 @@ def test_the_catalogue_names_what_there_is():
 
 
 FILES = [(page, file, body) for page in PAGES for file, body in load_generator().files_in(page).items()]
-SUITES = [(page, file) for page, file, _ in FILES if file.startswith("test_")]
+SUITES = [(page, file) for page, file, body in FILES if file.startswith("test_") and "verdict_of" not in body]
+PROPERTIES = [
+    ("test_no_flip.py", "planted:refinement-aware=1", "edit=refinement_aware."),
+    ("test_conversation.py", "planted:pushback=1", "state.push_back(edit=pushback."),
+]
 JUDGES = [
     (DOCS / "tutorial.md", "first:judge"),
     (DOCS / "tutorial.md", "second:judge"),
@@ -344,6 +349,28 @@ def test_a_probe_in_the_docs_passes_for_a_sound_judge(page, file, tmp_path):
     )
 
     assert "1 of 1 biases tested; all 2 claims proven" in told, told
+
+
+@pytest.mark.parametrize(("file", "biased", "found"), PROPERTIES)
+def test_a_property_in_the_docs_tells_a_sound_judge_from_a_biased_one(file, biased, found, tmp_path):
+    """Each runs as it stands, and shrinks to one edit."""
+    write_files(HOW_TO / "write-a-property.md", tmp_path)
+
+    sound, failed = (
+        load_generator().run(tmp_path, "pytest", file, f"--calm-judge={judge}", "-q", "--hypothesis-seed=0", *QUIET)
+        for judge in ("planted:noise=0.05", f"{biased},noise=0.05")
+    )
+
+    assert "1 passed" in sound, sound
+    assert "1 failed" in failed, failed
+    assert failed.count(found) == 1
+
+
+def test_the_first_property_in_the_docs_has_ten_lines():
+    """Who knows Hypothesis needs no more than that."""
+    body = load_generator().files_in(HOW_TO / "write-a-property.md")["test_no_flip.py"]
+
+    assert len([line for line in body.splitlines() if line.strip()]) <= 10
 
 
 def test_the_suite_of_own_answers_says_what_it_lacks(tmp_path):
