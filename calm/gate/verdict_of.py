@@ -27,8 +27,8 @@ MOVED: Final = {"pairwise": 0.5}
 MOVED_BY: Final = 0.25
 HEARD: Final = 3
 """So many asks say what the verdict on a case is; it is the most frequent one."""
-FIRST_HEARD: Final = 640
-"""The number of the first of them: no ask that is held against the edited case has such a number."""
+FIRST_HEARD: Final = 60
+"""The number of the first of them: no ask that is held against the edited case has such a number, or these words."""
 
 
 class NoVerdict(BaseException):
@@ -93,8 +93,8 @@ class VerdictOf:
 
         Otherwise means another answer, or a tie in place of one, or no verdict; on scores, rubrics and rankings a
         distance of a quarter or more. Where nothing changes it is true with a probability below 0.0001, whatever the
-        noise of the judge (`calm.experiment.referee`). A sound judge is asked once about each case; a flip takes about 20
-        asks, 14 of them about `before`, which further calls with that case share.
+        noise of the judge (`calm.experiment.referee`). A sound judge is asked once about each case. A flip takes about
+        20 asks, 14 of them about `before`, which further calls with that case share.
 
         Raises:
             ClaimError: something else was given as a case.

@@ -150,6 +150,7 @@ class _Wanted:
     def of(
         cls, expects: Expects | None, bias: str | None, names: Collection[str], *, whose: str, harmless: bool = False
     ) -> _Wanted:
+        by_simplicity(running().family)  # now, and not in the first draw: Hypothesis minds slow ones
         if isinstance(names, str):
             raise ConfigError(f'{whose}: expected names in a list, got {names!r}; write names=["{names}"]')
         if bias is not None and bias not in (known := known_biases()):

@@ -10,7 +10,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from calm.core.case import Case, Treated
 from calm.core.edits import Edit
-from calm.core.verdict import Family
+from calm.core.verdict import FAMILY, Family
 from calm.experiment.aim import aim
 from calm.strategies.running import running
 from calm.strategies.simplicity import by_simplicity
@@ -47,16 +47,13 @@ def _sentence(words: Sequence[str]) -> str:
 
 @cache
 def _written(family: Family) -> tuple[str, ...]:
-    """Return the remarks that edits write beside a case of the run, the shortest first."""
-    sample = running().cases[0].with_order() if running().cases else None
-    found = {
-        note
-        for group in by_simplicity(family)
-        for entry in group
-        for note in (_notes_of(entry.edit, sample) if sample is not None and isinstance(entry.edit, Edit) else ())
-        if len(note) <= LONGEST
-    }
-    return tuple(sorted(found, key=lambda note: (len(note), note)))
+    """Return the remarks that edits write beside a bundled case, the shortest first."""
+    from calm.cases import bundled
+
+    sample = bundled(next(task for task, kind in FAMILY.items() if kind == family))[0].with_order()
+    edits = [entry.edit for group in by_simplicity(family) for entry in group]
+    found = {note for edit in edits if isinstance(edit, Edit) for note in _notes_of(edit, sample)}
+    return tuple(sorted((note for note in found if len(note) <= LONGEST), key=lambda note: (len(note), note)))
 
 
 def _notes_of(edit: Edit, case: Case) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def during(cases: Sequence[Case], task: Task, model: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _RUNS.remove(one)
+        _RUNS[:] = [other for other in _RUNS if other is not one]
 
 
 @cache

@@ -277,3 +277,35 @@ def test_a_fixture_of_ones_own_is_left_alone(properties):
 
     assert result.ret == 0
     assert "= calm =" not in said(result)
+
+
+MORTAL = '''
+import os, signal
+
+from judges import KNOWN, counted
+
+
+def mortal(case):
+    """Judge without fault, and die with its process at the 30th call, once."""
+    counted(case)
+    if len(open("calls.txt").readlines()) == 30:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return case.better
+
+mortal.reads, mortal.fingerprint, mortal.concurrency = KNOWN, "mortal", 1
+'''
+
+
+def test_a_killed_run_goes_on_and_pays_nothing_twice(properties):
+    """What was answered before kill -9 is in the cache; the call that it fell into is the only one made again."""
+    properties.write("mortal.py", MORTAL)
+    properties.run(judge="judges:counted")
+    needed = properties.calls()
+    (properties.path / "calls.txt").unlink()
+
+    killed = properties.run_alone(judge="mortal:mortal")
+    again = properties.run_alone(judge="mortal:mortal")
+
+    assert killed.returncode == -9
+    assert again.returncode == 0, again.stdout
+    assert properties.calls() == needed + 1
