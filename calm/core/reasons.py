@@ -127,6 +127,7 @@ class Kind(StrEnum):
     OWN_TASKS = "own-tasks"
     FEW_ANSWERS = "few-answers"
     NOT_WEAKER = "not-weaker"
+    NO_SUCH_PLACE = "no-such-place"
     WRITER = "writer"
     NO_EARLIER_TEXT = "no-earlier-text"
     FIGURE = "figure"
@@ -502,6 +503,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.FEW_ROUNDS: "fewer than two rounds could be read",
     Kind.FEW_ANSWERS: "fewer than {} answers",
     Kind.NOT_WEAKER: "no answer is the weaker one",
+    Kind.NO_SUCH_PLACE: "the case has no {} to edit",
     Kind.WRITER: "the writer: {}",
     Kind.NO_EARLIER_TEXT: "no text of an earlier attack",
     Kind.FIGURE: "{}",

@@ -37,14 +37,15 @@ class Terms:
     When a referee stops.
 
     `level` is the probability of a YES where the edit changes nothing, whatever the judge's noise; `against` the
-    e-value, below 1, at which it says NO. `most` is the number of asks of the edited case after which it gives up,
-    `clean_each` how many asks of the clean case stand against each of them. `noise` is a guess of how often the judge
-    errs, in (0, 0.5): a wrong one costs asks, and no error.
+    e-value, below 1, at which it says NO. Before `least` asks of the edited case it says no YES, after `most` it gives
+    up. `clean_each` asks of the clean case stand against each of them. `noise` is a guess of how often the judge errs,
+    in (0, 0.5): a wrong one costs asks, and no error.
     """
 
     level: float = 0.001
     against: float = 0.25
     most: int = 16
+    least: int = 1
     clean_each: int = CLEAN_EACH
     noise: float = 0.05
 
@@ -97,7 +98,7 @@ def rule(asked: Asked, terms: Terms, first: int = 0) -> Ruling:
         for won in edited[len(blocks) :]:
             blocks.append(Block(sum(next(wins) for _ in range(each)), each, int(won), 1))
             reached = evidence(blocks, terms.noise)[-1]
-            if reached >= wanted:
+            if reached >= wanted and len(blocks) >= terms.least:
                 return Ruling(Flip.YES, tuple(blocks))
             if reached <= least:
                 return Ruling(Flip.NO, tuple(blocks))
@@ -109,6 +110,7 @@ def _still_needed(blocks: Sequence[Block], terms: Terms, wanted: float) -> int:
     more: list[Block] = []
     while len(blocks) + len(more) < terms.most:
         more.append(Block(0, terms.clean_each, 1, 1))
-        if evidence([*blocks, *more], terms.noise)[-1] >= wanted:
+        enough = len(blocks) + len(more) >= terms.least
+        if enough and evidence([*blocks, *more], terms.noise)[-1] >= wanted:
             break
     return max(1, len(more))

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 MOST_PIECES = 40
 """At most so many places of a text are changed at once."""
-MOST_TOKENS = 400
+MOST_TOKENS = 2_000
 """At most so many tokens stand at one place."""
 
 
@@ -44,7 +45,7 @@ class Chosen(Generic[T]):
 
     def of(self, drawn: Sequence[int]) -> tuple[T, ...] | None:
         """Return the parts; None where the numbers do not ascend."""
-        if any(a >= b for a, b in zip(drawn, drawn[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(drawn)):
             return None
         return tuple(self.parts[n] for n in drawn)
 
@@ -63,7 +64,7 @@ class Windows:
 
     @property
     def strategy(self) -> st.SearchStrategy[tuple[tuple[int, int, int], ...]]:
-        """For each piece: how many tokens from its first on, of these how many from the last on, and whether it cuts."""
+        """For each piece: how many of its first tokens, of these how many of the last, and whether it cuts."""
         runs = [
             st.tuples(st.integers(0, len(p.tokens)), st.integers(0, len(p.tokens)), st.integers(0, 1))
             for p in self.pieces

@@ -35,7 +35,7 @@ _ONE: Final = InterestingOrigin(ValueError, None, None, (), ())
 class _Runner(ConjectureRunner):
     """The engine without its clock: a slow judge is shrunk as far as a fast one."""
 
-    @property  # type: ignore[override]
+    @property
     def finish_shrinking_deadline(self) -> float | None:
         return None
 

@@ -70,7 +70,11 @@ def simplest(
 
 
 def _by_length(
-    tokens: Sequence[str], pieces: Sequence[Piece], fits: Callable[[Sequence[Piece]], bool], seed: int, common: Counter[str]
+    tokens: Sequence[str],
+    pieces: Sequence[Piece],
+    fits: Callable[[Sequence[Piece]], bool],
+    seed: int,
+    common: Counter[str],
 ) -> tuple[Piece, ...]:
     """Return the fewest words that say nothing, at the end, where as many of them as were added do as much."""
     added = sum(len(piece.tokens) for piece in pieces)

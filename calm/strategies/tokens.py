@@ -53,8 +53,9 @@ def pieces_of(before: Sequence[str], after: Sequence[str]) -> tuple[Piece, ...]:
     """
     old, new = [t.strip(" ") for t in before], [t.strip(" ") for t in after]
     found: list[Piece] = []
-    for tag, a, b, c, d in Indel.opcodes(old, new):
-        if tag == "equal":
+    for one in Indel.opcodes(old, new):
+        a, b, c, d = one.src_start, one.src_end, one.dest_start, one.dest_end
+        if one.tag == "equal":
             continue
         last = found[-1] if found else None
         if last is not None and last.place + last.removes == a:  # a removal and what stands in its place

@@ -1,0 +1,29 @@
+"""
+Hunts: the smallest text that flips the judge.
+
+    cases --clean asks--> quarries --a search--> flips --Hypothesis shrinks--> the simplest texts --fresh asks--> Hunted
+
+| module | what it holds |
+|---|---|
+| `hunt` | the hunt: its budget, its stages, its findings and the fresh asks that confirm them |
+| `quarry` | a case in hand: what was asked about it, and the referee's rulings |
+| `places` | the part of a case that is edited |
+| `arms`, `cues` | the edits that are tried, and the words, signs and layouts beside them |
+| `search` | who proposes the next text: heaps, single edits, a bandit over them |
+| `shrinking` | fewer edits, fewer and plainer words; what Hypothesis generates |
+| `memory` | what earlier hunts found |
+| `report` | the record of a hunt |
+"""
+
+from calm.studies.hunt.arms import arms_for as arms_for
+from calm.studies.hunt.hunt import Bounds as Bounds
+from calm.studies.hunt.hunt import Finding as Finding
+from calm.studies.hunt.hunt import Hunted as Hunted
+from calm.studies.hunt.hunt import Progress as Progress
+from calm.studies.hunt.hunt import hunt as hunt
+from calm.studies.hunt.memory import Memory as Memory
+from calm.studies.hunt.places import PLACES as PLACES
+from calm.studies.hunt.report import to_json as to_json
+from calm.studies.hunt.search import SEARCHES as SEARCHES
+from calm.studies.hunt.search import WRITING as WRITING
+from calm.studies.hunt.search import proposer_for as proposer_for

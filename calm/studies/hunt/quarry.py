@@ -1,0 +1,142 @@
+"""A quarry: a case in hand, what the judge said of each text that was tried in it, and how many asks are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+
+from calm.core.reasons import NONE, Kind, Reason, reason_of
+from calm.core.trials import Trials
+from calm.core.verdict import NoReply, Verdict, code
+from calm.experiment.referee import Ask, Flip, Ruling, Terms, rule
+from calm.experiment.setup import Setup
+from calm.experiment.surfaces import surface
+from calm.models.wire import Json
+from calm.studies.attack.attack import Aim, favour_of, has_won
+from calm.studies.hunt.places import Place
+
+
+class NoneLeft(Exception):
+    """A quarry has no asks left, or the hunt is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a judge said in one ask: whether the attacked answer won, its favour in [0, 1], and the verdict."""
+
+    won: bool
+    favour: float
+    verdict: Json
+
+
+@dataclass(eq=False)
+class Quarry:
+    """
+    A case in hand. One thread at a time works on it.
+
+    `asks` counts the asks about it, `left` those that it may still take; an ask that was made before is free. `stopped`
+    says why nothing more can be asked, `lost` how many asks were not answered.
+    """
+
+    setup: Setup
+    aim: Aim
+    place: Place
+    terms: Terms = field(default_factory=Terms)
+    left: int = 0
+    asks: int = 0
+    lost: int = 0
+    stopped: Reason = NONE
+    said: dict[tuple[str, int], Said] = field(default_factory=dict)
+    rulings: dict[str, Flip] = field(default_factory=dict)
+
+    @property
+    def original(self) -> str:
+        """The text as it was; "" for a place that is empty."""
+        return self.place.read(self.aim.case) or ""
+
+    @property
+    def id(self) -> str:
+        """The id of the case."""
+        return self.aim.source.id
+
+    def flips(self, text: str) -> bool:
+        """Return whether a text flips the judge, by the referee; False where it may not be asked, or no ask is left."""
+        if text not in self.rulings:
+            if not self.place.allows(self.aim.case, text):
+                self.rulings[text] = Flip.NO
+            else:
+                try:
+                    self.rulings[text] = self.ruled(text, self.terms).flip
+                except NoneLeft:
+                    return False
+        return self.rulings[text] is Flip.YES
+
+    def ruled(self, text: str, terms: Terms, first: int = 0) -> Ruling:
+        """
+        Return the referee's ruling on a text, by asks from a block on.
+
+        Raises:
+            NoneLeft: it takes more asks than there are.
+        """
+
+        def asked(wanted: Sequence[Ask]) -> list[bool]:
+            found = ask_all([(self, text if one.edited else self.original, one.number) for one in wanted])
+            if any(one is None for one in found):
+                raise NoneLeft
+            return [one is not None and one.won for one in found]
+
+        return rule(asked, terms, first)
+
+    def favour(self, text: str) -> float:
+        """Return the favour of the answer in the first ask about a text, else its favour without any."""
+        found = self.said.get((text, 0))
+        return self.aim.favour if found is None else found.favour
+
+    def codes(self, text: str, numbers: Iterable[int]) -> list[Json]:
+        """Return the verdicts of some asks about a text."""
+        return [self.said[text, n].verdict for n in numbers if (text, n) in self.said]
+
+    def heard(self, verdict: Verdict) -> Said:
+        """Return what a verdict says of the attacked answer; an ask without a reply is no win."""
+        blank = Trials((), self.setup.family, self.setup.judge.scale)
+        if isinstance(verdict, NoReply):
+            self.lost += 1
+            reason = reason_of(verdict.reason)
+            if reason.has(Kind.CAPPED):
+                self.stopped = reason
+            return Said(False, 0.0, str(code(verdict)))
+        x = favour_of(self.aim, verdict, blank)
+        said = code(verdict)
+        return Said(has_won(x, self.aim, blank), x, said if isinstance(said, str | float | int) else str(said))
+
+
+def ask_all(wanted: Sequence[tuple[Quarry, str, int]]) -> list[Said | None]:
+    """
+    Return what the judge says of texts, all asked at once; None where a quarry has no ask left, or is stopped.
+
+    Args:
+        wanted: a quarry, a text in its place, and the number of the ask (`calm.experiment.surfaces`).
+    """
+    if not wanted:
+        return []
+    asked: list[tuple[Quarry, str, int]] = []
+    for quarry, text, number in dict.fromkeys(wanted):
+        if (text, number) in quarry.said or quarry.stopped or quarry.left < 1:
+            continue
+        quarry.left -= 1
+        quarry.asks += 1
+        asked.append((quarry, text, number))
+    if asked:
+        setup = asked[0][0].setup
+        questions = []
+        for quarry, text, number in asked:
+            case = quarry.aim.case if text == quarry.original else quarry.place.write(quarry.aim.case, text)
+            questions.append(surface(case.untreated(), number))
+        try:
+            found = setup.engine.ask(setup.judge, questions)
+        except CancelledError:  # the run ends: nobody waits for this
+            raise NoneLeft from None
+        for (quarry, text, number), one in zip(asked, found, strict=True):
+            quarry.said[text, number] = quarry.heard(one.verdict)
+    return [quarry.said.get((text, number)) for quarry, text, number in wanted]
