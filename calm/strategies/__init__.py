@@ -2,6 +2,7 @@
 
 from calm.strategies.cases import cases
 from calm.strategies.edits import Change, edits, stacks
+from calm.strategies.insertions import insertions
 from calm.strategies.notes import notes
 
-__all__ = ["Change", "cases", "edits", "notes", "stacks"]
+__all__ = ["Change", "cases", "edits", "insertions", "notes", "stacks"]
