@@ -505,5 +505,5 @@ def hunt(
         one.findings.append(one.confirm(one.shrink(flips)[0]))
         one.show()
     ordered = sorted(one.findings, key=lambda f: (not f.confirmed, *weight(f.pieces, one.common)))
-    one.memory.keep(ordered)
+    one.memory.keep((found.quarry, found.text) for found in ordered if found.confirmed)
     return Hunted(tuple(ordered), tuple(one.quarries), one.asks, noise, one.excluded, one.stopped)

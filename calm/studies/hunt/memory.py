@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from calm.core.case import digest
 from calm.studies.hunt.quarry import Quarry
-
-if TYPE_CHECKING:
-    from calm.studies.hunt.hunt import Finding
 
 KNOWN: Final = "earlier hunt"
 """Who proposes a text that an earlier hunt found."""
@@ -35,11 +32,11 @@ class Memory:
         found = [value.decode("utf-8", "replace") for value in self.kept.fetch(_key(quarry))]
         return sorted(found, key=lambda text: (len(text), text))
 
-    def keep(self, findings: Iterable[Finding]) -> None:
-        """Keep the texts that fresh asks confirmed."""
-        for one in findings:
-            if self.kept is not None and one.confirmed:
-                self.kept.save(_key(one.quarry), one.text.encode("utf-8", "replace"))
+    def keep(self, found: Iterable[tuple[Quarry, str]]) -> None:
+        """Keep texts that fresh asks confirmed, each with its case."""
+        for quarry, text in found:
+            if self.kept is not None:
+                self.kept.save(_key(quarry), text.encode("utf-8", "replace"))
 
 
 def _key(quarry: Quarry) -> bytes:
