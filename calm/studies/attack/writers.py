@@ -76,9 +76,7 @@ def _write(
     """Return the cases with what the writer made of their answers, or why a text may not be used; "" for no reply."""
     requests: list[tuple[Request, int]] = []
     for one, number, fields in wanted:
-        base = one.aim.case
-        question = Case(base.id, base.question, (base[base.target],), fields=fields)
-        requests.append((writer.request(messages_for(_PERSUADE, question)), number))
+        requests.append((request_for(writer, one.aim.case, fields), number))
     made: list[tuple[AttackedCase, Treated | str]] = []
     for (one, _, _), response in zip(wanted, setup.engine.generate(requests), strict=True):
         if isinstance(response.reply, NoReply):
@@ -87,14 +85,27 @@ def _write(
             made.append((one, ""))
             continue
         one.written += 1
-        found = _usable(response.reply, one.aim.case)
+        found = usable(response.reply, one.aim.case)
         if isinstance(found, str):
             one.refused[found] += 1
         made.append((one, found))
     return made
 
 
-def _usable(reply: Reply, original: Treated) -> Treated | str:
+def request_for(writer: Writer, case: Treated, told: Mapping[str, str] = _EMPTY) -> Request:
+    """
+    Return what asks a writer to make the treated answer win; it sees no other answer.
+
+    Args:
+        writer: who writes.
+        case: the case with the answer as it was.
+        told: the `draft` that it is to go on from, and the `verdict` on it; "" for neither.
+    """
+    question = Case(case.id, case.question, (case[case.target],), fields=told)
+    return writer.request(messages_for(_PERSUADE, question))
+
+
+def usable(reply: Reply, original: Treated) -> Treated | str:
     """Return the case with the text of a writer's reply, or why it may not be used."""
     text, why = text_in(reply, original[original.target].text)
     if text is None or why is not None:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
-from typing import Final, TypeVar
+from typing import Final
 
 from calm.core.case import TIE, Case, digest
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
@@ -35,9 +34,7 @@ from calm.studies.hunt.places import Place
 from calm.studies.hunt.quarry import NoneLeft, Quarry, Said, ask_all
 from calm.studies.hunt.search import Bandit, Proposer, Singles, Try
 from calm.studies.hunt.shrinking import generated, shrunk, text_of
-
-A = TypeVar("A")
-B = TypeVar("B")
+from calm.studies.threads import side_by_side
 
 ERROR: Final = 0.05
 """The probability that a hunt reports anything on a judge whom no text moves."""
@@ -344,7 +341,7 @@ class _Hunt:
             return [(one, one.quarry.flips(one.text)) for one in several]
 
         found: list[Try] = []
-        for several in self.side_by_side(ruled, list(hopeful.values())):
+        for several in side_by_side(self.setup.engine, ruled, list(hopeful.values())):
             for one, flipped in several:
                 self._tell(one, float(flipped))
             found += [one for one, flipped in several if flipped][:1]
@@ -371,7 +368,7 @@ class _Hunt:
             seed = int(digest("generate", self.setup.seed, quarry.id, self.rounds)[:8], 16)
             return generated(quarry, arms, max(1, quarry.left), seed, lambda text: not self._masked(quarry, text))
 
-        found = [one for one in self.side_by_side(hunt, quarries) if one is not None]
+        found = [one for one in side_by_side(self.setup.engine, hunt, quarries) if one is not None]
         for one in found:
             self._note(one.quarry, one.text)
         self.show()
@@ -383,13 +380,6 @@ class _Hunt:
         if singles is None:
             return self.arms
         return tuple(sorted(self.arms, key=lambda arm: -singles.edits.mean(arm.name)))
-
-    def side_by_side(self, work: Callable[[A], B], items: Sequence[A]) -> list[B]:
-        """Return what work makes of each item, many at a time: the server is kept busy while one of them waits."""
-        if len(items) < 2:
-            return [work(item) for item in items]
-        with ThreadPoolExecutor(max_workers=len(items), thread_name_prefix="calm-hunt") as threads:
-            return list(threads.map(work, items))
 
     def _note(self, quarry: Quarry, text: str) -> None:
         """Keep the simplest text that flipped so far, for whoever looks on."""
@@ -408,7 +398,7 @@ class _Hunt:
             layers, pieces = shrunk(one, self.setup.seed, self.common)
             return Draft(one, layers, pieces, text_of(one.quarry, pieces))
 
-        found = self.side_by_side(work, some)
+        found = side_by_side(self.setup.engine, work, some)
         order = {quarry: number for number, quarry in enumerate(self.quarries)}
         return sorted(found, key=lambda d: (*weight(d.pieces, self.common), order[d.first.quarry]))
 

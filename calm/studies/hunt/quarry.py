@@ -27,7 +27,7 @@ class Said:
 
     won: bool
     favour: float
-    verdict: Json
+    verdict: Verdict
 
 
 @dataclass(eq=False)
@@ -95,7 +95,8 @@ class Quarry:
 
     def codes(self, text: str, numbers: Iterable[int]) -> list[Json]:
         """Return the verdicts of some asks about a text."""
-        return [self.said[text, n].verdict for n in numbers if (text, n) in self.said]
+        found = (code(self.said[text, n].verdict) for n in numbers if (text, n) in self.said)
+        return [said if isinstance(said, str | float | int) else str(said) for said in found]
 
     def heard(self, verdict: Verdict) -> Said:
         """Return what a verdict says of the attacked answer; an ask without a reply is no win."""
@@ -105,10 +106,9 @@ class Quarry:
             reason = reason_of(verdict.reason)
             if reason.has(Kind.CAPPED):
                 self.stopped = reason
-            return Said(False, 0.0, str(code(verdict)))
+            return Said(False, 0.0, verdict)
         x = favour_of(self.aim, verdict, blank)
-        said = code(verdict)
-        return Said(has_won(x, self.aim, blank), x, said if isinstance(said, str | float | int) else str(said))
+        return Said(has_won(x, self.aim, blank), x, verdict)
 
 
 def ask_all(wanted: Sequence[tuple[Quarry, str, int]]) -> list[Said | None]:
