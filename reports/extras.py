@@ -1,8 +1,8 @@
 """
 What an audit may carry beside its findings: self-preference and mitigations, read with tolerance for what is missing.
 
-Two keys of `extras` are known; all others are kept in the record and not shown. Every part is optional, and one of the
-wrong kind is left out: a report must open whatever an analysis wrote.
+Two keys of `extras` are read here, and `hunt` in `reports.hunt`; all others are kept in the record and not shown. Every
+part is optional, and one of the wrong kind is left out: a report must open whatever an analysis wrote.
 
 `self_preference` is what `calm.selfpreference` writes (schema `calm-self-preference/1`), or shorter:
 
@@ -162,23 +162,23 @@ class Mitigations:
 
 def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
     """Return what the extras say of self-preference; None where there is nothing to show."""
-    body = _mapping(extras.get("self_preference"))
-    families = {name: str(family) for name, family in _mapping(body.get("families")).items()}
-    matrices = [_mapping(m) for m in _list(body.get("matrices"))]
+    body = as_mapping(extras.get("self_preference"))
+    families = {name: str(family) for name, family in as_mapping(body.get("families")).items()}
+    matrices = [as_mapping(m) for m in as_list(body.get("matrices"))]
     if "matrix" in body:
         matrices.append({**body, "values": body["matrix"]})
     heats = [h for m in matrices if (h := _heat(m, m.get("judges"), m.get("generators"), families)) is not None]
     tables = [t for rows in _figures(body) if (t := _table(rows)) is not None]
     curves = [c for c in (*_short_curves(body), *_bin_curves(body)) if c is not None]
-    notes = [str(_mapping(leak).get("text", "")) for leak in _list(body.get("leaks"))]
-    panel = _mapping(body.get("panel"))
-    without = [row for row in map(_mapping, _list(panel.get("leave_one_out"))) if row]
+    notes = [str(as_mapping(leak).get("text", "")) for leak in as_list(body.get("leaks"))]
+    panel = as_mapping(body.get("panel"))
+    without = [row for row in map(as_mapping, as_list(panel.get("leave_one_out"))) if row]
     found = SelfPreference(
         tuple(heats),
         tuple(tables),
         tuple(curves),
         tuple(n for n in notes if n),
-        _agreement(_mapping(panel.get("agreement"))),
+        _agreement(as_mapping(panel.get("agreement"))),
         _table(without),
     )
     return found if heats or tables or curves or found.agreement else None
@@ -192,17 +192,17 @@ def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
 
 def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
     """Return what the extras say of mitigations; None where there is nothing to show."""
-    body = _mapping(extras.get("mitigations"))
-    rows = [row for row in map(_mapping, _list(body.get("rows"))) if row]
-    grid = _mapping(body.get("attack_grid"))
+    body = as_mapping(extras.get("mitigations"))
+    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
+    grid = as_mapping(body.get("attack_grid"))
     attacks = _heat({**grid, "values": grid.get("matrix")}, grid.get("rows"), grid.get("columns"), {})
     table = _table(rows)
     if table is None and attacks is None:
         return None
-    changed = [row for row in map(_difference, map(_mapping, _list(body.get("differences")))) if row]
+    changed = [row for row in map(_difference, map(as_mapping, as_list(body.get("differences")))) if row]
     refused = [
         (_in_words(row.get("set")), _in_words(row.get("reason")))
-        for row in map(_mapping, _list(body.get("not_applicable")))
+        for row in map(as_mapping, as_list(body.get("not_applicable")))
     ]
     said = body.get("said")
     return Mitigations(
@@ -231,14 +231,14 @@ def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
 
 def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
     """Return the tables of figures: published and corrected ones, which have different columns."""
-    rows = [row for row in map(_mapping, _list(body.get("rows"))) if row]
-    long = [judge for judge in map(_mapping, _list(body.get("judges"))) if judge]
+    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
+    long = [judge for judge in map(as_mapping, as_list(body.get("judges"))) if judge]
     tables = [rows]
     for part in ("corrected", "published"):
         found = []
         for judge in long:
-            figures = {name: _estimate(value) for name, value in _mapping(judge.get(part)).items()}
-            reasons = _mapping(judge.get("reasons")) if part == "corrected" else {}
+            figures = {name: _estimate(value) for name, value in as_mapping(judge.get(part)).items()}
+            reasons = as_mapping(judge.get("reasons")) if part == "corrected" else {}
             figures |= {name: f"none: {why}" for name, why in reasons.items() if name not in figures}
             if figures:
                 found.append({"judge": judge.get("judge"), "family": judge.get("family"), **figures})
@@ -248,7 +248,7 @@ def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
 
 def _estimate(value: Json) -> Json:
     """Return an estimate with its interval in words, and anything else as it is."""
-    body = _mapping(value)
+    body = as_mapping(value)
     middle, low, high = (finite(body.get(name)) for name in ("value", "low", "high"))
     if middle is None:
         return value if not body else None
@@ -279,12 +279,12 @@ def _in_words(value: Json) -> str:
 
 def _heat(body: Mapping[str, Json], rows: Json, columns: Json, families: Mapping[str, str]) -> Heat | None:
     """Return a heat map; colours run from its lowest to its highest value."""
-    names, heads = ([str(n) for n in _list(part)] for part in (rows, columns))
-    values = [[finite(v) for v in _list(row)] for row in _list(body.get("values"))]
+    names, heads = ([str(n) for n in as_list(part)] for part in (rows, columns))
+    values = [[finite(v) for v in as_list(row)] for row in as_list(body.get("values"))]
     known = [v for row in values for v in row if v is not None]
     if not (names and heads and known):
         return None
-    marks = [[str(m) for m in _list(row)] for row in _list(body.get("marks"))]
+    marks = [[str(m) for m in as_list(row)] for row in as_list(body.get("marks"))]
     low, high = min(known), max(known)
     shown = max(1, MOST_CELLS // len(heads))
     cells = []
@@ -316,8 +316,8 @@ def _cell(value: float | None, low: float, high: float, mark: str) -> Cell:
 
 def _short_curves(body: Mapping[str, Json]) -> list[Lines | None]:
     found = []
-    for one in map(_mapping, _list(body.get("perplexity"))):
-        series = {name: _pairs(points) for name, points in _mapping(one.get("series")).items()}
+    for one in map(as_mapping, as_list(body.get("perplexity"))):
+        series = {name: _pairs(points) for name, points in as_mapping(one.get("series")).items()}
         found.append(_lines(str(one.get("judge") or "judge"), series))
     return found
 
@@ -326,10 +326,10 @@ def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
     """Return win rates by difference in log-perplexity, as `calm.selfpreference` writes them: in bins."""
     words = {"judge": "the judge", "human": "people", "own": "its own answers", "others": "the others' answers"}
     found = []
-    for judge, curves in _mapping(body.get("curves")).items():
+    for judge, curves in as_mapping(body.get("curves")).items():
         series = {}
-        for name, bins in _mapping(curves).items():
-            rates = [[b.get("difference"), b.get("rate")] for b in map(_mapping, _list(bins))]
+        for name, bins in as_mapping(curves).items():
+            rates = [[b.get("difference"), b.get("rate")] for b in map(as_mapping, as_list(bins))]
             series[words.get(name, name)] = _pairs([list(r) for r in rates])
         found.append(_lines(judge, series))
     return found
@@ -337,7 +337,7 @@ def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
 
 def _pairs(points: Json) -> list[tuple[float, float]]:
     found = []
-    for point in map(_list, _list(points)):
+    for point in map(as_list, as_list(points)):
         x, y = (finite(v) for v in point[:2]) if len(point) >= 2 else (None, None)
         if x is not None and y is not None:
             found.append((x, y))
@@ -397,9 +397,11 @@ def _frontier(rows: Sequence[Mapping[str, Json]]) -> Frontier | None:
     return Frontier(word, tuple(points), line, (number(left), number(right)), (number(low), number(high)))
 
 
-def _mapping(value: Json) -> dict[str, Json]:
+def as_mapping(value: Json) -> dict[str, Json]:
+    """Return an object of a record; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Json) -> list[Json]:
+def as_list(value: Json) -> list[Json]:
+    """Return a list of a record; an empty one for anything else."""
     return value if isinstance(value, list) else []

@@ -34,6 +34,7 @@ from calm.results.reports.heading import (
     unfinished_of,
 )
 from calm.results.reports.highlights import in_words
+from calm.results.reports.hunt import hunts_of
 from calm.results.reports.probes import CASES, TURNS, WHOLE, Probe, probes_of, with_texts
 from calm.results.reports.rows import ORDER, WORDS, anchors, biases_of, row_of, untested_of
 from calm.results.reports.texts import Messages, cut
@@ -87,6 +88,7 @@ def render(audit: Audit) -> str:
         "radar": radar_of(audit.findings),
         "preference": self_preference_of(audit.extras),
         "mitigations": mitigations_of(audit.extras),
+        "hunts": hunts_of(audit.extras),
         "limit": CASES,
         "turns": TURNS,
         "schema": SCHEMA,

@@ -45,6 +45,9 @@ FORMS = {
     "json": outputs.RESULTS,
 }
 
+SHOWS_HUNTS = ("html", "json")
+"""The formats that hold what a hunt found."""
+
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `report`."""
@@ -63,12 +66,20 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     report.add_argument(
         "--texts", choices=("full", "none"), default="full", metavar="full|none", help="none: leave every text out"
     )
+    report.add_argument(
+        "--hunt",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a record of `calm hunt` on the same judge, to show with the results; may be given several times",
+    )
     report.add_argument("--limit", type=int, metavar="BYTES", help="the largest size of a summary (default 1048576)")
     report.set_defaults(run=_report)
 
 
 def _report(options: argparse.Namespace) -> int:
     from calm.results.audit import read, texts_path
+    from calm.results.hunts import with_hunts
     from calm.results.outputs import TEXTS, Output, refuse
     from calm.results.redaction import without_texts
     from calm.results.wording import lines, printable
@@ -82,13 +93,23 @@ def _report(options: argparse.Namespace) -> int:
     if options.limit is not None and form != "markdown":
         print(f"calm: --limit: only a summary has one, got --format={form}", file=sys.stderr)
         return REFUSED
+    if options.hunt and options.texts == "none":
+        print("calm: --hunt: a hunt is its texts, so it cannot be shown with --texts none", file=sys.stderr)
+        return REFUSED
+    if options.hunt and form not in SHOWS_HUNTS:
+        wanted = " or ".join(SHOWS_HUNTS)
+        print(f"calm: --hunt: only {wanted} shows a hunt, got --format={form}", file=sys.stderr)
+        return REFUSED
     target = Path(options.out or DEFAULTS[form])
+    hunts = [Path(name) for name in options.hunt]
     written = [Output("-o", target, FORMS[form])]
     if form == "json":
         written.append(Output("-o", texts_path(target), TEXTS))
     try:
         audit = read(source)
-        refuse(written, inputs=(source, texts_path(source)))
+        refuse(written, inputs=(source, texts_path(source), *hunts))
+        if hunts:
+            audit = with_hunts(audit, hunts)
         missing = NONE if options.texts == "none" else without(audit, source)
         audit = without_texts(audit) if options.texts == "none" else with_note(audit, missing)
         _writer(form, options.limit, texts=options.texts == "full")(audit, target)

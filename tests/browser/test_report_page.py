@@ -13,6 +13,7 @@ from calm.results.control import Control
 from calm.results.reports import comparison, html
 from tests.reports.planted_audit import finding, sample, trial
 from tests.reports.test_html import MITIGATIONS, PREFERENCE
+from tests.reports.test_hunt import found, record
 
 LONG = "It gives a source, and so it must be right. " * 60 + "[[B]]"
 
@@ -46,11 +47,16 @@ def audit():
         judge=replace(plain.judge, scale=scale),
         findings=(*(taking_turns(f) if f.key == "verbosity/gain/pad" else f for f in plain.findings), *doses),
         texts=(told, *others),
-        extras={"self_preference": {**PREFERENCE, "panel": PANEL}, "mitigations": {**MITIGATIONS, **STUDY}},
+        extras={
+            "self_preference": {**PREFERENCE, "panel": PANEL},
+            "mitigations": {**MITIGATIONS, **STUDY},
+            "hunt": [HUNT],
+        },
     )
 
 
 PANEL = {"agreement": {"raw": 0.83, "alpha": 0.61}, "leave_one_out": [{"judge": "a-1", "tau": 0.333, "best": "b-1"}]}
+HUNT = record(found(), found(case="c-2", confirmed=False))
 STUDY = {
     "said": "The cheapest set that passes the gate is swap.",
     "differences": [{"set": "swap", "measure": "robustness", "value": 0.2, "low": 0.1, "high": 0.3, "n": 60}],

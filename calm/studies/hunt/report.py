@@ -5,9 +5,8 @@ from __future__ import annotations
 from calm.core.reasons import in_words
 from calm.experiment.setup import Setup
 from calm.models.wire import Json
+from calm.results.hunts import SCHEMA
 from calm.studies.hunt.hunt import FRESH, Bounds, Finding, Hunted
-
-SCHEMA = "calm-hunt/1"
 
 
 def to_json(found: Hunted, setup: Setup, bounds: Bounds, search: str) -> dict[str, Json]:

@@ -1,0 +1,190 @@
+"""
+What `calm hunt` found, as a page shows it: the original beside the smallest text that flips the judge.
+
+The extras key `hunt` holds a list of records of schema `calm-hunt/1`, or one. Every part is optional, as in
+`reports.extras`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from calm.core.verdict import Code
+from calm.models.wire import Json
+from calm.results.hunts import KEY
+from calm.results.reports.charts import finite, number
+from calm.results.reports.diff import Comparison, compare
+from calm.results.reports.extras import as_list, as_mapping
+from calm.results.reports.rows import anchors
+from calm.results.reports.texts import QUESTION, Text, cut
+
+MOST: Final = 50
+"""Findings shown of one hunt; the rest is counted."""
+MOST_CASES: Final = 20
+"""Other cases named beside a finding; the rest is counted."""
+WORDS: Final = 160
+"""Characters of the words of a finding in its heading."""
+WHERE: Final[Mapping[str, str]] = {
+    "answer": "in the answer",
+    "question": "in the question",
+    "reference": "in the reference",
+    "criteria": "in the last criterion",
+    "notes": "in a note to the judge",
+    "byline": "beside the name of the answer",
+}
+"""The places of a hunt in words."""
+FOUND_BY: Final[Mapping[str, str]] = {
+    "heap": "a text with many edits at once, made smaller",
+    "pile": "a text with several edits at once, made smaller",
+    "edit": "a single edit, made smaller",
+    "stack": "a random stack of edits, made smaller",
+    "hypothesis": "a stack of edits that Hypothesis drew, made smaller",
+    "earlier hunt": "an earlier hunt, tried first",
+}
+"""Who found a text, in words; a search in which a model writes is told by its name."""
+FACTS: Final = (("search", "search"), ("noise of the judge, guessed", "noise"), ("seed", "seed"))
+"""What else is told of a hunt, in words, and its key in the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A text that flips the judge, beside the original. `sides` are the two texts, `first` what the search came by."""
+
+    words: str
+    place: str
+    case: str
+    target: str
+    question: Text
+    sides: Comparison
+    empty: bool
+    facts: tuple[tuple[str, str], ...]
+    elsewhere: str
+    verdicts: tuple[tuple[str, tuple[Code, ...]], ...]
+    first: Comparison | None
+    first_words: int
+    confirmed: bool
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """One hunt: what it was, what it found, and what it could not confirm."""
+
+    judge: str
+    place: str
+    facts: tuple[str, ...]
+    incomplete: str
+    asked: str
+    found: tuple[Witness, ...]
+    unproven: tuple[Witness, ...]
+    left_out: int
+
+
+def hunts_of(extras: Mapping[str, Json]) -> tuple[Hunt, ...]:
+    """Return what the extras say of hunts; nothing where there is nothing to show."""
+    held = extras.get(KEY)
+    bodies = [as_mapping(one) for one in (as_list(held) or [held])]
+    hunts = [_hunt(body) for body in bodies if isinstance(body.get("findings"), list)]
+    names = anchors("h", [one.case for hunt in hunts for one in (*hunt.found, *hunt.unproven)])
+    ids = iter(names)
+    return tuple(
+        replace(
+            hunt,
+            found=tuple(replace(one, anchor=next(ids)) for one in hunt.found),
+            unproven=tuple(replace(one, anchor=next(ids)) for one in hunt.unproven),
+        )
+        for hunt in hunts
+    )
+
+
+def _hunt(body: Mapping[str, Json]) -> Hunt:
+    findings = [one for one in map(as_mapping, as_list(body.get("findings"))) if one]
+    shown = [_witness(one, body) for one in findings[:MOST]]
+    where = _text(body.get("where"))
+    cases = as_list(body.get("cases"))
+    asks, budget = (finite(body.get(name)) for name in ("asks", "budget"))
+    asked = f"{asks:,.0f} asks" if asks is not None else "its asks"
+    facts = (
+        f"{asks:,.0f} of {budget:,.0f} asks" if asks is not None and budget is not None else "",
+        f"{len(cases):,} cases in hand" if cases else "",
+        *(f"not taken in hand: {_text(count)} {why}" for why, count in as_mapping(body.get("excluded")).items()),
+        *(f"{words} {said}" for words, name in FACTS if (said := _text(body.get(name)))),
+    )
+    return Hunt(
+        judge=_text(body.get("judge")),
+        place=WHERE.get(where, where),
+        facts=tuple(filter(None, facts)),
+        incomplete=_text(body.get("incomplete")),
+        asked=f"{asked} in {len(cases)} cases" if cases else asked,
+        found=tuple(one for one in shown if one.confirmed),
+        unproven=tuple(one for one in shown if not one.confirmed),
+        left_out=max(0, len(findings) - MOST),
+    )
+
+
+def _witness(one: Mapping[str, Json], hunt: Mapping[str, Json]) -> Witness:
+    fresh = as_mapping(one.get("fresh"))
+    original, text, first = (_text(one.get(name)) for name in ("original", "text", "first"))
+    where = _text(hunt.get("where"))
+    added = "".join(_text(token) for token in as_list(one.get("added"))).strip()
+    removed = finite(one.get("removed")) or 0
+    cut_away = f"{removed:.0f} {'word' if removed == 1 else 'words'} taken away" if removed else ""
+    words = added if len(added) <= WORDS else f"{added[: WORDS - 1]}\N{HORIZONTAL ELLIPSIS}"
+    arms = tuple((name, _codes(fresh.get(key))) for name, key in (("original", "clean"), ("smallest text", "edited")))
+    return Witness(
+        words=words or cut_away or "another text",
+        place=WHERE.get(where, where),
+        case=_text(one.get("case")),
+        target=_text(one.get("target")),
+        question=cut(_text(one.get("question")), QUESTION),
+        sides=compare(original, text),
+        empty=not original,
+        facts=tuple((name, value) for name, value in _facts(one, fresh, hunt) if value),
+        elsewhere=_elsewhere(one),
+        verdicts=tuple((name, codes) for name, codes in arms if codes),
+        first=compare(original, first) if first and first != text else None,
+        first_words=len(first.split()),
+        confirmed=one.get("confirmed") is True,
+    )
+
+
+def _facts(one: Mapping[str, Json], fresh: Mapping[str, Json], hunt: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
+    asks = finite(fresh.get("asks"))
+    clean, won = (finite(fresh.get(name)) for name in ("clean_wins", "wins"))
+    low, level = finite(fresh.get("low")), finite(hunt.get("level"))
+    error = f" (error level {level:.2g})" if level is not None else ""
+    proposer = _text(one.get("found_by"))
+    return (
+        ("Won with the original", _of(clean, asks)),
+        ("Won with the smallest text", _of(won, asks)),
+        ("The share won rises by at least", f"{number(low)}{error}" if low is not None and asks else ""),
+        ("Edits", ", ".join(_text(edit) for edit in as_list(one.get("edits")))),
+        ("Found by", FOUND_BY.get(proposer, proposer)),
+    )
+
+
+def _elsewhere(one: Mapping[str, Json]) -> str:
+    """Return which other cases the same words flip, of how many; nothing where none was asked."""
+    names, of = [_text(name) for name in as_list(one.get("also"))], finite(one.get("also_of"))
+    if not of:
+        return ""
+    more = f" and {len(names) - MOST_CASES} more" if len(names) > MOST_CASES else ""
+    listed = f": {', '.join(names[:MOST_CASES])}{more}" if names else ""
+    return f"{len(names)} of {of:.0f} other cases{listed}"
+
+
+def _of(count: float | None, asks: float | None) -> str:
+    return f"{count:.0f} of {asks:.0f} fresh asks" if count is not None and asks is not None else ""
+
+
+def _codes(value: Json) -> tuple[Code, ...]:
+    return tuple(code for code in as_list(value) if isinstance(code, str) or finite(code) is not None)  # type: ignore[misc]  # codes as the record has them
+
+
+def _text(value: Json) -> str:
+    """Return a text or a number as text; nothing for anything else."""
+    if isinstance(value, str):
+        return value
+    return f"{value:g}" if finite(value) is not None else ""
