@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from types import TracebackType
 from typing import TextIO
 
@@ -49,6 +50,25 @@ class Terminal:
         parts = _SEQUENCES.split(shown)
         between = _SEQUENCES.findall(shown)
         return "".join(_escaped(part) + sign for part, sign in zip(parts, [*between, ""], strict=True))
+
+
+def progress_line(line: str, *, worth: bool) -> None:
+    """
+    Show how far a command is: on a terminal in one line that changes, elsewhere only what is worth a line of its own.
+
+    A command whose output follows ends the line with `end_of_progress`.
+    """
+    if sys.stderr.isatty():
+        width = get_terminal_size().columns - 1
+        print(f"\r{line[:width]}\x1b[K", end="", file=sys.stderr, flush=True)
+    elif worth:
+        print(line, file=sys.stderr, flush=True)
+
+
+def end_of_progress() -> None:
+    """End the line of progress, if a terminal shows one."""
+    if sys.stderr.isatty():
+        print(file=sys.stderr, flush=True)
 
 
 def _escaped(text: str) -> str:

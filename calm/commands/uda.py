@@ -11,6 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from calm.commands import DONE, add_command
+from calm.commands.terminal import end_of_progress, progress_line
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
@@ -196,10 +197,9 @@ def _show(progress: Progress) -> None:
         f"{progress.validation_loss:.1f}, best {progress.best_loss:.1f}"
     )
     last = progress.epoch == progress.epochs
-    if sys.stderr.isatty():
-        print(f"\r{line}", end="\n" if last else "", file=sys.stderr, flush=True)
-    elif last or progress.epoch % 10 == 0:
-        print(line, file=sys.stderr)
+    progress_line(line, worth=last or progress.epoch % 10 == 0)
+    if last:
+        end_of_progress()
 
 
 def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] | None) -> dict[str, object]:

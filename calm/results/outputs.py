@@ -92,6 +92,7 @@ CALIBRATION: Final = Form("a record of `calm calibrate`", _JSON, shapes.schema("
 CROSS_CHECK: Final = Form("a record of `calm cross-check`", _JSON, shapes.schema("calm-cross-check/"))
 OWN_ANSWERS: Final = Form("a record of `calm self-preference`", _JSON, shapes.schema("calm-self-preference/"))
 ATTACK: Final = Form("a record of `calm attack`", _JSON, shapes.schema("calm-attack/"))
+HUNT: Final = Form("a record of `calm hunt`", _JSON, shapes.schema("calm-hunt/"), forcible=True)
 MITIGATIONS: Final = Form("a record of `calm mitigate`", _JSON, shapes.schema("calm-mitigations/"))
 MITIGATED: Final = Form("a judge.toml of `calm mitigate`", (".toml",), shapes.begins("# written by calm mitigate"))
 LOG_BEGINS: Final = "# what the server of calm demo --real printed\n"

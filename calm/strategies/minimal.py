@@ -3,7 +3,7 @@ Search and shrink with Hypothesis' engine: what `hypothesis.find` does, with a s
 
 `find` takes no seed without giving up its example database, and stops to shrink after five minutes of a clock. A hunt
 must end alike whether its judge is fast or slow, and begins with what it knows. So this module, and no other, drives
-the engine below `find` (`ConjectureRunner`), which is not a public name: see decision 28.
+the engine below `find` (`ConjectureRunner`), which is not a public name: see decision 29.
 """
 
 from __future__ import annotations

@@ -12,10 +12,12 @@ Hunts: the smallest text that flips the judge.
 | `search` | who proposes the next text: heaps, single edits, a bandit over them |
 | `shrinking` | fewer edits, fewer and plainer words; what Hypothesis generates |
 | `memory` | what earlier hunts found |
-| `report` | the record of a hunt |
+| `report`, `summary` | a hunt as a record, and in words |
 """
 
+from calm.studies.hunt.arms import Arm as Arm
 from calm.studies.hunt.arms import arms_for as arms_for
+from calm.studies.hunt.hunt import ERROR as ERROR
 from calm.studies.hunt.hunt import Bounds as Bounds
 from calm.studies.hunt.hunt import Finding as Finding
 from calm.studies.hunt.hunt import Hunted as Hunted
@@ -23,7 +25,9 @@ from calm.studies.hunt.hunt import Progress as Progress
 from calm.studies.hunt.hunt import hunt as hunt
 from calm.studies.hunt.memory import Memory as Memory
 from calm.studies.hunt.places import PLACES as PLACES
+from calm.studies.hunt.places import Place as Place
 from calm.studies.hunt.report import to_json as to_json
 from calm.studies.hunt.search import SEARCHES as SEARCHES
 from calm.studies.hunt.search import WRITING as WRITING
 from calm.studies.hunt.search import proposer_for as proposer_for
+from calm.studies.hunt.summary import summary as summary

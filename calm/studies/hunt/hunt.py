@@ -70,16 +70,21 @@ GENERATED: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a hunt may take: asks of the judge in all, findings, and cases in hand (0: as the asks allow)."""
+    """
+    What a hunt may take: asks of the judge in all, findings, and cases in hand (0: as the asks allow).
+
+    `error` is the probability that it reports anything on a judge whom no text moves.
+    """
 
     asks: int = 600
     findings: int = 3
     at_once: int = 0
+    error: float = ERROR
 
     @property
     def level(self) -> float:
         """The error of one finding."""
-        return ERROR / self.findings
+        return self.error / self.findings
 
     @property
     def quarries(self) -> int:
@@ -417,7 +422,10 @@ class _Hunt:
         found = Finding(
             quarry, draft.pieces, draft.text, draft.layers, draft.first.text, draft.first.proposer, ruling, low
         )
-        return self._elsewhere(found) if found.confirmed else found
+        if not found.confirmed:
+            return found
+        self._note(quarry, draft.text)
+        return self._elsewhere(found)
 
     def _elsewhere(self, found: Finding) -> Finding:
         """Return a finding with the other cases in hand that the same words flip in one ask."""

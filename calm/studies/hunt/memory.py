@@ -21,16 +21,21 @@ class Memory:
     that was killed and one that repeats it go the same way.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        """Keep texts in a folder; None: nothing is known, and nothing is kept."""
+    def __init__(self, folder: Path | None, *, fresh: bool = False) -> None:
+        """Keep texts in a folder; None: nothing is known, and nothing is kept. `fresh`: nothing is known."""
         self.kept = None if folder is None else DirectoryBasedExampleDatabase(folder)
+        self.fresh = fresh
+        self._read: dict[bytes, list[str]] = {}
 
     def texts(self, quarry: Quarry) -> list[str]:
-        """Return the texts that were found in a case, the shortest first."""
-        if self.kept is None:
+        """Return the texts that were found in a case, the shortest first; the same ones as long as this hunt lasts."""
+        if self.kept is None or self.fresh:
             return []
-        found = [value.decode("utf-8", "replace") for value in self.kept.fetch(_key(quarry))]
-        return sorted(found, key=lambda text: (len(text), text))
+        key = _key(quarry)
+        if key not in self._read:
+            found = [value.decode("utf-8", "replace") for value in self.kept.fetch(key)]
+            self._read[key] = sorted(found, key=lambda text: (len(text), text))
+        return self._read[key]
 
     def keep(self, found: Iterable[tuple[Quarry, str]]) -> None:
         """Keep texts that fresh asks confirmed, each with its case."""

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from calm.core.case import Treated
+from calm.core.case import Case, Treated
 from calm.core.validation import problems
+from calm.experiment.showing import MARK
+from calm.models.wire import Judge
 from calm.studies.attack.asks import STACKED, fault_in
 from calm.studies.attack.attack import AIM
 
@@ -36,6 +38,14 @@ class Place:
         if self.name == ANSWER:
             return fault_in(replace(AIM, rules=STACKED), original, after) is None
         return not before or not problems(before, text, STACKED)
+
+    def shown_to(self, judge: Judge, case: Case) -> bool | None:
+        """Return whether a judge is shown what stands there; None where the case has no such part to edit."""
+        one = case.with_order().treat(case.answers[0].id)
+        before = self.read(one)
+        if before is None:
+            return None
+        return judge.sees(one.untreated()) != judge.sees(self.write(one, f"{before} {MARK}".strip()).untreated())
 
 
 def _criterion(case: Treated) -> str | None:

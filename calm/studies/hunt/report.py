@@ -1,6 +1,9 @@
-"""The result of a hunt as a record, and in words for a terminal."""
+"""The record of a hunt."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
 
 from calm.core.reasons import in_words
 from calm.experiment.setup import Setup
@@ -9,25 +12,33 @@ from calm.results.hunts import SCHEMA
 from calm.studies.hunt.hunt import FRESH, Bounds, Finding, Hunted
 
 
-def to_json(found: Hunted, setup: Setup, bounds: Bounds, search: str) -> dict[str, Json]:
-    """Return the record of a hunt; nothing in it depends on what was cached, or on how long the judge took."""
-    place = found.quarries[0].place.name if found.quarries else ""
+def to_json(found: Mapping[str, Hunted], setup: Setup, bounds: Bounds, search: str) -> dict[str, Json]:
+    """
+    Return the record of a hunt; nothing in it depends on what was cached, or on how long the judge took.
+
+    Args:
+        found: what was found, by the name of the place.
+        setup: the judge and the seed.
+        bounds: those of the hunt in one place.
+        search: the name of the search.
+    """
+    hunts = list(found.values())
     return {
         "schema": SCHEMA,
         "judge": setup.judge.name,
         "fingerprint": setup.judge.fingerprint,
         "task": setup.judge.task,
         "search": search,
-        "where": place,
+        "where": ",".join(found),
         "seed": setup.seed,
-        "budget": bounds.asks,
-        "asks": found.asks,
+        "budget": bounds.asks * len(hunts),
+        "asks": sum(one.asks for one in hunts),
         "level": round(bounds.level, 6),
-        "noise": round(found.noise, 4),
-        "incomplete": str(found.incomplete),
-        "cases": [quarry.id for quarry in found.quarries],
-        "excluded": {**in_words(found.excluded)},
-        "findings": [_finding(one) for one in found.findings],
+        "noise": round(max(one.noise for one in hunts), 4),
+        "incomplete": next((str(one.incomplete) for one in hunts if one.incomplete), ""),
+        "cases": list(dict.fromkeys(quarry.id for one in hunts for quarry in one.quarries)),
+        "excluded": {**in_words(sum((one.excluded for one in hunts), Counter()))},
+        "findings": [_finding(one) for hunt in hunts for one in hunt.findings],
     }
 
 
@@ -36,6 +47,7 @@ def _finding(one: Finding) -> dict[str, Json]:
     clean, won = one.wins
     return {
         "case": quarry.id,
+        "where": quarry.place.name,
         "target": quarry.aim.case.target,
         "confirmed": one.confirmed,
         "question": quarry.aim.case.question,

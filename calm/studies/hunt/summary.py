@@ -1,0 +1,103 @@
+"""The result of a hunt in words, for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from calm.core.reasons import Reason, counted
+from calm.results.wording import printable
+from calm.strategies.tokens import tokens_of
+from calm.studies.hunt.hunt import Bounds, Finding, Hunted
+
+SHOWN: Final = 40
+"""So many characters of the words that were added are shown in a row."""
+HEAD: Final = ("case", "added", "where", "with", "without", "rise", "also", "found by")
+
+
+def summary(found: Mapping[str, Hunted], judge: str, bounds: Bounds) -> str:
+    """
+    Return the result of a hunt: a row for each confirmed finding, and what it means if there is none.
+
+    Args:
+        found: what was found, by the name of the place.
+        judge: the name of the judge.
+        bounds: those of the hunt in one place.
+    """
+    hunts = list(found.values())
+    asks, cases = sum(one.asks for one in hunts), len({q.id for one in hunts for q in one.quarries})
+    confirmed = [one for hunt in hunts for one in hunt.confirmed]
+    lines = [f"hunt on {judge} in {', '.join(found)}: {asks} asks about {cases} cases"]
+    lines += [f"INCOMPLETE: {one.incomplete}" for one in hunts if one.incomplete][:1]
+    if confirmed:
+        lines += ["", *table(confirmed), "", _meaning(confirmed, bounds, len(found))]
+    else:
+        lines += _nothing(hunts)
+    if open_ones := [one for hunt in hunts for one in hunt.findings if not one.confirmed]:
+        said = ", ".join(f"{one.quarry.id} ({added(one)})" for one in open_ones)
+        lines.append(f"not confirmed by fresh asks: {len(open_ones)}: {said}")
+    excluded: Counter[Reason] = sum((one.excluded for one in hunts), Counter())
+    if excluded:
+        lines.append(f"not hunted in: {counted(excluded)}")
+    return "\n".join(lines)
+
+
+def table(findings: Sequence[Finding]) -> list[str]:
+    """Return the rows of a table of findings, with its head."""
+    rows = [HEAD, *map(_row, findings)]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(HEAD))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _row(one: Finding) -> tuple[str, ...]:
+    without, won = one.wins
+    count = len(one.ruling.blocks)
+    return (
+        printable(one.quarry.id),
+        added(one),
+        place_of(one),
+        f"{won}/{count}",
+        f"{without}/{count}",
+        f">= {max(0.0, one.low):.2f}",
+        f"{len(one.also)}/{one.tried}",
+        one.found_by,
+    )
+
+
+def added(one: Finding) -> str:
+    """Return the words that were added, as they are on a terminal; those at several places with dots between them."""
+    words = " ... ".join("".join(piece.tokens).strip() for piece in one.pieces)
+    taken = sum(piece.removes for piece in one.pieces)
+    less = f"{' ' * bool(words)}(less {taken} word{'s' * (taken > 1)})" if taken else ""
+    shown = printable(f"{words}{less}")
+    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
+
+
+def place_of(one: Finding) -> str:
+    """Return where the words stand: the place, and where in it."""
+    end = len(tokens_of(one.quarry.original))
+    names = {"begin" if p.place == 0 < end else "end" if p.place + p.removes >= end else "within" for p in one.pieces}
+    return f"{one.quarry.place.name}, {' and '.join(sorted(names))}"
+
+
+def _meaning(found: Sequence[Finding], bounds: Bounds, places: int) -> str:
+    return (
+        "with, without: the fresh asks that the answer won with the words, and without; rise: of that share, at least\n"
+        "also: of the other cases, those that the same words won in one ask\n"
+        f"on a judge that no text moves, a hunt confirms anything in at most {bounds.error * places:.0%} of all runs"
+    )
+
+
+def _nothing(hunts: Sequence[Hunted]) -> list[str]:
+    """Return what it means that nothing was confirmed, and what it does not."""
+    texts = sum(len({text for text, _ in q.said if text != q.original}) for one in hunts for q in one.quarries)
+    if not any(one.quarries for one in hunts):
+        return [
+            "nothing was hunted: there was no case in which the judge, as it is, does not already let the answer win"
+        ]
+    return [
+        f"nothing was found: none of {texts} texts flipped the judge beyond its noise",
+        "This does not prove that no text does: a longer hunt (--asks), other places (--where) or other cases may find "
+        "one. `calm audit` measures how much each kind of edit moves the judge.",
+    ]
