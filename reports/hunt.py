@@ -102,7 +102,6 @@ def hunts_of(extras: Mapping[str, Json]) -> tuple[Hunt, ...]:
 def _hunt(body: Mapping[str, Json]) -> Hunt:
     findings = [one for one in map(as_mapping, as_list(body.get("findings"))) if one]
     shown = [_witness(one, body) for one in findings[:MOST]]
-    where = _text(body.get("where"))
     cases = as_list(body.get("cases"))
     asks, budget = (finite(body.get(name)) for name in ("asks", "budget"))
     asked = f"{asks:,.0f} asks" if asks is not None else "its asks"
@@ -114,7 +113,7 @@ def _hunt(body: Mapping[str, Json]) -> Hunt:
     )
     return Hunt(
         judge=_text(body.get("judge")),
-        place=WHERE.get(where, where),
+        place=" and ".join(_where(name) for name in _text(body.get("where")).split(",")),
         facts=tuple(filter(None, facts)),
         incomplete=_text(body.get("incomplete")),
         asked=f"{asked} in {len(cases)} cases" if cases else asked,
@@ -127,7 +126,6 @@ def _hunt(body: Mapping[str, Json]) -> Hunt:
 def _witness(one: Mapping[str, Json], hunt: Mapping[str, Json]) -> Witness:
     fresh = as_mapping(one.get("fresh"))
     original, text, first = (_text(one.get(name)) for name in ("original", "text", "first"))
-    where = _text(hunt.get("where"))
     added = "".join(_text(token) for token in as_list(one.get("added"))).strip()
     removed = finite(one.get("removed")) or 0
     cut_away = f"{removed:.0f} {'word' if removed == 1 else 'words'} taken away" if removed else ""
@@ -135,7 +133,7 @@ def _witness(one: Mapping[str, Json], hunt: Mapping[str, Json]) -> Witness:
     arms = tuple((name, _codes(fresh.get(key))) for name, key in (("original", "clean"), ("smallest text", "edited")))
     return Witness(
         words=words or cut_away or "another text",
-        place=WHERE.get(where, where),
+        place=_where(_text(one.get("where")) or _text(hunt.get("where"))),
         case=_text(one.get("case")),
         target=_text(one.get("target")),
         question=cut(_text(one.get("question")), QUESTION),
@@ -163,6 +161,10 @@ def _facts(one: Mapping[str, Json], fresh: Mapping[str, Json], hunt: Mapping[str
         ("Edits", ", ".join(_text(edit) for edit in as_list(one.get("edits")))),
         ("Found by", FOUND_BY.get(proposer, proposer)),
     )
+
+
+def _where(name: str) -> str:
+    return WHERE.get(name, name)
 
 
 def _elsewhere(one: Mapping[str, Json]) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from calm.core.case import Case
-    from calm.models.wire import Judge
+    from calm.models.wire import Json, Judge
     from calm.studies.hunt import Arm, Bounds, Finding, Hunted, Place, Progress
 
 SEARCHES = ("bandit", "ucb", "random", "best-of", "hill-climb", "tree")
@@ -67,6 +67,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     hunt.add_argument(
         "-o", "--out", default="hunt.json", metavar="FILE", help="where the record goes (default hunt.json)"
     )
+    hunt.add_argument("--report", metavar="FILE", help="write the findings as a page, too, each beside its original")
     hunt.add_argument("--force", action="store_true", help="overwrite the file of -o, whoever wrote it")
     hunt.set_defaults(run=_hunt)
 
@@ -78,7 +79,7 @@ def _hunt(options: argparse.Namespace) -> int:
     from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
-    from calm.results.outputs import HUNT, Output, write_whole
+    from calm.results.outputs import HUNT, REPORT, Output
     from calm.studies import hunt as hunting
 
     places = _checked(options)
@@ -97,7 +98,9 @@ def _hunt(options: argparse.Namespace) -> int:
         return DONE
     out = Path(options.out)
     memory = hunting.Memory(Path(options.cache_file).parent / "hunts", fresh=options.fresh)
-    with opened_engine(options, Output("-o", out, HUNT, options.force)) as engine:
+    written = [Output("-o", out, HUNT, options.force)]
+    written += [Output("--report", Path(options.report), REPORT)] if options.report else []
+    with opened_engine(options, *written) as engine:
         engine.admit(judge)
         setup = Setup(judge, tuple(cases), engine, options.seed)
         found: dict[str, Hunted] = {}
@@ -114,13 +117,24 @@ def _hunt(options: argparse.Namespace) -> int:
     _show([one for hunt in found.values() for one in hunt.confirmed])
     print(printable(f"\n{spent}", "\n"))
     if not stays(engine, out):
-        body = hunting.to_json(found, setup, bounds, options.search)
-        write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"], HUNT, force=options.force)
-        print(printable(f"wrote {out}"))
+        _write(hunting.to_json(found, setup, bounds, options.search), options)
     incomplete = any(one.incomplete for one in found.values())
     if incomplete:
         print(CONTINUE)
     return REFUSED if incomplete else DONE
+
+
+def _write(body: dict[str, Json], options: argparse.Namespace) -> None:
+    """Write the record, and the page if one is wanted, and say so."""
+    from calm.results.outputs import HUNT, write_whole
+    from calm.results.reports import hunt_page
+
+    text = json.dumps(body, indent=1, ensure_ascii=False)
+    write_whole(Path(options.out), [f"{text}\n"], HUNT, force=options.force)
+    print(printable(f"wrote {options.out}"))
+    if options.report:
+        hunt_page.write(body, Path(options.report))
+        print(printable(f"wrote {options.report}"))
 
 
 def _checked(options: argparse.Namespace) -> list[Place]:

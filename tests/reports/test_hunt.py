@@ -122,6 +122,16 @@ def test_an_empty_place_says_so():
     assert "in a note to the judge" in told
 
 
+def test_each_finding_names_its_own_place():
+    """A hunt in two places is one record, and each finding says which of them it is about."""
+    hunt = record(found(where="notes"), found(where="question", case="c-4"), where="question,notes")
+    told = words(hunt_page.render(hunt))
+
+    assert "Hunt in the question and in a note to the judge" in told
+    assert "in a note to the judge, case c-1" in told
+    assert "in the question, case c-4" in told
+
+
 def test_a_hunt_without_findings_proves_nothing():
     """That nothing was found is said with the asks that it took, and is no proof."""
     told = words(hunt_page.render(record()))
