@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.control import BuildContext
 from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
 from hypothesis.internal.conjecture.data import ConjectureData
-from hypothesis.internal.conjecture.engine import ConjectureRunner
+from hypothesis.internal.conjecture.engine import ConjectureRunner, RunIsComplete
 from hypothesis.internal.escalation import InterestingOrigin
 from hypothesis.strategies import SearchStrategy
 
@@ -30,6 +30,10 @@ _UNSHRUNK: Final = b"calm.secondary"
 """Where the engine keeps examples that are not minimal: what it finds there it shrinks."""
 _ONE: Final = InterestingOrigin(ValueError, None, None, (), ())
 """All examples are shrunk as one."""
+
+
+class Enough(Exception):
+    """Raised by a predicate that can tell nothing more: what was found so far is the result."""
 
 
 class _Runner(ConjectureRunner):
@@ -56,7 +60,10 @@ class _Watched(Generic[T]):
     def __call__(self, data: ConjectureData) -> None:
         with BuildContext(data, wrapped_test=self.holds):
             one = data.draw(self.strategy)
-        held = self.holds(one)
+        try:
+            held = self.holds(one)
+        except Enough:
+            raise RunIsComplete from None
         if self.score is not None:
             data.target_observations["favour"] = self.score(one)
         if held:
@@ -81,7 +88,7 @@ def minimal(
 
     Args:
         strategy: lists, tuples, integers from 0 on, and booleans, in any combination, and nothing else.
-        holds: the predicate. It says the same of a value each time, and raises nothing.
+        holds: the predicate. It says the same of a value each time, and raises nothing but `Enough`.
         seed: decides what is generated.
         known: examples, as `encoded` gives them.
         examples: how many values to generate at most.

@@ -27,14 +27,22 @@ def fewest(parts: Sequence[T], holds: Callable[[tuple[T, ...]], bool], seed: int
         holds: the predicate; it says the same of the same parts each time.
         seed: decides the order in which parts are dropped.
     """
-    space = Chosen(tuple(parts))
+    now = tuple(parts)
+    run = st.tuples(st.integers(0, len(now)), st.integers(0, len(now)))
+    cut = minimal(run, lambda ends: holds(_cut(now, *ends)), seed, known=[encoded([len(now), len(now)])])
+    space = Chosen(now if cut is None else _cut(now, *cut[0]))
 
     def held(drawn: list[int]) -> bool:
         some = space.of(drawn)
         return some is not None and holds(some)
 
     found = minimal(space.strategy, held, seed, known=[space.whole])
-    return tuple(parts) if found is None else space.of(found[0]) or tuple(parts)
+    return space.parts if found is None else space.of(found[0]) or space.parts
+
+
+def _cut(parts: tuple[T, ...], upto: int, count: int) -> tuple[T, ...]:
+    """Return of the first parts the last ones."""
+    return parts[max(0, upto - count) : upto]
 
 
 def simplest(
@@ -56,10 +64,6 @@ def simplest(
         return holds(rendered(tokens, some))
 
     now = tuple(pieces)
-    if not fits(now):
-        return now
-    if longer := _by_length(tokens, now, fits, seed, common):
-        return longer
     windows = Windows(now)
     run = minimal(windows.strategy, lambda drawn: fits(windows.of(drawn)), seed, known=[windows.whole])
     now = windows.of(run[0]) if run else now
@@ -69,23 +73,24 @@ def simplest(
     return space.of(last[0]) if last else now
 
 
-def _by_length(
-    tokens: Sequence[str],
-    pieces: Sequence[Piece],
-    fits: Callable[[Sequence[Piece]], bool],
-    seed: int,
-    common: Counter[str],
+def by_length(
+    text: str, pieces: Sequence[Piece], holds: Callable[[str], bool], seed: int, common: Counter[str]
 ) -> tuple[Piece, ...]:
-    """Return the fewest words that say nothing, at the end, where as many of them as were added do as much."""
-    added = sum(len(piece.tokens) for piece in pieces)
+    """
+    Return the fewest words that say nothing, at the end of a text, where as many of them as were added do as much.
+
+    Nothing where they do not: then it is not length alone. The arguments are those of `simplest`.
+    """
+    tokens, added = tokens_of(text), sum(len(piece.tokens) for piece in pieces)
     word = next(iter(fillers(common)), " a")
 
     def filled(count: int) -> tuple[Piece, ...]:
         return (Piece(len(tokens), 0, (word,) * count),)
 
-    if added < LONG or not fits(filled(added)):
-        return ()
-    least = minimal(st.integers(0, added), lambda n: n > 0 and fits(filled(n)), seed, known=[encoded([added])])
+    def held(count: int) -> bool:
+        return count > 0 and holds(rendered(tokens, filled(count)))
+
+    least = minimal(st.integers(0, added), held, seed, known=[encoded([added])]) if added >= LONG else None
     return filled(least[0]) if least else ()
 
 

@@ -26,6 +26,7 @@ from calm.experiment.setup import Setup
 from calm.experiment.surfaces import surface
 from calm.statistics.two_streams import gap_bounds
 from calm.strategies.insertions import pieces_between
+from calm.strategies.minimal import Enough
 from calm.strategies.tokens import Piece, commonness, fillers, tokens_of
 from calm.studies.attack.attack import AIM, Aim
 from calm.studies.hunt.arms import Arm, Layer
@@ -50,7 +51,7 @@ SHRUNK_AT_ONCE: Final = 3
 """Of cases that were flipped, so many are shrunk side by side; the simplest result counts."""
 FEW: Final = 100
 """With fewer asks in all, a case is asked once and not twice before it is taken in hand."""
-MANY: Final = 300
+MANY: Final = 1_200
 """With so many asks left, several flips are shrunk side by side."""
 BATCH: Final = 16
 """The most texts that are asked about at once in the search."""
@@ -127,6 +128,7 @@ class Finding:
     low: float
     also: tuple[str, ...] = ()
     tried: int = 0
+    after: int = 0
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -343,7 +345,7 @@ class _Hunt:
                 hopeful.setdefault(one.quarry, []).append(one)
 
         def ruled(several: Sequence[Try]) -> list[tuple[Try, bool]]:
-            return [(one, one.quarry.flips(one.text)) for one in several]
+            return [(one, _flips(one)) for one in several]
 
         found: list[Try] = []
         for several in side_by_side(self.setup.engine, ruled, list(hopeful.values())):
@@ -422,6 +424,7 @@ class _Hunt:
         found = Finding(
             quarry, draft.pieces, draft.text, draft.layers, draft.first.text, draft.first.proposer, ruling, low
         )
+        found = replace(found, after=self.asks)
         if not found.confirmed:
             return found
         self._note(quarry, draft.text)
@@ -452,6 +455,13 @@ class _Hunt:
             telling = Counter({word: count for word, count in words.items() if word not in self.spare})
             if added.total() >= words.total() and telling <= added:
                 return True
+        return False
+
+
+def _flips(one: Try) -> bool:
+    try:
+        return one.quarry.flips(one.text)
+    except Enough:
         return False
 
 

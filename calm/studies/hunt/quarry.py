@@ -13,6 +13,7 @@ from calm.experiment.referee import Ask, Flip, Ruling, Terms, rule
 from calm.experiment.setup import Setup
 from calm.experiment.surfaces import surface
 from calm.models.wire import Json
+from calm.strategies.minimal import Enough
 from calm.studies.attack.attack import Aim, favour_of, has_won
 from calm.studies.hunt.places import Place
 
@@ -61,7 +62,12 @@ class Quarry:
         return self.aim.source.id
 
     def flips(self, text: str) -> bool:
-        """Return whether a text flips the judge, by the referee; False where it may not be asked, or no ask is left."""
+        """
+        Return whether a text flips the judge, by the referee; False where it may not be asked about.
+
+        Raises:
+            Enough: no ask is left.
+        """
         if text not in self.rulings:
             if not self.place.allows(self.aim.case, text):
                 self.rulings[text] = Flip.NO
@@ -69,7 +75,7 @@ class Quarry:
                 try:
                     self.rulings[text] = self.ruled(text, self.terms).flip
                 except NoneLeft:
-                    return False
+                    raise Enough from None
         return self.rulings[text] is Flip.YES
 
     def ruled(self, text: str, terms: Terms, first: int = 0) -> Ruling:

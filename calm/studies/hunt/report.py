@@ -57,6 +57,7 @@ def _finding(one: Finding) -> dict[str, Json]:
         "removed": sum(piece.removes for piece in one.pieces),
         "first": one.first,
         "found_by": one.found_by,
+        "after": one.after,
         "edits": [layer.arm.name for layer in one.layers],
         "fresh": {
             "asks": count,

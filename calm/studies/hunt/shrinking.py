@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calm.strategies.insertions import pieces_between
 from calm.strategies.minimal import minimal
-from calm.strategies.simplest import fewest, simplest
+from calm.strategies.simplest import by_length, fewest, simplest
 from calm.strategies.tokens import Piece, rendered, tokens_of
 from calm.studies.hunt.arms import Arm, Layer, laid
 from calm.studies.hunt.quarry import Quarry
@@ -31,6 +31,9 @@ def shrunk(one: Try, seed: int, common: Counter[str]) -> tuple[tuple[Layer, ...]
         common: how often each word is used in the run's cases.
     """
     quarry, layers, text = one.quarry, one.layers, one.text
+    whole = pieces_between(quarry.original, text)
+    if filled := by_length(quarry.original, whole, quarry.flips, seed, common):
+        return layers, filled
     if len(layers) > 1:
         layers = fewest(layers, lambda some: _flips(quarry, some, seed), seed)
         text = laid(layers, quarry.aim.case, quarry.place, seed) or text

@@ -1,0 +1,48 @@
+"""Judges with one planted rule about a text, and judges without any, for measures of hunts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from calm.cases import bundled
+from calm.core.case import Case, digest
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.experiment.setup import Setup
+from calm.judges.python import PythonJudge
+from calm.models.wire import Judge, Send
+from calm.studies.hunt import PLACES, Bounds, Hunted, arms_for, hunt, proposer_for
+
+
+def ruled(name: str, holds: Callable[[str], bool], noise: float = 0.0, seed: int = 0, *, frozen: bool = False) -> Judge:
+    """
+    Return a judge that goes by the gold label, unless one of two answers alone has what a rule wants: that one wins.
+
+    It errs with probability `noise`, anew in each ask or, if `frozen`, in the same way whenever it sees the same.
+    """
+
+    async def judge(case: Case, send: Send) -> str | None:
+        first, second = (holds(answer.text) for answer in case.answers)
+        said = case.better if first == second else "A" if first else "B"
+        seen = case.question, [answer.text for answer in case.answers]
+        if Random(digest("noise", seed, seen, 0 if frozen else send.ask)).random() < noise:
+            return {"A": "B", "B": "A"}.get(said or "", said)
+        return said
+
+    judge.task, judge.reads = "pairwise", ("question", "answers", "better")  # type: ignore[attr-defined]
+    judge.fingerprint = f"{name} {noise} {seed} {frozen}"  # type: ignore[attr-defined]
+    return PythonJudge(judge, name)
+
+
+def hunted(judge: Judge, seed: int, bounds: Bounds, search: str = "bandit") -> Hunted:
+    """Return what a hunt in the answers of bundled pairs finds, with the cases in an order of the seed's."""
+    cases = bundled("pairwise")
+    engine = Engine(Store(None, Mode.OFF), seed=seed)
+    try:
+        engine.admit(judge)
+        setup = Setup(judge, tuple(Random(seed).sample(cases, len(cases))), engine, seed)
+        arms = arms_for("pairwise")
+        return hunt(setup, PLACES["answer"], proposer_for(search, arms, PLACES["answer"], setup), arms, bounds)
+    finally:
+        engine.close()
