@@ -10,6 +10,7 @@ Hunts: the smallest text that flips the judge.
 | `places` | the part of a case that is edited |
 | `arms`, `cues` | the edits that are tried, and the words, signs and layouts beside them |
 | `search` | who proposes the next text: heaps, single edits, a bandit over them |
+| `writers` | the proposers in which a model writes |
 | `shrinking` | fewer edits, fewer and plainer words; what Hypothesis generates |
 | `memory` | what earlier hunts found |
 | `report`, `summary` | a hunt as a record, and in words |
@@ -31,3 +32,5 @@ from calm.studies.hunt.search import SEARCHES as SEARCHES
 from calm.studies.hunt.search import WRITING as WRITING
 from calm.studies.hunt.search import proposer_for as proposer_for
 from calm.studies.hunt.summary import summary as summary
+from calm.studies.hunt.writers import Writings as Writings
+from calm.studies.hunt.writers import writers_for as writers_for
