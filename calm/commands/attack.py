@@ -53,6 +53,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     attack.add_argument("--with", dest="writer", metavar="WRITER.toml", help="best-of, hill-climb: who writes")
     attack.add_argument("--n", type=int, default=4, metavar="N", help="best-of: rewrites of each case (default 4)")
     attack.add_argument("--rounds", type=int, default=3, metavar="R", help="hill-climb: at most R rounds (default 3)")
+    attack.add_argument(
+        "--shrink", action="store_true", help="shrink each text that was found to its fewest and plainest words"
+    )
     attack.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
     attack.add_argument("--sample", type=int, default=200, metavar="N", help="at most N cases (default 200)")
     attack.add_argument(
@@ -146,6 +149,8 @@ def _checked(options: argparse.Namespace) -> Design:
         problems.append(f"--method {options.method}: expected --with WRITER.toml, got none")
     if options.writer and not writes:
         problems.append(f"--with: expected --method {' or '.join(WRITING)} with it, got {options.method}")
+    if options.shrink and options.method == "transfer":
+        problems.append(f"--shrink: expected --method {', '.join(METHODS[:-1])} with it, got {options.method}")
     if options.edits and options.method != "stack":
         problems.append(f"--edits: expected --method stack with it, got {options.method}")
     for check in (
@@ -184,10 +189,13 @@ def _groups(options: argparse.Namespace, judge: Judge) -> list[Group]:
 def _search(options: argparse.Namespace, groups: Sequence[Group], writer: Writer | None) -> Search:
     from calm.studies import attack as attacking
 
+    if options.method == "transfer":
+        return attacking.transfer
+    found = attacking.stack(groups)
     if writer is not None:
         by_writer = attacking.best_of(writer, options.n) if options.method == "best-of" else None
-        return by_writer or attacking.hill_climb(writer, options.rounds)
-    return attacking.stack(groups) if options.method == "stack" else attacking.transfer
+        found = by_writer or attacking.hill_climb(writer, options.rounds)
+    return attacking.shrinking(found) if options.shrink else found
 
 
 def _plan(
@@ -199,7 +207,7 @@ def _plan(
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.prices import FIRST_CALL, Figure, plan_of
     from calm.models.pricing import dollars
-    from calm.studies.attack import steps
+    from calm.studies.attack import LOOKS, SHRINK, steps
 
     found = survey_clean(judge, cases, PlanSettings(options.sample, options.seed, Design(1, 0)))
     plan = plan_of(found, len(found.cases), Design(1, 0))
@@ -208,8 +216,8 @@ def _plan(
         once = once.plus(row.most if row.name != FIRST_CALL else Figure())
     laid = steps(groups, chosen := sample(cases, options.sample, options.seed), options.seed) / len(chosen)
     tried = {"stack": laid, "best-of": options.n, "hill-climb": options.rounds, "transfer": 0}[options.method]
-    # each text may win once and not twice; a stack may lose each of its edits again, which takes two asks more
-    most = tried * (4 if options.method == "stack" else 2)
+    # each text may win once and not twice; then a stack may lose edits again, and a text may lose words
+    most = tried * (2 + LOOKS if options.method == "stack" else 2) + (SHRINK if options.shrink else 0)
     rows = []
     for word, searched, held in (("if nothing wins", tried, 0), ("at most", most, design.perturbed)):
         times = 1 + design.clean + searched + held

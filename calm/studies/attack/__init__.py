@@ -9,7 +9,7 @@ clean case, so luck in the search is not counted as success. If nothing was foun
 
 | search | what it tries |
 |---|---|
-| `stack` | a pile of edits of the catalogue until the verdict flips, then without those that are not needed |
+| `stack` | a pile of edits of the catalogue until the verdict flips, then the fewest of them that win |
 | `best_of` | the best of n rewrites by a model |
 | `hill_climb` | a rewrite by a model, which sees the verdict and writes again, at most r times |
 | `transfer` | the text that an earlier search against another judge left in the case |
@@ -19,6 +19,7 @@ clean case, so luck in the search is not counted as success. If nothing was foun
 | `attack` | the nouns; which answers are attacked; the fresh asks about the texts that were found |
 | `asks` | how a search asks about texts, and which it may ask about; `transfer` |
 | `stacks`, `writers` | the searches that try edits, and those that let a model write |
+| `shrinking` | from a text that won to fewer and plainer words that win too |
 | `report` | the result of an attack: as cases, as a record, in words |
 """
 
@@ -33,6 +34,9 @@ from calm.studies.attack.attack import attack as attack
 from calm.studies.attack.report import summary as summary
 from calm.studies.attack.report import to_json as to_json
 from calm.studies.attack.report import with_texts as with_texts
+from calm.studies.attack.shrinking import SHRINK as SHRINK
+from calm.studies.attack.shrinking import shrinking as shrinking
+from calm.studies.attack.stacks import LOOKS as LOOKS
 from calm.studies.attack.stacks import Group as Group
 from calm.studies.attack.stacks import groups_for as groups_for
 from calm.studies.attack.stacks import stack as stack

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from calm.core.case import Case, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects
@@ -11,8 +12,14 @@ from calm.errors import ConfigError, nearest
 from calm.experiment.aim import aim
 from calm.experiment.setup import Setup
 from calm.gate.catalogue import Entry, entries, find_edit
+from calm.strategies.simplest import fewest
 from calm.studies.attack.asks import STACK, climbed, fault_in, tried
 from calm.studies.attack.attack import AIM, AttackedCase, Search
+from calm.studies.attack.shrinking import Winning
+from calm.studies.threads import side_by_side
+
+LOOKS: Final = 2
+"""To drop edits that are not needed, at most so many asks are made for each edit of a stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,8 @@ def stack(groups: Sequence[Group]) -> Search:
             for (one, case, edit), verdict in zip(tries, verdicts, strict=True):
                 if one.found is not None or climbed(setup, one, case, verdict):
                     one.edits = (*one.edits, edit)
-        _prune(setup, [one for one in sought if one.found is not None and not one.lost])
+        high = [one for one in sought if len(one.edits) > 1 and one.found is not None and not one.lost]
+        side_by_side(setup.engine, lambda one: _prune(setup, one), high)
 
     return search
 
@@ -142,24 +150,16 @@ def _laid(edit: Edit, case: Treated, original: Treated, seed: int) -> Treated | 
     return fault_in(edit, case, after) or fault_in(STACK, original, after) or after
 
 
-def _prune(setup: Setup, sought: Sequence[AttackedCase]) -> None:
-    """Reduce stacks: to the last edit if it wins alone, else by each other edit that is not needed."""
-    high = [one for one in sought if len(one.edits) > 1]
-    _shorten(setup, [(one, one.edits[-1:]) for one in high])
-    whole = {one: one.edits for one in high}
-    for place in range(max(map(len, whole.values()), default=1) - 1):
-        rest = [one for one in high if not one.lost and place < len(whole[one]) - 1]
-        _shorten(setup, [(one, tuple(e for e in one.edits if e is not whole[one][place])) for one in rest])
+def _prune(setup: Setup, one: AttackedCase) -> None:
+    """Reduce a stack to the fewest edits that win, as far as a shrinker finds with its asks."""
+    wins = Winning(setup, one, LOOKS * len(one.edits))
 
+    def built(edits: tuple[Edit, ...]) -> Treated | None:
+        return _rebuilt(edits, one.aim.case, setup.seed)
 
-def _shorten(setup: Setup, wanted: Sequence[tuple[AttackedCase, tuple[Edit, ...]]]) -> None:
-    """Replace stacks by shorter ones that also win."""
-    built = [(one, _rebuilt(edits, one.aim.case, setup.seed), edits) for one, edits in wanted]
-    tries = [(one, case, edits) for one, case, edits in built if case is not None]
-    tried(setup, [(one, case) for one, case, _ in tries])
-    for one, case, edits in tries:
-        if one.found is case:
-            one.edits = edits
+    edits = fewest(one.edits, lambda some: (case := built(some)) is not None and wins(case), setup.seed)
+    if edits != one.edits:
+        one.edits, one.found = edits, built(edits)
 
 
 def _rebuilt(edits: Sequence[Edit], original: Treated, seed: int) -> Treated | None:

@@ -27,8 +27,9 @@ from calm.experiment.surfaces import surface
 from calm.statistics.two_streams import gap_bounds
 from calm.strategies.insertions import pieces_between
 from calm.strategies.minimal import Enough
-from calm.strategies.tokens import Piece, commonness, fillers, tokens_of
+from calm.strategies.tokens import Piece, fillers, tokens_of
 from calm.studies.attack.attack import AIM, Aim
+from calm.studies.attack.shrinking import common_in
 from calm.studies.hunt.arms import Arm, Layer
 from calm.studies.hunt.memory import KNOWN, Memory
 from calm.studies.hunt.places import Place
@@ -498,8 +499,7 @@ def hunt(
         memory: what earlier hunts found, to begin with; None: nothing.
         progress: is called after each batch.
     """
-    texts = [t for case in setup.cases for t in (case.question, *(answer.text for answer in case.answers))]
-    common, known = commonness(texts), memory or Memory(None)
+    common, known = common_in(setup.cases), memory or Memory(None)
     spare = frozenset(word.strip() for word in fillers(common))
     one = _Hunt(setup, place, bounds or Bounds(), proposer, tuple(arms), progress, common, known, spare)
     noise = one.choose()
