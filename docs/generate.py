@@ -416,6 +416,10 @@ def files_in(page: Path) -> dict[str, str]:
     return {name: body for name, _, _, body in FILE.findall(page.read_text("utf-8"))}
 
 
+PROGRESS = "hunt: ["
+"""How a line begins that says how far a command is."""
+
+
 def run(folder: Path, *command: str) -> str:
     """Return what a Python command prints, in a folder, with this repository in reach and colours off."""
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
@@ -424,7 +428,8 @@ def run(folder: Path, *command: str) -> str:
     done = subprocess.run(  # noqa: S603 - commands of our own
         [sys.executable, "-m", *command], cwd=folder, env=env, capture_output=True, text=True, check=False
     )
-    if done.stderr.strip():
+    told = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(PROGRESS)]
+    if told:
         raise RuntimeError(f"{' '.join(command)}: expected nothing on stderr, got:\n{done.stderr}")
     return done.stdout
 
@@ -596,7 +601,22 @@ def property_run(file: str, judge: str) -> str:
     return fenced(lines[first : last + 1])
 
 
+def hunted(*, test: bool) -> str:
+    """Return what the guide's hunt prints, or its written test."""
+    page = ROOT / "docs" / "how-to" / "hunt-for-the-smallest-text.md"
+    command = next(line for line in page.read_text("utf-8").splitlines() if line.startswith("calm hunt careless"))
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "careless.py").write_text(files_in(page)["careless.py"], "utf-8")
+        told = run(Path(folder), *shlex.split(command))
+        if not test:
+            return fenced(told.splitlines())
+        told = run(Path(folder), "pytest", "tests/found", "--calm-judge=careless:judge", "--tb=line", *QUIET)
+    return fenced([re.sub(r"^.*/(tests/)", r"\1", line) for line in told.splitlines() if "test_found" in line])
+
+
 RUNS: dict[str, Callable[[], str]] = {
+    "hunt-run": lambda: hunted(test=False),
+    "hunt-test": lambda: hunted(test=True),
     "attack-grid": attack_grid,
     "calibrate-run": calibrated,
     "readme-probe": readme_probe,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from calm.core.case import Case
+    from calm.experiment.setup import Setup
     from calm.models.wire import Json, Judge
     from calm.studies.hunt import Arm, Bounds, Finding, Hunted, Place, Progress
 
 SEARCHES = ("bandit", "ucb", "random", "best-of", "hill-climb", "tree")
 WHERE = ("answer", "question", "reference", "criteria", "notes", "byline")
 """The places of `calm.studies.hunt`; importing them here would take `calm --help` a second."""
+AROUND = 60
+"""Characters of a text that are shown on each side of what was put into it."""
 PARTS = 20
 """The bar of progress has so many parts; where no terminal shows it, a line is printed for each quarter of it."""
 
@@ -35,7 +39,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "Search for the smallest text that flips the judge, and keep it as a test. It tries edits in heaps and alone, "
         "shrinks what flips the judge to its fewest and plainest words, and asks anew about the case with and without "
         "them. It exits with 0 whether it finds anything or not, and with 1 if a cap ended it.",
-        "calm hunt judge.toml --asks 600",
+        "calm hunt judge.toml --asks 600 --write tests/found/",
     )
     hunt.add_argument("judge", metavar="JUDGE", help=JUDGES)
     hunt.add_argument("--asks", type=int, default=600, metavar="N", help="ask at most N times (default 600)")
@@ -65,6 +69,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_caps(hunt)
     hunt.add_argument("--plan", action="store_true", help="show how many calls the hunt can take; make none")
     hunt.add_argument(
+        "--write", metavar="DIR", help="also keep each finding as a test in this folder, such as tests/found/"
+    )
+    hunt.add_argument(
         "-o", "--out", default="hunt.json", metavar="FILE", help="where the record goes (default hunt.json)"
     )
     hunt.add_argument("--report", metavar="FILE", help="write the findings as a page, too, each beside its original")
@@ -79,7 +86,7 @@ def _hunt(options: argparse.Namespace) -> int:
     from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
-    from calm.results.outputs import HUNT, REPORT, Output
+    from calm.results.outputs import HUNT, REPORT, Output, refuse
     from calm.studies import hunt as hunting
 
     places = _checked(options)
@@ -97,27 +104,30 @@ def _hunt(options: argparse.Namespace) -> int:
         print(printable(_plan(options, judge, cases, len(whole)), "\n"))
         return DONE
     out = Path(options.out)
-    memory = hunting.Memory(Path(options.cache_file).parent / "hunts", fresh=options.fresh)
-    written = [Output("-o", out, HUNT, options.force)]
+    tests = hunting.files_in(Path(options.write), judge.name) if options.write else None
+    written = [Output("-o", out, HUNT, options.force), *(tests.outputs if tests else ())]
     written += [Output("--report", Path(options.report), REPORT)] if options.report else []
+    if tests:
+        refuse(written)
+        hunting.kept_rows(tests.texts)
     with opened_engine(options, *written) as engine:
         engine.admit(judge)
         setup = Setup(judge, tuple(cases), engine, options.seed)
-        found: dict[str, Hunted] = {}
-        for place in places:
-            proposer = hunting.proposer_for(options.search, arms, place, setup)
-            show = _shown(len(found), len(places))
-            found[place.name] = hunting.hunt(setup, place, proposer, arms, bounds, memory=memory, progress=show)
-            if found[place.name].incomplete:
-                break
+        found = _hunted(options, setup, places, arms, bounds)
         spent = bill(engine)
     end_of_progress()
     print(sampled(len(cases), len(whole)))
     print(printable(hunting.summary(found, judge.name, bounds), "\n"))
-    _show([one for hunt in found.values() for one in hunt.confirmed])
+    confirmed = [one for hunt in found.values() for one in hunt.confirmed]
+    _show(confirmed)
     print(printable(f"\n{spent}", "\n"))
     if not stays(engine, out):
         _write(hunting.to_json(found, setup, bounds, options.search), options)
+    if tests:
+        count, new = hunting.write_found(tests, hunting.rows_for(confirmed, judge, date.today()))
+        run = f"pytest {tests.tests} --calm-judge={options.judge}"
+        made = f"wrote {tests.tests}: {count} test{'s' * (count > 1)}, {new} of them new; run: {run}"
+        print(printable(made if count else f"nothing to write in {options.write}"))
     incomplete = any(one.incomplete for one in found.values())
     if incomplete:
         print(CONTINUE)
@@ -135,6 +145,23 @@ def _write(body: dict[str, Json], options: argparse.Namespace) -> None:
     if options.report:
         hunt_page.write(body, Path(options.report))
         print(printable(f"wrote {options.report}"))
+
+
+def _hunted(
+    options: argparse.Namespace, setup: Setup, places: Sequence[Place], arms: Sequence[Arm], bounds: Bounds
+) -> dict[str, Hunted]:
+    """Hunt in one place after the other, until a cap ends it; return what was found by the name of the place."""
+    from calm.studies import hunt as hunting
+
+    memory = hunting.Memory(Path(options.cache_file).parent / "hunts", fresh=options.fresh)
+    found: dict[str, Hunted] = {}
+    for place in places:
+        proposer = hunting.proposer_for(options.search, arms, place, setup)
+        show = _shown(len(found), len(places))
+        found[place.name] = hunting.hunt(setup, place, proposer, arms, bounds, memory=memory, progress=show)
+        if found[place.name].incomplete:
+            break
+    return found
 
 
 def _checked(options: argparse.Namespace) -> list[Place]:
@@ -238,12 +265,11 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], ther
 def _show(findings: Sequence[Finding]) -> None:
     """Print the original and the smallest text of each finding as one, with what was added and taken away marked."""
     from calm.results.differences import coloured, differences
-    from calm.results.reports.diff import CONTEXT
 
     for one in findings:
         answer = f" {one.quarry.aim.case.target}" if one.quarry.place.name in ("answer", "byline") else ""
         print(printable(f"\n-- case {one.quarry.id}, {one.quarry.place.name}{answer}", "\n"))
-        for text in differences(one.quarry.original, one.text, colour=coloured(), context=CONTEXT).splitlines():
+        for text in differences(one.quarry.original, one.text, colour=coloured(), context=AROUND).splitlines():
             print(f"   {text}")
 
 

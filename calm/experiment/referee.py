@@ -70,6 +70,18 @@ Asked: TypeAlias = Callable[[Sequence[Ask]], Sequence[bool]]
 """Asks, and returns for each ask whether the judge decided otherwise."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """
+    When a verdict is said to stand: it is proven that the edit moves less than `gap` of the verdicts.
+
+    `level` is the probability of that where the edit moves as much or more, whatever the judge's noise.
+    """
+
+    gap: float = 1 / 3
+    level: float = 0.05
+
+
 def rule(asked: Asked, terms: Terms, first: int = 0) -> Ruling:
     """
     Return whether an edited case flips the judge.
@@ -105,12 +117,51 @@ def rule(asked: Asked, terms: Terms, first: int = 0) -> Ruling:
     return Ruling(Flip.UNDECIDED, tuple(blocks))
 
 
+def rule_both(asked: Asked, terms: Terms, stand: Stand) -> Ruling:
+    """
+    Return whether an edited case flips the judge, where NO must be proven, too: that the verdict stands.
+
+    `terms.against` is not used: without evidence for either it says UNDECIDED. Both are asked equally often,
+    `terms.clean_each` is 1.
+    """
+    wanted, sure = log(1 / terms.level), log(1 / stand.level)
+    blocks: list[Block] = []
+
+    def flips(found: Sequence[Block]) -> bool:
+        return evidence(found, terms.noise)[-1] >= wanted
+
+    def stands(found: Sequence[Block]) -> bool:
+        turned = [Block(b.second, b.of_second, b.first, b.of_first) for b in found]
+        return evidence(turned, terms.noise, -stand.gap, terms.noise)[-1] >= sure
+
+    while len(blocks) < terms.most:
+        for_flip = _needed(blocks, Block(0, 1, 1, 1), terms.most, flips)
+        count = min(for_flip, _needed(blocks, Block(0, 1, 0, 1), terms.most, stands))
+        numbers = range(len(blocks), len(blocks) + count)
+        found = list(asked([Ask(edited, k) for edited in (False, True) for k in numbers]))
+        for clean, edited in zip(found[:count], found[count:], strict=True):
+            blocks.append(Block(int(clean), 1, int(edited), 1))
+            if flips(blocks):
+                return Ruling(Flip.YES, tuple(blocks))
+            if stands(blocks):
+                return Ruling(Flip.NO, tuple(blocks))
+    return Ruling(Flip.UNDECIDED, tuple(blocks))
+
+
 def _still_needed(blocks: Sequence[Block], terms: Terms, wanted: float) -> int:
     """Return how many more blocks a YES takes if all of them speak for a flip; 1 at least."""
+
+    def reached(found: Sequence[Block]) -> bool:
+        return len(found) >= terms.least and evidence(found, terms.noise)[-1] >= wanted
+
+    return _needed(blocks, Block(0, terms.clean_each, 1, 1), terms.most, reached)
+
+
+def _needed(blocks: Sequence[Block], each: Block, most: int, reached: Callable[[Sequence[Block]], bool]) -> int:
+    """Return how many more blocks of one kind it takes, with at most so many in all; 1 at least."""
     more: list[Block] = []
-    while len(blocks) + len(more) < terms.most:
-        more.append(Block(0, terms.clean_each, 1, 1))
-        enough = len(blocks) + len(more) >= terms.least
-        if enough and evidence([*blocks, *more], terms.noise)[-1] >= wanted:
+    while len(blocks) + len(more) < most:
+        more.append(each)
+        if reached([*blocks, *more]):
             break
     return max(1, len(more))

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from calm.core.case import Case, Treated
 from calm.core.reasons import Reason, reason_of
 from calm.core.trials import Trial, distance
-from calm.core.verdict import NoReply, Verdict, code, decode
+from calm.core.verdict import NoReply, Ranking, Verdict, code, decode
 from calm.errors import ClaimError, ConfigError, JudgeError
 from calm.experiment.lookahead import NeedsData
-from calm.experiment.referee import Ask, Flip, Terms, rule
+from calm.experiment.referee import Ask, Flip, Ruling, Stand, Terms, rule, rule_both
 from calm.experiment.setup import Setup
-from calm.experiment.surfaces import surface
+from calm.experiment.surfaces import SURFACES, surface
 
 TERMS: Final = Terms(level=1e-4, most=24)
 """
@@ -29,6 +30,42 @@ HEARD: Final = 3
 """So many asks say what the verdict on a case is; it is the most frequent one."""
 FIRST_HEARD: Final = 60
 """The number of the first of them: no ask that is held against the edited case has such a number, or these words."""
+
+
+KEEPING: Final = (*range(32, FIRST_HEARD), *range(len(SURFACES) + 1, len(SURFACES) + 32))
+"""
+The numbers of the asks by which `keeps` decides, each with words of its own. They begin with those by which a hunt
+confirms a finding, so a test that it wrote asks nothing anew on the judge that it was found on.
+"""
+KEPT: Final = Terms(level=1e-4, most=len(KEEPING), clean_each=1)
+"""When `keeps` says that a verdict flips, or gives up."""
+STANDS: Final = Stand()
+"""When `keeps` says that a verdict stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What `keeps` found: true if the verdict was proven to stand, false if it flips, or if that is not decided."""
+
+    ruling: Ruling
+
+    def __bool__(self) -> bool:
+        return self.ruling.flip is Flip.NO
+
+    def __repr__(self) -> str:
+        return f"<{self.why}>"
+
+    @property
+    def why(self) -> str:
+        """What was found, in one sentence."""
+        blocks = self.ruling.blocks
+        first, second = sum(b.first for b in blocks), sum(b.second for b in blocks)
+        said = {
+            Flip.YES: "the verdict flips",
+            Flip.NO: f"the verdict stands: the change moves less than {STANDS.gap:.0%} of the verdicts",
+            Flip.UNDECIDED: "undecided, which is no pass: neither is proven, that the verdict flips or that it stands",
+        }[self.ruling.flip]
+        return f"{said}; the judge decided otherwise in {second} of {len(blocks)} asks after it, {first} before"
 
 
 class NoVerdict(BaseException):
@@ -92,9 +129,10 @@ class VerdictOf:
         Return whether the judge decides otherwise about `after` than about `before`, beyond its noise.
 
         Otherwise means another answer, or a tie in place of one, or no verdict; on scores, rubrics and rankings a
-        distance of a quarter or more. Where nothing changes it is true with a probability below 0.0001, whatever the
-        noise of the judge (`calm.experiment.referee`). A sound judge is asked once about each case. A flip takes about
-        20 asks, 14 of them about `before`, which further calls with that case share.
+        distance of a quarter or more; on rankings also another first place. Where nothing changes it is true with a
+        probability below 0.0001, whatever the noise of the judge (`calm.experiment.referee`). A sound judge is asked
+        once about each case. A flip takes about 20 asks, 14 of them about `before`, which further calls with that case
+        share.
 
         Raises:
             ClaimError: something else was given as a case.
@@ -112,6 +150,28 @@ class VerdictOf:
 
         return rule(otherwise, TERMS).flip is Flip.YES
 
+    def keeps(self, before: Case, after: Case) -> Kept:
+        """
+        Return whether it is proven that the judge decides about `after` as about `before`.
+
+        For a test that must not pass by chance. It is true with a probability of at most 0.05 where a third or more of
+        the verdicts move, whatever the noise, and false otherwise: where the verdict flips, and where all the asks that
+        it may take do not decide. A judge without noise takes 16 asks if it keeps its verdict. One that errs in 5, 10
+        and 15 % of its asks takes about 24, 34 and 42; 0, 1 and 3 in 100 calls stay undecided.
+
+        Raises:
+            ClaimError: something else was given as a case.
+            NoVerdict: there is no reply; it ends the test.
+        """
+        first, second = _plain(before), _plain(after)
+        usual = self._usual(first)
+
+        def otherwise(asks: Sequence[Ask]) -> list[bool]:
+            asked = [surface(second if ask.edited else first, KEEPING[ask.number]) for ask in asks]
+            return [self._moved(first, usual, verdict) for verdict in self._asked(asked)]
+
+        return Kept(rule_both(otherwise, KEPT, STANDS))
+
     def _usual(self, case: Case) -> Verdict:
         """Return the most frequent of a few verdicts on a case, the first of those that are equally frequent."""
         said = self._asked([surface(case, FIRST_HEARD + number) for number in range(HEARD)])
@@ -121,6 +181,8 @@ class VerdictOf:
     def _moved(self, case: Case, usual: Verdict, said: Verdict) -> bool:
         least = MOVED.get(self.setup.family, MOVED_BY)
         one, two = (decode(code(verdict), "") for verdict in (usual, said))  # what was decided, without its probability
+        if isinstance(one, Ranking) and isinstance(two, Ranking) and {*one.order[0]} != {*two.order[0]}:
+            return True
         return distance(one, two, Trial(case.id, points=case.points), self.setup.judge.scale) >= least - 1e-9
 
     def _asked(self, questions: Sequence[tuple[Case, int]]) -> list[Verdict]:

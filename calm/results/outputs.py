@@ -93,6 +93,9 @@ CROSS_CHECK: Final = Form("a record of `calm cross-check`", _JSON, shapes.schema
 OWN_ANSWERS: Final = Form("a record of `calm self-preference`", _JSON, shapes.schema("calm-self-preference/"))
 ATTACK: Final = Form("a record of `calm attack`", _JSON, shapes.schema("calm-attack/"))
 HUNT: Final = Form("a record of `calm hunt`", _JSON, shapes.schema("calm-hunt/"), forcible=True)
+FOUND_BEGINS: Final = "# Written by `calm hunt --write`"
+FOUND_TESTS: Final = Form("tests of `calm hunt`", (".py",), shapes.begins(FOUND_BEGINS))
+FOUND_TEXTS: Final = Form("texts of `calm hunt`", _LINES, shapes.begins('{"schema": "calm-found/'))
 MITIGATIONS: Final = Form("a record of `calm mitigate`", _JSON, shapes.schema("calm-mitigations/"))
 MITIGATED: Final = Form("a judge.toml of `calm mitigate`", (".toml",), shapes.begins("# written by calm mitigate"))
 LOG_BEGINS: Final = "# what the server of calm demo --real printed\n"

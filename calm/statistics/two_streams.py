@@ -45,14 +45,15 @@ class Block:
             raise EstimateError(f"expected an item of each stream at least, got {self!r}")
 
 
-def evidence(blocks: Sequence[Block], noise: float = 0.1, gap: float = 0.0) -> list[float]:
+def evidence(blocks: Sequence[Block], noise: float = 0.1, gap: float = 0.0, second: float | None = None) -> list[float]:
     """
     Return the natural logarithm of the e-value after each block, against p2 - p1 <= gap.
 
     Each block multiplies it by q1(y) q2(y) / (r1(y) r2(y)): q are guesses of the two rates from the blocks before
-    (at first `noise` and 1 - `noise`), r the rates with r2 - r1 = gap that are nearest to them (Kullback-Leibler).
-    Where the guesses do not exceed the gap, the block changes nothing. The rates may differ from block to block as
-    long as p2 - p1 <= gap in each. `noise` is in (0, 0.5), `gap` in (-1, 1). Smallest n: one block.
+    (at first `noise`, and `second` or else 1 - `noise`), r the rates with r2 - r1 = gap that are nearest to them
+    (Kullback-Leibler). Where the guesses do not exceed the gap, the block changes nothing. The rates may differ from
+    block to block as long as p2 - p1 <= gap in each. `noise` is in (0, 0.5), `gap` in (-1, 1), `second` in (0, 1).
+    Smallest n: one block.
 
     Raises `EstimateError` for no blocks, or numbers outside their range.
 
@@ -62,7 +63,7 @@ def evidence(blocks: Sequence[Block], noise: float = 0.1, gap: float = 0.0) -> l
     if not blocks or not 0 < noise < 0.5 or not -1 < gap < 1:
         raise EstimateError(f"expected blocks, noise in (0, 0.5) and a gap in (-1, 1), got {noise!r} and {gap!r}")
     total, grown = 0.0, []
-    for block, guess in zip(blocks, _guesses(blocks, noise), strict=True):
+    for block, guess in zip(blocks, _guesses(blocks, noise, 1 - noise if second is None else second), strict=True):
         total += _factor(block, guess, gap)
         grown.append(total)
     return grown
@@ -93,9 +94,9 @@ def _lower(blocks: Sequence[Block], noise: float, wanted: float) -> float:
     return low if low > -1 + 1e-9 else -1.0
 
 
-def _guesses(blocks: Sequence[Block], noise: float) -> Iterator[tuple[float, float]]:
-    """Yield the guess of both rates before each block."""
-    first, of_first, second, of_second = WEIGHT * noise, WEIGHT, WEIGHT * (1 - noise), WEIGHT
+def _guesses(blocks: Sequence[Block], one: float, two: float) -> Iterator[tuple[float, float]]:
+    """Yield the guess of both rates before each block; the first ones are given."""
+    first, of_first, second, of_second = WEIGHT * one, WEIGHT, WEIGHT * two, WEIGHT
     for block in blocks:
         yield _inside(first / of_first), _inside(second / of_second)
         first, of_first = first + block.first, of_first + block.of_first

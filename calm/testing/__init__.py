@@ -1,4 +1,4 @@
-"""`check_perturbation(edit)`: the contract of a perturbation, for the tests of whoever writes one."""
+"""For tests of one's own: `check_perturbation(edit)`, the contract of a perturbation; `found`, what a hunt left."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from calm.core.edits import Edit, Expects
 from calm.core.validation import refusal
 from calm.errors import CalmError
 from calm.experiment.aim import aim
+from calm.testing.findings import found as found
 from calm.testing.operations import Tally
 from calm.testing.samples import KINDS, long_text, sample, sample_cases
 

@@ -14,6 +14,7 @@ Hunts: the smallest text that flips the judge.
 | `shrinking` | fewer edits, fewer and plainer words; what Hypothesis generates |
 | `memory` | what earlier hunts found |
 | `report`, `summary` | a hunt as a record, and in words |
+| `written` | a test file for what was found |
 """
 
 from calm.studies.hunt.arms import Arm as Arm
@@ -34,3 +35,7 @@ from calm.studies.hunt.search import proposer_for as proposer_for
 from calm.studies.hunt.summary import summary as summary
 from calm.studies.hunt.writers import Writings as Writings
 from calm.studies.hunt.writers import writers_for as writers_for
+from calm.studies.hunt.written import files_in as files_in
+from calm.studies.hunt.written import kept_rows as kept_rows
+from calm.studies.hunt.written import rows_for as rows_for
+from calm.studies.hunt.written import write_found as write_found
