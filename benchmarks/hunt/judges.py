@@ -43,6 +43,8 @@ def hunted(judge: Judge, seed: int, bounds: Bounds, search: str = "bandit") -> H
         engine.admit(judge)
         setup = Setup(judge, tuple(Random(seed).sample(cases, len(cases))), engine, seed)
         arms = arms_for("pairwise")
-        return hunt(setup, PLACES["answer"], proposer_for(search, arms, PLACES["answer"], setup), arms, bounds)
+        return hunt(
+            setup, PLACES["answer"], proposer_for(search, arms, PLACES["answer"], setup, asks=bounds.asks), arms, bounds
+        )
     finally:
         engine.close()

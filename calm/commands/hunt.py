@@ -156,7 +156,7 @@ def _hunted(
     memory = hunting.Memory(Path(options.cache_file).parent / "hunts", fresh=options.fresh)
     found: dict[str, Hunted] = {}
     for place in places:
-        proposer = hunting.proposer_for(options.search, arms, place, setup)
+        proposer = hunting.proposer_for(options.search, arms, place, setup, asks=bounds.asks)
         show = _shown(len(found), len(places))
         found[place.name] = hunting.hunt(setup, place, proposer, arms, bounds, memory=memory, progress=show)
         if found[place.name].incomplete:

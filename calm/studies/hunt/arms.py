@@ -159,11 +159,15 @@ def _gap(tokens: Sequence[str], at: int) -> int:
     return ends[(at - 3) % len(ends)] if ends else len(tokens)
 
 
-def adds_only(arm: Arm, case: Treated, place: Place, seed: int) -> bool:
-    """Return whether an arm applies to a case, and only adds words there: heaps are made of such arms."""
-    before = place.read(case) or ""
-    made = laid((Layer(arm),), case, place, seed)
-    return made is not None and all(not piece.removes for piece in pieces_between(before, made))
+def adding_only(arm: Arm, cases: Sequence[Treated], place: Place, seed: int) -> Arm | None:
+    """Return an arm with how many words it adds, if it applies to one of the cases and only adds words: heaps do."""
+    for case in cases:
+        made = laid((Layer(arm),), case, place, seed)
+        if made is not None:
+            pieces = pieces_between(place.read(case) or "", made)
+            words = sum(len(piece.tokens) for piece in pieces)
+            return None if any(piece.removes for piece in pieces) else replace(arm, words=words)
+    return None
 
 
 def heaps(arms: Sequence[Arm], words: int, rng: Random) -> Iterator[tuple[Layer, ...]]:

@@ -62,7 +62,7 @@ NOISY: Final = 0.12
 """Above so much noise a text that lost its first ask may flip nevertheless."""
 FRESH_LEAST: Final = 8
 """The fewest fresh asks of each side, where there are so many: with fewer a bound says little."""
-GIVEN_UP: Final = 0.02
+GIVEN_UP: Final = 0.1
 """The e-value at which fresh asks have shown that a finding does not hold."""
 SEARCHED: Final = 0.5
 """The share of the asks left that the search takes before Hypothesis generates."""
@@ -84,9 +84,14 @@ class Bounds:
     error: float = ERROR
 
     @property
+    def most(self) -> int:
+        """How many findings there can be: with few asks one, which they may just prove."""
+        return self.findings if self.asks >= FEW else 1
+
+    @property
     def level(self) -> float:
         """The error of one finding."""
-        return self.error / self.findings
+        return self.error / self.most
 
     @property
     def quarries(self) -> int:
@@ -96,7 +101,7 @@ class Bounds:
     @property
     def search_level(self) -> float:
         """The error of a flip in the search: small where a shrinker takes hundreds of looks."""
-        return 0.05 if self.asks < 100 else 0.005 if self.asks < 1000 else 0.001
+        return 0.05 if self.asks < FEW else 0.005 if self.asks < MANY else 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +290,7 @@ class _Hunt:
         """Return texts that flip the judge, one for each case at most: from earlier hunts, proposed, or generated."""
         found = self._known()
         if not found:
-            found = self._proposed(int(self.free * SEARCHED))
+            found = self._proposed(int(self.free * (SEARCHED if self.bounds.asks >= FEW else 1)))
         if not found and isinstance(self.proposer, Bandit):
             found = self._generated(int(self.free * GENERATED))
         return found or self._proposed(self.free)
@@ -506,7 +511,7 @@ def hunt(
     one.terms = Terms(level=one.bounds.search_level, noise=noise)
     for quarry in one.quarries:
         quarry.terms = one.terms
-    while one.quarries and len(one.findings) < one.bounds.findings and one.free > 0 and not one.stopped:
+    while one.quarries and len(one.findings) < one.bounds.most and one.free > 0 and not one.stopped:
         flips = one.search()
         if not flips:
             break

@@ -23,7 +23,7 @@ from calm.errors import ConfigError
 from calm.experiment.aim import aim
 from calm.experiment.setup import Setup
 from calm.studies.attack.attack import AIM
-from calm.studies.hunt.arms import Arm, Layer, adds_only, heaps, laid
+from calm.studies.hunt.arms import Arm, Layer, adding_only, heaps, laid
 from calm.studies.hunt.places import Place
 from calm.studies.hunt.quarry import Quarry
 
@@ -36,7 +36,15 @@ HEAP: Final = 240
 """Words in a heap: a dozen heaps hold the whole catalogue, so a marker is found in as many asks."""
 PILE: Final = 50
 """Words in a pile: for judges that a heap would put off."""
-EXPLORATION: Final = 0.5
+MANY: Final = 100
+HURRIED: Final = 3
+"""With fewer asks than so many, heaps and piles are so many times as large: together they still hold all edits."""
+LARGEST: Final = 60
+"""Edits that add more words are tried alone."""
+PRIOR: Final = {"heap": 0.6, "pile": 0.4}
+UNKNOWN: Final = 0.2
+"""What a bandit takes each proposer for before it has asked: as one text that earned so much."""
+EXPLORATION: Final = 0.15
 """The weight of what is not known yet, in upper confidence bounds."""
 ATTEMPTS: Final = 8
 """So many stacks are made until one may be asked about."""
@@ -195,6 +203,8 @@ class Bandit:
 
     def __init__(self, parts: Sequence[Proposer]) -> None:
         self.parts, self.counts = {part.name: part for part in parts}, Counts()
+        for name in self.parts:
+            self.counts.add(name, PRIOR.get(name, UNKNOWN))
 
     def propose(self, quarry: Quarry) -> Try | None:
         """Return what the best proposer proposes; one that has nothing makes way for the next."""
@@ -215,7 +225,7 @@ class Bandit:
 
 
 def proposer_for(
-    search: str, arms: Sequence[Arm], place: Place, setup: Setup, writers: Sequence[Proposer] = ()
+    search: str, arms: Sequence[Arm], place: Place, setup: Setup, writers: Sequence[Proposer] = (), *, asks: int = MANY
 ) -> Proposer:
     """
     Return who proposes texts in a search by name.
@@ -226,6 +236,7 @@ def proposer_for(
         place: the part of the cases that is edited.
         setup: its cases tell which edits only add words and may be in a heap; its seed draws the order of all.
         writers: proposers that let a model write, by the names in `WRITING`.
+        asks: how many asks the hunt may take: with few of them, heaps are larger.
 
     Raises:
         ConfigError: the search needs a writer, and there is none of its name.
@@ -241,5 +252,8 @@ def proposer_for(
     if search == "random":
         return Stacks(arms, seed)
     aimed = [one for case in setup.cases[:TRIED] if isinstance(one := aim(case.with_order(), AIM.expects), Treated)]
-    adding = [arm for arm in arms if any(adds_only(arm, case, place, seed) for case in aimed)]
-    return Bandit([Heaps("heap", adding, HEAP, seed), Heaps("pile", adding, PILE, seed), Singles(arms, seed), *writers])
+    adding = [weighed for arm in arms if (weighed := adding_only(arm, aimed, place, seed)) is not None]
+    adding = [arm for arm in adding if arm.words <= LARGEST]
+    more = HURRIED if asks < MANY else 1
+    stacks = Heaps("heap", adding, HEAP * more, seed), Heaps("pile", adding, PILE * more, seed)
+    return Bandit([*stacks, Singles(arms, seed), *writers])
