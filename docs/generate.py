@@ -55,6 +55,7 @@ WIDTH = 170
 EXTRA = "pytest.mark.calm_every_variant"
 ELSEWHERE = {
     "calibrate",
+    "hunts",
     "mappings",
     "calm-protocol",
     "inert",

@@ -164,10 +164,9 @@ def hunted(key: Key) -> Row:
         cases = tuple(sample(_pairs(), CASES, seed))
         setup, place, writings = Setup(judge, cases, engine, seed), PLACES["answer"], Writings()
         arms = _arms()
-        writers = writers_for(Simulated(Scribe(seed)), setup, place, writings) if writes else ()  # type: ignore[arg-type]
-        found = hunt(
-            setup, place, proposer_for(search, arms, place, setup, writers, asks=budget), arms, Bounds(asks=budget)
-        )
+        writers = writers_for(Simulated(Scribe(seed)), setup, writings) if writes else ()  # type: ignore[arg-type]
+        proposer = proposer_for(search, arms, place, setup, writers, asks=budget)
+        found = hunt(setup, place, proposer, arms, Bounds(asks=budget))
     finally:
         engine.close()
     if found.asks > budget or found.incomplete:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.hunt_writer import WRITING, Pen, add_writer, misplaced, pen_of
 from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible, sampled, stays
 from calm.commands.terminal import end_of_progress, progress_line
 from calm.errors import ConfigError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from calm.models.wire import Json, Judge
     from calm.studies.hunt import Arm, Bounds, Finding, Hunted, Place, Progress
 
-SEARCHES = ("bandit", "ucb", "random", "best-of", "hill-climb", "tree")
+SEARCHES = ("bandit", "ucb", "random", *WRITING)
 WHERE = ("answer", "question", "reference", "criteria", "notes", "byline")
 """The places of `calm.studies.hunt`; importing them here would take `calm --help` a second."""
 AROUND = 60
@@ -47,6 +48,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     hunt.add_argument(
         "--search", choices=SEARCHES, default="bandit", metavar="SEARCH", help=f"{', '.join(SEARCHES)} (default bandit)"
     )
+    add_writer(hunt)
     hunt.add_argument(
         "--edits",
         default="",
@@ -90,6 +92,7 @@ def _hunt(options: argparse.Namespace) -> int:
     from calm.studies import hunt as hunting
 
     places = _checked(options)
+    pen = pen_of(options)
     judge = judge_from(options.judge)
     replayed = because(Kind.REPLAYED) if judge.traits.recorded is not None else NONE
     if reason := replayed or unserved(judge, "hunt"):
@@ -113,22 +116,22 @@ def _hunt(options: argparse.Namespace) -> int:
     with opened_engine(options, *written) as engine:
         engine.admit(judge)
         setup = Setup(judge, tuple(cases), engine, options.seed)
-        found = _hunted(options, setup, places, arms, bounds)
+        found = _hunted(options, setup, places, arms, bounds, pen=pen)
         spent = bill(engine)
     end_of_progress()
     print(sampled(len(cases), len(whole)))
     print(printable(hunting.summary(found, judge.name, bounds), "\n"))
     confirmed = [one for hunt in found.values() for one in hunt.confirmed]
     _show(confirmed)
-    print(printable(f"\n{spent}", "\n"))
+    print(printable(f"\n{pen}{spent}", "\n"))
     if not stays(engine, out):
-        _write(hunting.to_json(found, setup, bounds, options.search), options)
+        _write(hunting.to_json(found, setup, bounds, options.search) | pen.record(), options)
     if tests:
         count, new = hunting.write_found(tests, hunting.rows_for(confirmed, judge, date.today()))
         run = f"pytest {tests.tests} --calm-judge={options.judge}"
         made = f"wrote {tests.tests}: {count} test{'s' * (count > 1)}, {new} of them new; run: {run}"
         print(printable(made if count else f"nothing to write in {options.write}"))
-    incomplete = any(one.incomplete for one in found.values())
+    incomplete = any(one.incomplete for one in found.values()) or bool(pen.writings.failed)
     if incomplete:
         print(CONTINUE)
     return REFUSED if incomplete else DONE
@@ -148,7 +151,13 @@ def _write(body: dict[str, Json], options: argparse.Namespace) -> None:
 
 
 def _hunted(
-    options: argparse.Namespace, setup: Setup, places: Sequence[Place], arms: Sequence[Arm], bounds: Bounds
+    options: argparse.Namespace,
+    setup: Setup,
+    places: Sequence[Place],
+    arms: Sequence[Arm],
+    bounds: Bounds,
+    *,
+    pen: Pen,
 ) -> dict[str, Hunted]:
     """Hunt in one place after the other, until a cap ends it; return what was found by the name of the place."""
     from calm.studies import hunt as hunting
@@ -156,7 +165,8 @@ def _hunted(
     memory = hunting.Memory(Path(options.cache_file).parent / "hunts", fresh=options.fresh)
     found: dict[str, Hunted] = {}
     for place in places:
-        proposer = hunting.proposer_for(options.search, arms, place, setup, asks=bounds.asks)
+        writers = pen.searches(setup, place)
+        proposer = hunting.proposer_for(options.search, arms, place, setup, writers, asks=bounds.asks)
         show = _shown(len(found), len(places))
         found[place.name] = hunting.hunt(setup, place, proposer, arms, bounds, memory=memory, progress=show)
         if found[place.name].incomplete:
@@ -190,6 +200,7 @@ def _checked(options: argparse.Namespace) -> list[Place]:
     ]
     if not names:
         problems.append(f"--where: expected one or several of {', '.join(PLACES)}, got {options.where!r}")
+    problems += misplaced(options, names)
     try:
         refuse_impossible(options)
     except ConfigError as error:
@@ -256,10 +267,13 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], ther
     times = options.asks / len(cases)
     usd = str(once.cost) if not once.usd else f"about {dollars(times * once.usd)} USD"
     where = ", ".join(part.strip() for part in options.where.split(","))
-    return (
-        f"hunt on {judge.name} by {options.search}, in {where}: {sampled(len(cases), there)}; no call is made\n"
-        f"at most: {options.asks} asks, {round(times * once.calls)} calls of the judge, {usd}"
-    )
+    lines = [
+        f"hunt on {judge.name} by {options.search}, in {where}: {sampled(len(cases), there)}; no call is made",
+        f"at most: {options.asks} asks, {round(times * once.calls)} calls of the judge, {usd}",
+    ]
+    if options.writer:
+        lines.append("calls of the writer come on top, one for each text; --max-calls and --max-usd cap both together")
+    return "\n".join(lines)
 
 
 def _show(findings: Sequence[Finding]) -> None:

@@ -43,6 +43,12 @@ def bounds(folder):
     return found["low"], found["high"]
 
 
+def added(row):
+    """Return the words that a found text has and the original has not."""
+    old, new = (Counter(re.findall(r"\w+", row[name])) for name in ("original", "text"))
+    return new - old
+
+
 def cases_file(folder, count=6):
     """Write pairs with a gold label and return their path."""
     text = "The bread bakes for 20 minutes in a hot oven of kind {}, since the crust needs a strong heat."
@@ -261,6 +267,31 @@ def test_a_plan_asks_nothing(tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_plan_counts_what_shrinking_may_take(tmp_path, capsys):
+    """Each text may take 150 asks more."""
+    calm(tmp_path, BIASED, "--method=stack", "--edits=authority,verbosity", "--sample=50", "--plan", "--shrink")
+
+    assert "at most: 165.0 asks a case, 8250 calls of the judge" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_stack_is_shrunk_to_the_words_that_win(tmp_path, monkeypatch, seed):
+    """Of a whole sentence one word stays, within the asks that the plan allows; without it the sentence stays."""
+    judge = judge_file(tmp_path, monkeypatch, "study")
+    edits, cases = "--edits=authority.cite_study,sentiment", f"--cases={cases_file(tmp_path, 12)}"
+    options = ("--method=stack", edits, cases, f"--seed={seed}")
+    calm(tmp_path, judge, *options)
+    whole = [row for row in record(tmp_path)["cases"] if row["text"]]
+    calm(tmp_path, judge, *options, "--shrink")
+
+    rows = [row for row in record(tmp_path)["cases"] if row["text"]]
+    assert [row["case"] for row in rows] == [row["case"] for row in whole]
+    assert len(rows) >= 2
+    assert all(added(row).total() > 3 for row in whole)
+    assert all(added(row) == Counter(["study"]) for row in rows)
+    assert all(row["asks"] <= 165 for row in rows)
+
+
 def test_impossible_options_are_told_together(tmp_path):
     """Every fault is named, with what would do instead."""
     with pytest.raises(ConfigError) as wrong:
@@ -287,6 +318,7 @@ def test_impossible_options_are_told_together(tmp_path):
     [
         ("planted:authority=0.5", ["--method=transfer"], "expected cases with texts of an earlier attack"),
         ("recorded:ifeval/GPT-5", ["--method=stack"], "cannot be attacked: its verdicts were given beforehand"),
+        ("planted:", ["--method=transfer", "--shrink"], "--shrink: expected --method stack, best-of, hill-climb"),
         ("planted:", ["--method=stack", "--edits=authorit"], "no such perturbation; did you mean 'authority'?"),
         ("planted:", ["--method=stack", "--write={folder}"], "--write: expected a file to write, got a folder"),
     ],
@@ -366,6 +398,16 @@ def test_best_of_n_takes_the_rewrite_that_wins(tmp_path, monkeypatch):
     assert all(row["text"].startswith(SMOOTH) for row in rows)
     assert all(row["refused"] == {"numbers": 1} for row in rows)
     assert record(tmp_path)["estimates"]["attack_success_rate"]["value"] == 1.0
+
+
+def test_a_rewrite_is_shrunk_to_the_words_that_win(tmp_path, monkeypatch):
+    """What the writer wrote is cut down to the phrase that the judge falls for."""
+    judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
+    with wire_server(lambda m, b: f"<rewrite>{SMOOTH}{answer_in(m)[0]}</rewrite>") as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 3)}", "--n=1", "--shrink")
+        calm(tmp_path, judge, "--method=best-of", *options)
+
+    assert [added(row) for row in record(tmp_path)["cases"]] == [Counter(["clear", "and", "thorough"])] * 3
 
 
 def test_a_hill_climb_hands_the_verdict_back(tmp_path, monkeypatch):

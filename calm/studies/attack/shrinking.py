@@ -9,7 +9,8 @@ from typing import Final
 from calm.core.case import Case, Treated
 from calm.experiment.setup import Setup
 from calm.strategies.insertions import pieces_between
-from calm.strategies.simplest import simplest
+from calm.strategies.minimal import Enough
+from calm.strategies.simplest import by_length, simplest
 from calm.strategies.tokens import commonness, rendered, tokens_of
 from calm.studies.attack.asks import STACK, fault_in, tried, with_text
 from calm.studies.attack.attack import AttackedCase, Search
@@ -23,7 +24,8 @@ class Winning:
     """
     Whether a text wins twice, as in a search. It says the same of a text each time, as a shrinker wants.
 
-    Each text is asked about once and, if it won, once more. After so many `asks` nothing else wins.
+    Each text is asked about once and, if it won, once more. After so many `asks`, or where the case was lost, it raises
+    `Enough`.
     """
 
     def __init__(self, setup: Setup, one: AttackedCase, asks: int) -> None:
@@ -35,7 +37,7 @@ class Winning:
         one, text = self.one, case[case.target].text
         if text not in self.known:
             if one.lost or one.asks + 2 > self.end:
-                return False
+                raise Enough
             before, one.found = one.found, None
             tried(self.setup, [(one, case)])
             self.known[text] = one.found is not None
@@ -70,7 +72,9 @@ def common_in(cases: Iterable[Case]) -> Counter[str]:
 def _shrink(setup: Setup, one: AttackedCase, common: Counter[str]) -> None:
     wins = Winning(setup, one, SHRINK)
     original = one.aim.case[one.aim.case.target].text
-    pieces = simplest(original, pieces_between(original, one.text or ""), wins.text, setup.seed, common)
+    whole = pieces_between(original, one.text or "")
+    pieces = by_length(original, whole, wins.text, setup.seed, common)
+    pieces = pieces or simplest(original, whole, wins.text, setup.seed, common)
     text = rendered(tokens_of(original), pieces)
-    if wins.text(text):
+    if wins.known.get(text):
         one.found = with_text(one.aim.case, text)

@@ -31,6 +31,7 @@ from calm.studies.hunt.places import Place as Place
 from calm.studies.hunt.report import to_json as to_json
 from calm.studies.hunt.search import SEARCHES as SEARCHES
 from calm.studies.hunt.search import WRITING as WRITING
+from calm.studies.hunt.search import Proposer as Proposer
 from calm.studies.hunt.search import proposer_for as proposer_for
 from calm.studies.hunt.summary import summary as summary
 from calm.studies.hunt.writers import Writings as Writings

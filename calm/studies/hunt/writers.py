@@ -26,12 +26,10 @@ from typing import Final
 
 from calm.core.reasons import Kind, Reason, in_words, reason_of
 from calm.core.verdict import NoReply
-from calm.errors import ConfigError
 from calm.experiment.referee import Flip
 from calm.experiment.setup import Setup
 from calm.models.wire import Json, Request
 from calm.studies.attack import writers as attacking
-from calm.studies.hunt.places import ANSWER, Place
 from calm.studies.hunt.quarry import Quarry, Said
 from calm.studies.hunt.search import WRITING, Proposer, Try
 from calm.studies.writing.writerfile import Writer
@@ -55,6 +53,13 @@ class Writings:
     written: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     failed: Counter[Reason] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        said = [f"{self.written} text{'s' * (self.written != 1)}"]
+        for title, counts in (("refused", self.refused), ("failed", in_words(self.failed))):
+            some = ", ".join(f"{why} {count}" for why, count in sorted(counts.items()))
+            said += [f"{title}: {some}"] if some else []
+        return "; ".join(said)
 
     def to_json(self) -> dict[str, Json]:
         """Return the record."""
@@ -241,21 +246,18 @@ class Tree(_Written):
             desk.grown.append(draft)
 
 
-def writers_for(writer: Writer, setup: Setup, place: Place, writings: Writings) -> tuple[Proposer, ...]:
+def writers_for(writer: Writer, setup: Setup, writings: Writings) -> tuple[Proposer, ...]:
     """
-    Return the searches in which a model writes, by the names in `WRITING`.
+    Return the searches in which a model writes, by the names in `WRITING`, for hunts in answers.
 
     Args:
         writer: who writes; its server is greeted.
         setup: its engine makes the calls.
-        place: the part of the cases that is edited.
         writings: what was written is counted there.
 
     Raises:
-        ConfigError: the place is not the answer, or the server does not answer.
+        ConfigError: the server does not answer, or a cap in dollars for a model without a price.
     """
-    if place.name != ANSWER:
-        raise ConfigError(f"--with: expected --where {ANSWER}, because a writer rewrites answers, got {place.name}")
     setup.engine.greet(writer.server)
     return tuple(kind(writer, setup, writings) for kind in (BestOf, HillClimb, Tree))
 

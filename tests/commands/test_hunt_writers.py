@@ -1,0 +1,71 @@
+"""`calm hunt --with`: a model writes, alone or as a part of the bandit."""
+
+import argparse
+import json
+
+import pytest
+
+from calm.commands import hunt
+from calm.core.inputs import forget
+from calm.errors import ConfigError
+from tests.commands.test_attack import SMOOTH, added, answer_in, cases_file, judge_file, writer_file
+from tests.servers import Answer, wire_server
+
+
+def calm(folder, *arguments):
+    """Run `calm hunt` in this process, with a cache and a record in a folder."""
+    parser = argparse.ArgumentParser()
+    hunt.register(parser.add_subparsers())
+    paths = [f"--cache-file={folder / 'cache.sqlite'}", f"--out={folder / 'hunt.json'}"]
+    forget()  # as the command line does
+    options = parser.parse_args(["hunt", *map(str, arguments), *paths])
+    return options.run(options)
+
+
+@pytest.mark.parametrize("search", ["best-of", "bandit"])
+def test_what_a_writer_wrote_is_found_and_shrunk(tmp_path, monkeypatch, capsys, search):
+    """The record and the terminal say how much was written."""
+    judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
+    with wire_server(lambda m, b: f"<rewrite>{SMOOTH}{answer_in(m)[0]}</rewrite>") as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path)}")
+        status = calm(tmp_path, judge, f"--search={search}", "--findings=1", "--edits=diversity", *options)
+
+    body = json.loads((tmp_path / "hunt.json").read_text("utf-8"))
+    one = next(one for one in body["findings"] if one["confirmed"])
+    assert status == 0
+    assert one["added"] == ["clear", " and", " thorough"] or set(added(one)) == {"clear", "and", "thorough"}
+    assert body["writer"]["name"] == "scribe"
+    assert body["writer"]["written"] > 0
+    assert f"scribe wrote {body['writer']['written']} text" in capsys.readouterr().out
+
+
+def test_a_writer_that_fails_makes_a_hunt_incomplete(tmp_path, monkeypatch, capsys):
+    """The status says so, and the terminal why."""
+    judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
+    with wire_server(lambda m, b: Answer(status=400, message="no such thing")) as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path)}")
+        status = calm(tmp_path, judge, "--search=tree", *options)
+
+    assert status == 1
+    assert "scribe wrote 0 texts; failed: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--search=tree"], "--search tree: expected --with WRITER.toml, got none"),
+        (["--search=ucb", "--with=w.toml"], "--with: expected --search bandit, best-of, hill-climb, tree with it"),
+        (
+            ["--search=tree", "--with=w.toml", "--where=answer,notes"],
+            "expected --where answer alone for --search tree",
+        ),
+        (["--with=w.toml", "--where=notes"], "--with: expected --where answer, which a writer rewrites, got notes"),
+    ],
+)
+def test_a_writer_that_is_missing_or_of_no_use_is_told_before_a_call(tmp_path, options, told):
+    """It would be paid for, and end in nothing."""
+    with pytest.raises(ConfigError) as raised:
+        calm(tmp_path, "planted:", *options)
+
+    assert told in str(raised.value)
+    assert not (tmp_path / "hunt.json").exists()
