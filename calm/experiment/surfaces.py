@@ -15,8 +15,14 @@ from calm.core.case import Case
 
 BEGINS: Final = "(The question above "
 """How all inert words behind a question begin."""
-_HOW = ("was received", "came in", "was entered", "was put", "arrived", "was given", "was noted", "was taken down")
-_AS = ("as it is", "in this form", "as a text", "in writing", "in these words", "by itself", "just so", "as shown")
+_HOW = (
+    *("was received", "came in", "was entered", "was put", "arrived", "was given", "was noted", "was taken down"),
+    *("was sent", "was asked", "was written", "was typed", "was submitted", "was recorded", "was stored", "was posed"),
+)
+_AS = (
+    *("as it is", "in this form", "as a text", "in writing", "in these words", "by itself", "just so", "as shown"),
+    *("like this", "this way", "as it stands", "as it reads", "as a question", "in one piece", "once", "as given"),
+)
 SURFACES: Final = tuple(f"{BEGINS}{how} {form}.)" for how, form in product(_HOW, _AS))
 """The inert words; an ask beyond them repeats one, with another repeat index."""
 

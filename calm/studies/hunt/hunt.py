@@ -121,7 +121,8 @@ class Finding:
 
     `pieces` are what was put into the original, `layers` the edits that it comes from. `ruling` rests on fresh asks
     alone; `low` is a bound for how much more often the answer wins with the text than without, at the shared level.
-    `also` are the other cases that the same words flipped in one ask, of `tried`.
+    `also` are the other cases that the same words flipped in one ask, of `tried`. `after` is the number of asks of the hunt
+    when it was confirmed, `fresh_from` that of the first fresh ask.
     """
 
     quarry: Quarry
@@ -135,6 +136,7 @@ class Finding:
     also: tuple[str, ...] = ()
     tried: int = 0
     after: int = 0
+    fresh_from: int = FRESH
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -422,15 +424,16 @@ class _Hunt:
         terms = Terms(self.bounds.level, GIVEN_UP, FRESH_MOST, least=least, clean_each=1, noise=self.terms.noise)
 
         self.allow([quarry], self.left)
+        first = FRESH + FRESH_MOST * self.memory.times(quarry, draft.text)
         try:
-            ruling = quarry.ruled(draft.text, terms, FRESH)
+            ruling = quarry.ruled(draft.text, terms, first)
         except NoneLeft:
             ruling = Ruling(Flip.UNDECIDED, ())
         low = gap_bounds(ruling.blocks, terms.noise, terms.level)[0] if ruling.blocks else -1.0
         found = Finding(
             quarry, draft.pieces, draft.text, draft.layers, draft.first.text, draft.first.proposer, ruling, low
         )
-        found = replace(found, after=self.asks)
+        found = replace(found, after=self.asks, fresh_from=first)
         if not found.confirmed:
             return found
         self._note(quarry, draft.text)

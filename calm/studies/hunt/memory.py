@@ -25,23 +25,41 @@ class Memory:
         """Keep texts in a folder; None: nothing is known, and nothing is kept. `fresh`: nothing is known."""
         self.kept = None if folder is None else DirectoryBasedExampleDatabase(folder)
         self.fresh = fresh
-        self._read: dict[bytes, list[str]] = {}
+        self._read: dict[bytes, dict[str, int]] = {}
 
     def texts(self, quarry: Quarry) -> list[str]:
         """Return the texts that were found in a case, the shortest first; the same ones as long as this hunt lasts."""
-        if self.kept is None or self.fresh:
-            return []
-        key = _key(quarry)
-        if key not in self._read:
-            found = [value.decode("utf-8", "replace") for value in self.kept.fetch(key)]
-            self._read[key] = sorted(found, key=lambda text: (len(text), text))
-        return self._read[key]
+        return sorted(self._times(quarry), key=lambda text: (len(text), text))
+
+    def times(self, quarry: Quarry, text: str) -> int:
+        """Return how many earlier hunts confirmed a text: the asks that they took are no fresh ones any more."""
+        return self._times(quarry).get(text, 0)
 
     def keep(self, found: Iterable[tuple[Quarry, str]]) -> None:
         """Keep texts that fresh asks confirmed, each with its case."""
         for quarry, text in found:
             if self.kept is not None:
-                self.kept.save(_key(quarry), text.encode("utf-8", "replace"))
+                key, times = _key(quarry), self.times(quarry, text)
+                self.kept.save(key, _value(text, times + 1))
+                if times:
+                    self.kept.delete(key, _value(text, times))
+
+    def _times(self, quarry: Quarry) -> dict[str, int]:
+        key = _key(quarry)
+        if self.kept is None or self.fresh:
+            return {}
+        if key not in self._read:
+            found: dict[str, int] = {}
+            for value in self.kept.fetch(key):
+                times, _, text = value.decode("utf-8", "surrogatepass").partition(" ")
+                if times.isdecimal():
+                    found[text] = max(int(times), found.get(text, 0))
+            self._read[key] = found
+        return self._read[key]
+
+
+def _value(text: str, times: int) -> bytes:
+    return f"{times} {text}".encode("utf-8", "surrogatepass")
 
 
 def _key(quarry: Quarry) -> bytes:

@@ -9,7 +9,7 @@ from calm.core.reasons import in_words
 from calm.experiment.setup import Setup
 from calm.models.wire import Json
 from calm.results.hunts import SCHEMA
-from calm.studies.hunt.hunt import FRESH, Bounds, Finding, Hunted
+from calm.studies.hunt.hunt import Bounds, Finding, Hunted
 
 
 def to_json(found: Mapping[str, Hunted], setup: Setup, bounds: Bounds, search: str) -> dict[str, Json]:
@@ -64,8 +64,8 @@ def _finding(one: Finding) -> dict[str, Json]:
             "clean_wins": clean,
             "wins": won,
             "low": round(one.low, 6),
-            "clean": quarry.codes(quarry.original, range(FRESH, FRESH + count)),
-            "edited": quarry.codes(one.text, range(FRESH, FRESH + count)),
+            "clean": quarry.codes(quarry.original, range(one.fresh_from, one.fresh_from + count)),
+            "edited": quarry.codes(one.text, range(one.fresh_from, one.fresh_from + count)),
         },
         "also": list(one.also),
         "also_of": one.tried,
