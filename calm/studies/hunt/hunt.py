@@ -121,8 +121,8 @@ class Finding:
 
     `pieces` are what was put into the original, `layers` the edits that it comes from. `ruling` rests on fresh asks
     alone; `low` is a bound for how much more often the answer wins with the text than without, at the shared level.
-    `also` are the other cases that the same words flipped in one ask, of `tried`. `after` is the number of asks of the hunt
-    when it was confirmed, `fresh_from` that of the first fresh ask.
+    `also` are the other cases that the same words flipped in one ask, of `tried`. `after` is the number of asks of the
+    hunt when it was confirmed, `fresh_from` that of the first fresh ask.
     """
 
     quarry: Quarry
