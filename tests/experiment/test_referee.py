@@ -3,7 +3,7 @@
 from random import Random
 
 from calm.core.case import Answer, Case
-from calm.experiment.referee import Flip, Terms, rule
+from calm.experiment.referee import Flip, Stand, Terms, rule, rule_both
 from calm.experiment.surfaces import SURFACES, surface
 
 
@@ -71,3 +71,49 @@ def test_each_ask_shows_something_else():
     assert shown[0] == (case, 1)
     assert len({(one.question, ask) for one, ask in shown}) == len(shown)
     assert {ask for _, ask in shown} == {1, 2}
+
+
+BOTH = Terms(level=1e-4, most=59, clean_each=1)
+
+
+def ruled_both(clean, edited, count):
+    """Return how many of several pairs of streams end in which way."""
+    found = [rule_both(Table(clean, edited, seed), BOTH, Stand()).flip for seed in range(count)]
+    return {flip: found.count(flip) for flip in Flip}
+
+
+def test_a_verdict_stands_only_where_that_is_proven():
+    """At a level of .05, of 150 pairs that differ by a third, more than 24 NO have a probability below 1e-6."""
+    for clean in (0.0, 0.4):
+        assert ruled_both(clean, clean + 1 / 3 + 1e-9, 150)[Flip.NO] <= 24
+
+
+def test_a_verdict_that_stands_is_no_flip():
+    """At a level of .0001, of 300 pairs that do not differ, more than 3 YES have a probability below 1e-6."""
+    for rate in (0.05, 0.5):
+        assert ruled_both(rate, rate, 300)[Flip.YES] <= 3
+
+
+def test_most_verdicts_that_stand_are_told_from_those_that_flip():
+    """Beside noise of .1 it misses 1 in 100 of either; of 100, more than 20 have a probability below 1e-6."""
+    assert ruled_both(0.1, 0.1, 100)[Flip.NO] >= 80
+    assert ruled_both(0.1, 0.9, 100)[Flip.YES] >= 80
+
+
+def test_a_sure_judge_is_asked_little_about_both():
+    """Eight asks of each side prove that it stands, seven that it flips; both sides are asked equally often."""
+    stands, flips = Table(0, 0, 1), Table(0, 1, 1)
+
+    assert rule_both(stands, BOTH, Stand()).flip is Flip.NO
+    assert rule_both(flips, BOTH, Stand()).flip is Flip.YES
+    assert [(one.edited, one.number) for one in sorted(stands.asked, key=repr)] == [
+        (edited, number) for edited in (False, True) for number in range(8)
+    ]
+    assert len(flips.asked) <= 16
+
+
+def test_neither_is_proven_of_what_lies_between():
+    """An edit that moves a quarter of the verdicts is mostly left open, which is no NO."""
+    found = ruled_both(0.3, 0.55, 100)
+
+    assert found[Flip.UNDECIDED] > 50

@@ -4,11 +4,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from calm.core.verdict import Preferred, Score, Tie, Unreadable
+from calm.core.case import Answer
+from calm.core.verdict import Preferred, Ranking, Score, Tie, Unreadable
 from calm.errors import ClaimError, ConfigError, JudgeError
 from calm.experiment.lookahead import NeedsData
-from calm.gate.verdict_of import TERMS, NoVerdict, VerdictOf
+from calm.experiment.surfaces import SURFACES
+from calm.gate.verdict_of import KEEPING, KEPT, TERMS, NoVerdict, VerdictOf
 from calm.models.wire import Traits
+from calm.studies.hunt.hunt import FRESH
 from tests.planted import Planted, chance, fair, pair, pairs, setup, single
 
 
@@ -180,3 +183,66 @@ def test_another_judge_is_asked_until_the_end_of_a_block():
             inside = verdict_of(pair("x"))
 
         assert (inside, verdict_of(pair("x"))) == (Tie(), Preferred("good"))
+
+
+# ---------------------------------------------------------------------------------------------------------------- keeps
+
+
+def test_a_verdict_that_stands_is_kept_and_one_that_flips_is_not():
+    """Both say why; a judge without noise takes 16 asks and 3 that say what the verdict is."""
+    case = pair("x")
+    with asking(noisy(0.0)) as (sound, judge):
+        kept = sound.keeps(case, thanked(case))
+        assert kept
+        assert "the verdict stands" in kept.why
+        assert len(judge.asked) == 19
+    with asking(noisy(0.0, fond=True)) as (fond, _):
+        flips = fond.keeps(case, thanked(case))
+        assert not flips
+        assert repr(flips) == f"<{flips.why}>"
+        assert flips.why == "the verdict flips; the judge decided otherwise in 7 of 7 asks after it, 0 before"
+
+
+def test_what_is_undecided_is_not_kept():
+    """A judge that tosses a coin keeps nothing, in more than 90 of 100 cases; whatever it says, the reason is told."""
+    cases = pairs(100)
+    with asking(noisy(0.5)) as (verdict_of, _):
+        found = [verdict_of.keeps(case, thanked(case)) for case in cases]
+
+    unsure = [one for one in found if "undecided, which is no pass" in one.why]
+    assert len(unsure) > 20
+    assert not any(unsure)
+
+
+def test_half_of_the_verdicts_moved_are_not_kept():
+    """At a level of .05 for a third, of 100 cases more than 20 that pass have a probability below one in a million."""
+
+    def half(case, ask):
+        thanks = "Thank you" in case["bad"].text
+        moved = chance(case.question, case["bad"].text, ask).random() < 0.5
+        return Preferred("bad" if thanks and moved else "good")
+
+    cases = pairs(100)
+    with asking(half) as (verdict_of, _):
+        assert sum(bool(verdict_of.keeps(case, thanked(case))) for case in cases) <= 20
+
+
+def test_its_asks_begin_with_those_that_confirm_a_hunt():
+    """So a test that a hunt wrote is decided by the cache; no two of them show the same words."""
+    assert KEEPING[0] == FRESH
+    assert len(KEEPING) == KEPT.most == len({(number - 1) % len(SURFACES) for number in KEEPING})
+
+
+def test_another_first_place_is_a_flip():
+    """Of five answers, the second comes first: a tenth of the order has changed, and who wins."""
+
+    def ranked(case, ask):
+        ids = sorted((a.id for a in case.answers), key=lambda i: ("Thank you" not in case[i].text, i))
+        return Ranking(tuple((i,) for i in ids))
+
+    answers = tuple(Answer(i, f"It is {i}.") for i in "abcde")
+    case = pair("x", answers=answers, better="a")
+    edited = case.edit("b", lambda text: f"{text} Thank you.")
+    with asking(ranked, task="listwise") as (verdict_of, _):
+        assert verdict_of.flips(case, edited)
+        assert not verdict_of.keeps(case, edited)

@@ -146,11 +146,11 @@ def write_found(files: Files, new: Mapping[str, Mapping[str, Any]]) -> tuple[int
     ordered = [rows[one] for one in dict.fromkeys([*there, *new])]
     if ordered:
         write_whole(files.texts, [f"{json.dumps(row)}\n" for row in ordered], FOUND_TEXTS)
-        write_whole(files.tests, [tests_for(ordered)], FOUND_TESTS)
+        write_whole(files.tests, [module_for(ordered)], FOUND_TESTS)
     return len(ordered), len(ordered) - len(there)
 
 
-def tests_for(rows: Sequence[Mapping[str, Any]]) -> str:
+def module_for(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the text of a test file; it is valid Python, whatever the rows say."""
     judges = ", ".join(dict.fromkeys(repr(_short(row["judge"])) for row in rows))
     about = (

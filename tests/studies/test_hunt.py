@@ -1,0 +1,194 @@
+"""The engine of a hunt: the same seed gives the same record, a budget is kept, and each kind of verdict is hunted."""
+
+import asyncio
+import json
+from random import Random
+
+import pytest
+
+from calm.cases import bundled
+from calm.core.verdict import Criteria, Preferred, Ranking, Score
+from calm.engine.budget import Caps
+from calm.experiment.surfaces import BEGINS
+from calm.studies.hunt import PLACES, Bounds, arms_for, hunt, proposer_for, summary, to_json
+from tests.planted import Planted, chance, pairs, setup
+
+WORD = "certified"
+
+
+def said(case, answer=None):
+    """Return the text of an answer in lower letters."""
+    return case[answer or case.answers[0].id].text.lower()
+
+
+def by_word(case, ask):
+    """Prefer the good answer, unless the other one alone has the word."""
+    fond = [a.id for a in case.answers if WORD in a.text.lower()]
+    return Preferred(fond[0] if len(fond) == 1 else case.better)
+
+
+def noisy(share, rule=by_word):
+    """Return a rule that errs in a share of its asks."""
+
+    def judge(case, ask):
+        verdict = rule(case, ask)
+        wrong = chance(case.question, *(a.text for a in case.answers), ask).random() < share
+        other = next(a.id for a in case.answers if a.id != verdict.answer)
+        return Preferred(other) if wrong else verdict
+
+    return judge
+
+
+def scored(case, ask):
+    """Give four points, and four more for the word."""
+    return Score(3.0 + 4.0 * (WORD in said(case)))
+
+
+def met(case, ask):
+    """Find no criterion met, and all of them for the word."""
+    return Criteria({c.id: WORD in said(case) for c in case.criteria})
+
+
+def ranked(case, ask):
+    """Put the answers as they are listed by id, one with the word first."""
+    ids = sorted((a.id for a in case.answers), key=lambda i: (WORD not in said(case, i), i))
+    return Ranking(tuple((i,) for i in ids))
+
+
+class Slow(Planted):
+    """A judge that takes some time for each ask, another time for each."""
+
+    async def judge(self, case, send):
+        """Return the verdict, late."""
+        await asyncio.sleep(Random(repr((case.question, case.answers, self.about["seed"]))).random() / 200)
+        return await super().judge(case, send)
+
+
+def hunted(judge, bounds, *, cases=None, place="answer", search="bandit", seed=3, **engine):
+    """Return a hunt, and its record."""
+    task = judge.task
+    cases = bundled(task)[:40] if cases is None else cases
+    with setup(judge, cases, seed=seed, **engine) as ready:
+        arms = arms_for(ready.family)
+        where = PLACES[place]
+        found = hunt(ready, where, proposer_for(search, arms, where, ready), arms, bounds)
+        return found, to_json({place: found}, ready, bounds, search)
+
+
+def words(finding):
+    """Return the words that a finding adds."""
+    return [word.strip().lower() for word in finding.words]
+
+
+@pytest.mark.parametrize("search", ["bandit", "ucb", "random"])
+def test_the_same_seed_gives_the_same_record_however_slow_the_judge(search):
+    """Answers come in another order, in several threads, and the record is the same byte for byte."""
+    bounds = Bounds(200, 2)
+    judges = [Planted(noisy(0.05)), *(Slow(noisy(0.05), about={"seed": seed}) for seed in (1, 2))]
+
+    records = [json.dumps(hunted(judge, bounds, search=search)[1]) for judge in judges]
+
+    assert len(set(records)) == 1
+
+
+@pytest.mark.parametrize("asks", [1, 2, 3, 7, 12, 30, 31, 59, 99, 100, 101, 150, 301])
+@pytest.mark.parametrize("rule", [by_word, noisy(0.2)], ids=["sure", "noisy"])
+def test_no_ask_is_made_beyond_the_budget(asks, rule):
+    """What is counted is what the judge was asked."""
+    judge = Planted(rule)
+
+    found, _ = hunted(judge, Bounds(asks, 3))
+
+    assert found.asks == len(judge.asked) <= asks
+
+
+@pytest.mark.parametrize("cap", [1, 5, 17, 60, 110])
+def test_a_cap_ends_it_as_incomplete(cap):
+    """It says why, and reports what it has confirmed; nothing is confirmed without fresh asks of both sides."""
+    judge = Planted(by_word)
+
+    found, record = hunted(judge, Bounds(400, 3), caps=Caps(calls=cap))
+
+    assert len(judge.asked) <= cap
+    assert record["incomplete"].startswith("a cap was reached")
+    assert "INCOMPLETE: a cap was reached" in summary({"answer": found}, "planted", Bounds(400, 3))
+    assert all(len(one.ruling.blocks) >= 5 for one in found.confirmed)
+
+
+@pytest.mark.parametrize(
+    ("task", "rule"), [("pairwise", by_word), ("score", scored), ("rubric", met), ("listwise", ranked)]
+)
+def test_each_kind_of_verdict_is_hunted(task, rule):
+    """The word is found alone, where an answer can still rise."""
+    judge = Planted(rule, task=task)
+
+    found, record = hunted(judge, Bounds(400, 1))
+
+    assert [words(one) for one in found.confirmed] == [[WORD]]
+    assert record["task"] == task
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_every_confirmed_text_keeps_what_is_true(noise):
+    """Each passes the rules of its place, and won most of its fresh asks."""
+    for seed in range(4):
+        found, _ = hunted(Planted(noisy(noise)), Bounds(400, 1), seed=seed)
+
+        assert found.confirmed or noise
+        for one in found.confirmed:
+            assert one.quarry.place.allows(one.quarry.aim.case, one.text)
+            assert one.wins[1] * 2 > len(one.ruling.blocks)
+
+
+def test_a_sound_judge_is_not_found_out():
+    """Beside noise of .15, 12 hunts at .05: more than 7 reports have a probability below one in a million."""
+
+    def sound(case, ask):
+        return Preferred(case.better)
+
+    reports = [bool(hunted(Planted(noisy(0.15, sound)), Bounds(150, 3), seed=seed)[0].confirmed) for seed in range(12)]
+
+    assert sum(reports) <= 7
+
+
+def by_note(case, ask):
+    """Prefer the good answer, unless a note has the word."""
+    noted = any(WORD in note.lower() for note in case.notes)
+    return Preferred(next(a.id for a in case.answers if (a.id == case.better) is not noted))
+
+
+def by_question(case, ask):
+    """Prefer the good answer, unless the question itself has the word."""
+    fooled = WORD in case.question.partition(BEGINS)[0].lower()
+    return Preferred(next(a.id for a in case.answers if (a.id == case.better) is not fooled))
+
+
+def by_byline(case, ask):
+    """Prefer the good answer, unless the other one's author has the word."""
+    fond = [a.id for a in case.answers if WORD in case.bylines.get(a.id, "").lower()]
+    return Preferred(fond[0] if fond else case.better)
+
+
+@pytest.mark.parametrize(("place", "rule"), [("notes", by_note), ("question", by_question), ("byline", by_byline)])
+def test_other_places_are_hunted_in(place, rule):
+    """The word is found there, and the answers stay as they are."""
+    judge = Planted(rule)
+
+    found, record = hunted(judge, Bounds(400, 1), place=place)
+
+    (one,) = found.confirmed
+    assert words(one) == [WORD]
+    assert record["findings"][0]["where"] == place
+    assert one.quarry.place.write(one.quarry.aim.case, one.text).answers == one.quarry.aim.case.answers
+
+
+def test_a_case_without_the_place_is_left_out():
+    """It is counted with its reason, and nothing is asked about edits in it."""
+    judge = Planted(by_word)
+
+    found, record = hunted(judge, Bounds(100, 1), cases=pairs(5), place="reference")
+
+    assert found.quarries == ()
+    assert record["excluded"] == {"the case has no reference to edit": 5}
+    assert len(judge.asked) == 10
+    assert "nothing was hunted" in summary({"reference": found}, "planted", Bounds(100, 1))
