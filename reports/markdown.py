@@ -19,6 +19,7 @@ from calm.results.audit import CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import meanings, resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
+from calm.results.smallest import commands, spec
 from calm.results.wording import bill, cases, claim, control, flip_words, headline, measured, plan, untested
 
 SUMMARY = 1_048_576
@@ -140,6 +141,7 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
         _Table("All probes together", head, _rows(alike, lambda f: f.outcome is not Outcome.NOT_TESTED)),
         _Table("Not green", head, _rows(found, lambda f: f.red and f.bias != RUN)),
         _Table("What these claims mean", ("claim", "in words"), tuple(_meant([*alike, *(f for f in found if f.red)]))),
+        _Table("Smallest examples", ("probe", "command that hunts for one"), tuple(_hunts(audit, found))),
         _Table("Accepted", head, _rows(found, lambda f: f.accepted is not None)),
         _Table("Changed since the baseline", ("claim", "then", "now"), tuple(_then_and_now(found))),
         _Table(
@@ -179,6 +181,12 @@ def _why(one: Finding) -> str:
 def _meant(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
     """Yield the claims of findings with what they mean, each once."""
     return ((code(stated), plain(words, CELL)) for words, stated in meanings(found).items())
+
+
+def _hunts(audit: Audit, found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
+    """Yield the failed probes with the commands that hunt for the smallest example of each."""
+    for (bias, perturbation), told in commands(found, spec(audit.judge)).items():
+        yield code("/".join(filter(None, [bias, perturbation]))), code(told)
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:

@@ -19,6 +19,7 @@ from calm.results.reports.heading import asks_in_words
 from calm.results.reports.highlights import Highlight, highlight, span_of
 from calm.results.reports.rows import FindingRow, anchors, biases_of
 from calm.results.reports.texts import CaseView, Messages, Room, bytes_of, shown_texts, size_bytes
+from calm.results.smallest import command, spec
 
 CASES, FEW = 20, 3
 """Cases shown for each probe, the most telling first, and for one that decides nothing, such as a single variant."""
@@ -70,6 +71,8 @@ class Probe:
     shifts: Histogram | None = None
     curves: tuple[Curve, ...] = ()
     variants: tuple[Variant, ...] = ()
+    smallest: str = ""
+    """The command that hunts for the smallest example, where a claim failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ def _probe(
         sources=len({case for case, _ in trials}),
         speaking=sum(t.tells for t in cases),
         ways=ways_of(one.flips, len(trials)) if moving else None,
+        smallest=next(filter(None, (command(row.finding, spec(audit.judge)) for row in rows)), ""),
         shifts=histogram_of(trials.values(), one.task, _scale(audit.judge)) if moving else None,
     )
 
@@ -189,15 +193,7 @@ def replay(audit: Audit, one: Highlight) -> str:
     words = [f"--case={one.case}"]
     if one.edit:
         words += [f"--edit={one.edit}", f"--seed={audit.seed}"]
-    return " ".join(["calm try", *map(quote, [_spec(audit.judge), *words])])
-
-
-def _spec(judge: JudgeRecord) -> str:
-    if (judge.fingerprint or "").startswith("planted-"):
-        return f"planted:{','.join(f'{name}={value}' for name, value in judge.parameters.items())}"
-    if judge.name == "lexical" and not judge.prompt_sha256:
-        return f"lexical:task={judge.task}"
-    return "judge.toml"
+    return " ".join(["calm try", *map(quote, [spec(audit.judge), *words])])
 
 
 # Texts

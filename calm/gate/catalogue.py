@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +22,7 @@ from calm.errors import ConfigError, nearest
 GROUP = "calm.perturbations"
 """Entry points of this group name modules of perturbations that other packages ship."""
 
+_INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
 _MADE = ("Edit", "PromptEdit", "AnyEdit", Edit, PromptEdit, AnyEdit)
 _CASES = tuple(Case(f"c{i}", f"Question {i}?", (Answer("a", f"A text that answers it, {i}."),)) for i in range(2))
 STANDS_FOR: dict[str, object] = {
@@ -149,6 +152,25 @@ def find_edit(name: str, model: str = "") -> AnyEdit:
     if not isinstance(found, Edit | PromptEdit):
         raise ConfigError(f"{name}: expected a perturbation, got {type(found).__name__}")
     return found
+
+
+def name_of(edit: AnyEdit, model: str = "") -> str:
+    """Return the name by which `find_edit` finds an edit again, from this folder; nothing where none does."""
+    for module, place in _modules():
+        value = vars(place).get(edit.name)
+        if value is edit:
+            return f"{module}.{edit.name}"
+        if not _is_factory(value, place):
+            continue
+        name = f"{module}.{edit.name}" if edit.dose is None else f"{module}.{edit.name}@{edit.dose:g}"
+        with suppress(ConfigError):
+            if (found := find_edit(name, model)).label == edit.label and found.bias == edit.bias:
+                return name
+    home = edit.rewrite.__module__
+    if getattr(sys.modules.get(home), edit.name, None) is not edit:
+        return ""
+    spec = PathFinder.find_spec(home.partition(".")[0], [str(Path.cwd()), *_INSTALLED])
+    return f"{home}:{edit.name}" if spec is not None else ""
 
 
 def _near(plain: str, names: Sequence[str], known: Sequence[Entry]) -> str:

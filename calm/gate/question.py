@@ -21,6 +21,7 @@ from calm.gate.context import Context
 from calm.gate.outlook import attained, shortfall
 from calm.gate.overrides import accepted, gated
 from calm.gate.proof import FINE, Estimates, Proof
+from calm.gate.smallest import hunted
 from calm.results.audit import Finding, finding
 from calm.statistics.multiplicity import bh_rejects
 
@@ -173,7 +174,7 @@ class Question:
         return findings
 
     def _finding(self, order: Order, decided: Ruling) -> Finding:
-        return finding(
+        found = finding(
             bias=order.bias,
             node=self._context.node.id,
             task=order.setup.judge.task,
@@ -182,6 +183,7 @@ class Question:
             decision=decided.decision,
             trials=decided.trials,
         )
+        return replace(found, hunt=hunted(order, decided.trials)) if found.outcome is Outcome.FAIL else found
 
     def _proof(self, findings: Sequence[Finding], passes: frozenset[Outcome]) -> Proof:
         context = self._context

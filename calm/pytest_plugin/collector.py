@@ -29,6 +29,7 @@ from calm.pytest_plugin.session import (
     figures_of,
     figures_of_dead,
     gate_of,
+    named_for_a_person,
     output_faults,
     set_aside_of,
     unknown_subject,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from calm.core.texts import CaseTexts
     from calm.results.audit import Audit, Finding, Run
 
+MOST_HUNTS = 3
+"""So many commands that hunt for a smallest example are shown at the end of a run."""
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
 
 
@@ -500,6 +503,8 @@ class Collector:
             say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
         for words, claim in meanings(f for f in shown if f.red).items():
             say(f"{claim} means: {words}")
+        for text in self._smallest(shown):
+            out.write_line(printable(text))
         for text in audit.loose_ends:
             say(text, red=True)
         for lost in [one for one in audit.tests if one.state is State.CRASHED][:MOST_NAMED]:
@@ -510,6 +515,16 @@ class Collector:
         for text in self.written:
             say(text)
         self._tell_kept(say)
+
+    def _smallest(self, shown: Sequence[Finding]) -> list[str]:
+        """Return the commands that hunt for the smallest examples of what failed, a line for each probe."""
+        from calm.results.smallest import commands
+
+        audit = self.decided or self.audit()
+        found = list(commands(shown, *named_for_a_person(self.config, audit)).values())
+        told = [f"smallest example: {one}" for one in found[:MOST_HUNTS]]
+        more = len(found) - MOST_HUNTS
+        return [*told, f"{more} more probes have one: --calm-report=FILE shows each"] if more > 0 else told
 
     def _tell_asked(self, out: Any) -> None:
         """Say what tests without a probe asked, where there was none with one."""

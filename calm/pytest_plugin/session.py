@@ -267,6 +267,26 @@ def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
     return known[judge.task]
 
 
+def named_for_a_person(config: pytest.Config, audit: Audit) -> tuple[str, list[str]]:
+    """Return how a command names the judge and the cases of a run; in capitals what a conftest.py made."""
+    from calm.errors import CalmError
+
+    try:
+        judge = judge_of(config)
+        whole = cases_of(config, judge)
+    except CalmError:
+        return "JUDGE", []
+    same = (judge.name, judge.task, judge.fingerprint) == (
+        audit.judge.name,
+        audit.judge.task,
+        audit.judge.fingerprint,
+    )
+    if not same:
+        return "JUDGE", case_files(config)
+    files = case_files(config) if audit.cases.get("of") == len(whole) else ["CASES"]
+    return option(config, "judge"), files
+
+
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
     from calm.engine.budget import Budget

@@ -157,6 +157,8 @@ class Finding:
     """How many texts that these cases hold for its edit were not shown, by reason; not counted of a worst variant."""
     scale: Mapping[str, float] = field(default_factory=dict)
     """The ends of the judge's scale, `low` and `high`, where a verdict is a score; else empty."""
+    hunt: Mapping[str, str] = field(default_factory=dict)
+    """If it failed: the `edits` and the place (`where`) of a hunt for the smallest example, if one makes sense."""
     lost: int = 0
     """How many cases more were asked and got too few replies: the figures are those of a part."""
     trials: tuple[TrialRecord, ...] = ()

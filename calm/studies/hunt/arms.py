@@ -81,7 +81,7 @@ def arms_for(family: Family, names: Sequence[str] = (), model: str = "") -> tupl
                 found.setdefault(one.name, Arm(one, entry.edit.bias))
     for name in sorted(wanted - biases):
         own = find_edit(name, model)
-        if isinstance(own, Edit) and not any(own.name == arm.step.edit.name for arm in found.values()):
+        if isinstance(own, Edit) and not any(own.label == arm.step.edit.label for arm in found.values()):
             found[name] = Arm(Step(own, name), own.bias)
     if not wanted or CUE in wanted:
         for edit in cues():

@@ -1,0 +1,134 @@
+"""A failing probe names the command that hunts for its smallest example, and the command runs as it stands."""
+
+import json
+import shlex
+
+import pytest
+
+from calm.commands.cli import main
+
+FALLS_FOR_BOOKS = "planted:authority=1"
+PROBE = """
+    from calm import gain, net_robustness, rotate
+    from calm.perturbations.authority import cite_book, cite_quote, cite_url, expert_consensus
+    from calm.perturbations.position import swap
+
+    def test_book(probe):
+        assert probe({edit}).proves({claims})
+"""
+CLAIMS = "net_robustness >= 0.90, gain <= 0.15"
+
+
+def told(pytester, edit, *options, claims=CLAIMS):
+    """Run a probe and return the commands that its summary names."""
+    pytester.makepyfile(test_probe=PROBE.format(edit=edit, claims=claims))
+    result = pytester.runpytest_subprocess("test_probe.py", "--calm-sample=60", *options)
+    head = "smallest example: "
+    return [line.removeprefix(head) for line in result.outlines if line.startswith(head)]
+
+
+def test_the_command_finds_a_text_that_flips_the_judge(pytester, capsys):
+    """Two claims fail, one command is named, and as it stands it finds and confirms a text."""
+    [command] = told(pytester, "cite_book", f"--calm-judge={FALLS_FOR_BOOKS}")
+
+    assert command == "calm hunt planted:authority=1 --edits authority.cite_book"
+    assert main(shlex.split(command)[1:]) == 0
+    found = json.loads((pytester.path / "hunt.json").read_text("utf-8"))["findings"]
+    assert any(one["confirmed"] for one in found)
+
+
+def test_the_files_of_cases_are_named_as_they_were_given(pytester):
+    """A path with a blank is quoted, and the command reads that file."""
+    rows = [
+        {
+            "id": f"c{i}",
+            "question": f"How many legs do {i} cats have?",
+            "answers": [{"id": "a", "text": f"They have {4 * i}."}, {"id": "b", "text": f"They have {4 * i + 1}."}],
+            "better": "a",
+        }
+        for i in range(2, 62)
+    ]
+    (pytester.path / "my cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    [command] = told(pytester, "cite_book", f"--calm-judge={FALLS_FOR_BOOKS}", "--calm-cases=my cases.jsonl")
+
+    assert command == "calm hunt planted:authority=1 --cases 'my cases.jsonl' --edits authority.cite_book"
+    assert main([*shlex.split(command)[1:], "--plan"]) == 0
+
+
+def test_a_rotation_names_the_variants_that_flipped_or_the_bias(pytester):
+    """Of up to three variants each is named, of more the bias."""
+    few = told(pytester, "rotate(cite_book, cite_quote)", f"--calm-judge={FALLS_FOR_BOOKS}")
+    four = "rotate(cite_book, cite_quote, cite_url, expert_consensus)"
+    many = told(pytester, four, f"--calm-judge={FALLS_FOR_BOOKS}")
+
+    named = shlex.split(few[0])[-1].split(",")
+    assert set(named) == {"authority.cite_book", "authority.cite_quote"}
+    assert many == ["calm hunt planted:authority=1 --edits authority"]
+
+
+def test_an_edit_of_ones_own_is_named_by_its_module(pytester, capsys):
+    """It can be imported from this folder, so the command names it and runs."""
+    pytester.makepyfile(
+        own="""
+        from calm import perturbation
+        from calm.core.edits import Expects
+        from calm.perturbations.authority import cite_book
+
+        @perturbation(bias="authority", expects=Expects.NOT_BETTER)
+        def quoted(case, rng):
+            "Cite a book that does not exist."
+            return cite_book(case, rng)
+        """
+    )
+    [command] = told(pytester, "__import__('own').quoted", f"--calm-judge={FALLS_FOR_BOOKS}")
+
+    assert command == "calm hunt planted:authority=1 --edits own:quoted"
+    assert main([*shlex.split(command)[1:], "--plan"]) == 0
+
+
+def test_a_judge_of_a_conftest_is_left_to_the_reader(pytester):
+    """No word on a command line makes such a judge, so JUDGE stands for it."""
+    pytester.makeconftest(
+        """
+        import pytest
+        from calm.perturbations.planted import planted
+
+        @pytest.fixture(scope="session")
+        def judge():
+            return planted("planted:authority=1")
+        """
+    )
+
+    assert told(pytester, "cite_book") == ["calm hunt JUDGE --edits authority.cite_book"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "options", "claims"),
+    [
+        ("cite_book", ["--calm-judge=planted:noise=0.03"], CLAIMS),
+        ("swap", ["--calm-judge=planted:position=1"], "net_robustness >= 0.90"),
+    ],
+)
+def test_where_a_hunt_makes_no_sense_nothing_is_named(pytester, edit, options, claims):
+    """A sound judge fails nothing, and the order of answers is no text."""
+    assert told(pytester, edit, *options, claims=claims) == []
+
+
+def test_many_failures_name_a_few_commands(pytester):
+    """Three are shown, and the rest is counted."""
+    pytester.makepyfile(
+        test_many="""
+        import pytest
+        from calm import gain
+        from calm.perturbations import authority
+
+        @pytest.mark.parametrize("name", ["cite_book", "cite_quote", "cite_url", "cite_study", "expert_consensus"])
+        def test_each(probe, name):
+            assert probe(getattr(authority, name)).proves(gain <= 0.15)
+        """
+    )
+    result = pytester.runpytest_subprocess("test_many.py", "--calm-sample=60", f"--calm-judge={FALLS_FOR_BOOKS}")
+
+    lines = [line for line in result.outlines if line.startswith("smallest example: ")]
+    assert len(lines) == 3
+    assert "2 more probes have one: --calm-report=FILE shows each" in result.outlines
