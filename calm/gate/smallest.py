@@ -81,5 +81,19 @@ def _place(edit: Edit, order: Order) -> str:
             return ""
         if after is not None:
             changed = aimed.differences(after)
-            return PLACES.get(next(iter(changed)), "") if len(changed) == 1 else ""
+            [part, *more] = sorted(changed)
+            return "" if more or not _writes_once(part, aimed, after) else PLACES.get(part, "")
     return ""
+
+
+def _writes_once(part: str, before: Treated, after: Treated) -> bool:
+    """Return whether an edit writes what a hunt can: one text, that of the treated answer where each has its own."""
+    target = before.target
+    if part == "answers":
+        return [a for a in before.answers if a.id != target] == [a for a in after.answers if a.id != target]
+    if part == "bylines":
+        others = [{who: name for who, name in case.bylines.items() if who != target} for case in (before, after)]
+        return others[0] == others[1]
+    if part == "notes":
+        return after.notes[:-1] == before.notes
+    return part != "criteria" or after.criteria[:-1] == before.criteria[:-1]

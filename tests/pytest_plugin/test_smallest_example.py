@@ -11,6 +11,8 @@ FALLS_FOR_BOOKS = "planted:authority=1"
 PROBE = """
     from calm import gain, net_robustness, rotate
     from calm.perturbations.authority import cite_book, cite_quote, cite_url, expert_consensus
+    from calm.perturbations.bandwagon import suggested_verdict
+    from calm.perturbations.compassion_fade import credit_human
     from calm.perturbations.position import swap
 
     def test_book(probe):
@@ -35,6 +37,17 @@ def test_the_command_finds_a_text_that_flips_the_judge(pytester, capsys):
     assert main(shlex.split(command)[1:]) == 0
     found = json.loads((pytester.path / "hunt.json").read_text("utf-8"))["findings"]
     assert any(one["confirmed"] for one in found)
+
+
+def test_the_place_is_the_one_that_the_edit_writes_to(pytester):
+    """An edit that adds a note is hunted for in notes, and found."""
+    judge = "planted:bandwagon=1"
+    [command] = told(pytester, "suggested_verdict", f"--calm-judge={judge}", claims="gain <= 0.15")
+
+    assert command == f"calm hunt {judge} --edits bandwagon.suggested_verdict --where notes"
+    assert main(shlex.split(command)[1:]) == 0
+    found = json.loads((pytester.path / "hunt.json").read_text("utf-8"))["findings"]
+    assert any(one["confirmed"] and one["where"] == "notes" for one in found)
 
 
 def test_the_files_of_cases_are_named_as_they_were_given(pytester):
@@ -107,10 +120,11 @@ def test_a_judge_of_a_conftest_is_left_to_the_reader(pytester):
     [
         ("cite_book", ["--calm-judge=planted:noise=0.03"], CLAIMS),
         ("swap", ["--calm-judge=planted:position=1"], "net_robustness >= 0.90"),
+        ("credit_human", ["--calm-judge=planted:compassion-fade=1"], "gain <= 0.15"),
     ],
 )
 def test_where_a_hunt_makes_no_sense_nothing_is_named(pytester, edit, options, claims):
-    """A sound judge fails nothing, and the order of answers is no text."""
+    """A sound judge fails nothing, the order of answers is no text, and names beside both answers are two."""
     assert told(pytester, edit, *options, claims=claims) == []
 
 
