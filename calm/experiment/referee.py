@@ -73,9 +73,10 @@ Asked: TypeAlias = Callable[[Sequence[Ask]], Sequence[bool]]
 @dataclass(frozen=True, slots=True)
 class Stand:
     """
-    When a verdict is said to stand: it is proven that the edit moves less than `gap` of the verdicts.
+    When a verdict is said to stand: it is proven that the edit moves less than `gap` of the verdicts, either way.
 
-    `level` is the probability of that where the edit moves as much or more, whatever the judge's noise.
+    `level` is the probability of that where the edit moves as much or more, whatever the judge's noise. Either way: on
+    a case that is a coin's toss to the judge, an edit that settles it moves half of the verdicts.
     """
 
     gap: float = 1 / 3
@@ -132,7 +133,7 @@ def rule_both(asked: Asked, terms: Terms, stand: Stand) -> Ruling:
 
     def stands(found: Sequence[Block]) -> bool:
         turned = [Block(b.second, b.of_second, b.first, b.of_first) for b in found]
-        return evidence(turned, terms.noise, -stand.gap, terms.noise)[-1] >= sure
+        return all(evidence(one, terms.noise, -stand.gap, terms.noise)[-1] >= sure for one in (turned, found))
 
     while len(blocks) < terms.most:
         for_flip = _needed(blocks, Block(0, 1, 1, 1), terms.most, flips)

@@ -117,3 +117,12 @@ def test_neither_is_proven_of_what_lies_between():
     found = ruled_both(0.3, 0.55, 100)
 
     assert found[Flip.UNDECIDED] > 50
+
+
+def test_a_coin_that_an_edit_settles_does_not_stand():
+    """Either way: at a level of .05, of 200 more than 40 that stand have a probability below one in a million."""
+    terms = Terms(level=1e-4, most=60, clean_each=1)
+    for edited in (0.0, 1.0):
+        found = [rule_both(Table(0.5, edited, seed), terms, Stand()) for seed in range(200)]
+
+        assert sum(one.flip is Flip.NO for one in found) <= 40

@@ -204,13 +204,13 @@ def test_a_verdict_that_stands_is_kept_and_one_that_flips_is_not():
 
 
 def test_what_is_undecided_is_not_kept():
-    """A judge that tosses a coin keeps nothing, in more than 90 of 100 cases; whatever it says, the reason is told."""
+    """A judge that tosses a coin leaves some of 100 cases undecided, and none of these is kept; the reason is told."""
     cases = pairs(100)
     with asking(noisy(0.5)) as (verdict_of, _):
         found = [verdict_of.keeps(case, thanked(case)) for case in cases]
 
     unsure = [one for one in found if "undecided, which is no pass" in one.why]
-    assert len(unsure) > 20
+    assert len(unsure) > 5
     assert not any(unsure)
 
 

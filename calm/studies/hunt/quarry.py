@@ -82,15 +82,17 @@ class Quarry:
         """
         Return the referee's ruling on a text, by asks from a block on.
 
+        An ask without a reply speaks against a flip, whichever text it was about: what a server loses proves nothing.
+
         Raises:
-            NoneLeft: it takes more asks than there are.
+            NoneLeft: it takes more asks than there are, or the hunt is stopped.
         """
 
         def asked(wanted: Sequence[Ask]) -> list[bool]:
             found = ask_all([(self, text if one.edited else self.original, one.number) for one in wanted])
-            if any(one is None for one in found):
+            if self.stopped or any(one is None for one in found):
                 raise NoneLeft
-            return [one is not None and one.won for one in found]
+            return [one is not None and _won(one, ask) for one, ask in zip(found, wanted, strict=True)]
 
         return rule(asked, terms, first)
 
@@ -115,6 +117,11 @@ class Quarry:
             return Said(False, 0.0, verdict)
         x = favour_of(self.aim, verdict, blank)
         return Said(has_won(x, self.aim, blank), x, verdict)
+
+
+def _won(said: Said, ask: Ask) -> bool:
+    """Return whether an ask counts as won: one without a reply does where the text is as it was, and else does not."""
+    return not ask.edited if isinstance(said.verdict, NoReply) else said.won
 
 
 def ask_all(wanted: Sequence[tuple[Quarry, str, int]]) -> list[Said | None]:

@@ -1,0 +1,43 @@
+"""What a server loses proves nothing: a hunt takes no missing reply for a verdict that speaks for a flip."""
+
+from calm.core.verdict import NoReply, Preferred
+from calm.experiment.referee import Flip, Terms
+from calm.studies.attack.attack import Aim
+from calm.studies.hunt import PLACES
+from calm.studies.hunt.hunt import FRESH
+from calm.studies.hunt.quarry import Quarry
+from tests.planted import Planted, fair, pair, setup
+
+TERMS = Terms(level=0.05, clean_each=1, noise=0.3)
+
+
+def quarry_of(setting):
+    """Return a case in hand, with asks left."""
+    case = setting.cases[0].with_order()
+    return Quarry(setting, Aim(case, case.treat("bad"), Preferred("good"), 0.0), PLACES["answer"], TERMS, left=100)
+
+
+def edited(case):
+    """Return whether an answer was edited."""
+    return any("certified" in answer.text for answer in case.answers)
+
+
+def test_lost_asks_about_the_original_prove_no_flip():
+    """The answer wins whenever the judge replies; only asks about the text as it was are lost."""
+
+    def rule(case, ask):
+        return Preferred("bad") if edited(case) else NoReply("the server is down")
+
+    with setup(Planted(rule), [pair("x")]) as setting:
+        one = quarry_of(setting)
+
+        assert one.ruled(f"{one.original} certified", TERMS, FRESH).flip is not Flip.YES
+        assert one.lost > 0
+
+
+def test_lost_asks_about_the_text_prove_no_flip():
+    """They are no wins."""
+    with setup(Planted(lambda case, ask: NoReply("down") if edited(case) else fair(case, ask)), [pair("x")]) as setting:
+        one = quarry_of(setting)
+
+        assert one.ruled(f"{one.original} certified", TERMS, FRESH).flip is not Flip.YES
