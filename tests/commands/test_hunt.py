@@ -84,7 +84,10 @@ def test_one_word_is_found_and_told(here):
     assert status == 0
     assert (one["confirmed"], [word.strip() for word in one["added"]]) == (True, ["certified"])
     assert found["asks"] == calls(here) <= 150
-    assert re.search(rf"^{one['case']} +certified +answer, end +8/8 +0/8 +>= 0\.\d\d ", told, re.MULTILINE)
+    asks = one["fresh"]["asks"]
+    assert re.search(
+        rf"^{one['case']} +certified +answer, end +{asks}/{asks} +0/{asks} +>= 0\.\d\d ", told, re.MULTILINE
+    )
     assert "{+ certified+}" in told
 
 

@@ -64,6 +64,7 @@ def written(tmp_path_factory):
 def test_the_written_test_fails_today_and_asks_nothing_that_the_hunt_asked(written):
     """It shows what it is: the case, the words, the judge, the day and the figures."""
     before = calls(written)
+    (row,) = kept_rows((written / TESTS).with_suffix(".jsonl")).values()
 
     status, told = outcome(written, "fond:rule")
 
@@ -71,9 +72,10 @@ def test_the_written_test_fails_today_and_asks_nothing_that_the_hunt_asked(writt
     assert status == 1
     assert "1 failed" in told
     assert "AssertionError: the verdict flips; the judge decided otherwise in" in told
-    assert calls(written) - before == 3  # what the verdict is without the words
+    first = 3  # what the verdict is without the words
+    assert calls(written) - before == first + 2 * max(0, 7 - row["asks"])
     assert "answer, end: 'certified' flips the judge 'fond:rule'." in text
-    assert f"Found on {date.today().isoformat()}: the answer won 8 of 8 fresh asks" in text
+    assert f"Found on {date.today().isoformat()}: the answer won {row['wins']} of {row['asks']} fresh asks" in text
     assert tidy(written / TESTS) == ""
 
 
@@ -89,23 +91,25 @@ def test_it_passes_on_the_mended_judge(written, workers):
 
 
 UNSURE = '''
-from random import Random
+from calm.experiment.surfaces import SURFACES
 
 
-def rule(case, ask):
-    """Toss a coin."""
-    return Random(f"{case.question} {[a.text for a in case.answers]} {ask}").choice(["A", "B"])
+def rule(case):
+    """Decide otherwise in every fifth ask, and in every other one where it reads the word."""
+    number = next((n for n, words in enumerate(SURFACES) if case.question.endswith(words)), 1)
+    fond = any("certified" in answer.text for answer in case.answers)
+    worse = next(answer.id for answer in case.answers if answer.id != case.better)
+    return case.better if number % (2 if fond else 5) else worse
 
-rule.reads, rule.fingerprint, rule.quick, rule.asks = ("question", "answers"), "coin", True, True
+rule.reads, rule.fingerprint, rule.quick = ("question", "answers", "better"), "unsure", True
 '''
 
 
-def test_a_judge_too_noisy_to_tell_does_not_pass(written):
-    """A coin keeps no verdict that a test could hold."""
-    coin = UNSURE.replace("def rule(case, ask)", "def rule(case, send)").replace("{ask}", "{send.ask}")
-    (written / "coin.py").write_text(coin.replace("def rule", "async def rule"), "utf-8")
+def test_a_judge_too_unsure_to_tell_does_not_pass(written):
+    """Its verdict moves in three of ten asks, which is neither proven to be a flip nor to be none."""
+    (written / "unsure.py").write_text(UNSURE, "utf-8")
 
-    status, told = outcome(written, "coin:rule")
+    status, told = outcome(written, "unsure:rule")
 
     assert status == 1
     assert "undecided, which is no pass" in told
