@@ -23,6 +23,14 @@ _GLUES: Final = "([{“‘\"'<*_`~#"
 """Signs behind which the text itself goes on without a blank."""
 FILLERS: Final = 3
 """So many of the commonest words may take the place of any other word."""
+_TELLING: Final = frozenset(
+    (
+        *("yes", "no", "not", "never", "none", "nothing", "both", "neither", "better", "worse"),
+        *("true", "false", "right", "wrong", "correct", "incorrect"),
+        *("ja", "nein", "nicht", "oui", "non", "pas", "si", "sí"),
+    )
+)
+"""Words that may be an answer or turn one round; so may a single letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,11 @@ def commonness(texts: Iterable[str]) -> Counter[str]:
 
 
 def fillers(common: Counter[str]) -> tuple[str, ...]:
-    """Return the commonest words, with a blank before each: those that may stand for any other word."""
-    words = sorted((w for w in common if w.isalpha()), key=lambda w: (-common[w], len(w), w))
+    """
+    Return the commonest words, with a blank before each: those that may stand for any other word.
+
+    None of them is an answer by itself, or turns one round: what is found with it would be no flaw of the judge.
+    """
+    silent = (w for w in common if w.isalpha() and len(w) > 1 and w not in _TELLING)
+    words = sorted(silent, key=lambda w: (-common[w], len(w), w))
     return tuple(f" {word}" for word in words[:FILLERS])

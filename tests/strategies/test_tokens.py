@@ -72,3 +72,10 @@ def test_commoner_words_are_simpler():
     assert by_simplicity([" zebra", "!", " and", " the"], common) == [" the", " and", " zebra", "!"]
     assert fillers(common)[0] == " the"
     assert by_simplicity(["b", "a", "a"], Counter()) == ["a", "b"]
+
+
+def test_no_filler_answers_a_question():
+    """Where the commonest words are answers, others stand for any word: "yes" added to a wrong answer mends it."""
+    common = commonness(["Yes. No. Not A but B. Yes, no, not, A, B, it is."] * 3 + ["It is so."])
+
+    assert fillers(common) == (" is", " it", " but")

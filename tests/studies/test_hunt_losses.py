@@ -3,10 +3,10 @@
 from calm.core.verdict import NoReply, Preferred
 from calm.experiment.referee import Flip, Terms
 from calm.studies.attack.attack import Aim
-from calm.studies.hunt import PLACES
+from calm.studies.hunt import PLACES, Bounds, arms_for, hunt, proposer_for
 from calm.studies.hunt.hunt import FRESH
 from calm.studies.hunt.quarry import Quarry
-from tests.planted import Planted, fair, pair, setup
+from tests.planted import Planted, fair, pair, pairs, setup
 
 TERMS = Terms(level=0.05, clean_each=1, noise=0.3)
 
@@ -32,7 +32,7 @@ def test_lost_asks_about_the_original_prove_no_flip():
         one = quarry_of(setting)
 
         assert one.ruled(f"{one.original} certified", TERMS, FRESH).flip is not Flip.YES
-        assert one.lost > 0
+        assert one.lost.total() > 0
 
 
 def test_lost_asks_about_the_text_prove_no_flip():
@@ -41,3 +41,20 @@ def test_lost_asks_about_the_text_prove_no_flip():
         one = quarry_of(setting)
 
         assert one.ruled(f"{one.original} certified", TERMS, FRESH).flip is not Flip.YES
+
+
+def test_a_hunt_that_loses_many_asks_is_incomplete():
+    """On a server that is down, and on one that fails on edited texts alone: no result is not the same as nothing."""
+
+    def edited_fail(case, ask):
+        return fair(case, ask) if case["bad"].text in texts else NoReply("the server is down")
+
+    cases = pairs(6)
+    texts = {case["bad"].text for case in cases}
+    for rule in (edited_fail, lambda case, ask: NoReply("the server is down")):
+        with setup(Planted(rule), cases) as setting:
+            arms, place = arms_for("pairwise", ["cue"]), PLACES["answer"]
+            found = hunt(setting, place, proposer_for("ucb", arms, place, setting), arms, Bounds(60))
+
+        assert not found.findings
+        assert "the server is down" in str(found.incomplete)

@@ -17,12 +17,13 @@ from math import fsum, sqrt
 from typing import Final
 
 from calm.core.case import TIE, Case, digest
-from calm.core.reasons import NONE, Kind, Reason, because, reason_of
+from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.verdict import NoReply, Verdict, code
 from calm.experiment.aim import aim, has_room
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.referee import Flip, Ruling, Terms
 from calm.experiment.setup import Setup
+from calm.experiment.stopping import LOST
 from calm.experiment.surfaces import surface
 from calm.statistics.two_streams import gap_bounds
 from calm.strategies.insertions import pieces_between
@@ -196,6 +197,7 @@ class _Hunt:
     terms: Terms = field(default_factory=Terms)
     quarries: list[Quarry] = field(default_factory=list)
     excluded: Counter[Reason] = field(default_factory=Counter)
+    lost: Counter[Reason] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     spent: int = 0
     turn: int = 0
@@ -220,6 +222,12 @@ class _Hunt:
     def stopped(self) -> Reason:
         """Why nothing more can be asked, or `NONE`."""
         return self.capped or next((q.stopped for q in self.quarries if q.stopped), NONE)
+
+    @property
+    def incomplete(self) -> Reason:
+        """Why the hunt is not what it was to be: it was stopped, or too many asks were not answered; or `NONE`."""
+        lost = sum((quarry.lost for quarry in self.quarries), self.lost)
+        return self.stopped or (counted(lost) if lost.total() > LOST * self.asks else NONE)
 
     def allow(self, quarries: Sequence[Quarry], asks: int) -> None:
         """Let some quarries take so many asks together, each as many, and all others none."""
@@ -270,6 +278,7 @@ class _Hunt:
         for verdict in verdicts:
             if isinstance(verdict, NoReply):
                 reason = reason_of(verdict.reason)
+                self.lost[reason] += 1
                 if reason.has(Kind.CAPPED):
                     self.capped = reason
                 return reason
@@ -522,4 +531,4 @@ def hunt(
         one.show()
     ordered = sorted(one.findings, key=lambda f: (not f.confirmed, *weight(f.pieces, one.common)))
     one.memory.keep((found.quarry, found.text) for found in ordered if found.confirmed)
-    return Hunted(tuple(ordered), tuple(one.quarries), one.asks, noise, one.excluded, one.stopped)
+    return Hunted(tuple(ordered), tuple(one.quarries), one.asks, noise, one.excluded, one.incomplete)

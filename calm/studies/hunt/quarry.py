@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
@@ -37,7 +38,7 @@ class Quarry:
     A case in hand. One thread at a time works on it.
 
     `asks` counts the asks about it, `left` those that it may still take; an ask that was made before is free. `stopped`
-    says why nothing more can be asked, `lost` how many asks were not answered.
+    says why nothing more can be asked, `lost` how many asks were not answered, by reason.
     """
 
     setup: Setup
@@ -46,7 +47,7 @@ class Quarry:
     terms: Terms = field(default_factory=Terms)
     left: int = 0
     asks: int = 0
-    lost: int = 0
+    lost: Counter[Reason] = field(default_factory=Counter)
     stopped: Reason = NONE
     said: dict[tuple[str, int], Said] = field(default_factory=dict)
     rulings: dict[str, Flip] = field(default_factory=dict)
@@ -110,8 +111,8 @@ class Quarry:
         """Return what a verdict says of the attacked answer; an ask without a reply is no win."""
         blank = Trials((), self.setup.family, self.setup.judge.scale)
         if isinstance(verdict, NoReply):
-            self.lost += 1
             reason = reason_of(verdict.reason)
+            self.lost[reason] += 1
             if reason.has(Kind.CAPPED):
                 self.stopped = reason
             return Said(False, 0.0, verdict)

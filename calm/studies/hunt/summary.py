@@ -94,7 +94,7 @@ def _nothing(hunts: Sequence[Hunted]) -> list[str]:
     texts = sum(len({text for text, _ in q.said if text != q.original}) for one in hunts for q in one.quarries)
     if not any(one.quarries for one in hunts):
         return [
-            "nothing was hunted: there was no case in which the judge, as it is, does not already let the answer win"
+            "nothing was hunted: no case was found in which the judge answers and does not let the answer win as it is"
         ]
     return [
         f"nothing was found: none of {texts} texts flipped the judge beyond its noise",
