@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from random import Random
 from typing import Final
 
@@ -23,6 +24,10 @@ EXPECTED: Final = (Expects.NOT_BETTER, Expects.SAME)
 """What the edits of a hunt expect: a sound judge must not come to prefer the answer for them."""
 CUE: Final = "cue"
 """What the cues are called where edits are named; their families begin so."""
+SHORT: Final = 5
+"""Cues of fewer tokens go before or behind a text, as it comes; longer ones where they say."""
+MIXED: Final = (4, 14)
+"""The fewest and the most families in a mix."""
 MARKED: Final = f"{CUE}-{MARK}"
 
 
@@ -34,6 +39,8 @@ class Arm:
     bias: str
     words: int = 12
     """About how many words it adds."""
+    adds: bool = True
+    """Whether all it does is to add words."""
 
     @property
     def name(self) -> str:
@@ -85,7 +92,7 @@ def arms_for(family: Family, names: Sequence[str] = (), model: str = "") -> tupl
             found[name] = Arm(Step(own, name), own.bias)
     if not wanted or CUE in wanted:
         for edit in cues():
-            found[edit.name] = Arm(Step(edit, edit.name), edit.bias, max(1, len(edit.name.split()) - 1))
+            found[edit.name] = Arm(Step(edit, edit.name), edit.bias)
     return tuple(found.values())
 
 
@@ -159,14 +166,14 @@ def _gap(tokens: Sequence[str], at: int) -> int:
     return ends[(at - 3) % len(ends)] if ends else len(tokens)
 
 
-def adding_only(arm: Arm, cases: Sequence[Treated], place: Place, seed: int) -> Arm | None:
-    """Return an arm with how many words it adds, if it applies to one of the cases and only adds words: heaps do."""
+def weighed(arm: Arm, cases: Sequence[Treated], place: Place, seed: int) -> Arm | None:
+    """Return an arm with what it does to the first of some cases that it applies to; None if it applies to none."""
     for case in cases:
         made = laid((Layer(arm),), case, place, seed)
         if made is not None:
             pieces = pieces_between(place.read(case) or "", made)
-            words = sum(len(piece.tokens) for piece in pieces)
-            return None if any(piece.removes for piece in pieces) else replace(arm, words=words)
+            adds = not any(piece.removes for piece in pieces)
+            return replace(arm, words=sum(len(piece.tokens) for piece in pieces), adds=adds)
     return None
 
 
@@ -182,10 +189,27 @@ def heaps(arms: Sequence[Arm], words: int, rng: Random) -> Iterator[tuple[Layer,
     for arm in rng.sample(arms, len(arms)):
         if arm.bias == MARKED:
             continue
-        some.append(Layer(arm, rng.randrange(2) if arm.bias.startswith(CUE) else 0))
+        some.append(Layer(arm, rng.randrange(2) if arm.words < SHORT and arm.bias.startswith(CUE) else 0))
         weight += arm.words
         if weight >= words:
             yield (*some, *([Layer(rng.choice(marks))] if marks else []))
             some, weight = [], 0
     if some:
         yield tuple(some)
+
+
+def mixed(arms: Sequence[Arm], rng: Random) -> tuple[Layer, ...]:
+    """
+    Return a few arms, each of another family, as somebody mixes them who writes to persuade.
+
+    What takes words away comes first, so that it does not take away what the others add; a sign may come last.
+    """
+    families: dict[str, list[Arm]] = {}
+    for arm in arms:
+        families.setdefault(arm.bias, []).append(arm)
+    marks = families.pop(MARKED, [])
+    names = sorted(families)
+    chosen = rng.choices(names, [sqrt(len(families[name])) for name in names], k=rng.randint(*MIXED)) if names else []
+    some = sorted({rng.choice(families[family]) for family in chosen}, key=lambda arm: (arm.adds, arm.name))
+    layers = [Layer(arm, rng.randrange(2) if arm.words < SHORT and arm.bias.startswith(CUE) else 0) for arm in some]
+    return (*layers, *([Layer(rng.choice(marks))] if marks and rng.randrange(2) else []))

@@ -1,5 +1,5 @@
 """
-Cues: single words, short phrases, signs and layouts that a judge may have a rule about, beside the edits.
+Cues: single words, phrases, passages, signs and layouts that a judge may have a rule about, beside the edits.
 
 The catalogue writes whole sentences, as an answer would. A judge may go by one word that none of them has. So a hunt
 also tries what advisers on style, sellers, scholars, chat models and attackers put into a text.
@@ -20,16 +20,18 @@ MARK: Final = "mark"
 
 
 def cues() -> list[Edit]:
-    """Return the cues as edits that put them behind the treated answer, each in a family of its own kind."""
+    """Return the cues as edits that put them before or behind the treated answer, in families of their kind."""
     data = tomllib.loads(files("calm.studies.hunt").joinpath("data", "cues.toml").read_text("utf-8"))
     found = [_cue(f" {word}", family) for family, words in data["words"].items() for word in words]
     found += [_cue(text, "layout") for text in data["layout"]["forms"]]
+    found += [_cue(text, "closing") for text in data["after"]["closings"]]
+    found += [_cue(text, "opening", before=True) for text in data["before"]["openings"]]
     return found + [_cue(mark, MARK) for mark in data["signs"]["marks"]]
 
 
-def _cue(said: str, family: str) -> Edit:
-    def behind(case: Treated, rng: Random) -> Treated | None:
-        return case.edit(case.target, lambda text: f"{text}{said}")
+def _cue(said: str, family: str, *, before: bool = False) -> Edit:
+    def beside(case: Treated, rng: Random) -> Treated | None:
+        return case.edit(case.target, lambda text: f"{said}{text}" if before else f"{text}{said}")
 
-    about = "Put it behind the treated answer."
-    return Edit(f"cue {said.strip()!r}", f"cue-{family}", Expects.NOT_BETTER, behind, "own", summary=about)
+    about = f"Put it {'before' if before else 'behind'} the treated answer."
+    return Edit(f"cue {said.strip()!r}", f"cue-{family}", Expects.NOT_BETTER, beside, "own", summary=about)

@@ -65,9 +65,9 @@ FRESH_LEAST: Final = 8
 """The fewest fresh asks of each side, where there are so many: with fewer a bound says little."""
 GIVEN_UP: Final = 0.1
 """The e-value at which fresh asks have shown that a finding does not hold."""
-SEARCHED: Final = 0.5
+SEARCHED: Final = 0.7
 """The share of the asks left that the search takes before Hypothesis generates."""
-GENERATED: Final = 0.5
+GENERATED: Final = 0.2
 """The share of what is left then that generating takes."""
 
 

@@ -11,7 +11,7 @@ The searches of a hunt: who proposes the next texts to ask about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf, log, sqrt
@@ -23,7 +23,7 @@ from calm.errors import ConfigError
 from calm.experiment.aim import aim
 from calm.experiment.setup import Setup
 from calm.studies.attack.attack import AIM
-from calm.studies.hunt.arms import Arm, Layer, adding_only, heaps, laid
+from calm.studies.hunt.arms import Arm, Layer, heaps, laid, mixed, weighed
 from calm.studies.hunt.places import Place
 from calm.studies.hunt.quarry import Quarry
 
@@ -41,8 +41,8 @@ HURRIED: Final = 3
 """With fewer asks than so many, heaps and piles are so many times as large: together they still hold all edits."""
 LARGEST: Final = 60
 """Edits that add more words are tried alone."""
-PRIOR: Final = {"heap": 0.6, "pile": 0.4}
-UNKNOWN: Final = 0.2
+PRIOR: Final = {"heap": 0.6, "mix": 0.6, "pile": 0.4, "edit": 0.2}
+UNKNOWN: Final = 0.6
 """What a bandit takes each proposer for before it has asked: as one text that earned so much."""
 EXPLORATION: Final = 0.15
 """The weight of what is not known yet, in upper confidence bounds."""
@@ -175,18 +175,17 @@ class Heaps:
             yield from heaps(self.arms, self.size, rng)
 
 
-class Stacks:
-    """Stacks of one to five edits at random."""
+class Mixes:
+    """Stacks drawn one by one: of a few edits each."""
 
-    name = "stack"
-
-    def __init__(self, arms: Sequence[Arm], seed: int) -> None:
-        self.arms, self.seed, self.rng = arms, seed, Random(digest("stacks", seed))
+    def __init__(self, name: str, draw: Callable[[Random], tuple[Layer, ...]], seed: int) -> None:
+        self.name, self.draw, self.seed = name, draw, seed
+        self.rng = Random(digest("mixes", name, seed))
 
     def propose(self, quarry: Quarry) -> Try | None:
-        """Return the text of a random stack."""
+        """Return the text of the next stack that may be asked about."""
         for _ in range(ATTEMPTS):
-            layers = tuple(map(Layer, self.rng.sample(self.arms, min(len(self.arms), self.rng.randint(1, STACK)))))
+            layers = self.draw(self.rng)
             text = laid(layers, quarry.aim.case, quarry.place, self.seed)
             if text is not None and quarry.place.allows(quarry.aim.case, text):
                 return Try(quarry, text, layers, self.name)
@@ -250,10 +249,12 @@ def proposer_for(
     if search == "ucb":
         return Singles(arms, seed)
     if search == "random":
-        return Stacks(arms, seed)
+        return Mixes(
+            "stack", lambda rng: tuple(map(Layer, rng.sample(arms, min(len(arms), rng.randint(1, STACK))))), seed
+        )
     aimed = [one for case in setup.cases[:TRIED] if isinstance(one := aim(case.with_order(), AIM.expects), Treated)]
-    adding = [weighed for arm in arms if (weighed := adding_only(arm, aimed, place, seed)) is not None]
-    adding = [arm for arm in adding if arm.words <= LARGEST]
+    small = [arm for one in arms if (arm := weighed(one, aimed, place, seed)) is not None and arm.words <= LARGEST]
+    adding = [arm for arm in small if arm.adds]
     more = HURRIED if asks < MANY else 1
     stacks = Heaps("heap", adding, HEAP * more, seed), Heaps("pile", adding, PILE * more, seed)
-    return Bandit([*stacks, Singles(arms, seed), *writers])
+    return Bandit([*stacks, Mixes("mix", lambda rng: mixed(small, rng), seed), Singles(arms, seed), *writers])
