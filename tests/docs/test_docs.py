@@ -466,7 +466,7 @@ def test_the_case_that_the_tutorial_tries_flips_as_it_says(tmp_path):
 
 
 def test_the_architecture_page_says_what_everything_in_calm_is():
-    """Each of the at most twenty-one names in `calm/` stands on the page: the rooms in the table, the others beside it."""
+    """Each of the names in `calm/`, at most 21, stands on the page: the rooms in the table, the others beside it."""
     page = ROOT / "ARCHITECTURE.md"
     there = {path.name for path in (ROOT / "calm").iterdir() if path.name != "__pycache__"}
     rooms = re.findall(r"^\| \d+ \| `([\w.]+)/?` \| [^|]+ \|", page.read_text("utf-8"), re.MULTILINE)
