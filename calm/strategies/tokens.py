@@ -6,16 +6,21 @@ Texts as tokens, and what an edit did to one as pieces: so many tokens taken awa
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import regex
 from rapidfuzz.distance import Indel
 
-_TOKEN = re.compile(r"\s*\n\s*|[^\S\n]*(?:\w+(?:['’\-]\w+)*|[^\w\s])|[^\S\n]+")
-"""A line break with the white space around it, a word or another sign with the blanks before it, or blanks alone."""
+_WORD = r"[[\w\p{M}]--[\p{Han}\p{Hiragana}\p{Katakana}]]+"
+_TOKEN = regex.compile(rf"\s*\n\s*|[^\S\n]*(?:{_WORD}(?:['’\-]{_WORD})*|\S)|[^\S\n]+", regex.V1)
+"""
+A line break with the white space around it, a word or another sign with the blanks before it, or blanks alone. A sign
+of Chinese and of Japanese script is a token of its own, as these write no blanks.
+"""
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _CLOSES: Final = ".,;:!?)]}\"'”’…"
 """Signs behind which a word does not stand without a blank."""
 _OPENS: Final = "([{“‘"
@@ -104,7 +109,7 @@ def _spaced(text: str, token: str, glues: str | None) -> str:
     ends of sentences.
     """
     left, right = text[-1:], token[:1]
-    if not left or left.isspace() or right.isspace():
+    if not left or left.isspace() or right.isspace() or (_UNSPACED.match(left) and _UNSPACED.match(right)):
         return text
     if glues:
         apart = right.isalnum() and left not in glues
@@ -132,7 +137,7 @@ def by_simplicity(tokens: Iterable[str], common: Counter[str]) -> list[str]:
 
 def commonness(texts: Iterable[str]) -> Counter[str]:
     """Return how often each word is used in some texts, in small letters."""
-    return Counter(word.lower() for text in texts for word in re.findall(r"\w+(?:['’\-]\w+)*", text))
+    return Counter(word.lower() for text in texts for word in regex.findall(r"[\w\p{M}]+(?:['’\-][\w\p{M}]+)*", text))
 
 
 def fillers(common: Counter[str]) -> tuple[str, ...]:

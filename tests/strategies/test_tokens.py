@@ -79,3 +79,10 @@ def test_no_filler_answers_a_question():
     common = commonness(["Yes. No. Not A but B. Yes, no, not, A, B, it is."] * 3 + ["It is so."])
 
     assert fillers(common) == (" is", " it", " but")
+
+
+def test_scripts_without_blanks_have_tokens_too():
+    """A sign of Chinese is a token and stays unspaced; marks belong to the letter that they stand on."""
+    assert tokens_of("这是。") == ("这", "是", "。")
+    assert tokens_of("कि ดี") == ("कि", " ดี")
+    assert rendered(tokens_of("这是。"), [Piece(2, 0, ("认", "证"))]) == "这是认证。"

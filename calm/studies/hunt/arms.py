@@ -167,10 +167,10 @@ def _gap(tokens: Sequence[str], at: int) -> int:
 
 
 def weighed(arm: Arm, cases: Sequence[Treated], place: Place, seed: int) -> Arm | None:
-    """Return an arm with what it does to the first of some cases that it applies to; None if it applies to none."""
+    """Return an arm with what it does to the first of some cases where it is allowed; None if it is in none."""
     for case in cases:
         made = laid((Layer(arm),), case, place, seed)
-        if made is not None:
+        if made is not None and place.allows(case, made):
             pieces = pieces_between(place.read(case) or "", made)
             adds = not any(piece.removes for piece in pieces)
             return replace(arm, words=sum(len(piece.tokens) for piece in pieces), adds=adds)

@@ -309,7 +309,7 @@ class _Hunt:
     @property
     def free(self) -> int:
         """How many asks are left beside those that a finding needs to be confirmed."""
-        return max(0, self.left - 2 * LEAST_FRESH)
+        return max(0, self.left - 2 * (FRESH_LEAST if self.bounds.asks >= FEW else LEAST_FRESH))
 
     def _known(self) -> list[Try]:
         """Return what earlier hunts found in these cases, where it still flips the judge."""
@@ -429,7 +429,7 @@ class _Hunt:
     def confirm(self, draft: Draft) -> Finding:
         """Ask anew about a text and about the case without it, and return what came of it."""
         quarry = draft.first.quarry
-        least = FRESH_LEAST if self.left >= FEW else 1
+        least = FRESH_LEAST if self.left >= 2 * FRESH_LEAST else 1
         terms = Terms(self.bounds.level, GIVEN_UP, FRESH_MOST, least=least, clean_each=1, noise=self.terms.noise)
 
         self.allow([quarry], self.left)
@@ -471,7 +471,9 @@ class _Hunt:
         for one in self.findings:
             words = Counter(token.strip() for token in one.words)
             telling = Counter({word: count for word, count in words.items() if word not in self.spare})
-            if added.total() >= words.total() and telling <= added:
+            if not telling and not one.confirmed:  # words that say nothing, and did nothing: only they are known
+                continue
+            if words and added.total() >= words.total() and telling <= added:
                 return True
         return False
 

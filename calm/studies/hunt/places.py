@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,6 +16,8 @@ from calm.studies.attack.asks import STACKED, fault_in
 from calm.studies.attack.attack import AIM
 
 ANSWER: Final = "answer"
+_TURNS: Final = re.compile(r"\b(?:yes|no|not|never|none|neither|nor|cannot|true|false)\b|n['’]t\b", re.IGNORECASE)
+"""Words of English that turn a statement round, or answer a question by themselves: an edited answer keeps them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Place:
             return False
         after = self.write(original, text)
         if self.name == ANSWER:
+            if _polarity(before) != _polarity(text):
+                return False
             return fault_in(replace(AIM, rules=STACKED), original, after) is None
         return not before or not problems(before, text, STACKED)
 
@@ -46,6 +52,10 @@ class Place:
         if before is None:
             return None
         return judge.sees(one.untreated()) != judge.sees(self.write(one, f"{before} {MARK}".strip()).untreated())
+
+
+def _polarity(text: str) -> Counter[str]:
+    return Counter(map(str.lower, _TURNS.findall(text)))
 
 
 def _criterion(case: Treated) -> str | None:
