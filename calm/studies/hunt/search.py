@@ -41,8 +41,8 @@ HURRIED: Final = 3
 """With fewer asks than so many, heaps and piles are so many times as large: together they still hold all edits."""
 LARGEST: Final = 60
 """Edits that add more words are tried alone."""
-PRIOR: Final = {"heap": 0.6, "mix": 0.6, "pile": 0.4, "edit": 0.2}
-UNKNOWN: Final = 0.6
+PRIOR: Final = {"heap": 0.6, "mix": 0.6, "best-of": 1.2, "pile": 0.4, "edit": 0.2}
+UNKNOWN: Final = 0.4
 """What a bandit takes each proposer for before it has asked: as one text that earned so much."""
 EXPLORATION: Final = 0.15
 """The weight of what is not known yet, in upper confidence bounds."""
