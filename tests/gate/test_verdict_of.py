@@ -11,7 +11,7 @@ from calm.experiment.lookahead import NeedsData
 from calm.experiment.surfaces import SURFACES
 from calm.gate.verdict_of import KEEPING, KEPT, TERMS, NoVerdict, VerdictOf
 from calm.models.wire import Traits
-from calm.studies.hunt.hunt import FRESH
+from calm.studies.hunt.findings import FRESH
 from tests.planted import Planted, chance, fair, pair, pairs, setup, single
 
 

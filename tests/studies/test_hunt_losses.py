@@ -4,7 +4,7 @@ from calm.core.verdict import NoReply, Preferred
 from calm.experiment.referee import Flip, Terms
 from calm.studies.attack.attack import Aim
 from calm.studies.hunt import PLACES, Bounds, arms_for, hunt, proposer_for
-from calm.studies.hunt.hunt import FRESH
+from calm.studies.hunt.findings import FRESH
 from calm.studies.hunt.quarry import Quarry
 from tests.planted import Planted, fair, pair, pairs, setup
 

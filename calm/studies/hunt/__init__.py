@@ -5,7 +5,9 @@ Hunts: the smallest text that flips the judge.
 
 | module | what it holds |
 |---|---|
-| `hunt` | the hunt: its budget, its stages, its findings and the fresh asks that confirm them |
+| `hunt` | the hunt: its stages, and the fresh asks that confirm what it found |
+| `findings` | what it may take, what it found, and what comes of it |
+| `choosing` | which cases are taken in hand |
 | `quarry` | a case in hand: what was asked about it, and the referee's rulings |
 | `places` | the part of a case that is edited |
 | `arms`, `cues` | the edits that are tried, and the words, signs and layouts beside them |
@@ -19,11 +21,11 @@ Hunts: the smallest text that flips the judge.
 
 from calm.studies.hunt.arms import Arm as Arm
 from calm.studies.hunt.arms import arms_for as arms_for
-from calm.studies.hunt.hunt import ERROR as ERROR
-from calm.studies.hunt.hunt import Bounds as Bounds
-from calm.studies.hunt.hunt import Finding as Finding
-from calm.studies.hunt.hunt import Hunted as Hunted
-from calm.studies.hunt.hunt import Progress as Progress
+from calm.studies.hunt.findings import ERROR as ERROR
+from calm.studies.hunt.findings import Bounds as Bounds
+from calm.studies.hunt.findings import Finding as Finding
+from calm.studies.hunt.findings import Hunted as Hunted
+from calm.studies.hunt.findings import Progress as Progress
 from calm.studies.hunt.hunt import hunt as hunt
 from calm.studies.hunt.memory import Memory as Memory
 from calm.studies.hunt.places import PLACES as PLACES

@@ -10,28 +10,24 @@ be, so a hunt on a judge whom no text moves reports anything with probability .0
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import fsum, sqrt
 from typing import Final
 
-from calm.core.case import TIE, Case, digest
-from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
-from calm.core.verdict import NoReply, Verdict, code
-from calm.experiment.aim import aim, has_room
-from calm.experiment.pairs import ORDER_SALT
+from calm.core.case import digest
+from calm.core.reasons import NONE, Reason, counted
 from calm.experiment.referee import Flip, Ruling, Terms
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import LOST
-from calm.experiment.surfaces import surface
 from calm.statistics.two_streams import gap_bounds
 from calm.strategies.insertions import pieces_between
 from calm.strategies.minimal import Enough
-from calm.strategies.tokens import Piece, fillers, tokens_of
-from calm.studies.attack.attack import AIM, Aim
+from calm.strategies.tokens import fillers, tokens_of
 from calm.studies.attack.shrinking import common_in
-from calm.studies.hunt.arms import Arm, Layer
+from calm.studies.hunt.arms import Arm
+from calm.studies.hunt.choosing import Choice, choose
+from calm.studies.hunt.findings import FEW, FRESH, MANY, Bounds, Draft, Finding, Hunted, Progress, weight
 from calm.studies.hunt.memory import KNOWN, Memory
 from calm.studies.hunt.places import Place
 from calm.studies.hunt.quarry import NoneLeft, Quarry, Said, ask_all
@@ -39,22 +35,12 @@ from calm.studies.hunt.search import Bandit, Proposer, Singles, Try
 from calm.studies.hunt.shrinking import generated, shrunk, text_of
 from calm.studies.threads import side_by_side
 
-ERROR: Final = 0.05
-"""The probability that a hunt reports anything on a judge whom no text moves."""
-FRESH: Final = 32
-"""The number of the first fresh ask of each side: no search asks as often."""
 FRESH_MOST: Final = 32
 """The most fresh asks of each side."""
 LEAST_FRESH: Final = 6
 """So many fresh asks of each side are kept back for a finding, at least."""
-MOST_AT_ONCE: Final = 8
-"""The most cases in hand at once."""
 SHRUNK_AT_ONCE: Final = 3
 """Of cases that were flipped, so many are shrunk side by side; the simplest result counts."""
-FEW: Final = 100
-"""With fewer asks in all, a case is asked once and not twice before it is taken in hand."""
-MANY: Final = 1_200
-"""With so many asks left, several flips are shrunk side by side."""
 BATCH: Final = 16
 """The most texts that are asked about at once in the search."""
 IDLE: Final = 20
@@ -71,118 +57,6 @@ GENERATED: Final = 0.2
 """The share of what is left then that generating takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """
-    What a hunt may take: asks of the judge in all, findings, and cases in hand (0: as the asks allow).
-
-    `error` is the probability that it reports anything on a judge whom no text moves.
-    """
-
-    asks: int = 600
-    findings: int = 3
-    at_once: int = 0
-    error: float = ERROR
-
-    @property
-    def most(self) -> int:
-        """How many findings there can be: with few asks one, which they may just prove."""
-        return self.findings if self.asks >= FEW else 1
-
-    @property
-    def level(self) -> float:
-        """The error of one finding."""
-        return self.error / self.most
-
-    @property
-    def quarries(self) -> int:
-        """How many cases are in hand."""
-        return self.at_once or max(2, min(MOST_AT_ONCE, self.asks // 40))
-
-    @property
-    def search_level(self) -> float:
-        """The error of a flip in the search: small where a shrinker takes hundreds of looks."""
-        return 0.05 if self.asks < FEW else 0.005 if self.asks < MANY else 0.001
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a hunt is: asks made, asks allowed, findings so far, and the simplest text that flipped so far."""
-
-    asks: int
-    of: int
-    findings: int = 0
-    best: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Finding:
-    """
-    The simplest text found that flips the judge.
-
-    `pieces` are what was put into the original, `layers` the edits that it comes from. `ruling` rests on fresh asks
-    alone; `low` is a bound for how much more often the answer wins with the text than without, at the shared level.
-    `also` are the other cases that the same words flipped in one ask, of `tried`. `after` is the number of asks of the
-    hunt when it was confirmed, `fresh_from` that of the first fresh ask.
-    """
-
-    quarry: Quarry
-    pieces: tuple[Piece, ...]
-    text: str
-    layers: tuple[Layer, ...]
-    first: str
-    found_by: str
-    ruling: Ruling
-    low: float
-    also: tuple[str, ...] = ()
-    tried: int = 0
-    after: int = 0
-    fresh_from: int = FRESH
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The tokens that were added."""
-        return tuple(token for piece in self.pieces for token in piece.tokens)
-
-    @property
-    def wins(self) -> tuple[int, int]:
-        """How many fresh asks the answer won without the text, and with it."""
-        blocks = self.ruling.blocks
-        return sum(b.first for b in blocks), sum(b.second for b in blocks)
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether fresh asks prove that the text moves the verdict, and most of them were won."""
-        return self.ruling.flip is Flip.YES and 2 * self.wins[1] > len(self.ruling.blocks)
-
-
-@dataclass(frozen=True)
-class Hunted:
-    """The result of a hunt; `excluded` counts cases that were looked at and not taken in hand, by reason."""
-
-    findings: tuple[Finding, ...]
-    quarries: tuple[Quarry, ...]
-    asks: int
-    noise: float
-    excluded: Counter[Reason]
-    incomplete: Reason = NONE
-
-    @property
-    def confirmed(self) -> tuple[Finding, ...]:
-        """The findings that fresh asks confirmed, the simplest first."""
-        return tuple(one for one in self.findings if one.confirmed)
-
-
-@dataclass(frozen=True)
-class Draft:
-    """The simplest form of a flip, before fresh asks."""
-
-    first: Try
-    layers: tuple[Layer, ...]
-    pieces: tuple[Piece, ...]
-    text: str
-
-
 @dataclass
 class _Hunt:
     setup: Setup
@@ -194,17 +68,17 @@ class _Hunt:
     common: Counter[str]
     memory: Memory
     spare: frozenset[str]
-    terms: Terms = field(default_factory=Terms)
-    quarries: list[Quarry] = field(default_factory=list)
-    excluded: Counter[Reason] = field(default_factory=Counter)
-    lost: Counter[Reason] = field(default_factory=Counter)
+    chosen: Choice
     findings: list[Finding] = field(default_factory=list)
-    spent: int = 0
     turn: int = 0
     idle: int = 0
     rounds: int = 0
     best: tuple[str, ...] = ()
-    capped: Reason = NONE
+
+    @property
+    def quarries(self) -> list[Quarry]:
+        """The cases in hand."""
+        return self.chosen.quarries
 
     # ------------------------------------------------------------------------------------------------------- budget
 
@@ -216,17 +90,17 @@ class _Hunt:
     @property
     def asks(self) -> int:
         """How many asks were made."""
-        return self.spent + sum(quarry.asks for quarry in self.quarries)
+        return self.chosen.asks + sum(quarry.asks for quarry in self.quarries)
 
     @property
     def stopped(self) -> Reason:
         """Why nothing more can be asked, or `NONE`."""
-        return self.capped or next((q.stopped for q in self.quarries if q.stopped), NONE)
+        return self.chosen.capped or next((q.stopped for q in self.quarries if q.stopped), NONE)
 
     @property
     def incomplete(self) -> Reason:
         """Why the hunt is not what it was to be: it was stopped, or too many asks were not answered; or `NONE`."""
-        lost = sum((quarry.lost for quarry in self.quarries), self.lost)
+        lost = sum((quarry.lost for quarry in self.quarries), self.chosen.lost)
         return self.stopped or (counted(lost) if lost.total() > LOST * self.asks else NONE)
 
     def allow(self, quarries: Sequence[Quarry], asks: int) -> None:
@@ -242,60 +116,6 @@ class _Hunt:
         self.progress(Progress(self.asks, self.bounds.asks, found, self.best))
 
     # ------------------------------------------------------------------------------------------------------- stages
-
-    def choose(self) -> float:
-        """Take cases in hand on which the answer does not win by itself; return a guess of the judge's noise."""
-        each = 1 if self.bounds.asks < FEW else 2
-        apart, asked = 0.5, 1
-        waiting = deque(self.setup.cases)
-        while waiting and not self.stopped and (wanted := self.bounds.quarries - len(self.quarries)) > 0:
-            batch = [waiting.popleft() for _ in range(min(wanted, len(waiting), self.left // (2 * each)))]
-            if not batch:
-                break
-            shown = [self._shown(case) for case in batch]
-            questions = [surface(case, number) for case in shown for number in range(each)]
-            self.spent += len(questions)
-            verdicts = [one.verdict for one in self.setup.engine.ask(self.setup.judge, questions)]
-            for number, case in enumerate(shown):
-                some = verdicts[number * each : (number + 1) * each]
-                found = self._quarry(case, some)
-                if isinstance(found, Quarry):
-                    self.quarries.append(found)
-                else:
-                    self.excluded[found] += 1
-                asked += 1
-                apart += len({str(code(v)) for v in some}) > 1
-            self.show()
-        share = min(0.45, apart / asked)
-        return min(0.3, max(0.03, (1 - sqrt(1 - 2 * share)) / 2))
-
-    def _shown(self, case: Case) -> Case:
-        return case.with_order("" if self.setup.judge.traits.as_given else ORDER_SALT)
-
-    def _quarry(self, case: Case, verdicts: Sequence[Verdict]) -> Quarry | Reason:
-        """Return a case with what the judge said of it as it is, or the reason why it is not taken in hand."""
-        setup = self.setup
-        for verdict in verdicts:
-            if isinstance(verdict, NoReply):
-                reason = reason_of(verdict.reason)
-                self.lost[reason] += 1
-                if reason.has(Kind.CAPPED):
-                    self.capped = reason
-                return reason
-        if case.better == TIE and len(case.answers) == 2:
-            return because(Kind.NOT_WEAKER)
-        aimed = aim(case, AIM.expects, verdicts[0])
-        if isinstance(aimed, Reason):
-            return aimed
-        if self.place.read(aimed) is None:
-            return because(Kind.NO_SUCH_PLACE, self.place.name)
-        quarry = Quarry(setup, Aim(case, aimed, verdicts[0], 0.0), self.place)
-        said = [quarry.heard(verdict) for verdict in verdicts]
-        mean = fsum(one.favour for one in said) / len(said)
-        quarry.aim = replace(quarry.aim, favour=mean)
-        quarry.said |= {(quarry.original, n): quarry.heard(verdict) for n, verdict in enumerate(verdicts)}
-        room = all(has_room(aimed, AIM.expects, verdict, setup.family, setup.judge.scale) for verdict in verdicts)
-        return quarry if room else because(Kind.WON_ALREADY)
 
     def search(self) -> list[Try]:
         """Return texts that flip the judge, one for each case at most: from earlier hunts, proposed, or generated."""
@@ -375,7 +195,7 @@ class _Hunt:
 
     def _hopeful(self, one: Try, said: Said) -> bool:
         """Return whether the first ask leaves room for a flip: it was won, or the judge's noise can have lost it."""
-        return said.won or self.terms.noise > NOISY
+        return said.won or self.chosen.noise > NOISY
 
     def _tell(self, one: Try, reward: float) -> None:
         if one.proposer != KNOWN:
@@ -430,8 +250,7 @@ class _Hunt:
         """Ask anew about a text and about the case without it, and return what came of it."""
         quarry = draft.first.quarry
         least = FRESH_LEAST if self.left >= 2 * FRESH_LEAST else 1
-        terms = Terms(self.bounds.level, GIVEN_UP, FRESH_MOST, least=least, clean_each=1, noise=self.terms.noise)
-
+        terms = Terms(self.bounds.level, GIVEN_UP, FRESH_MOST, least=least, clean_each=1, noise=self.chosen.noise)
         self.allow([quarry], self.left)
         first = FRESH + FRESH_MOST * self.memory.times(quarry, draft.text)
         try:
@@ -489,13 +308,6 @@ def _counted(text: str) -> Counter[str]:
     return Counter(token.strip() for token in tokens_of(text))
 
 
-def weight(pieces: Sequence[Piece], common: Counter[str]) -> tuple[int, int, int]:
-    """Return how much a person has to read in some pieces: how many, how many tokens, how rare these are."""
-    tokens = [token.strip().lower() for piece in pieces for token in piece.tokens]
-    cuts = sum(piece.removes for piece in pieces)
-    return len(tokens) + cuts, len(pieces), sum(-common[token] for token in tokens)
-
-
 def hunt(
     setup: Setup,
     place: Place,
@@ -520,12 +332,13 @@ def hunt(
     """
     common, known = common_in(setup.cases), memory or Memory(None)
     spare = frozenset(word.strip() for word in fillers(common))
-    one = _Hunt(setup, place, bounds or Bounds(), proposer, tuple(arms), progress, common, known, spare)
-    noise = one.choose()
-    one.terms = Terms(level=one.bounds.search_level, noise=noise)
-    for quarry in one.quarries:
-        quarry.terms = one.terms
-    while one.quarries and len(one.findings) < one.bounds.most and one.free > 0 and not one.stopped:
+    bounds = bounds or Bounds()
+    chosen = choose(setup, place, bounds)
+    for quarry in chosen.quarries:
+        quarry.terms = Terms(level=bounds.search_level, noise=chosen.noise)
+    one = _Hunt(setup, place, bounds, proposer, tuple(arms), progress, common, known, spare, chosen)
+    one.show()
+    while one.quarries and len(one.findings) < bounds.most and one.free > 0 and not one.stopped:
         flips = one.search()
         if not flips:
             break
@@ -533,4 +346,4 @@ def hunt(
         one.show()
     ordered = sorted(one.findings, key=lambda f: (not f.confirmed, *weight(f.pieces, one.common)))
     one.memory.keep((found.quarry, found.text) for found in ordered if found.confirmed)
-    return Hunted(tuple(ordered), tuple(one.quarries), one.asks, noise, one.excluded, one.incomplete)
+    return Hunted(tuple(ordered), tuple(one.quarries), one.asks, chosen.noise, chosen.excluded, one.incomplete)

@@ -23,7 +23,7 @@ from calm.errors import ConfigError
 from calm.models.wire import Judge
 from calm.results.outputs import FOUND_BEGINS, FOUND_TESTS, FOUND_TEXTS, Output, write_whole
 from calm.results.wording import printable
-from calm.studies.hunt.hunt import Finding
+from calm.studies.hunt.findings import Finding
 from calm.studies.hunt.summary import added, place_of
 
 SCHEMA: Final = "calm-found/1"
