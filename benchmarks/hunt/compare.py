@@ -201,28 +201,23 @@ def run(keys: Sequence[Key], path: Path | None, workers: int) -> Iterator[Row]:
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the tables: hunts with a confirmed flip, by method and budget; by class; and all confirmed findings."""
-    seeds, noise = sorted({row.seed for row in rows}), rows[0].noise
-    yield f"{len(RULES)} rules, {len(seeds)} seeds, noise {noise:g}: hunts with a confirmed flip, of {_count(rows)}.\n"
+    yield f"{len(RULES)} rules, noise {rows[0].noise:g}: hunts with a confirmed flip.\n"
     yield from _grid(rows, _hunts)
     for kind, rules in CLASSES.items():
         some = [row for row in rows if row.kind == kind]
-        yield f"\nThe {len(rules)} {kind} rules alone, of {_count(some)}:\n"
+        yield f"\nThe {len(rules)} {kind} rules alone:\n"
         yield from _grid(some, _hunts)
     yield "\nConfirmed findings in all hunts together; a hunt looks for three:\n"
-    yield from _grid(rows, lambda some: str(sum(row.confirmed for row in some)))
+    yield from _grid(rows, lambda some: f"{sum(row.confirmed for row in some)} in {len(some)}")
     minutes = sum(row.seconds for row in rows) / 60
     yield f"\nAll hunts together took {minutes:.0f} minutes of one core."
-
-
-def _count(rows: Sequence[Row]) -> int:
-    return len(rows) // len({(row.method, row.budget) for row in rows})
 
 
 def _hunts(rows: Sequence[Row]) -> str:
     """Return how many hunts have a confirmed flip, and an interval of their share."""
     found = sum(row.confirmed > 0 for row in rows)
     low, high = clopper_pearson(found, len(rows), LEVEL, sides=2)
-    return f"{found} [{low:.2f}, {high:.2f}]"
+    return f"{found} of {len(rows)} [{low:.2f}, {high:.2f}]"
 
 
 def _grid(rows: Sequence[Row], cell: Callable[[Sequence[Row]], str]) -> Iterator[str]:
@@ -244,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--budgets", type=int, nargs="+", default=BUDGETS, metavar="N", help="asks of a hunt")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="METHOD")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default 1)")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables of all rows into a page")
     options = parser.parse_args(arguments)
     wanted = [
         (method, rule, budget, seed, options.noise)
@@ -255,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     found = rows_in(options.rows)
     found |= {row.key: row for row in run([k for k in wanted if k not in found], options.rows, options.workers)}
-    text = "\n".join(table([found[key] for key in wanted])) + "\n"
+    text = "\n".join(table([row for row in found.values() if row.noise == options.noise])) + "\n"
     if options.write:
         put(options.write, OPEN, text, CLOSE)
     print(text)
