@@ -421,11 +421,19 @@ PROGRESS = "hunt: ["
 """How a line begins that says how far a command is."""
 
 
+ON_SERVERS = (
+    *("CI", "BUILD_NUMBER", "__TOX_ENVIRONMENT_VARIABLE_ORIGINAL_CI", "TF_BUILD", "BUILDKITE", "CIRCLECI"),
+    *("CIRRUS_CI", "CODEBUILD_BUILD_ID", "GITHUB_ACTIONS", "GITLAB_CI", "HEROKU_TEST_RUN_ID", "TEAMCITY_VERSION"),
+)
+"""Under these variables pytest shortens no line, and Hypothesis draws other examples than at a desk."""
+
+
 def run(folder: Path, *command: str) -> str:
     """Return what a Python command prints, in a folder, with this repository in reach and colours off."""
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
     env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONWARNINGS": ""}
-    env.pop("PYTEST_ADDOPTS", None)
+    for name in ("PYTEST_ADDOPTS", *ON_SERVERS):
+        env.pop(name, None)
     done = subprocess.run(  # noqa: S603 - commands of our own
         [sys.executable, "-m", *command], cwd=folder, env=env, capture_output=True, text=True, check=False
     )
