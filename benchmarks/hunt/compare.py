@@ -166,7 +166,7 @@ def hunted(key: Key) -> Row:
         cases = tuple(sample(_pairs(), CASES, seed))
         setup, place, writings = Setup(judge, cases, engine, seed), PLACES["answer"], Writings()
         arms = _arms()
-        writers = writers_for(Simulated(Scribe(seed)), setup, writings) if writes else ()  # type: ignore[arg-type]
+        writers = writers_for(Simulated(Scribe(seed)), setup, writings) if writes else ()
         proposer = proposer_for(search, arms, place, setup, writers, asks=budget)
         found = hunt(setup, place, proposer, arms, Bounds(asks=budget))
     finally:

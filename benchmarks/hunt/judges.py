@@ -30,8 +30,8 @@ def ruled(name: str, holds: Callable[[str], bool], noise: float = 0.0, seed: int
             return {"A": "B", "B": "A"}.get(said or "", said)
         return said
 
-    judge.task, judge.reads = "pairwise", ("question", "answers", "better")  # type: ignore[attr-defined]
-    judge.fingerprint = f"{name} {noise} {seed} {frozen}"  # type: ignore[attr-defined]
+    judge.task, judge.reads = "pairwise", ("question", "answers", "better")
+    judge.fingerprint = f"{name} {noise} {seed} {frozen}"
     return PythonJudge(judge, name)
 
 
