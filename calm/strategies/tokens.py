@@ -15,10 +15,11 @@ import regex
 from rapidfuzz.distance import Indel
 
 _WORD = r"[[\w\p{M}]--[\p{Han}\p{Hiragana}\p{Katakana}]]+"
-_TOKEN = regex.compile(rf"\s*\n\s*|[^\S\n]*(?:{_WORD}(?:['’\-]{_WORD})*|\S)|[^\S\n]+", regex.V1)
+_TOKEN = regex.compile(rf"\s*\n\s*|[^\S\n]*(?:{_WORD}(?:['’]{_WORD})*|\S)|[^\S\n]+", regex.V1)
 """
 A line break with the white space around it, a word or another sign with the blanks before it, or blanks alone. A sign
-of Chinese and of Japanese script is a token of its own, as these write no blanks.
+of Chinese and of Japanese script is a token of its own, as these write no blanks. So are the words and the hyphen of a
+word with one: either of them may be what moves the judge.
 """
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _CLOSES: Final = ".,;:!?)]}\"'”’…"

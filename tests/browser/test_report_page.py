@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from calm.core.claims import Outcome
 from calm.core.texts import Exchange
@@ -217,11 +218,10 @@ def test_a_link_opens_the_variants_of_a_rotation(visit, report):
     page = visit(report)
     table = page.locator("#p-verbosity-pad-variants table")
 
-    hidden = not table.is_visible()
+    expect(table).to_be_hidden()
     page.get_by_role("link", name="the table below").click()
 
-    assert hidden
-    assert table.is_visible()
+    expect(table).to_be_visible()  # the page hears of the new address some time after the click
     assert table.locator("tbody th").all_inner_texts() == ["pad\nPad it.", "stuff\nStuff it."]
 
 
@@ -242,6 +242,7 @@ def test_long_texts_fold(visit, report):
     reply = page.locator("#c-authority-rotation-fact-000 pre.long").last
     more = page.locator("#c-authority-rotation-fact-000 button.more").last
 
+    more.wait_for()  # a case that is opened folds its texts some time after
     heights = [reply.evaluate("one => one.offsetHeight")]
     more.click()
     heights.append(reply.evaluate("one => one.offsetHeight"))
