@@ -9,27 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.hunt_shown import progress, show
 from calm.commands.hunt_writer import WRITING, Pen, add_writer, misplaced, pen_of
 from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible, sampled, stays
-from calm.commands.terminal import end_of_progress, progress_line
+from calm.commands.terminal import end_of_progress
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from calm.core.case import Case
     from calm.experiment.setup import Setup
     from calm.models.wire import Json, Judge
-    from calm.studies.hunt import Arm, Bounds, Finding, Hunted, Place, Progress
+    from calm.studies.hunt import Arm, Bounds, Hunted, Place
 
 SEARCHES = ("bandit", "ucb", "random", *WRITING)
 WHERE = ("answer", "question", "reference", "criteria", "notes", "byline")
 """The places of `calm.studies.hunt`; importing them here would take `calm --help` a second."""
-AROUND = 60
-"""Characters of a text that are shown on each side of what was put into it."""
-PARTS = 20
-"""The bar of progress has so many parts; where no terminal shows it, a line is printed for each quarter of it."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -122,7 +119,7 @@ def _hunt(options: argparse.Namespace) -> int:
     print(sampled(len(cases), len(whole)))
     print(printable(hunting.summary(found, judge.name, bounds), "\n"))
     confirmed = [one for hunt in found.values() for one in hunt.confirmed]
-    _show(confirmed)
+    show(confirmed)
     print(printable(f"\n{pen}{spent}", "\n"))
     if not stays(engine, out):
         _write(hunting.to_json(found, setup, bounds, options.search) | pen.record(), options)
@@ -167,8 +164,8 @@ def _hunted(
     for place in places:
         writers = pen.searches(setup, place)
         proposer = hunting.proposer_for(options.search, arms, place, setup, writers, asks=bounds.asks)
-        show = _shown(len(found), len(places))
-        found[place.name] = hunting.hunt(setup, place, proposer, arms, bounds, memory=memory, progress=show)
+        shown = progress(len(found), len(places))
+        found[place.name] = hunting.hunt(setup, place, proposer, arms, bounds, memory=memory, progress=shown)
         if found[place.name].incomplete:
             break
     return found
@@ -182,10 +179,10 @@ def _checked(options: argparse.Namespace) -> list[Place]:
         ConfigError: impossible options.
     """
     from calm.errors import nearest
-    from calm.studies.hunt import PLACES
+    from calm.studies.hunt import LEAST, PLACES
 
     names = list(dict.fromkeys(name for part in options.where.split(",") if (name := part.strip())))
-    numbers = {"--asks": (options.asks, max(1, len(names))), "--findings": (options.findings, 1)}
+    numbers = {"--asks": (options.asks, LEAST * max(1, len(names))), "--findings": (options.findings, 1)}
     problems = [
         f"{name}: expected a number from {least} on, got {value}"
         for name, (value, least) in numbers.items()
@@ -274,35 +271,3 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], ther
     if options.writer:
         lines.append("calls of the writer come on top, one for each text; --max-calls and --max-usd cap both together")
     return "\n".join(lines)
-
-
-def _show(findings: Sequence[Finding]) -> None:
-    """Print the original and the smallest text of each finding as one, with what was added and taken away marked."""
-    from calm.results.differences import coloured, differences
-
-    for one in findings:
-        answer = f" {one.quarry.aim.case.target}" if one.quarry.place.name in ("answer", "byline") else ""
-        print(printable(f"\n-- case {one.quarry.id}, {one.quarry.place.name}{answer}", "\n"))
-        for text in differences(one.quarry.original, one.text, colour=coloured(), context=AROUND).splitlines():
-            print(f"   {text}")
-
-
-def _shown(done: int, of: int) -> Callable[[Progress], None]:
-    """Return what shows how far a hunt is, of which some were run before."""
-    told: list[tuple[int, int]] = [(0, 0)]
-
-    def show(one: Progress) -> None:
-        filled = min(PARTS, (done * one.of + one.asks) * PARTS // max(1, of * one.of))
-        quarter = (filled * 4 // PARTS, one.findings)
-        progress_line(_said(one, done, of, filled), worth=quarter != told[0])
-        told[0] = quarter
-
-    return show
-
-
-def _said(one: Progress, done: int, of: int, filled: int) -> str:
-    """Return the line of progress."""
-    best = "nothing yet" if not one.best else f"{len(one.best)} word{'s' * (len(one.best) > 1)}"
-    place = f" (place {done + 1} of {of})" if of > 1 else ""
-    found = f"{one.findings} finding{'s' * (one.findings != 1)}"
-    return f"hunt: [{'#' * filled}{'.' * (PARTS - filled)}] {one.asks} of {one.of} asks{place}; {found}; best: {best}"

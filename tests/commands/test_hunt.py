@@ -12,7 +12,8 @@ import pytest
 
 from calm.commands import hunt
 from calm.commands.cli import main
-from calm.studies.hunt import PLACES, SEARCHES, Progress
+from calm.commands.hunt_shown import progress
+from calm.studies.hunt import LEAST, PLACES, SEARCHES, Progress
 
 ROOT = Path(__file__).parents[2]
 KNOWN = '("question", "answers", "better")'
@@ -225,6 +226,7 @@ def test_impossible_options_are_told_together(here, capsys):
     told = capsys.readouterr().err
     assert all(option.partition("=")[0] in told for option in options)
     assert "did you mean 'answer'" in told
+    assert f"--asks: expected a number from {LEAST} on, got 0" in told
     assert calls(here) == 0
 
 
@@ -243,6 +245,13 @@ def test_a_hunt_in_vain_is_refused_before_a_call(here, capsys, arguments, told):
 
     assert told in capsys.readouterr().err
     assert calls(here) == 0
+
+
+def test_asks_that_can_find_nothing_are_refused(here, capsys):
+    """Each place has its share, so two places take twice the least number."""
+    assert main(["hunt", "fond:rule", "--where=answer,question", f"--asks={2 * LEAST - 1}"]) == 4
+
+    assert f"expected a number from {2 * LEAST} on, got {2 * LEAST - 1}" in capsys.readouterr().err
 
 
 def test_the_names_are_those_of_the_engine():
@@ -273,7 +282,7 @@ def test_progress_is_one_line_of_a_terminal_and_a_few_lines_elsewhere(monkeypatc
     screen = Screen(terminal)
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("COLUMNS", "200")
-    show = hunt._shown(1, 2)
+    show = progress(1, 2)
     for asks in range(0, 101, 5):
         show(Progress(asks, 100, int(asks >= 60), ("certified", "!") if asks >= 30 else ()))
 

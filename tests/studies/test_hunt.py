@@ -10,7 +10,7 @@ from calm.cases import bundled
 from calm.core.verdict import Criteria, Preferred, Ranking, Score
 from calm.engine.budget import Caps
 from calm.experiment.surfaces import BEGINS
-from calm.studies.hunt import PLACES, Bounds, arms_for, hunt, proposer_for, summary, to_json
+from calm.studies.hunt import LEAST, PLACES, Bounds, arms_for, hunt, proposer_for, summary, to_json
 from tests.planted import Planted, chance, pairs, setup
 
 WORD = "certified"
@@ -100,6 +100,31 @@ def test_no_ask_is_made_beyond_the_budget(asks, rule):
     found, _ = hunted(judge, Bounds(asks, 3))
 
     assert found.asks == len(judge.asked) <= asks
+
+
+@pytest.mark.parametrize(("asks", "found"), [(LEAST, 1), (LEAST - 2, 0)])
+def test_so_many_asks_are_the_least_that_find_anything(asks, found):
+    """A judge who prefers whatever is long is found out by them, and not by two fewer: those end after choosing."""
+
+    def long(case, ask):
+        wins = [a.id for a in case.answers if len(a.text.split()) > 60]
+        return Preferred(wins[0] if len(wins) == 1 else case.better)
+
+    assert len(hunted(Planted(long), Bounds(asks))[0].confirmed) == found
+
+
+def test_what_is_shrunk_is_seen():
+    """Whoever looks on hears of each ask of a ruling, and of ever simpler texts: the last one is what was found."""
+    judge, told = Planted(by_word), []
+    with setup(judge, bundled("pairwise")[:40], seed=3) as ready:
+        arms = arms_for(ready.family)
+        proposer = proposer_for("bandit", arms, PLACES["answer"], ready)
+        found = hunt(ready, PLACES["answer"], proposer, arms, Bounds(300, 1), progress=told.append)
+
+    lengths = [len(one.best) for one in told if one.best]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > lengths[-1] == len(found.confirmed[0].words)
+    assert len({one.asks for one in told}) > 20
 
 
 @pytest.mark.parametrize("cap", [1, 5, 17, 60, 110])

@@ -5,15 +5,19 @@ Hunts: the smallest text that flips the judge.
 
 | module | what it holds |
 |---|---|
-| `hunt` | the hunt: its stages, and the fresh asks that confirm what it found |
-| `findings` | what it may take, what it found, and what comes of it |
+| `hunt` | the hunt: its stages |
+| `bounds`, `budget` | what it may take, and what is left of it |
+| `findings` | what it found, and what comes of it |
+| `watch` | what it shows of itself while it runs |
 | `choosing` | which cases are taken in hand |
 | `quarry` | a case in hand: what was asked about it, and the referee's rulings |
 | `places` | the part of a case that is edited |
 | `arms`, `cues` | the edits that are tried, and the words, signs and layouts beside them |
-| `search` | who proposes the next text: heaps, single edits, a bandit over them |
+| `search` | the search: known texts, proposed ones, generated ones |
+| `proposers` | who proposes the next text: heaps, single edits, a bandit over them |
 | `writers` | the proposers in which a model writes |
 | `shrinking` | fewer edits, fewer and plainer words; what Hypothesis generates |
+| `confirming` | fresh asks about what was found, and what is known already |
 | `memory` | what earlier hunts found |
 | `report`, `summary` | a hunt as a record, and in words |
 | `written` | a test file for what was found |
@@ -21,8 +25,9 @@ Hunts: the smallest text that flips the judge.
 
 from calm.studies.hunt.arms import Arm as Arm
 from calm.studies.hunt.arms import arms_for as arms_for
-from calm.studies.hunt.findings import ERROR as ERROR
-from calm.studies.hunt.findings import Bounds as Bounds
+from calm.studies.hunt.bounds import ERROR as ERROR
+from calm.studies.hunt.bounds import LEAST as LEAST
+from calm.studies.hunt.bounds import Bounds as Bounds
 from calm.studies.hunt.findings import Finding as Finding
 from calm.studies.hunt.findings import Hunted as Hunted
 from calm.studies.hunt.findings import Progress as Progress
@@ -30,11 +35,11 @@ from calm.studies.hunt.hunt import hunt as hunt
 from calm.studies.hunt.memory import Memory as Memory
 from calm.studies.hunt.places import PLACES as PLACES
 from calm.studies.hunt.places import Place as Place
+from calm.studies.hunt.proposers import SEARCHES as SEARCHES
+from calm.studies.hunt.proposers import WRITING as WRITING
+from calm.studies.hunt.proposers import Proposer as Proposer
+from calm.studies.hunt.proposers import proposer_for as proposer_for
 from calm.studies.hunt.report import to_json as to_json
-from calm.studies.hunt.search import SEARCHES as SEARCHES
-from calm.studies.hunt.search import WRITING as WRITING
-from calm.studies.hunt.search import Proposer as Proposer
-from calm.studies.hunt.search import proposer_for as proposer_for
 from calm.studies.hunt.summary import summary as summary
 from calm.studies.hunt.writers import Writings as Writings
 from calm.studies.hunt.writers import writers_for as writers_for

@@ -15,7 +15,7 @@ from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.setup import Setup
 from calm.experiment.surfaces import surface
 from calm.studies.attack.attack import AIM, Aim
-from calm.studies.hunt.findings import FEW, Bounds
+from calm.studies.hunt.bounds import FEW, Bounds
 from calm.studies.hunt.places import Place
 from calm.studies.hunt.quarry import Quarry
 

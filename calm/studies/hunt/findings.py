@@ -1,4 +1,4 @@
-"""What a hunt may take, what it finds, and what comes of it."""
+"""What a hunt finds, and what comes of it."""
 
 from __future__ import annotations
 
@@ -11,53 +11,11 @@ from calm.core.reasons import NONE, Reason
 from calm.experiment.referee import Flip, Ruling
 from calm.strategies.tokens import Piece
 from calm.studies.hunt.arms import Layer
+from calm.studies.hunt.proposers import Try
 from calm.studies.hunt.quarry import Quarry
-from calm.studies.hunt.search import Try
 
-ERROR: Final = 0.05
-"""The probability that a hunt reports anything on a judge whom no text moves."""
 FRESH: Final = 32
 """The number of the first fresh ask of each side: no search asks as often."""
-FEW: Final = 100
-"""With fewer asks in all, a case is asked once and not twice before it is taken in hand."""
-MANY: Final = 1_200
-"""With so many asks left, several flips are shrunk side by side."""
-MOST_AT_ONCE: Final = 8
-"""The most cases in hand at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """
-    What a hunt may take: asks of the judge in all, findings, and cases in hand (0: as the asks allow).
-
-    `error` is the probability that it reports anything on a judge whom no text moves.
-    """
-
-    asks: int = 600
-    findings: int = 3
-    at_once: int = 0
-    error: float = ERROR
-
-    @property
-    def most(self) -> int:
-        """How many findings there can be: with few asks one, which they may just prove."""
-        return self.findings if self.asks >= FEW else 1
-
-    @property
-    def level(self) -> float:
-        """The error of one finding."""
-        return self.error / self.most
-
-    @property
-    def quarries(self) -> int:
-        """How many cases are in hand."""
-        return self.at_once or max(2, min(MOST_AT_ONCE, self.asks // 40))
-
-    @property
-    def search_level(self) -> float:
-        """The error of a flip in the search: small where a shrinker takes hundreds of looks."""
-        return 0.05 if self.asks < FEW else 0.005 if self.asks < MANY else 0.001
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from calm.core.reasons import NONE, Kind, Reason, reason_of
 from calm.core.trials import Trials
@@ -23,6 +24,16 @@ class NoneLeft(Exception):
     """A quarry has no asks left, or the hunt is stopped."""
 
 
+class Looks(Protocol):
+    """Whoever looks on while texts are ruled on."""
+
+    def show(self) -> None:
+        """Hear that asks were answered."""
+
+    def saw(self, quarry: Quarry, text: str) -> None:
+        """Hear of a text that flips the judge."""
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a judge said in one ask: whether the attacked answer won, its favour in [0, 1], and the verdict."""
@@ -38,7 +49,7 @@ class Quarry:
     A case in hand. One thread at a time works on it.
 
     `asks` counts the asks about it, `left` those that it may still take; an ask that was made before is free. `stopped`
-    says why nothing more can be asked, `lost` how many asks were not answered, by reason.
+    says why nothing more can be asked, `lost` how many asks were not answered, by reason; `watch` looks on.
     """
 
     setup: Setup
@@ -51,6 +62,7 @@ class Quarry:
     stopped: Reason = NONE
     said: dict[tuple[str, int], Said] = field(default_factory=dict)
     rulings: dict[str, Flip] = field(default_factory=dict)
+    watch: Looks | None = None
 
     @property
     def original(self) -> str:
@@ -77,6 +89,8 @@ class Quarry:
                     self.rulings[text] = self.ruled(text, self.terms).flip
                 except NoneLeft:
                     raise Enough from None
+                if self.rulings[text] is Flip.YES and self.watch:
+                    self.watch.saw(self, text)
         return self.rulings[text] is Flip.YES
 
     def ruled(self, text: str, terms: Terms, first: int = 0) -> Ruling:
@@ -91,6 +105,8 @@ class Quarry:
 
         def asked(wanted: Sequence[Ask]) -> list[bool]:
             found = ask_all([(self, text if one.edited else self.original, one.number) for one in wanted])
+            if self.watch:
+                self.watch.show()
             if self.stopped or any(one is None for one in found):
                 raise NoneLeft
             return [one is not None and _won(one, ask) for one, ask in zip(found, wanted, strict=True)]

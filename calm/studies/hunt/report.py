@@ -9,7 +9,8 @@ from calm.core.reasons import in_words
 from calm.experiment.setup import Setup
 from calm.models.wire import Json
 from calm.results.hunts import SCHEMA
-from calm.studies.hunt.findings import Bounds, Finding, Hunted
+from calm.studies.hunt.bounds import Bounds
+from calm.studies.hunt.findings import Finding, Hunted
 
 
 def to_json(found: Mapping[str, Hunted], setup: Setup, bounds: Bounds, search: str) -> dict[str, Json]:

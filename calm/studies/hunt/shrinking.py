@@ -12,8 +12,8 @@ from calm.strategies.minimal import minimal
 from calm.strategies.simplest import by_length, fewest, simplest
 from calm.strategies.tokens import Piece, rendered, tokens_of
 from calm.studies.hunt.arms import Arm, Layer, laid
+from calm.studies.hunt.proposers import Try
 from calm.studies.hunt.quarry import Quarry
-from calm.studies.hunt.search import Try
 
 PLACES: int = 8
 """Words of an edit are moved to so many places when Hypothesis generates: where the edit has them, the beginning, the

@@ -9,7 +9,8 @@ from typing import Final
 from calm.core.reasons import Reason, counted
 from calm.results.wording import printable
 from calm.strategies.tokens import tokens_of
-from calm.studies.hunt.findings import Bounds, Finding, Hunted
+from calm.studies.hunt.bounds import Bounds
+from calm.studies.hunt.findings import Finding, Hunted
 
 SHOWN: Final = 40
 """So many characters of the words that were added are shown in a row."""

@@ -30,8 +30,8 @@ from calm.experiment.referee import Flip
 from calm.experiment.setup import Setup
 from calm.models.wire import Json, Request
 from calm.studies.attack import writers as attacking
+from calm.studies.hunt.proposers import WRITING, Proposer, Try
 from calm.studies.hunt.quarry import Quarry, Said
-from calm.studies.hunt.search import WRITING, Proposer, Try
 from calm.studies.writing.writerfile import Writer
 
 BRANCHES: Final = 4

@@ -1,0 +1,92 @@
+"""Fresh asks about a text that flips the judge: they took no part in the search, so they alone prove anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from calm.experiment.referee import Flip, Ruling, Terms
+from calm.statistics.two_streams import gap_bounds
+from calm.strategies.tokens import tokens_of
+from calm.studies.hunt.budget import FRESH_LEAST, Budget
+from calm.studies.hunt.findings import FRESH, Draft, Finding
+from calm.studies.hunt.memory import Memory
+from calm.studies.hunt.quarry import NoneLeft, Quarry, ask_all
+from calm.studies.hunt.shrinking import text_of
+
+FRESH_MOST: Final = 32
+"""The most fresh asks of each side."""
+GIVEN_UP: Final = 0.1
+"""The e-value at which fresh asks have shown that a finding does not hold."""
+
+
+def confirmed(draft: Draft, budget: Budget, memory: Memory) -> Finding:
+    """
+    Ask anew about a text and about the case without it, and return what came of it.
+
+    Args:
+        draft: the text.
+        budget: all that is left of it may be taken.
+        memory: tells how often the text was confirmed before, so that the asks are new ones.
+    """
+    quarry = draft.first.quarry
+    least = FRESH_LEAST if budget.left >= 2 * FRESH_LEAST else 1
+    terms = Terms(budget.bounds.level, GIVEN_UP, FRESH_MOST, least=least, clean_each=1, noise=budget.chosen.noise)
+    budget.allow([quarry], budget.left)
+    first = FRESH + FRESH_MOST * memory.times(quarry, draft.text)
+    try:
+        ruling = quarry.ruled(draft.text, terms, first)
+    except NoneLeft:
+        ruling = Ruling(Flip.UNDECIDED, ())
+    low = gap_bounds(ruling.blocks, terms.noise, terms.level)[0] if ruling.blocks else -1.0
+    found = Finding(quarry, draft.pieces, draft.text, draft.layers, draft.first.text, draft.first.proposer, ruling, low)
+    found = replace(found, after=budget.asks, fresh_from=first)
+    return _elsewhere(found, budget) if found.confirmed else found
+
+
+def _elsewhere(found: Finding, budget: Budget) -> Finding:
+    """Return a finding with the other cases in hand that the same words flip in one ask."""
+    end = len(tokens_of(found.quarry.original))
+    tries: list[tuple[Quarry, str]] = []
+    if all(piece.place in (0, end) and not piece.removes for piece in found.pieces):
+        for quarry in budget.quarries:
+            gap = len(tokens_of(quarry.original))
+            text = text_of(quarry, [replace(p, place=gap if p.place else 0) for p in found.pieces])
+            if quarry is not found.quarry and quarry.place.allows(quarry.aim.case, text):
+                tries.append((quarry, text))
+    budget.allow(budget.quarries, max(0, budget.left))
+    asked = ask_all([(quarry, text, 0) for quarry, text in tries])
+    told = [(quarry.id, said) for (quarry, _), said in zip(tries, asked, strict=True) if said is not None]
+    return replace(found, also=tuple(one for one, said in told if said.won), tried=len(told))
+
+
+@dataclass(frozen=True)
+class Known:
+    """
+    What a hunt found so far, so that it is not found again.
+
+    `spare` are words that say nothing: a text is not the same for them alone, if they did nothing.
+    """
+
+    findings: Sequence[Finding]
+    spare: frozenset[str]
+
+    def holds(self, quarry: Quarry, text: str) -> bool:
+        """Return whether a text holds what was found already, so that it would be found again."""
+        if not self.findings:
+            return False
+        added = _counted(text) - _counted(quarry.original)
+        for one in self.findings:
+            words = Counter(token.strip() for token in one.words)
+            telling = Counter({word: count for word, count in words.items() if word not in self.spare})
+            if not telling and not one.confirmed:  # words that say nothing, and did nothing: only they are known
+                continue
+            if words and added.total() >= words.total() and telling <= added:
+                return True
+        return False
+
+
+def _counted(text: str) -> Counter[str]:
+    return Counter(token.strip() for token in tokens_of(text))
