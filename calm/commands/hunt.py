@@ -40,7 +40,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "calm hunt judge.toml --asks 600 --write tests/found/",
     )
     hunt.add_argument("judge", metavar="JUDGE", help=JUDGES)
-    hunt.add_argument("--asks", type=int, default=600, metavar="N", help="ask at most N times (default 600)")
+    hunt.add_argument("--asks", type=int, default=600, metavar="N", help="ask at most N times, from 24 (default 600)")
     hunt.add_argument("--findings", type=int, default=3, metavar="K", help="stop after K findings (default 3)")
     hunt.add_argument(
         "--search", choices=SEARCHES, default="bandit", metavar="SEARCH", help=f"{', '.join(SEARCHES)} (default bandit)"

@@ -30,5 +30,5 @@ def test_each_of_the_two_commands_stands_alone_in_a_block():
 
     assert [b for b in blocks if b.startswith(set_up)] == [
         f"{set_up}. && .venv/bin/pytest suites/ --calm-report=report.html",
-        f'{set_up}".[dev]" && .venv/bin/pytest tests/ -n 2 --dist worksteal',
+        f'{set_up}".[dev]" && .venv/bin/pytest tests/ -n logical --dist worksteal',
     ]

@@ -443,10 +443,8 @@ SELECTIONS = {
     "-k": [("-k", "probes or xfail")],
     "one test": [("test_behaviours.py::test_second_probe_fails",)],
     "--lf": [(), ("--lf",)],
-    "--ff": [(), ("--ff",)],
     "--sw": [("--sw",), ("--sw",)],
     "--maxfail": [("--maxfail=3",)],
-    "-x": [("-x",)],
     "--deselect": [("--deselect", "test_behaviours.py::test_xfail")],
 }
 

@@ -11,13 +11,15 @@ from tests.suites.gate import run_gate
 SUITES = tuple(bias for bias in biases() if not beyond(suite_of(bias).read_text("utf-8")))
 """The biases of the default gate that can be planted."""
 TASKS = ("pairwise", "score", "rubric")
+WHERE = {"pairwise": (0, 1, 2, 3), "score": (0, 2), "rubric": (1,)}
+"""Which of every four biases are planted in a task."""
 DIAGONAL = [
     (task, bias, 0.2 if bias == "position" else 0.8)
     for task in TASKS
     for turn, bias in enumerate(sorted(SUITES))
-    if (bias != "position" or task == "pairwise") and (task != "rubric" or turn % 2)
+    if (bias != "position" or task == "pairwise") and turn % 4 in WHERE[task]
 ]
-"""Every second bias for rubrics, which cost four calls an ask; all of them: tests/power/test_diagonal.py."""
+"""Every bias on pairs, and by turns on scores and rubrics; all of them on all: tests/power/test_diagonal.py."""
 
 
 @pytest.mark.parametrize(("task", "bias", "dose"), DIAGONAL)
