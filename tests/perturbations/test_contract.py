@@ -285,12 +285,8 @@ def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed):
     """
     text, final = text_and_final
     for edit in of(module, KEEPERS):
-        for case in (case_of(text), case_of(text, "Another answer."), case_of(text, "Another answer.", "A third.")):
-            edited = edit.apply(case, seed)
-            if edited is None:
-                continue
-            after = edited["a0"].text
-
+        cases = (case_of(text), case_of(text, "Another answer."), case_of(text, "Another answer.", "A third."))
+        for after in {edited["a0"].text for case in cases if (edited := edit.apply(case, seed)) is not None}:
             assert declared(module, edit, "IN_PLACE") or within(text, after), edit
             assert within(blocks(text), blocks(after)), edit
             assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(CODE.sub("", after))), edit
