@@ -13,8 +13,8 @@ from calm.commands.spending import (
     CONTINUE,
     add_caps,
     bill,
+    impossible,
     opened_engine,
-    refuse_impossible,
     sampled,
     stays,
 )
@@ -81,8 +81,7 @@ def _attack(options: argparse.Namespace) -> int:
     from calm.cases import sample
     from calm.cases.lines import line
     from calm.core.claims import Estimate
-    from calm.core.reasons import NONE, Kind, because
-    from calm.experiment.run import unserved
+    from calm.experiment.run import refuse_unserved
     from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
@@ -91,9 +90,7 @@ def _attack(options: argparse.Namespace) -> int:
 
     design = _checked(options)
     judge = judge_from(options.judge)
-    replayed = because(Kind.REPLAYED) if judge.traits.recorded is not None else NONE
-    if reason := replayed or unserved(judge, "attack"):
-        raise ConfigError(f"{judge.name} cannot be attacked: {reason}")
+    refuse_unserved(judge, "attack", "attacked")
     cases = cases_from(options.cases, judge)
     if options.method == "transfer" and not any(attacking.ATTACK in case.variants for case in cases):
         raise ConfigError(
@@ -153,14 +150,11 @@ def _checked(options: argparse.Namespace) -> Design:
         problems.append(f"--shrink: expected --method {', '.join(METHODS[:-1])} with it, got {options.method}")
     if options.edits and options.method != "stack":
         problems.append(f"--edits: expected --method stack with it, got {options.method}")
-    for check in (
-        lambda: refuse_impossible(options),
-        lambda: design_in(options.repeats, "--repeats"),
-    ):
-        try:
-            check()
-        except ConfigError as error:
-            problems += error.problems
+    problems += impossible(options)
+    try:
+        design_in(options.repeats, "--repeats")
+    except ConfigError as error:
+        problems += error.problems
     if problems:
         raise ConfigError(problems)
     design = design_in(options.repeats, "--repeats")
@@ -205,15 +199,12 @@ def _plan(
     from calm.cases import sample
     from calm.experiment.asks import Design
     from calm.gate.plan import PlanSettings, survey_clean
-    from calm.gate.prices import FIRST_CALL, Figure, plan_of
+    from calm.gate.prices import plan_of
     from calm.models.pricing import dollars
     from calm.studies.attack import LOOKS, SHRINK, steps
 
     found = survey_clean(judge, cases, PlanSettings(options.sample, options.seed, Design(1, 0)))
-    plan = plan_of(found, len(found.cases), Design(1, 0))
-    once = Figure()  # one ask of every case
-    for row in plan.lines:
-        once = once.plus(row.most if row.name != FIRST_CALL else Figure())
+    once = plan_of(found, len(found.cases), Design(1, 0)).asks  # one of every case
     laid = steps(groups, chosen := sample(cases, options.sample, options.seed), options.seed) / len(chosen)
     tried = {"stack": laid, "best-of": options.n, "hill-climb": options.rounds, "transfer": 0}[options.method]
     # each text may win once and not twice; then a stack may lose edits again, and a text may lose words

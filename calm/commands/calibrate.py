@@ -12,8 +12,8 @@ from calm.commands.spending import (
     CONTINUE,
     add_caps,
     bill,
+    impossible,
     opened_engine,
-    refuse_impossible,
     stays,
 )
 from calm.errors import ConfigError
@@ -138,11 +138,7 @@ def _checked(options: argparse.Namespace) -> Design:
     """
     from calm.experiment.asks import Design
 
-    problems: list[str] = []
-    try:
-        refuse_impossible(options)
-    except ConfigError as error:
-        problems += error.problems
+    problems = impossible(options)
     if options.repeats < 1:
         problems.append(f"--repeats: expected 1 or more, got {options.repeats}")
     if options.next < 0:

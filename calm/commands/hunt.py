@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.hunt_shown import progress, show
 from calm.commands.hunt_writer import WRITING, Pen, add_writer, misplaced, pen_of
-from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible, sampled, stays
+from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, sampled, stays
 from calm.commands.terminal import end_of_progress
 from calm.errors import ConfigError
 from calm.results.wording import printable
@@ -80,8 +80,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _hunt(options: argparse.Namespace) -> int:
     from calm.cases import sample
-    from calm.core.reasons import NONE, Kind, because
-    from calm.experiment.run import unserved
+    from calm.experiment.run import refuse_unserved
     from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
@@ -91,9 +90,7 @@ def _hunt(options: argparse.Namespace) -> int:
     places = _checked(options)
     pen = pen_of(options)
     judge = judge_from(options.judge)
-    replayed = because(Kind.REPLAYED) if judge.traits.recorded is not None else NONE
-    if reason := replayed or unserved(judge, "hunt"):
-        raise ConfigError(f"{judge.name} cannot be hunted: {reason}")
+    refuse_unserved(judge, "hunt", "hunted")
     whole = cases_from(options.cases, judge)
     cases = sample(whole, options.sample, options.seed)
     arms = _arms(options, judge)
@@ -198,10 +195,7 @@ def _checked(options: argparse.Namespace) -> list[Place]:
     if not names:
         problems.append(f"--where: expected one or several of {', '.join(PLACES)}, got {options.where!r}")
     problems += misplaced(options, names)
-    try:
-        refuse_impossible(options)
-    except ConfigError as error:
-        problems += error.problems
+    problems += impossible(options)
     if problems:
         raise ConfigError(problems)
     return [PLACES[name] for name in names]
@@ -254,13 +248,11 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], ther
     """Return the most that a hunt can take."""
     from calm.experiment.asks import Design
     from calm.gate.plan import PlanSettings, survey_clean
-    from calm.gate.prices import FIRST_CALL, Figure, plan_of
+    from calm.gate.prices import plan_of
     from calm.models.pricing import dollars
 
     found = survey_clean(judge, cases, PlanSettings(len(cases), options.seed, Design(1, 0)))
-    once = Figure()  # one ask of every case
-    for row in plan_of(found, len(cases), Design(1, 0)).lines:
-        once = once.plus(row.most if row.name != FIRST_CALL else Figure())
+    once = plan_of(found, len(cases), Design(1, 0)).asks  # one of every case
     times = options.asks / len(cases)
     usd = str(once.cost) if not once.usd else f"about {dollars(times * once.usd)} USD"
     where = ", ".join(part.strip() for part in options.where.split(","))

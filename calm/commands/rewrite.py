@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from calm.commands import DONE, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible, stays
+from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, stays
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -93,10 +93,7 @@ def _names(options: argparse.Namespace) -> list[str]:
     if bool(options.writer) == options.offline:
         given = "both" if options.offline else "neither"
         problems.append(f"expected --with WRITER.toml or --offline, got {given}")
-    try:
-        refuse_impossible(options)
-    except ConfigError as error:
-        problems += error.problems
+    problems += impossible(options)
     if problems:
         raise ConfigError(problems)
     return list(names)

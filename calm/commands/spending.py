@@ -27,13 +27,8 @@ def add_caps(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cache-file", default=CACHE, metavar="FILE", help=f"where replies are kept (default {CACHE})")
 
 
-def refuse_impossible(options: argparse.Namespace) -> None:
-    """
-    Refuse caps and samples that are not above 0.
-
-    Raises:
-        ConfigError: one line for each such option.
-    """
+def impossible(options: argparse.Namespace) -> list[str]:
+    """Return a line for each cap or sample that is not above 0."""
     problems: list[str] = []
     for name in ("max_calls", "sample"):
         value = getattr(options, name, None)
@@ -41,7 +36,17 @@ def refuse_impossible(options: argparse.Namespace) -> None:
             problems.append(f"--{name.replace('_', '-')}: expected a number above 0, got {value}")
     if options.max_usd is not None and not 0 < options.max_usd < float("inf"):
         problems.append(f"--max-usd: expected an amount above 0, got {options.max_usd!r}")
-    if problems:
+    return problems
+
+
+def refuse_impossible(options: argparse.Namespace) -> None:
+    """
+    Refuse caps and samples that are not above 0.
+
+    Raises:
+        ConfigError: one line for each such option.
+    """
+    if problems := impossible(options):
         raise ConfigError(problems)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible
+from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -133,11 +133,7 @@ def _check(options: argparse.Namespace) -> None:
     Raises:
         ConfigError: all of them.
     """
-    problems: list[str] = []
-    try:
-        refuse_impossible(options)
-    except ConfigError as error:
-        problems += error.problems
+    problems = impossible(options)
     if options.asks is not None and not 1 <= options.asks <= MOST_ASKS:
         problems.append(f"--asks: expected a number from 1 to {MOST_ASKS}, got {options.asks}")
     if options.false_alarms is not None and not 0 < options.false_alarms <= 0.5:

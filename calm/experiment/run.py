@@ -14,7 +14,7 @@ from calm.core.reasons import NONE, Kind, Reason, because, counted, name
 from calm.core.texts import CaseTexts
 from calm.core.trials import Trials
 from calm.core.verdict import Family
-from calm.errors import ClaimError, nearest
+from calm.errors import ClaimError, ConfigError, nearest
 from calm.experiment.arms import Arms
 from calm.experiment.asks import TOP_UPS
 from calm.experiment.pairs import Pairing, pair_up
@@ -69,6 +69,23 @@ def unserved(judge: Judge, suite: str) -> Reason:
     if serves is None or suite in serves:
         return NONE
     return because(Kind.UNSERVED, " and ".join(sorted(serves)))
+
+
+def refuse_unserved(judge: Judge, study: str, done: str) -> None:
+    """
+    Refuse a study of a judge that does not serve it, or whose verdicts were given beforehand.
+
+    Args:
+        judge: the judge.
+        study: the name of the study.
+        done: what the study does to a judge, as in "is hunted".
+
+    Raises:
+        ConfigError: it is refused, and why.
+    """
+    replayed = because(Kind.REPLAYED) if judge.traits.recorded is not None else NONE
+    if reason := replayed or unserved(judge, study):
+        raise ConfigError(f"{judge.name} cannot be {done}: {reason}")
 
 
 def alone(edit: AnyEdit | None, family: Family) -> bool:

@@ -84,6 +84,14 @@ class Plan:
         """Whether every figure is exact."""
         return all(line.exact for line in self.lines)
 
+    @property
+    def asks(self) -> Figure:
+        """What the asks take at most, without the first call that each server gets."""
+        whole = Figure()
+        for line in self.lines:
+            whole = whole if line.name == FIRST_CALL else whole.plus(line.most)
+        return whole
+
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from calm.core.claims import Estimate, Outcome
 from calm.core.measures import MEASURES, Measure
 from calm.results.audit import Finding
-from calm.results.wording import line
+from calm.results.wording import clipped, line
 
 MAX_REPR = 240
 """Longest representation that pytest shows whole in a failed assertion."""
@@ -63,7 +63,7 @@ class Proof:
             if len(text) + len(other) + 3 > MAX_REPR:
                 break
             text = f"{text} | {other}"
-        return text if len(text) <= MAX_REPR else f"{text[: MAX_REPR - 3]}..."
+        return clipped(text, MAX_REPR)
 
 
 class Estimates(Mapping[Measure, Estimate]):

@@ -71,6 +71,16 @@ def printable(text: str, keep: str = "") -> str:
     return obeyed_by_none(plain)
 
 
+def clipped(text: str, most: int) -> str:
+    """
+    Return a text, or its beginning with three dots, in at most so many characters.
+
+    >>> clipped("short", 10), clipped("rather longer", 10)
+    ('short', 'rather ...')
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def obeyed_by_none(text: str) -> str:
     """
     Return a text whose lines are no commands to a CI service: `::name ...`, or `##[name]` and `##vso[name]` anywhere.

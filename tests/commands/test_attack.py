@@ -22,13 +22,13 @@ from tests.servers import Answer, wire_server
 BIASED = "planted:authority=0.5,verbosity=0.2,noise=0.05"
 
 
-def calm(folder, *arguments):
-    """Run `calm attack` in this process, with a cache and a record in a folder."""
+def calm(folder, *arguments, command="attack", module=attack):
+    """Run `calm attack` or another command in this process, with a cache and a record in a folder."""
     parser = argparse.ArgumentParser()
-    attack.register(parser.add_subparsers())
-    paths = [f"--cache-file={folder / 'cache.sqlite'}", f"--out={folder / 'attack.json'}"]
+    module.register(parser.add_subparsers())
+    paths = [f"--cache-file={folder / 'cache.sqlite'}", f"--out={folder / f'{command}.json'}"]
     forget()  # as the command line does
-    options = parser.parse_args(["attack", *map(str, arguments), *paths])
+    options = parser.parse_args([command, *map(str, arguments), *paths])
     return options.run(options)
 
 

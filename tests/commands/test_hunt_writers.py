@@ -1,25 +1,17 @@
 """`calm hunt --with`: a model writes, alone or as a part of the bandit."""
 
-import argparse
 import json
+from functools import partial
 
 import pytest
 
 from calm.commands import hunt
-from calm.core.inputs import forget
 from calm.errors import ConfigError
+from tests.commands import test_attack
 from tests.commands.test_attack import SMOOTH, added, answer_in, cases_file, judge_file, writer_file
 from tests.servers import Answer, wire_server
 
-
-def calm(folder, *arguments):
-    """Run `calm hunt` in this process, with a cache and a record in a folder."""
-    parser = argparse.ArgumentParser()
-    hunt.register(parser.add_subparsers())
-    paths = [f"--cache-file={folder / 'cache.sqlite'}", f"--out={folder / 'hunt.json'}"]
-    forget()  # as the command line does
-    options = parser.parse_args(["hunt", *map(str, arguments), *paths])
-    return options.run(options)
+calm = partial(test_attack.calm, command="hunt", module=hunt)
 
 
 @pytest.mark.parametrize("search", ["best-of", "bandit"])

@@ -1,7 +1,6 @@
 """The page that shows two runs side by side."""
 
 from dataclasses import replace
-from html.parser import HTMLParser
 
 from calm.commands.cli import main
 from calm.core.claims import Outcome
@@ -10,6 +9,7 @@ from calm.results.compare import compare, render_text
 from calm.results.reports.comparison import render
 from tests.reports import planted_audit
 from tests.reports.planted_audit import finding, trial
+from tests.reports.tags import Tags
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\x1b[31m'
 
@@ -18,17 +18,6 @@ def sample():
     """Return the planted audit, of a judge with a scale."""
     audit = planted_audit.sample()
     return replace(audit, judge=replace(audit.judge, scale={"low": 1, "high": 10, "step": None}))
-
-
-class Tags(HTMLParser):
-    """All elements of a page."""
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
 
 
 def changed(audit):

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -13,6 +12,7 @@ from calm.results.redaction import without_texts
 from calm.results.reports import html, hunt_page
 from tests.reports.hostile_texts import HOSTILE
 from tests.reports.planted_audit import judge, sample
+from tests.reports.tags import Tags
 
 ORIGINAL = "The soup needs salt. Taste it before you serve it."
 
@@ -179,17 +179,6 @@ def test_every_part_may_be_missing_or_of_the_wrong_kind():
         for value in (None, 3, "x", ["x", 3], {"x": 1}, float("inf")):
             assert "</html>" in hunt_page.render(record(found(**{part: value}), 3, []))
     assert "</html>" in hunt_page.render(record({}, {"confirmed": True}))
-
-
-class Tags(HTMLParser):
-    """All elements of a page."""
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=[repr(text[:20]) for text in HOSTILE])

@@ -1,6 +1,5 @@
 """Searches of a hunt in which a model writes: what they propose, what they cost, and how they end."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from calm.judges.python import PythonJudge
 from calm.studies.hunt import PLACES, WRITING, Bounds, Writings, hunt, proposer_for, to_json, writers_for
 from calm.studies.hunt.writers import BRANCHES, DEPTH, UNUSABLE, WIDTH
 from calm.studies.writing.writerfile import read_writer
+from tests.commands.test_attack import answer_in
 from tests.servers import Answer, wire_server
 
 CASES = tuple(bundled("pairwise")[:40])
@@ -44,15 +44,6 @@ class Liking:
         return liked[0] if len(liked) == 1 else case.better
 
 
-def parts(messages):
-    """Return the answer, the draft and the words on it that a prompt to a writer holds."""
-    prompt = messages[-1][1]
-    answer = re.search(r"<answer>\n(.*?)\n</answer>", prompt, re.DOTALL)[1]
-    draft = re.search(r"<draft>\n(.*?)\n</draft>", prompt, re.DOTALL)
-    told = re.search(r"What came of it: (.*?) Write another", prompt, re.DOTALL)
-    return answer, draft[1] if draft else "", told[1] if told else ""
-
-
 class Scribe:
     """
     A server that opens a draft, or else the answer, with a phrase; it notes what it was told.
@@ -65,9 +56,9 @@ class Scribe:
 
     def __call__(self, messages, body):
         """Return a rewrite."""
-        answer, draft, said = parts(messages)
+        answer, draft, said = answer_in(messages)
         self.told.append((answer, draft, said))
-        key = digest(*parts(messages))
+        key = digest(*answer_in(messages))
         number, self.given[key] = self.given[key], self.given[key] + 1
         phrase = self.phrases[(int(key[:8], 16) + number) % len(self.phrases)]
         return f"<rewrite>{phrase}{draft or answer}</rewrite>"
@@ -166,7 +157,7 @@ def test_a_tree_branches_from_each_draft_that_it_keeps_and_keeps_the_best_alone(
 
 def test_texts_that_may_not_be_used_cost_no_ask_and_end_the_writing(tmp_path):
     """A writer that changes each number is asked so often for each case, and no more; the judge sees none of it."""
-    with wire_server(lambda messages, body: f"<rewrite>{parts(messages)[0]} 77 88 99</rewrite>") as server:
+    with wire_server(lambda messages, body: f"<rewrite>{answer_in(messages)[0]} 77 88 99</rewrite>") as server:
         found, _, writings, _ = hunted(tmp_path, server, "best-of", "no such word")
 
         assert len(server.judged) == UNUSABLE * len(found.quarries)

@@ -17,6 +17,7 @@ from calm.core.references import PERSON
 from calm.models.wire import Json
 from calm.results.audit import Finding
 from calm.results.codes import to_code
+from calm.results.wording import clipped
 from calm.statistics.prediction_powered import Interval
 from calm.statistics.selective import Step
 from calm.studies.calibrate.applying import KNOTS, knots_of, meaning, rule_of
@@ -144,8 +145,7 @@ def _estimate(one: Estimate | Interval | Row) -> str:
 
 def _name(text: str) -> str:
     """Return a name that fits into a table; control characters are made visible where it is printed."""
-    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-    return short.replace("\n", "\\n")
+    return clipped(text, LONGEST).replace("\n", "\\n")
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -48,11 +48,11 @@ def confirmed(draft: Draft, budget: Budget, memory: Memory) -> Finding:
 
 def _elsewhere(found: Finding, budget: Budget) -> Finding:
     """Return a finding with the other cases in hand that the same words flip in one ask."""
-    end = len(tokens_of(found.quarry.original))
+    end = len(found.quarry.tokens)
     tries: list[tuple[Quarry, str]] = []
     if all(piece.place in (0, end) and not piece.removes for piece in found.pieces):
         for quarry in budget.quarries:
-            gap = len(tokens_of(quarry.original))
+            gap = len(quarry.tokens)
             text = text_of(quarry, [replace(p, place=gap if p.place else 0) for p in found.pieces])
             if quarry is not found.quarry and quarry.place.allows(quarry.aim.case, text):
                 tries.append((quarry, text))
@@ -77,9 +77,9 @@ class Known:
         """Return whether a text holds what was found already, so that it would be found again."""
         if not self.findings:
             return False
-        added = _counted(text) - _counted(quarry.original)
+        added = _counted(tokens_of(text)) - _counted(quarry.tokens)
         for one in self.findings:
-            words = Counter(token.strip() for token in one.words)
+            words = _counted(one.words)
             telling = Counter({word: count for word, count in words.items() if word not in self.spare})
             if not telling and not one.confirmed:  # words that say nothing, and did nothing: only they are known
                 continue
@@ -88,5 +88,5 @@ class Known:
         return False
 
 
-def _counted(text: str) -> Counter[str]:
-    return Counter(token.strip() for token in tokens_of(text))
+def _counted(tokens: Iterable[str]) -> Counter[str]:
+    return Counter(token.strip() for token in tokens)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from calm.core.reasons import NONE, Kind, Reason, reason_of
@@ -16,6 +17,7 @@ from calm.experiment.setup import Setup
 from calm.experiment.surfaces import surface
 from calm.models.wire import Json
 from calm.strategies.minimal import Enough
+from calm.strategies.tokens import tokens_of
 from calm.studies.attack.attack import Aim, favour_of, has_won
 from calm.studies.hunt.places import Place
 
@@ -64,10 +66,15 @@ class Quarry:
     rulings: dict[str, Flip] = field(default_factory=dict)
     watch: Looks | None = None
 
-    @property
+    @cached_property
     def original(self) -> str:
         """The text as it was; "" for a place that is empty."""
         return self.place.read(self.aim.case) or ""
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens of the text as it was."""
+        return tokens_of(self.original)
 
     @property
     def id(self) -> str:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from hypothesis import strategies as st
 
 from calm.strategies.insertions import pieces_between
 from calm.strategies.minimal import minimal
 from calm.strategies.simplest import by_length, fewest, simplest
-from calm.strategies.tokens import Piece, rendered, tokens_of
+from calm.strategies.tokens import Piece, rendered
 from calm.studies.hunt.arms import Arm, Layer, laid
 from calm.studies.hunt.proposers import Try
 from calm.studies.hunt.quarry import Quarry
 
-PLACES: int = 8
+GAPS: Final = 8
 """Words of an edit are moved to so many places when Hypothesis generates: where the edit has them, the beginning, the
 end, and behind the first sentences."""
-MOST_LAYERS: int = 6
+MOST_LAYERS: Final = 6
 
 
 def shrunk(one: Try, seed: int, common: Counter[str]) -> tuple[tuple[Layer, ...], tuple[Piece, ...]]:
@@ -43,7 +44,7 @@ def shrunk(one: Try, seed: int, common: Counter[str]) -> tuple[tuple[Layer, ...]
 
 def text_of(quarry: Quarry, pieces: Sequence[Piece]) -> str:
     """Return the text of a quarry with pieces in it."""
-    return rendered(tokens_of(quarry.original), pieces)
+    return rendered(quarry.tokens, pieces)
 
 
 def generated(
@@ -63,7 +64,7 @@ def generated(
     """
     if not arms:
         return None
-    layer = st.tuples(st.integers(0, len(arms) - 1), st.integers(0, PLACES - 1))
+    layer = st.tuples(st.integers(0, len(arms) - 1), st.integers(0, GAPS - 1))
 
     def layers(drawn: Sequence[tuple[int, int]]) -> tuple[Layer, ...]:
         return tuple(Layer(arms[number], at) for number, at in drawn)

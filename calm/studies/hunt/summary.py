@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.core.reasons import Reason, counted
-from calm.results.wording import printable
-from calm.strategies.tokens import tokens_of
+from calm.results.wording import clipped, printable
 from calm.studies.hunt.bounds import Bounds
 from calm.studies.hunt.findings import Finding, Hunted
 
@@ -71,13 +70,12 @@ def added(one: Finding) -> str:
     words = " ... ".join("".join(piece.tokens).strip() for piece in one.pieces)
     taken = sum(piece.removes for piece in one.pieces)
     less = f"{' ' * bool(words)}(less {taken} word{'s' * (taken > 1)})" if taken else ""
-    shown = printable(f"{words}{less}")
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
+    return clipped(printable(f"{words}{less}"), SHOWN)
 
 
 def place_of(one: Finding) -> str:
     """Return where the words stand: the place, and where in it."""
-    end = len(tokens_of(one.quarry.original))
+    end = len(one.quarry.tokens)
     names = {"begin" if p.place == 0 < end else "end" if p.place + p.removes >= end else "within" for p in one.pieces}
     return f"{one.quarry.place.name}, {' and '.join(sorted(names))}"
 

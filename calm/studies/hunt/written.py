@@ -22,7 +22,7 @@ from calm.core.files import json_of, refuse_large
 from calm.errors import ConfigError
 from calm.models.wire import Judge
 from calm.results.outputs import FOUND_BEGINS, FOUND_TESTS, FOUND_TEXTS, Output, write_whole
-from calm.results.wording import printable
+from calm.results.wording import clipped, printable
 from calm.studies.hunt.findings import Finding
 from calm.studies.hunt.summary import added, place_of
 
@@ -196,5 +196,4 @@ def _plain(name: str) -> str:
 
 
 def _short(name: str) -> str:
-    shown = printable(name)
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
+    return clipped(printable(name), LONGEST)
