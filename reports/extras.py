@@ -10,6 +10,8 @@ part is optional, and one of the wrong kind is left out: a report must open what
      "matrix": [[NUMBER or null]],                     by judge, then by generator
      "rows": [{COLUMN: NUMBER, TEXT or null}],         the table of figures
      "perplexity": [{"judge": NAME, "series": {NAME: [[x, y]]}}],
+     "parts": [{"name": TEXT, "rows": [{COLUMN: NUMBER, ESTIMATE, TEXT or null}], "reason": TEXT,
+                "x": COLUMN, "lines": [COLUMN]}],      tables beside it, those with `x` as a chart, too
      "panel": {"agreement": {COEFFICIENT: NUMBER or null},
                "leave_one_out": [{"judge": NAME, "tau": NUMBER or null, "best": NAME}]}}
 
@@ -29,6 +31,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calm.models.wire import Json
+from calm.results.parts import head_of, words_of
 from calm.results.reports.charts import finite, number
 
 AGREEMENT: Mapping[str, str] = {
@@ -42,6 +45,8 @@ SHADES = 10
 """Steps of colour in a heat map."""
 MOST_ROWS, MOST_CELLS = 200, 2_500
 """Rows and cells shown of one such table; the rest is counted."""
+LIKELY = ("win rate by difference in log-perplexity", ("difference", "win rate"))
+"""What the curves of perplexity show, and their axes."""
 NAMES: Mapping[str, str] = {
     "set": "Mitigations",
     "usd": "Cost, US$",
@@ -100,14 +105,26 @@ class Polyline:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Several lines over one pair of axes."""
+    """Several lines over one pair of axes: `what` they show, and what the two axes are."""
 
     title: str
+    what: str
+    axes: tuple[str, str]
     lines: tuple[Polyline, ...]
     x: tuple[str, str]
     y: tuple[str, str]
 
     WIDTH, HEIGHT = 420.0, 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table with a title, what to know of it, and its chart if it has one."""
+
+    title: str
+    notes: tuple[str, ...]
+    table: Table | None
+    chart: Lines | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +139,7 @@ class SelfPreference:
     """How far the judges agree: the name of each coefficient and its value in words."""
     without: Table | None = None
     """The ranking of the authors without each judge."""
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +198,38 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
         tuple(n for n in notes if n),
         _agreement(as_mapping(panel.get("agreement"))),
         _table(without),
+        tuple(part for one in as_list(body.get("parts")) if (part := _part(as_mapping(one))) is not None),
     )
-    return found if heats or tables or curves or found.agreement else None
+    return found if heats or tables or curves or found.agreement or found.parts else None
+
+
+def _part(body: Mapping[str, Json]) -> Part | None:
+    """Return a table beside the rows, in words; nothing for one without a name, or with nothing to say."""
+    name, reason = body.get("name"), body.get("reason")
+    rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
+    if not isinstance(name, str) or not (rows or reason):
+        return None
+    words = words_of(name)
+    told = [{head_of(column): _estimate(value) for column, value in row.items()} for row in rows]
+    notes = tuple(text for text in (reason, words.note if rows else "") if isinstance(text, str) and text)
+    return Part(words.title, notes, _table(told), _chart(words.title, body, rows))
+
+
+def _chart(title: str, body: Mapping[str, Json], rows: Sequence[Mapping[str, Json]]) -> Lines | None:
+    """Return the chart of a table: a line for each of its `lines`, over the column `x`."""
+    x = body.get("x")
+    if not isinstance(x, str) or not x:
+        return None
+    series = {
+        head_of(name): _pairs([[row.get(x), _middle(row.get(name))] for row in rows])
+        for name in as_list(body.get("lines"))
+        if isinstance(name, str)
+    }
+    return _lines(title, series, "", (head_of(x), "value"))
+
+
+def _middle(value: Json) -> Json:
+    return value.get("value") if isinstance(value, dict) else value
 
 
 def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
@@ -262,8 +310,12 @@ def _table(rows: Sequence[Mapping[str, Json]]) -> Table | None:
         return None
     columns = list(dict.fromkeys(name for row in rows for name in row))
     cells = tuple(tuple(_in_words(row.get(name)) for name in columns) for row in rows[:MOST_ROWS])
-    heads = tuple(NAMES.get(name, name.replace("_", " ").capitalize()) for name in columns)
+    heads = tuple(NAMES.get(name) or _capital(name.replace("_", " ")) for name in columns)
     return Table(heads, cells, max(0, len(rows) - MOST_ROWS))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _in_words(value: Json) -> str:
@@ -318,7 +370,7 @@ def _short_curves(body: Mapping[str, Json]) -> list[Lines | None]:
     found = []
     for one in map(as_mapping, as_list(body.get("perplexity"))):
         series = {name: _pairs(points) for name, points in as_mapping(one.get("series")).items()}
-        found.append(_lines(str(one.get("judge") or "judge"), series))
+        found.append(_lines(str(one.get("judge") or "judge"), series, *LIKELY))
     return found
 
 
@@ -331,7 +383,7 @@ def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
         for name, bins in as_mapping(curves).items():
             rates = [[b.get("difference"), b.get("rate")] for b in map(as_mapping, as_list(bins))]
             series[words.get(name, name)] = _pairs([list(r) for r in rates])
-        found.append(_lines(judge, series))
+        found.append(_lines(judge, series, *LIKELY))
     return found
 
 
@@ -344,7 +396,9 @@ def _pairs(points: Json) -> list[tuple[float, float]]:
     return sorted(found)
 
 
-def _lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> Lines | None:
+def _lines(
+    title: str, series: Mapping[str, Sequence[tuple[float, float]]], what: str, axes: tuple[str, str]
+) -> Lines | None:
     every = [point for points in series.values() for point in points]
     if not every:
         return None
@@ -356,7 +410,7 @@ def _lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> L
         if dots:
             lines.append(Polyline(name, " ".join(f"{x:g},{y:g}" for x, y in dots), dots, values))
     (left, right), (low, high) = ends
-    return Lines(title, tuple(lines), (number(left), number(right)), (number(low), number(high)))
+    return Lines(title, what, axes, tuple(lines), (number(left), number(right)), (number(low), number(high)))
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:

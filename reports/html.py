@@ -156,6 +156,7 @@ def environment() -> Environment:
     pages.filters["verdict"] = in_words
     pages.filters["whole"] = lambda text: cut(text, WHOLE)
     pages.filters["number"] = number
+    pages.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     pages.filters["uncut"] = lambda text: escape(visible(text))
     pages.filters["passage"] = lambda text: cut(text, PASSAGE)
     pages.filters["is_long"] = lambda text: len(text) > FOLD or text.count("\n") > FOLD // 60

@@ -55,10 +55,14 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "report",
         "Write the results of a run in another form. The ending of FILE chooses the form: a page, a summary, SARIF, "
-        "JUnit, a table of trials, or JSON.",
+        "JUnit, a table of trials, or JSON. The record of any other command becomes a page.",
         "calm report calm-audit/results.json -o junit.xml",
     )
-    report.add_argument("results", metavar="RESULTS", help="a file that --calm-results wrote, with its texts beside it")
+    report.add_argument(
+        "results",
+        metavar="RESULTS",
+        help="a file that --calm-results wrote, with its texts beside it, or any other record of calm",
+    )
     report.add_argument("-o", "--out", metavar="FILE", help="the file to write (default report.html, summary.md, ...)")
     report.add_argument(
         "--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: from the ending of FILE)"
@@ -106,6 +110,9 @@ def _report(options: argparse.Namespace) -> int:
     if form == "json":
         written.append(Output("-o", texts_path(target), TEXTS))
     try:
+        kind = kind_of(source)
+        if kind not in (None, "calm-results"):
+            return _page(source, kind or "", form, target, options)
         audit = read(source)
         refuse(written, inputs=(source, texts_path(source), *hunts))
         if hunts:
@@ -120,6 +127,48 @@ def _report(options: argparse.Namespace) -> int:
         print(printable(f"calm: {missing}"), file=sys.stderr)
     for gap in audit.gaps:
         print(f"calm: {lines(str(gap), 0)[0]}", file=sys.stderr)
+    print(printable(f"wrote {target}"))
+    return DONE
+
+
+def kind_of(source: Path) -> str | None:
+    """Return the schema of a record without its version; None where the file is no JSON object, or has no schema."""
+    from contextlib import suppress
+
+    from calm.core.files import read_json
+
+    with suppress(ConfigError):
+        body = read_json(source, "a record that calm wrote")
+        schema = body.get("schema") if isinstance(body, dict) else None
+        return schema.partition("/")[0] if isinstance(schema, str) else None
+    return None
+
+
+def _page(source: Path, kind: str, form: str, target: Path, options: argparse.Namespace) -> int:
+    """
+    Write the page of a record that is not the results of a run.
+
+    Raises:
+        ConfigError: an option that this kind does not have, or no kind of calm.
+    """
+    from calm.core.files import read_json
+    from calm.results.baseline import read_baseline
+    from calm.results.outputs import Output, refuse
+    from calm.results.reports import html, pages
+    from calm.results.wording import printable
+
+    if form != "html" or options.hunt or options.texts == "none":
+        what = "--hunt" if options.hunt else "--texts none" if options.texts == "none" else f"--format={form}"
+        raise ConfigError(
+            f"{what}: a record of kind {kind} can only be written as a page, whole: calm report {source} -o page.html"
+        )
+    refuse([Output("-o", target, FORMS[form])], inputs=(source,))
+    if kind in ("calm-baseline", "calm-calibration"):
+        html.write(read_baseline(source), target)
+    else:
+        body = read_json(source, "a record that calm wrote")
+        assert isinstance(body, dict)
+        outputs.write_whole(target, [pages.render(body, str(source))], outputs.REPORT)
     print(printable(f"wrote {target}"))
     return DONE
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible
-from calm.core.reasons import Kind
 from calm.errors import ConfigError, EstimateError, nearest
 from calm.results.wording import printable
 
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calm.core.case import Case
-    from calm.models.wire import Json, Judge
+    from calm.models.wire import Judge
     from calm.results.outputs import Output
     from calm.selfpreference.crossing import CrossDesign, CrossResult, Tables
-    from calm.selfpreference.report import JudgeRow, SelfPreference
+    from calm.selfpreference.report import SelfPreference
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,6 +35,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     own.add_argument("judges", nargs="+", metavar="JUDGE", help=f"{JUDGES}; all with one kind of verdict")
     own.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, from `calm answer`")
     own.add_argument("-o", "--out", metavar="FILE.json", help="also write the figures and all verdicts")
+    own.add_argument("--report", metavar="FILE.html", help="also write the figures as a page, with charts")
     own.add_argument("--sample", type=int, metavar="N", help="at most N questions (default: all)")
     own.add_argument(
         "--seed", type=int, default=0, metavar="I", help="seed of the sample and the intervals (default 0)"
@@ -155,6 +155,7 @@ def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) ->
 
 
 def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
+    from calm.commands.self_preference_shown import left_out
     from calm.gate.plan import survey_cross
     from calm.gate.plan_text import render
     from calm.gate.prices import plan_of
@@ -162,7 +163,7 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
     found = survey_cross(arranged)
     print(printable(render(found, plan_of(found, len(found.cases), found.settings.design)), "\n"))
-    print(printable("\n".join(_left_out(arranged.left_out)), "\n"), end="\n" if arranged.left_out else "")
+    print(printable("\n".join(left_out(arranged.left_out)), "\n"), end="\n" if arranged.left_out else "")
     if options.perplexity:
         answers = {(a.author, a.text, case.question) for case in arranged.cases for a in case.answers}
         servers = [member.model for member in arranged.members if server_of(member) is not None]
@@ -198,14 +199,17 @@ def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
 
 def _written(options: argparse.Namespace) -> list[Output]:
-    from calm.results.outputs import OWN_ANSWERS, Output
+    from calm.results.outputs import OWN_ANSWERS, REPORT, Output
 
-    return [Output("-o", Path(options.out), OWN_ANSWERS)] if options.out else []
+    forms = {"-o": (options.out, OWN_ANSWERS), "--report": (options.report, REPORT)}
+    return [Output(option, Path(name), form) for option, (name, form) in forms.items() if name]
 
 
 def _report(tables: Tables, figures: SelfPreference, crossed: CrossResult | None, options: argparse.Namespace) -> int:
+    from calm.commands.self_preference_shown import summary
     from calm.core.reasons import counted
     from calm.results.outputs import OWN_ANSWERS, write_whole
+    from calm.results.reports import pages
     from calm.selfpreference import crossing
 
     body = crossing.record(figures, tables, crossed, options.seed)
@@ -218,99 +222,7 @@ def _report(tables: Tables, figures: SelfPreference, crossed: CrossResult | None
         text = json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
         write_whole(Path(options.out), [text, "\n"], OWN_ANSWERS)
         print(printable(f"wrote {options.out}"))
+    if options.report:
+        pages.write(body, Path(options.report))
+        print(printable(f"wrote {options.report}"))
     return DONE if any(row.corrected for row in figures.rows) else REFUSED
-
-
-SHOWN = {
-    "self_preference_ratio": "ratio",
-    "self_preference_excess": "excess",
-    "score_excess": "excess of the scale",
-    "hspp_self_rubric": "HSPP",
-    "mra": "MRA",
-    "own": "own",
-    "received": "received",
-    "given": "given",
-    "excess_over_outsider": "over outsider",
-    "gap": "gap",
-    "gap_excess": "gap over outsiders'",
-    "unread": "unread",
-}
-"""The figures that the terminal shows, corrected ones first; the file holds all."""
-
-
-def summary(figures: SelfPreference, body: Mapping[str, Json]) -> str:
-    """Return a table for a terminal: a row for each judge, then what is missing and why, and the agreement."""
-    there = {name for row in figures.rows for name in (*row.corrected, *row.published)}
-    names = [name for name in SHOWN if name in there]
-    head = ("judge", "family", *(SHOWN[name] for name in names))
-    rows = [head, *((row.judge, row.family, *(_figure(row, name) for name in names)) for row in figures.rows)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines += [*_reasons(figures.rows), *_not_compared(figures.rows), *_left_out(body.get("left_out"))]
-    lines += [str(leak) for leak in figures.leaks]
-    asked = body.get("questions")
-    drawn = f" of {asked['of']}" if isinstance(asked, dict) and asked["of"] != asked["n"] else ""
-    title = f"{figures.items}{drawn} questions{' (--sample)' if drawn else ''}, {figures.kind} verdicts"
-    return "\n".join([title, *lines, *_agreed(body)])
-
-
-def _reasons(rows: Sequence[JudgeRow]) -> list[str]:
-    """Return why figures are missing, or say little: a line for each judge or, where all have one reason, for all."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for row in rows:
-        for name, reason in row.reasons.items():
-            if name in SHOWN:
-                missing = name not in row.corrected and row.published.get(name) is None
-                words = f"not estimated: {reason}" if missing else reason
-                found.setdefault(words, {}).setdefault(row.judge, []).append(SHOWN[name])
-    lines = []
-    for words, names in found.items():
-        figures = ", ".join(dict.fromkeys(name for of in names.values() for name in of))
-        lines.append(f"{', '.join(names)}: {figures}: {words}")
-    return lines
-
-
-def _not_compared(rows: Sequence[JudgeRow]) -> list[str]:
-    """Return which judges and authors a corrected figure goes without, and why."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        for name, estimate in row.corrected.items():
-            for reason, count in estimate.excluded.items():
-                if name in SHOWN and reason.kind in (Kind.FEW_VERDICTS_BY, Kind.FEW_VERDICTS_ON):
-                    of = found.setdefault(f"{SHOWN[name]}: {reason} ({count} questions)", [])
-                    of.append(row.judge)
-    return [f"{', '.join(judges)}: {words}" for words, judges in found.items()]
-
-
-def _left_out(counts: Json | Mapping[str, int]) -> list[str]:
-    """Return whose answers are in no figure."""
-    if not isinstance(counts, Mapping):
-        return []
-    of = "left out, as its family is stated as unknown, so that nobody can be compared with it"
-    return [f"{author}: {count} case{'s' * (count != 1)} with its answers {of}" for author, count in counts.items()]
-
-
-def _figure(row: JudgeRow, name: str) -> str:
-    if name in row.corrected:
-        found = row.corrected[name]
-        return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
-    value = row.published.get(name)
-    return "-" if value is None else f"{value:.2f}"
-
-
-def _agreed(body: Mapping[str, Json]) -> list[str]:
-    panel = body.get("panel")
-    if not isinstance(panel, dict) or not panel["agreement"]:
-        return []
-    agreement, left = panel["agreement"], panel["leave_one_out"]
-    assert isinstance(agreement, dict)
-    assert isinstance(left, list)
-    values = [f"{name} {value:.2f}" for name, value in agreement.items() if isinstance(value, float)]
-    lines = [f"agreement of the judges: {', '.join(values)}"] if values else []
-    for one in left:
-        assert isinstance(one, dict)
-        tau = one["tau"]
-        if isinstance(tau, float) and tau < 1:
-            without = f"without {one['judge']} the ranking of the authors differs"
-            lines.append(f"{without}: tau {tau:.2f}, best {one['best']}")
-    return lines

@@ -16,6 +16,7 @@ from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.gatefile import WORSENING
 from calm.results.pairing import Paired, growth, pair, worse_way
+from calm.results.parts import aligned
 from calm.results.pooled import probes_of, widest
 from calm.results.records import Change, changes, scale_of, verdict_of
 from calm.results.wording import printable
@@ -235,17 +236,17 @@ def render_text(comparison: Comparison, width: int = 100, *, lines: int = LINES)
     parts = [
         _section("The new run is not whole", [str(gap) for gap in comparison.gaps_new], lines),
         _section("The old run is not whole", [str(gap) for gap in comparison.gaps_old], lines),
-        _section("Measured", _table([_cells(m) for m in moved]), lines),
+        _section("Measured", aligned([_cells(m) for m in moved]), lines),
         _count(still, "key is", "keys are", "the same in both runs"),
         _count(len(lacking), "key was", "keys were", "measured in neither run"),
         _section("Only in the old run", comparison.only_old, lines),
         _section("Only in the new run", comparison.only_new, lines),
         _section(
             "Cases that flipped",
-            _table([(f.case, f.key, f"{_code(f.old)} -> {_code(f.new)}") for f in comparison.flips]),
+            aligned([(f.case, f.key, f"{_code(f.old)} -> {_code(f.new)}") for f in comparison.flips]),
             lines,
         ),
-        _section("What else differs", _table([(c.what, f"{c.old} -> {c.new}") for c in comparison.changes]), lines),
+        _section("What else differs", aligned([(c.what, f"{c.old} -> {c.new}") for c in comparison.changes]), lines),
     ]
     shown = [line for part in parts for line in part]
     return "\n".join(_cut(line, width) for line in shown or ["the runs have nothing in common to compare"])
@@ -291,15 +292,6 @@ def _section(title: str, rows: Sequence[str], lines: int) -> list[str]:
     shown = [f"  {printable(row)}" for row in rows[:lines]]
     rest = len(rows) - len(shown)
     return [f"{title} ({len(rows)})", *shown, *([f"  and {rest} more"] if rest else [])]
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return rows with their columns aligned."""
-    clean = [tuple(printable(cell) for cell in row) for row in rows]
-    if not clean:
-        return []
-    widths = [max(len(row[i]) for row in clean) for i in range(len(clean[0]))]
-    return ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in clean]
 
 
 def _cut(line: str, width: int) -> str:

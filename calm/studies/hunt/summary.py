@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.core.reasons import Reason, counted
+from calm.results.parts import aligned
 from calm.results.wording import clipped, printable
 from calm.studies.hunt.bounds import Bounds
 from calm.studies.hunt.findings import Finding, Hunted
@@ -45,9 +46,7 @@ def summary(found: Mapping[str, Hunted], judge: str, bounds: Bounds) -> str:
 
 def table(findings: Sequence[Finding]) -> list[str]:
     """Return the rows of a table of findings, with its head."""
-    rows = [HEAD, *map(_row, findings)]
-    widths = [max(len(row[n]) for row in rows) for n in range(len(HEAD))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return aligned([HEAD, *map(_row, findings)])
 
 
 def _row(one: Finding) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from calm.core.claims import Outcome
 from calm.core.units import Unit
 from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
+from calm.results.parts import aligned
 from calm.studies.mitigate.differences import losses, remarks
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
 
@@ -113,7 +113,7 @@ def render(study: Study) -> str:
     """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
     head = ("set", "gate", "red", "robustness", "accuracy", "noise", "ties", "unread", "calls/verdict", "US$")
     rows = [head, *(_cells(one) for one in study.figures)]
-    text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *_aligned(rows)]
+    text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *aligned(rows)]
     text.append("")
     said = ((one.tried.label, remarks(study, one)) for one in study.figures)
     text += [f"{label}: {'; '.join(words)}" for label, words in said if words]
@@ -158,9 +158,4 @@ def _grid_lines(study: Study) -> list[str]:
         by_row.setdefault(cell.attack, []).append(shown)
     head = "Attacks (rows) against sets: success net of a clean re-ask, with bounds of 95 % each; * wins by more than "
     note = "chance, over all cells (Benjamini-Hochberg, 5 %)."
-    return [f"{head}{note}", *_aligned([("", *columns), *((name, *cells) for name, cells in by_row.items())])]
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [f"{head}{note}", *aligned([("", *columns), *((name, *cells) for name, cells in by_row.items())])]

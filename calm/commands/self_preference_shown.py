@@ -1,0 +1,104 @@
+"""What `calm self-preference` says in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from calm.core.reasons import Kind
+from calm.models.wire import Json
+from calm.results.parts import aligned, lines_of
+from calm.selfpreference.report import JudgeRow, SelfPreference
+
+SHOWN = {
+    "self_preference_ratio": "ratio",
+    "self_preference_excess": "excess",
+    "score_excess": "excess of the scale",
+    "hspp_self_rubric": "HSPP",
+    "mra": "MRA",
+    "own": "own",
+    "received": "received",
+    "given": "given",
+    "excess_over_outsider": "over outsider",
+    "gap": "gap",
+    "gap_excess": "gap over outsiders'",
+    "unread": "unread",
+}
+"""The figures that the terminal shows, corrected ones first; the file holds all."""
+
+
+def summary(figures: SelfPreference, body: Mapping[str, Json]) -> str:
+    """Return a table for a terminal: a row for each judge, then what is missing and why, and the agreement."""
+    there = {name for row in figures.rows for name in (*row.corrected, *row.published)}
+    names = [name for name in SHOWN if name in there]
+    head = ("judge", "family", *(SHOWN[name] for name in names))
+    rows = [head, *((row.judge, row.family, *(_figure(row, name) for name in names)) for row in figures.rows)]
+    lines = aligned(rows)
+    lines += [*_reasons(figures.rows), *_not_compared(figures.rows), *left_out(body.get("left_out"))]
+    lines += [str(leak) for leak in figures.leaks]
+    asked = body.get("questions")
+    drawn = f" of {asked['of']}" if isinstance(asked, dict) and asked["of"] != asked["n"] else ""
+    title = f"{figures.items}{drawn} questions{' (--sample)' if drawn else ''}, {figures.kind} verdicts"
+    parts = [line for part in figures.parts for line in ("", *lines_of(part.name, part.rows, part.reason))]
+    return "\n".join([title, *lines, *_agreed(body), *parts])
+
+
+def _reasons(rows: Sequence[JudgeRow]) -> list[str]:
+    """Return why figures are missing, or say little: a line for each judge or, where all have one reason, for all."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        for name, reason in row.reasons.items():
+            if name in SHOWN:
+                missing = name not in row.corrected and row.published.get(name) is None
+                words = f"not estimated: {reason}" if missing else reason
+                found.setdefault(words, {}).setdefault(row.judge, []).append(SHOWN[name])
+    lines = []
+    for words, names in found.items():
+        figures = ", ".join(dict.fromkeys(name for of in names.values() for name in of))
+        lines.append(f"{', '.join(names)}: {figures}: {words}")
+    return lines
+
+
+def _not_compared(rows: Sequence[JudgeRow]) -> list[str]:
+    """Return which judges and authors a corrected figure goes without, and why."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for name, estimate in row.corrected.items():
+            for reason, count in estimate.excluded.items():
+                if name in SHOWN and reason.kind in (Kind.FEW_VERDICTS_BY, Kind.FEW_VERDICTS_ON):
+                    of = found.setdefault(f"{SHOWN[name]}: {reason} ({count} questions)", [])
+                    of.append(row.judge)
+    return [f"{', '.join(judges)}: {words}" for words, judges in found.items()]
+
+
+def left_out(counts: Json | Mapping[str, int]) -> list[str]:
+    """Return whose answers are in no figure."""
+    if not isinstance(counts, Mapping):
+        return []
+    of = "left out, as its family is stated as unknown, so that nobody can be compared with it"
+    return [f"{author}: {count} case{'s' * (count != 1)} with its answers {of}" for author, count in counts.items()]
+
+
+def _figure(row: JudgeRow, name: str) -> str:
+    if name in row.corrected:
+        found = row.corrected[name]
+        return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    value = row.published.get(name)
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _agreed(body: Mapping[str, Json]) -> list[str]:
+    panel = body.get("panel")
+    if not isinstance(panel, dict) or not panel["agreement"]:
+        return []
+    agreement, left = panel["agreement"], panel["leave_one_out"]
+    assert isinstance(agreement, dict)
+    assert isinstance(left, list)
+    values = [f"{name} {value:.2f}" for name, value in agreement.items() if isinstance(value, float)]
+    lines = [f"agreement of the judges: {', '.join(values)}"] if values else []
+    for one in left:
+        assert isinstance(one, dict)
+        tau = one["tau"]
+        if isinstance(tau, float) and tau < 1:
+            without = f"without {one['judge']} the ranking of the authors differs"
+            lines.append(f"{without}: tau {tau:.2f}, best {one['best']}")
+    return lines

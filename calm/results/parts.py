@@ -1,0 +1,91 @@
+"""Tables of a record in words: the title of each, what to know of it, and its rows for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Final
+
+from calm.models.wire import Json
+from calm.results.wording import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a table is called, and what a reader must know of it (empty: nothing)."""
+
+    title: str
+    note: str = ""
+
+
+PARTS: Final[Mapping[str, Words]] = {}
+"""The tables that `calm self-preference` writes beside its rows, by name."""
+
+COLUMNS: Final[Mapping[str, str]] = {}
+"""Columns that are not called as in the record; in all others a space stands for `_`."""
+
+FEW: Final = 0.01
+"""Shares below this are shown to four places."""
+
+
+def words_of(name: str) -> Words:
+    """Return the words of a table; one of another version is called as in the record."""
+    return PARTS.get(name, Words(name.replace("_", " ")))
+
+
+def head_of(column: str) -> str:
+    """Return the head of a column."""
+    return COLUMNS.get(column, column.replace("_", " "))
+
+
+def cell(value: Json) -> str:
+    """
+    Return a value of a record for a terminal: an estimate with its interval, "-" for nothing.
+
+    >>> cell({"value": 0.5, "low": 0.25, "high": 0.75}), cell(0.123), cell(12), cell(None), cell(["a", "b"])
+    ('0.50 [0.25, 0.75]', '0.12', '12', '-', 'a, b')
+    """
+    if isinstance(value, Mapping):
+        ends = [value.get(name) for name in ("value", "low", "high")]
+        if ends[0] is None:
+            return "-"
+        middle, low, high = map(cell, ends)
+        return middle if None in ends else f"{middle} [{low}, {high}]"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        places = 4 if 0 < abs(value) < FEW else 2
+        return f"{value + 0.0:.{places}f}" if isfinite(value) else "-"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(cell, value))
+    return "-" if value is None else str(value)
+
+
+def columns_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
+    """Return the columns of some rows, in the order of their first appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """
+    Return rows of cells as lines with aligned columns, fit for a terminal.
+
+    >>> aligned([("judge", "n"), ("a", "12")])
+    ['judge  n', 'a      12']
+    """
+    clean = [[printable(text) for text in row] for row in rows]
+    if not clean:
+        return []
+    widths = [max(len(row[place]) for row in clean) for place in range(len(clean[0]))]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in clean]
+
+
+def lines_of(name: str, rows: Sequence[Mapping[str, Json]], reason: str = "") -> list[str]:
+    """Return a table for a terminal: its title, its rows, and what a reader must know."""
+    words, columns = words_of(name), columns_of(rows)
+    table = aligned([[head_of(c) for c in columns], *([cell(row.get(c)) for c in columns] for row in rows)])
+    notes = [text for text in (reason, words.note if rows else "") if text]
+    return [f"{words.title}:", *(f"  {line}" for line in (table if rows else [])), *(f"  {text}" for text in notes)]
