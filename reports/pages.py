@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -16,15 +16,23 @@ from calm.results.reports.extras import as_list, as_mapping, mitigations_of, sel
 from calm.results.reports.html import environment, safety
 from calm.results.reports.record import sections_of
 
+NAMED: Final = 3
+"""More judges than these are counted, not named."""
 Render = Callable[[Mapping[str, Json]], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a kind of record: what stands above its title, and which keys are not shown."""
+    """
+    A page of a kind of record: what stands above its title, its headline, and how `sections_of` reads the record.
+
+    `headline` gets the record; without it there is none.
+    """
 
     kicker: str
+    headline: Callable[[Mapping[str, Json]], str] | None = None
     hidden: tuple[str, ...] = ()
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __call__(self, body: Mapping[str, Json]) -> str:
         """Return the page; everything that a model or a user wrote is escaped."""
@@ -35,7 +43,8 @@ class Page:
         return pages.get_template("record_page.html.jinja").render(
             kicker=self.kicker,
             title=_title(body),
-            sections=() if known else sections_of(body, ("schema", *self.hidden)),
+            headline=self.headline(body) if self.headline else "",
+            sections=() if known else sections_of(body, ("schema", *self.hidden), self.lists),
             preference=preference,
             mitigations=mitigations,
             calm=__version__,
@@ -44,13 +53,26 @@ class Page:
         )
 
 
+def _alarm(body: Mapping[str, Json]) -> str:
+    return "Alarm: the judge does not answer as before" if body.get("alarm") is True else "No alarm"
+
+
+def _found(body: Mapping[str, Json]) -> str:
+    found = body.get("found")
+    return (
+        f"{found} {'text' if found == 1 else 'texts'} found that won the judge over" if found else "No text was found"
+    )
+
+
 PAGES: Final[Mapping[str, Render]] = {
     "calm-self-preference/": Page("calm \N{MIDDLE DOT} whether judges prefer their own answers"),
     "calm-mitigations/": Page("calm \N{MIDDLE DOT} a judge with mitigations"),
     "calm-hunt/": hunt_page.render,
-    "calm-attack/": Page("calm \N{MIDDLE DOT} an attack on a judge"),
-    "calm-watch/": Page("calm \N{MIDDLE DOT} a judge watched over time"),
-    "calm-cross-check/": Page("calm \N{MIDDLE DOT} whether a judge agrees with itself", ("rounds",)),
+    "calm-attack/": Page(
+        "calm \N{MIDDLE DOT} an attack on a judge", _found, ("judge",), lists={"edits": ("stacks", "held")}
+    ),
+    "calm-watch/": Page("calm \N{MIDDLE DOT} a judge watched over time", _alarm),
+    "calm-cross-check/": Page("calm \N{MIDDLE DOT} whether a judge agrees with itself", hidden=("judges",)),
     "calm-uda": Page("calm \N{MIDDLE DOT} ratings of several judges, aligned"),
 }
 """By the beginning of the schema, who renders a record; results, baselines and calibrations have the report."""
@@ -90,4 +112,7 @@ def _title(body: Mapping[str, Json]) -> str:
     if isinstance(judge, dict):
         judge = judge.get("name")
     names = [str(as_mapping(one).get("judge", "")) if isinstance(one, dict) else str(one) for one in judges]
-    return str(judge) if isinstance(judge, str) and judge else ", ".join(filter(None, names)) or "a record"
+    if isinstance(judge, str) and judge:
+        return judge
+    names = [name for name in names if name]
+    return ", ".join(names) if 0 < len(names) <= NAMED else f"{len(names)} judges"

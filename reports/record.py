@@ -19,6 +19,8 @@ from calm.results.reports.extras import MOST_ROWS, Table, as_list, as_mapping
 
 DEEPEST: Final = 3
 """Sections within sections; what lies deeper is written as JSON."""
+FEW: Final = 3
+"""Values of an object that are shown in one cell."""
 LONGEST: Final = 200
 """Characters of a cell; the rest of a text is cut off, and marked."""
 MOST_PAIRS: Final = 100
@@ -38,15 +40,30 @@ class Section:
     left_out: int = 0
 
 
-def sections_of(body: Mapping[str, Json], hidden: Sequence[str] = ()) -> tuple[Section, ...]:
-    """Return a record as sections, the first with its single values; `hidden` keys are left out."""
-    return tuple(_sections("", {key: value for key, value in body.items() if key not in hidden}, 0))
+def sections_of(
+    body: Mapping[str, Json], hidden: Sequence[str] = (), lists: Mapping[str, Sequence[str]] | None = None
+) -> tuple[Section, ...]:
+    """
+    Return a record as sections, the first with its single values; `hidden` keys are left out.
+
+    `lists` names the values of lists within an object, by its key: {"edits": ("stacks", "held")}.
+    """
+    named = {key: _named(value, (lists or {}).get(key)) for key, value in body.items() if key not in hidden}
+    return tuple(_sections("", named, 0))
+
+
+def _named(value: Json, names: Sequence[str] | None) -> Json:
+    """Return an object of lists as an object of objects, where their values have names; anything else as it is."""
+    if names is None or not isinstance(value, dict):
+        return value
+    return {key: dict(zip(names, as_list(one), strict=False)) for key, one in value.items()}
 
 
 def _sections(title: str, body: Mapping[str, Json], depth: int) -> Iterator[Section]:
-    single = {key: value for key, value in body.items() if _flat(value)}
+    single = {key: value for key, value in body.items() if _flat(value) or _small(value)}
     if single:
-        yield Section(title, tuple((_head(key), cell(value)) for key, value in single.items() if value not in ("", [])))
+        facts = tuple((_head(key), _cell(value)) for key, value in single.items() if value not in ("", [], {}))
+        yield Section(title, facts)
     for key, value in body.items():
         if key in single or not value:
             continue
@@ -69,6 +86,11 @@ def _flat(value: Json) -> bool:
     return True
 
 
+def _small(value: Json) -> bool:
+    """Return whether a value is an object of a few single values, which fit into one cell with their names."""
+    return isinstance(value, dict) and 0 < len(value) <= FEW and all(map(_flat, value.values()))
+
+
 def _rows(value: Json) -> list[dict[str, Json]] | None:
     """Return a value as rows of a table: a list of objects, or an object of objects of single values, or of lists."""
     if isinstance(value, list):
@@ -76,8 +98,6 @@ def _rows(value: Json) -> list[dict[str, Json]] | None:
     inner = as_mapping(value)
     if not inner or any(_flat(one) and not isinstance(one, dict | list) for one in inner.values()):
         return None
-    if all(isinstance(one, list) for one in inner.values()):
-        return [{"name": name, "values": one} for name, one in inner.items()]
     if all(isinstance(one, dict) and all(map(_flat, one.values())) for one in inner.values()):
         return [
             {"name": name, **(as_mapping(one) if not _flat(one) else {"value": one})} for name, one in inner.items()
@@ -100,7 +120,7 @@ def _cell(value: Json) -> str:
     if _flat(value):
         return _short(cell(value))
     if isinstance(value, dict):
-        return _short("; ".join(f"{name}: {_cell(one)}" for name, one in value.items()))
+        return _short("; ".join(f"{head_of(name)} {_cell(one)}" for name, one in value.items()))
     return _short("; ".join(map(_cell, as_list(value))))
 
 
