@@ -21,7 +21,7 @@ part is optional, and one of the wrong kind is left out: a report must open what
      "differences": [{"set": NAME, "measure": NAME, "value": .., "low": .., "high": .., "n": .., "p_adjusted": ..}],
      "not_applicable": [{"set": NAME, "reason": TEXT}],
      "rows": [{"set": NAME, "outcome": OUTCOME, "robustness": .., "accuracy": .., "noise": ..,
-               "calls_per_verdict": .., "usd": ..}],   and any other columns
+               "excess": .., "calls_per_verdict": .., "usd": ..}],   and any other columns
      "attack_grid": {"rows": [ATTACK], "columns": [SET], "matrix": [[RATE or null]], "unit": TEXT}}
 """
 
@@ -55,6 +55,7 @@ NAMES: Mapping[str, str] = {
     "accuracy": "Accuracy",
     "noise": "Noise",
     "outcome": "Outcome",
+    "excess": "Worst excess over a limit",
     "change": "Change against no mitigation [low, high]",
     "n": "Cases",
     "p": "p, adjusted for all of these",

@@ -268,8 +268,7 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     text = json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False)
     outputs.write_whole(record, [text, "\n"], outputs.MITIGATIONS)
     report = folder / "report.html"
-    shown = {key: value for key, value in found.items() if key in ("rows", "attack_grid")}
-    html.write(replace(study.bare.audit, extras={"mitigations": shown}), report)
+    html.write(replace(study.bare.audit, extras={"mitigations": found}), report)
     lines = [f"wrote {record} and {report}"]
     best = cheapest(study)
     if best is None or not best.tried.names:

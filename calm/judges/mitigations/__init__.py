@@ -24,7 +24,10 @@ from calm.judges.mitigations import (
     orders,
     panels,
     peer_rank,
+    plan,
     reference,
+    samples,
+    score_options,
     segments,
     spotlighting,
 )
@@ -38,11 +41,14 @@ MITIGATIONS: Mapping[str, Mitigation] = {
     one.name: one
     for one in chain(
         orders.MITIGATIONS,
+        samples.MITIGATIONS,
         evidence.MITIGATIONS,
         instructions.MITIGATIONS,
+        plan.MITIGATIONS,
         reference.MITIGATIONS,
         geval.MITIGATIONS,
         framings.MITIGATIONS,
+        score_options.MITIGATIONS,
         segments.MITIGATIONS,
         panels.MITIGATIONS,
         peer_rank.MITIGATIONS,

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from calm.core.case import Case
 from calm.core.templates import Prompt
-from calm.core.verdict import Verdict
-from calm.judges.combining import LAW, combined
-from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, Reader, number_argument
-from calm.judges.mitigations.prompt_changes import need_room_for_reasons, with_changed_prompt, with_rule
-from calm.judges.prompted import together
-from calm.models.wire import Judge, Send
+from calm.judges.mitigations.mitigation import EVERY, Mitigation, Reader, number_argument
+from calm.judges.mitigations.prompt_changes import need_room_for_reasons, several_prompts, with_rule
+from calm.models.wire import Judge
 
 DEFAULT = 3
 
@@ -33,16 +29,8 @@ def _instructed(prompt: Prompt, place: int) -> Prompt:
 def _evidence(judge: Judge, argument: str, _: Reader) -> Judge:
     count = number_argument("evidence", argument, DEFAULT)
     need_room_for_reasons("evidence", judge)
-
-    def each(inner: Judge) -> list[Judge]:
-        return [with_changed_prompt("evidence", inner, partial(_instructed, place=i)) for i in range(1, count + 1)]
-
-    async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
-        return combined(await together(*(one.judge(case, send) for one in each(inner))), case)
-
-    each(judge)
-    key = f"evidence-{LAW}:{count}"
-    return MitigatedJudge(judge, f"evidence:{count}", key, ask, lambda inner, case: each(inner)[0].sees(case))
+    changes = [partial(_instructed, place=place) for place in range(1, count + 1)]
+    return several_prompts("evidence", judge, f"evidence:{count}", changes)
 
 
 MITIGATIONS = (

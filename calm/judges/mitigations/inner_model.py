@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from calm.core.case import Case
 from calm.core.templates import Message
 from calm.core.verdict import Criteria, Scale
 from calm.judges import reading
@@ -38,6 +39,19 @@ async def ask_model(judge: PromptedJudge, system: str, user: str, send: Send) ->
     """Return what the model of a judge replies to a message that is not about a case."""
     messages = (Message("system", system), Message("user", user))
     return await send(Request(judge.server, messages, judge.server.body(messages)))
+
+
+def shown_question(case: Case) -> str:
+    """Return a question with its fields and criteria between tags, for a message that is not the judge's own."""
+    given = [f'<field name="{neutral(name)}">\n{neutral(text)}\n</field>' for name, text in case.fields.items()]
+    criteria = [f"<criterion>\n{neutral(criterion.text)}\n</criterion>" for criterion in case.criteria]
+    return "\n\n".join([*given, *criteria, f"<question>\n{neutral(case.question)}\n</question>"])
+
+
+def shown_answers(case: Case) -> str:
+    """Return the answers of a case between tags, by their labels and in the order of their slots."""
+    labelled = zip(case.slot_labels, case.shown, strict=True)
+    return "\n\n".join(f'<answer label="{label}">\n{neutral(answer.text)}\n</answer>' for label, answer in labelled)
 
 
 async def ask_yes_or_no(judge: PromptedJudge, question: str, text: str, send: Send) -> bool | None:

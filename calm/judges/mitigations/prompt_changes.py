@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from calm.core.case import Case
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Verdict
+from calm.judges.combining import LAW, combined
 from calm.judges.mitigations.inner_model import model_of
 from calm.judges.mitigations.mitigation import MitigatedJudge, NotApplicable
+from calm.judges.prompted import together
 from calm.models.wire import Judge, Rewordable, Send
+
+_FIELDS = re.compile(r"\{%[-+]?\s*for\b[^%]*\bin\s+fields\b")
+"""A template that shows all fields of a case."""
 
 
 def with_changed_prompt(name: str, judge: Judge, change: Callable[[Prompt], Prompt]) -> Judge:
@@ -40,6 +46,34 @@ def prompt_mitigation(name: str, judge: Judge, label: str, change: Callable[[Pro
     return MitigatedJudge(
         judge, label, label, ask, lambda inner, case: with_changed_prompt(name, inner, change).sees(case)
     )
+
+
+def several_prompts(name: str, judge: Judge, label: str, changes: Sequence[Callable[[Prompt], Prompt]]) -> Judge:
+    """
+    Return a judge that is asked once with each of several changes of its prompt, and takes the mean.
+
+    Raises:
+        NotApplicable: it has no prompt.
+    """
+
+    def each(inner: Judge) -> list[Judge]:
+        return [with_changed_prompt(name, inner, change) for change in changes]
+
+    async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
+        return combined(await together(*(one.judge(case, send) for one in each(inner))), case)
+
+    each(judge)
+    key = label.replace(name, f"{name}-{LAW}", 1)
+    return MitigatedJudge(judge, label, key, ask, lambda inner, case: each(inner)[0].sees(case))
+
+
+def with_field(prompt: Prompt, field: str, about: str) -> Prompt:
+    """Return a prompt that shows a field of the case, where it has one, and says what it is about."""
+    text = f"{{% if '{field}' in fields %}}{about}"
+    shown = any(_FIELDS.search(message.text) for message in prompt.messages)
+    tag = f"<{field}>\n{{{{ fields['{field}'] }}}}\n</{field}>"
+    where = f"It stands in the field {field}." if shown else f"\n{tag}"
+    return with_last_words(prompt, f"{text} {where}{{% endif %}}")
 
 
 def with_rule(prompt: Prompt, text: str) -> Prompt:

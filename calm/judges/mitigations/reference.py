@@ -17,10 +17,9 @@ from calm.core.case import Case
 from calm.core.templates import Prompt
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
-from calm.judges.mitigations.inner_model import ask_model, need_model
+from calm.judges.mitigations.inner_model import ask_model, need_model, shown_question
 from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, Reader
 from calm.judges.mitigations.prompt_changes import with_changed_prompt, with_last_words
-from calm.judges.prompts import neutral
 from calm.models.wire import Judge, Send
 
 FIELD = "reference"
@@ -64,9 +63,8 @@ async def _written(judge: Judge, case: Case, send: Send, words: int | None = Non
     system = (
         "Answer the question between the tags as well as you can, correctly and completely. Write the answer alone."
     )
-    given = [f'<field name="{neutral(name)}">\n{neutral(text)}\n</field>' for name, text in case.fields.items()]
-    asked = f"<question>\n{neutral(case.question)}\n</question>"
-    reply = await ask_model(need_model("reference", judge), system + length, "\n\n".join([*given, asked]), send)
+    asked = shown_question(replace(case, criteria=()))
+    reply = await ask_model(need_model("reference", judge), system + length, asked, send)
     return reply.text.strip() or None
 
 

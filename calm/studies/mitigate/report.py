@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from calm.core.claims import Outcome
+from calm.core.claims import decimals
 from calm.core.units import Unit
 from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
 from calm.results.parts import aligned
 from calm.studies.mitigate.differences import losses, remarks
+from calm.studies.mitigate.nearest import excess, nearest, outcome_of, worst_claim
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
 
 SCHEMA = "calm-mitigations/1"
@@ -17,7 +16,7 @@ SCHEMA = "calm-mitigations/1"
 
 def body(study: Study) -> dict[str, Json]:
     """Return the study as JSON-able data: what `mitigations.json` and the extras of an audit hold."""
-    best = cheapest(study)
+    best, near = cheapest(study), nearest(study)
     found: dict[str, Json] = {
         "schema": SCHEMA,
         "judge": study.judge,
@@ -26,6 +25,7 @@ def body(study: Study) -> dict[str, Json]:
         "not_applicable": [{"set": one.label, "reason": one.reason} for one in study.left_out],
         "cheapest": None if best is None else best.tried.label,
         "mitigations": None if best is None else list(best.tried.names),
+        "nearest": None if near is None else _nearest_body(near),
         "said": conclusion(study),
     }
     if study.grid:
@@ -34,20 +34,33 @@ def body(study: Study) -> dict[str, Json]:
 
 
 def _row(study: Study, one: Figures) -> dict[str, Json]:
-    found: dict[str, Json] = {"set": one.tried.label, "outcome": one.audit.outcome.value if one.green else _red(one)}
+    found: dict[str, Json] = {"set": one.tried.label, "outcome": outcome_of(one).value}
     for measure in MEASURED:
         value = one.mean(measure)
         found[measure] = None if value is None else round(value, 6)
     found["calls_per_verdict"] = round(one.calls_per_verdict, 3)
     found["usd"] = None if one.usd is None else round(one.usd, 6)
     found["red"] = sum(f.red for f in one.audit.findings)
+    worst = worst_claim(one)
+    found["excess"] = None if worst is None else _rounded(excess(worst))
     found["remarks"] = "; ".join(remarks(study, one))
     return found
 
 
-def _red(one: Figures) -> str:
-    outcome = one.audit.outcome
-    return Outcome.INCOMPLETE.value if outcome is Outcome.PASS else outcome.value
+def _nearest_body(one: Figures) -> dict[str, Json]:
+    """Return the nearest set with its worst claim, and the biases that stay red."""
+    worst = worst_claim(one)
+    found: dict[str, Json] = {"set": one.tried.label, "outcome": outcome_of(one).value}
+    found["excess"] = None if worst is None else _rounded(excess(worst))
+    found["claim"] = None if worst is None else worst.key
+    found["value"] = None if worst is None else _rounded(worst.value)
+    found["limit"] = None if worst is None or worst.claim is None else worst.claim.limit
+    found["red"] = sorted({f.bias for f in one.audit.findings if f.red})
+    return found
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
 
 
 def _plain_difference(one: Difference) -> dict[str, Json]:
@@ -103,15 +116,22 @@ def conclusion(study: Study) -> str:
             f"The cheapest set that passes the gate is {best.tried.label}: {best.calls_per_verdict:.2f} calls a "
             f"verdict (bare: {study.bare.calls_per_verdict:.2f}){cost_}.{but}"
         )
-    nearest = min(study.figures, key=lambda f: (sum(x.red for x in f.audit.findings), f.calls_per_verdict))
-    red = Counter(f.bias for f in nearest.audit.findings if f.red)
-    open_ = ", ".join(sorted(red)) or "; ".join(nearest.audit.loose_ends)
-    return f"No set passes the gate. The nearest is {nearest.tried.label}, with which these stay red: {open_}."
+    near = nearest(study)
+    assert near is not None
+    red = sorted({f.bias for f in near.audit.findings if f.red})
+    open_ = ", ".join(red) or "; ".join(near.audit.loose_ends)
+    said = f"No set passes the gate. The nearest is {near.tried.label} ({outcome_of(near).value}"
+    worst = worst_claim(near)
+    if worst is not None and worst.value is not None and worst.claim is not None:
+        claim = f"{worst.measure} {worst.claim.op} {decimals(worst.claim.limit)}"
+        lost = f"{excess(worst):.0%} of the room beyond the limit" if excess(worst) else "not beyond its limit"
+        said += f"; its worst claim is {worst.key}, at {worst.value:.3f} for {claim}: {lost}"
+    return f"{said}), with which these stay red: {open_}."
 
 
 def render(study: Study) -> str:
     """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
-    head = ("set", "gate", "red", "robustness", "accuracy", "noise", "ties", "unread", "calls/verdict", "US$")
+    head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", "unread", "calls/verdict", "US$")
     rows = [head, *(_cells(one) for one in study.figures)]
     text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *aligned(rows)]
     text.append("")
@@ -135,8 +155,9 @@ def _cells(one: Figures) -> tuple[str, ...]:
 
     means = (shown(one.mean(measure)) for measure in MEASURED)
     red = str(sum(f.red for f in one.audit.findings))
-    gate = one.audit.outcome.value if one.green else _red(one)
-    return one.tried.label, gate, red, *means, f"{one.calls_per_verdict:.2f}", _usd(one.cost)
+    worst = worst_claim(one)
+    beyond = shown(None if worst is None else excess(worst), ".2f")
+    return one.tried.label, outcome_of(one).value, red, beyond, *means, f"{one.calls_per_verdict:.2f}", _usd(one.cost)
 
 
 def _usd(cost: Cost | None) -> str:

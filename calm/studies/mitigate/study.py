@@ -155,7 +155,9 @@ def cheapest(study: Study) -> Figures | None:
     green = [one for one in study.figures if one.green]
     known = all(one.usd is not None for one in green) and any(one.usd for one in green)
 
-    def price(one: Figures) -> tuple[float, float, int]:
-        return (one.usd or 0.0) if known else 0.0, one.calls_per_verdict, len(one.tried.names)
+    return min(green, key=lambda one: price(one, known=known), default=None)
 
-    return min(green, key=price, default=None)
+
+def price(one: Figures, *, known: bool) -> tuple[float, float, int]:
+    """Return what orders sets by price: their cost if all costs are `known`, then calls for each verdict, then size."""
+    return (one.usd or 0.0) if known else 0.0, one.calls_per_verdict, len(one.tried.names)
