@@ -31,7 +31,9 @@ DEFAULT = 3
 FEW, MOST_VALUES = 3, 101
 """A scale with so many values is listed: two have no order but two, and more would drown the task."""
 
-_VALUE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?(?:(?:score|rating|grade)[ \t]+)?\[?(-?\d+(?:\.\d+)?)\]?[ \t]*[:.)=\u2013-]", re.I)
+_VALUE = re.compile(
+    r"^[ \t]*(?:[-*][ \t]+)?(?:(?:score|rating|grade)[ \t]+)?\[?(-?\d+(?:\.\d+)?)\]?[ \t]*[:.)=\u2013-]", re.I
+)
 
 
 def ordered(values: Sequence[T], turn: int) -> list[T]:
@@ -88,7 +90,8 @@ def _range(scale: Scale) -> re.Pattern[str]:
         rf"(?:\{{\{{[-+]?\s*scale\.{end}\s*[-+]?\}}\}}|(?<![\d.]){re.escape(f'{value:g}')}(?![\d]|\.\d))"
         for end, value in (("low", scale.low), ("high", scale.high))
     )
-    return re.compile(rf"(?P<before>(?:\b(?:from|between|of)\s+)?)(?P<low>{low})\s*(?:to|and|-|\u2013)\s*(?P<high>{high})")
+    before = r"(?P<before>(?:\b(?:from|between|of)\s+)?)"
+    return re.compile(rf"{before}(?P<low>{low})\s*(?:to|and|-|\u2013)\s*(?P<high>{high})")
 
 
 def _instead(found: re.Match[str], turn: int, scale: Scale, step: float | None) -> str:
@@ -110,7 +113,7 @@ def _score_options(judge: Judge, argument: str, _: Reader) -> Judge:
         raise NotApplicable(f"score-options: expected a scale of {FEW} to {MOST_VALUES} values")
     if permuted(prompt, 1, asked) == prompt:
         raise NotApplicable(
-            "score-options: the prompt shows its scale neither as a list of its values, one on each line, nor as a range"
+            "score-options: the prompt shows its scale neither as a list, with a line for each value, nor as a range"
         )
     kept: list[Prompt] = []
     turns: list[int] = []

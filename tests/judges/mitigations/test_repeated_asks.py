@@ -12,7 +12,8 @@ from calm.judges.prompts import bundled
 from tests.judges.mitigations.judging import PAIR, RUBRIC, SINGLE, asked, judge_at, system, user
 
 STEPS = Scale(1, 5, 1.0)
-LISTED = Prompt((Message("user", "{{ question }} {{ answers[0].text }}\nOptions:\n- 1: bad\n- 3: fair\n- 5: good\nSay [[N]]."),))
+OPTIONS = "Options:\n- 1: bad\n- 3: fair\n- 5: good\nSay [[N]]."
+LISTED = Prompt((Message("user", f"{{{{ question }}}} {{{{ answers[0].text }}}}\n{OPTIONS}"),))
 
 # ------------------------------------------------------------------------------------------------------------- samples
 
@@ -105,7 +106,7 @@ def test_a_prompt_that_shows_no_scale_has_none_to_reorder(subtests):
     """The reason is told."""
     bare = Prompt((Message("user", "{{ question }} {{ answers[0].text }} Give a grade."),))
     for settings, told in [
-        ({"prompt": bare, "scale": STEPS}, "neither as a list of its values"),
+        ({"prompt": bare, "scale": STEPS}, "neither as a list, with"),
         ({"scale": Scale(0, 1, 1.0)}, "a scale of 3 to 101 values"),
     ]:
         with subtests.test(told), pytest.raises(NotApplicable, match=told):
