@@ -28,7 +28,7 @@ from calm.models.wire import Judge, Rewordable
 T = TypeVar("T")
 
 DEFAULT = 3
-FEW, MOST_VALUES = 3, 101
+FEW, MOST_VALUES = 3, 21
 """A scale with so many values is listed: two have no order but two, and more would drown the task."""
 
 _VALUE = re.compile(

@@ -55,8 +55,13 @@ def _nearest_body(one: Figures) -> dict[str, Json]:
     found["claim"] = None if worst is None else worst.key
     found["value"] = None if worst is None else _rounded(worst.value)
     found["limit"] = None if worst is None or worst.claim is None else worst.claim.limit
-    found["red"] = sorted({f.bias for f in one.audit.findings if f.red})
+    found["red"] = list(_red(one))
     return found
+
+
+def _red(one: Figures) -> list[str]:
+    """Return the biases with a claim that is not green."""
+    return sorted({found.bias for found in one.audit.findings if found.red})
 
 
 def _rounded(value: float | None) -> float | None:
@@ -118,8 +123,7 @@ def conclusion(study: Study) -> str:
         )
     near = nearest(study)
     assert near is not None
-    red = sorted({f.bias for f in near.audit.findings if f.red})
-    open_ = ", ".join(red) or "; ".join(near.audit.loose_ends)
+    open_ = ", ".join(_red(near)) or "; ".join(near.audit.loose_ends)
     said = f"No set passes the gate. The nearest is {near.tried.label} ({outcome_of(near).value}"
     worst = worst_claim(near)
     if worst is not None and worst.value is not None and worst.claim is not None:

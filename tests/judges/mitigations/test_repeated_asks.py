@@ -107,7 +107,7 @@ def test_a_prompt_that_shows_no_scale_has_none_to_reorder(subtests):
     bare = Prompt((Message("user", "{{ question }} {{ answers[0].text }} Give a grade."),))
     for settings, told in [
         ({"prompt": bare, "scale": STEPS}, "neither as a list, with"),
-        ({"scale": Scale(0, 1, 1.0)}, "a scale of 3 to 101 values"),
+        ({"scale": Scale(0, 1, 1.0)}, "a scale of 3 to 21 values"),
     ]:
         with subtests.test(told), pytest.raises(NotApplicable, match=told):
             mitigated(judge_at(task="score", **settings), ["score-options"])
