@@ -128,8 +128,8 @@ def conclusion(study: Study) -> str:
     worst = worst_claim(near)
     if worst is not None and worst.value is not None and worst.claim is not None:
         claim = f"{worst.measure} {worst.claim.op} {decimals(worst.claim.limit)}"
-        lost = f"{excess(worst):.0%} of the room beyond the limit" if excess(worst) else "not beyond its limit"
-        said += f"; its worst claim is {worst.key}, at {worst.value:.3f} for {claim}: {lost}"
+        far = f"{excess(worst):.0%} of the room beyond the limit" if excess(worst) else "not beyond its limit"
+        said += f"; its worst claim is {worst.key}, at {worst.value:.3f} for {claim}: {far}"
     return f"{said}), with which these stay red: {open_}."
 
 
