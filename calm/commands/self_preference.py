@@ -174,22 +174,28 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
 def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
     from calm.selfpreference import crossing
-    from calm.selfpreference.likelihood import curves_of
+    from calm.selfpreference.likelihood import Likelihood, likelihood_of
 
     with opened_engine(options, *_written(options)) as engine:
         crossed = crossing.ask(arranged, engine)
-        curves, without = curves_of(crossed, engine) if options.perplexity else ({}, {})
+        likely = likelihood_of(crossed, engine) if options.perplexity else Likelihood()
         spent = bill(engine)
     try:
         tables = crossing.tables_of(crossed)
         leaking = crossed.crossing.leaks
-        figures = tables.report(options.seed, curves=curves, leaking=leaking, outsider=options.outsider)
+        figures = tables.report(
+            options.seed,
+            curves=likely.curves,
+            likely=likely.log_perplexities,
+            leaking=leaking,
+            outsider=options.outsider,
+        )
     except EstimateError as error:
         why = "; ".join(filter(None, (str(error), str(crossed.missing), spent)))
         print(printable(f"no figures of self-preference: {why}"))
         return REFUSED
     status = _report(tables, figures, crossed, options)
-    for model, reason in without.items():
+    for model, reason in likely.without.items():
         print(printable(f"no perplexity of {model}: {reason}"))
     print(printable(spent))
     if crossed.missing:

@@ -8,8 +8,8 @@ tokens that the model did not generate: such judges have no perplexity curves, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum, isnan, nan
 
@@ -25,7 +25,7 @@ from calm.errors import EstimateError
 from calm.models.server import Server
 from calm.models.wire import Json, Request, Token
 from calm.selfpreference.crossing import CrossResult, Member, messages_for
-from calm.selfpreference.perplexity import Curves, curves, log_perplexity
+from calm.selfpreference.perplexity import Curves, LogPerplexities, curves, log_perplexity
 from calm.selfpreference.verdicts import Judgment
 
 NO_PROMPT_LOGPROBS = (
@@ -47,31 +47,65 @@ class Comparison:
     true: float
 
 
-def curves_of(crossed: CrossResult, engine: Engine) -> tuple[dict[str, Curves], dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class Likelihood:
     """
-    Return the perplexity curves of each judge that can have them, and why the others have none.
+    How likely each judge's model finds each answer, and its win rates by that; `without` says why one has none.
+
+    `log_perplexities` are in nats a token, by judge, item and author; see `by_author`.
+    """
+
+    curves: Mapping[str, Curves] = field(default_factory=dict)
+    log_perplexities: LogPerplexities = field(default_factory=dict)
+    without: Mapping[str, str] = field(default_factory=dict)
+
+
+def likelihood_of(crossed: CrossResult, engine: Engine) -> Likelihood:
+    """
+    Return how likely each judge that can say it finds each answer, its curves, and why the others have none.
 
     Each answer is sent once to each judge's server; the replies are kept in the cache.
     """
     found: dict[str, Curves] = {}
+    values: dict[str, dict[str, dict[str, float]]] = {}
     reasons: dict[str, str] = {}
     for member in crossed.crossing.members:
         try:
-            found[member.model] = _curves(crossed, member, engine)
+            server = server_of(member)
+            likely = {} if server is None else log_perplexities(server, crossed.crossing.cases, engine)
+            if not likely:
+                raise EstimateError(NO_PROMPT_LOGPROBS)
+            values[member.model] = by_author(crossed.crossing.cases, likely)
+            found[member.model] = _curves(crossed, member, likely)
         except EstimateError as error:
             reasons[member.model] = str(error)
-    return found, reasons
+    return Likelihood(found, values, reasons)
 
 
-def _curves(crossed: CrossResult, member: Member, engine: Engine) -> Curves:
-    server = server_of(member)
-    if server is None:
-        raise EstimateError(NO_PROMPT_LOGPROBS)
+def by_author(cases: Sequence[Case], likely: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
+    """
+    Return log-perplexities by item and author; several different answers of one author to an item give their mean.
+
+    >>> some = [Answer("a", "So.", "m"), Answer("b", "No.", "m"), Answer("c", "Hm.", "n")]
+    >>> by_author([Case("1", "Why?", tuple(some))], {("Why?", "So."): 1.0, ("Why?", "No."): 2.0})
+    {'Why?': {'m': 1.5}}
+    """
+    texts: dict[tuple[str, str], dict[str, None]] = {}
+    for case in cases:
+        for answer in case.answers:
+            if answer.author is not None and (item_of(case), answer.text) in likely:
+                texts.setdefault((item_of(case), answer.author), {})[answer.text] = None
+    found: dict[str, dict[str, float]] = {}
+    for (item, author), own in texts.items():
+        found.setdefault(item, {})[author] = fsum(likely[item, text] for text in own) / len(own)
+    return found
+
+
+def _curves(crossed: CrossResult, member: Member, likely: Mapping[tuple[str, str], float]) -> Curves:
     pairs = list(comparisons([one for one in crossed.judged if one.judge == member.model], member.model))
-    likely = log_perplexities(server, crossed.crossing.cases, engine)
     kept = [p for p in pairs if all((p.item, text) in likely for text in p.texts)]
     if not kept:
-        raise EstimateError(NO_PROMPT_LOGPROBS if pairs else "it compared no two answers to one question")
+        raise EstimateError("it compared no two answers to one question whose log-probabilities are known")
     return curves(
         np.array([likely[p.item, p.texts[0]] for p in kept]),
         np.array([likely[p.item, p.texts[1]] for p in kept]),

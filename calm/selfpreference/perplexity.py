@@ -9,15 +9,19 @@ counts unless edges are named, and differences are of logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, isfinite
+from typing import TypeAlias
 
 import numpy as np
 
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Bools, Floats
 from calm.statistics.intervals import wilson
+
+LogPerplexities: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Log-perplexities of answers in nats a token, by the judge whose model was asked, by item and by author."""
 
 
 def log_perplexity(logprobs: Sequence[float]) -> float:

@@ -218,6 +218,9 @@ def test_perplexity_comes_from_the_servers_prompt_log_probabilities(crossed):
     assert set(curves) == set(MARKS)
     assert sum(b["n"] for b in curves["alpha-1"]["own"]) == 2 * MANY
     assert all(b["difference"] < -1 for b in curves["alpha-1"]["own"] if b["n"])
+    planted = {author: 0.5 if author == "alpha-1" else 2.0 for author in MARKS}
+    items = {case["item"] for case in body["cases"].values()}
+    assert body["log_perplexities"]["alpha-1"] == dict.fromkeys(items, planted)
 
 
 def test_the_suite_fails_the_fond_judge_and_passes_the_fair_ones(crossed):

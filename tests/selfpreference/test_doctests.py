@@ -12,6 +12,7 @@ MODULES = [
     "opportunity",
     "overestimation",
     "panels",
+    "likelihood",
     "perplexity",
     "rubric",
     "skill",

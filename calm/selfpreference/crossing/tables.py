@@ -24,7 +24,7 @@ from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.crossing.design import UNIT, CrossResult, identity
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
-from calm.selfpreference.perplexity import Curves
+from calm.selfpreference.perplexity import Curves, LogPerplexities
 from calm.selfpreference.report import SelfPreference
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.skill import Excess
@@ -147,10 +147,21 @@ class Tables:
         seed: int,
         *,
         curves: Mapping[str, Curves] | None = None,
+        likely: LogPerplexities | None = None,
         leaking: Sequence[Leak] = (),
         outsider: str | None = None,
     ) -> SelfPreference:
-        """Return all figures of all judges; for scores also the excess over a neutral `outsider`, if one is named."""
+        """
+        Return all figures of all judges; for scores also the excess over a neutral `outsider`, if one is named.
+
+        `likely` holds the log-perplexities of the answers by judge, item and author, where servers gave them.
+        """
+        found = self._figures(seed, curves or {}, leaking, outsider)
+        return replace(found, log_perplexities=likely or {})
+
+    def _figures(
+        self, seed: int, curves: Mapping[str, Curves], leaking: Sequence[Leak], outsider: str | None
+    ) -> SelfPreference:
         rng = Random(digest("self-preference", seed))
         if self.rubrics is not None:
             return report.of_rubrics(self.rubrics, rng, level=LEVEL, curves=curves, leaks=leaking, unread=self.unread)

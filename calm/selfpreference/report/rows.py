@@ -16,7 +16,7 @@ from calm.selfpreference import pairs
 from calm.selfpreference.contrasts import Floats, Grid
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
-from calm.selfpreference.perplexity import Curves
+from calm.selfpreference.perplexity import Curves, LogPerplexities
 from calm.selfpreference.skill import Excess
 from calm.selfpreference.verdicts import Unread
 
@@ -88,6 +88,8 @@ class SelfPreference:
     """Win rates by difference in log-perplexity, by judge."""
     leaks: tuple[Leak, ...] = ()
     parts: tuple[Part, ...] = ()
+    log_perplexities: LogPerplexities = field(default_factory=dict)
+    """How likely a judge's model finds the answers, where it was asked."""
 
     def to_json(self) -> dict[str, object]:
         """Return it as JSON-able data, under the schema `calm-self-preference/1`."""
@@ -108,6 +110,10 @@ class SelfPreference:
             ],
             "matrices": [asdict(matrix) for matrix in self.matrices],
             "curves": {judge: asdict(found) for judge, found in self.curves.items()},
+            "log_perplexities": {
+                judge: {item: dict(values) for item, values in by_item.items()}
+                for judge, by_item in self.log_perplexities.items()
+            },
             "leaks": [asdict(leak) | {"text": str(leak)} for leak in self.leaks],
             "parts": [asdict(part) for part in self.parts],
         }
