@@ -165,8 +165,8 @@ def traced(judge: Judge, options: argparse.Namespace) -> Planner:
     if planner.fault is not None:
         raise planner.fault
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record.entries:
-        said = output.getvalue().strip() or "no test uses `probe`"
-        raise ConfigError(f"nothing could be planned, because pytest ended with status {int(status)}:\n{said}")
+        said = output.getvalue().strip().splitlines() or ["no test uses `probe`"]
+        raise ConfigError([f"nothing could be planned, because pytest ended with status {int(status)}:", *said])
     return planner
 
 
