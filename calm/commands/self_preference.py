@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calm.core.case import Case
-    from calm.models.wire import Judge
+    from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing import CrossDesign, CrossResult, Tables
+    from calm.selfpreference.crossing import CrossDesign
     from calm.selfpreference.report import SelfPreference
 
 
@@ -32,7 +32,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "Each judge is then compared with the judges of other families.",
         "calm self-preference a.toml b.toml c.toml --cases answers.jsonl",
     )
-    own.add_argument("judges", nargs="+", metavar="JUDGE", help=f"{JUDGES}; all with one kind of verdict")
+    own.add_argument(
+        "judges", nargs="+", metavar="JUDGE", help=f"{JUDGES}; all with one kind of verdict, or one record"
+    )
     own.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, from `calm answer`")
     own.add_argument("-o", "--out", metavar="FILE.json", help="also write the figures and all verdicts")
     own.add_argument("--report", metavar="FILE.html", help="also write the figures as a page, with charts")
@@ -69,13 +71,16 @@ def _run(options: argparse.Namespace) -> int:
     from calm.selfpreference import crossing
 
     refuse_impossible(options)
+    if (known := _record(options)) is not None:
+        return _again(known, options)
     typed, families = _families(options)
     judges = [judge_from(spec) for spec in options.judges]
     if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
         tables = crossing.recorded_tables(judges[0])
         _check_outsider(options.outsider, tables.family, tables.judges)
         refuse(_written(options), inputs=inputs())
-        return _report(tables, tables.report(options.seed, outsider=options.outsider), None, options)
+        figures = tables.report(options.seed, outsider=options.outsider)
+        return _report(figures, crossing.record(figures, tables, None, options.seed), options)
     cases = _cases(options, judges[0])
     for judge in judges:
         recall(judge, cases)
@@ -98,6 +103,58 @@ def _run(options: argparse.Namespace) -> int:
     if options.plan:
         return _plan(arranged, options)
     return _ask(arranged, options)
+
+
+def _record(options: argparse.Namespace) -> dict[str, Json] | None:
+    """
+    Return the record that stands in the place of judges, or None.
+
+    Raises:
+        ConfigError: it is no record, stands beside judges, or an option would ask again.
+    """
+    from calm.core.files import read_json
+
+    named = [name for name in options.judges if name.endswith(".json")]
+    if not named:
+        return None
+    body = read_json(Path(named[0]), "a record of `calm self-preference`")
+    if len(options.judges) > 1:
+        raise ConfigError(f"{named[0]}: a record holds all of its judges, so it stands alone; name it without others")
+    asking = {
+        "--cases": options.cases,
+        "--sample": options.sample is not None,
+        "--family": options.family,
+        "--families": options.families,
+        "--plan": options.plan,
+        "--perplexity": options.perplexity,
+    }
+    if useless := [option for option, given in asking.items() if given]:
+        raise ConfigError(f"{', '.join(useless)}: has no effect on a record, whose verdicts are given; leave it out")
+    if not isinstance(body, dict) or body.get("schema") != "calm-self-preference/1":
+        raise ConfigError(f"{named[0]}: expected a record that `calm self-preference -o` wrote, got another file")
+    if "judged" not in body:
+        raise ConfigError(f"{named[0]}: its verdicts ship with calm and are not in it; name the recorded judge again")
+    return body
+
+
+def _again(known: dict[str, Json], options: argparse.Namespace) -> int:
+    """Compute all figures of a record again, with the options of today."""
+    from calm.core.inputs import inputs
+    from calm.results.outputs import refuse
+    from calm.selfpreference import crossing
+
+    crossed = crossing.crossed_from(known)
+    tables = crossing.tables_of(crossed)
+    _check_outsider(options.outsider, tables.family, tables.judges)
+    refuse(_written(options), inputs=inputs())
+    figures = tables.report(
+        options.seed,
+        curves=crossing.curves_from(known),
+        likely=crossing.likely_from(known),
+        leaking=crossed.crossing.leaks,
+        outsider=options.outsider,
+    )
+    return _report(figures, crossing.record_again(figures, tables, known, options.seed), options)
 
 
 def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
@@ -173,6 +230,7 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
 
 def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
+    from calm.core.reasons import counted
     from calm.selfpreference import crossing
     from calm.selfpreference.likelihood import Likelihood, likelihood_of
 
@@ -194,7 +252,11 @@ def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
         why = "; ".join(filter(None, (str(error), str(crossed.missing), spent)))
         print(printable(f"no figures of self-preference: {why}"))
         return REFUSED
-    status = _report(tables, figures, crossed, options)
+    if crossed.lost:
+        lost = sum(crossed.lost.values())
+        asked = len(crossed.judged) + lost
+        print(printable(f"from a part of the data: {lost} of {asked} verdicts were lost: {counted(crossed.lost)}"))
+    status = _report(figures, crossing.record(figures, tables, crossed, options.seed), options)
     for model, reason in likely.without.items():
         print(printable(f"no perplexity of {model}: {reason}"))
     print(printable(spent))
@@ -211,18 +273,11 @@ def _written(options: argparse.Namespace) -> list[Output]:
     return [Output(option, Path(name), form) for option, (name, form) in forms.items() if name]
 
 
-def _report(tables: Tables, figures: SelfPreference, crossed: CrossResult | None, options: argparse.Namespace) -> int:
+def _report(figures: SelfPreference, body: dict[str, Json], options: argparse.Namespace) -> int:
     from calm.commands.self_preference_shown import summary
-    from calm.core.reasons import counted
     from calm.results.outputs import OWN_ANSWERS, write_whole
     from calm.results.reports import pages
-    from calm.selfpreference import crossing
 
-    body = crossing.record(figures, tables, crossed, options.seed)
-    if crossed is not None and crossed.lost:
-        lost = sum(crossed.lost.values())
-        asked = len(crossed.judged) + lost
-        print(printable(f"from a part of the data: {lost} of {asked} verdicts were lost: {counted(crossed.lost)}"))
     print(printable(summary(figures, body), "\n"))
     if options.out:
         text = json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)

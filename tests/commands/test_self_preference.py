@@ -200,13 +200,35 @@ def test_every_judge_is_put_to_every_author(crossed):
 
 
 def test_every_figure_can_be_computed_again_from_the_record(crossed):
-    """The verdicts are in it, by judge and case; the same estimates come of them."""
-    _, body, _, _ = crossed
+    """The command takes the record in the place of the judges, asks nobody, and writes the same bytes."""
+    one, _, _, _ = crossed
+    asked = len(one.server.judged)
 
-    again = crossing.tables_from(body).report(body["seed"]).to_json()
+    status = one.calm("self-preference", one.folder / "cross.json", "-o", one.folder / "again.json")
 
-    assert json.loads(json.dumps(again))["judges"] == body["judges"]
-    assert json.loads(json.dumps(again))["matrices"] == body["matrices"]
+    assert status == 0
+    assert (one.folder / "again.json").read_bytes() == (one.folder / "cross.json").read_bytes()
+    assert len(one.server.judged) == asked
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sample", "3", "--perplexity"], "--sample, --perplexity: has no effect on a record"),
+        (["lexical"], "a record holds all of its judges, so it stands alone"),
+        (["-o", "cross.json"], "cross.json"),
+    ],
+)
+def test_what_makes_no_sense_for_a_record_is_refused(crossed, monkeypatch, capsys, options, message):
+    """An option that would ask, a second judge, and writing over the record itself."""
+    one, _, _, _ = crossed
+    monkeypatch.chdir(one.folder)
+    before = (one.folder / "cross.json").read_bytes()
+
+    assert one.calm("self-preference", "cross.json", *options) == 4
+
+    assert message in capsys.readouterr().err
+    assert (one.folder / "cross.json").read_bytes() == before
 
 
 def test_perplexity_comes_from_the_servers_prompt_log_probabilities(crossed):
@@ -369,7 +391,7 @@ def test_scores_and_pairs_have_an_excess(studio, task):
     assert excess["alpha-1"]["low"] > 0.08
     assert all(excess[m]["low"] < 0 < excess[m]["high"] <= 0.10 for m in ("beta-1", "gamma-1"))
     assert sum(excess["alpha-1"]["excluded"].values()) > 0  # pairs that are truly equal
-    again = json.loads(json.dumps(crossing.tables_from(body).report(0).to_json()))
+    again = json.loads(json.dumps(crossing.tables_of(crossing.crossed_from(body)).report(0).to_json()))
     assert again["judges"] == body["judges"]
 
 
@@ -479,7 +501,7 @@ def test_verdicts_that_could_not_be_read_do_not_vanish(studio, capsys, task):
     }
     assert [shown(told, judge)["unread"] for judge in rows_of] == ["0.00", "0.33", "1.00"]
     assert "gamma-1 gave no verdict that could be read" in told
-    again = json.loads(json.dumps(crossing.tables_from(body).report(0).to_json()))
+    again = json.loads(json.dumps(crossing.tables_of(crossing.crossed_from(body)).report(0).to_json()))
     assert again["judges"] == body["judges"]
 
 

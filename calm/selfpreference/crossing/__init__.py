@@ -27,9 +27,12 @@ from calm.selfpreference.crossing.design import member_of as member_of
 from calm.selfpreference.crossing.design import messages_for as messages_for
 from calm.selfpreference.crossing.design import model_of as model_of
 from calm.selfpreference.crossing.design import with_truth as with_truth
+from calm.selfpreference.crossing.record import crossed_from as crossed_from
+from calm.selfpreference.crossing.record import curves_from as curves_from
+from calm.selfpreference.crossing.record import likely_from as likely_from
 from calm.selfpreference.crossing.record import members_from as members_from
 from calm.selfpreference.crossing.record import record as record
-from calm.selfpreference.crossing.record import tables_from as tables_from
+from calm.selfpreference.crossing.record import record_again as record_again
 from calm.selfpreference.crossing.stakes import arranged_for as arranged_for
 from calm.selfpreference.crossing.tables import TableJudge as TableJudge
 from calm.selfpreference.crossing.tables import Tables as Tables

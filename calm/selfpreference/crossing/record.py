@@ -13,7 +13,9 @@ from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.selfpreference import report
 from calm.selfpreference.crossing.design import UNIT, CrossDesign, CrossResult, Member, identity
-from calm.selfpreference.crossing.tables import Tables, tables_of
+from calm.selfpreference.crossing.tables import Tables
+from calm.selfpreference.families import Leak, Relation
+from calm.selfpreference.perplexity import Bin, Curves, LogPerplexities
 from calm.selfpreference.report import SelfPreference
 from calm.selfpreference.verdicts import Judgment
 
@@ -56,6 +58,12 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
     return body
 
 
+def record_again(figures: SelfPreference, tables: Tables, known: Mapping[str, Json], seed: int) -> dict[str, Json]:
+    """Return the figures that were computed from a record, with the verdicts and all else that it holds."""
+    body = record(figures, tables, None, seed)
+    return body | {name: value for name, value in known.items() if name not in body}
+
+
 def _known(case: Case) -> dict[str, Json]:
     shown = case.shown
     return {
@@ -70,15 +78,15 @@ def _known(case: Case) -> dict[str, Json]:
     }
 
 
-def tables_from(body: Mapping[str, Json]) -> Tables:
+def crossed_from(body: Mapping[str, Json]) -> CrossResult:
     """
-    Return the tables that a record of `record` was computed from: every figure can be computed again.
+    Return the verdicts that a record of `record` was computed from: every figure can be computed again.
 
     Raises:
         ConfigError: it is no such record, or it holds no verdicts.
     """
     try:
-        return _tables_from(body)
+        return _crossed_from(body)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(
             f"expected a record of schema {report.SCHEMA!r} with its verdicts, got one that is damaged: "
@@ -86,7 +94,47 @@ def tables_from(body: Mapping[str, Json]) -> Tables:
         ) from error
 
 
-def _tables_from(body: Mapping[str, Json]) -> Tables:
+def curves_from(body: Mapping[str, Json]) -> dict[str, Curves]:
+    """
+    Return the perplexity curves of a record, by judge.
+
+    Raises:
+        ConfigError: they are not what `record` writes.
+    """
+    try:
+        return {
+            judge: Curves(
+                **{
+                    name: tuple(Bin(**_object(one)) for one in _array(bins))  # type: ignore[arg-type]  # numbers, as `Bin` has
+                    for name, bins in _object(found).items()
+                }
+            )
+            for judge, found in _object(body.get("curves", {})).items()
+        }
+    except TypeError as error:
+        raise ConfigError(f"expected curves as `calm self-preference` writes them, got {error}") from error
+
+
+def likely_from(body: Mapping[str, Json]) -> LogPerplexities:
+    """
+    Return the log-perplexities of a record: by judge, item and author, in nats a token.
+
+    Raises:
+        ConfigError: they are not what `record` writes.
+    """
+    try:
+        return {
+            judge: {
+                item: {author: float(str(value)) for author, value in _object(by_author).items()}
+                for item, by_author in _object(by_item).items()
+            }
+            for judge, by_item in _object(body.get("log_perplexities", {})).items()
+        }
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"expected log-perplexities as `calm self-preference` writes them, got {error}") from error
+
+
+def _crossed_from(body: Mapping[str, Json]) -> CrossResult:
     cases = {key: _case_from(known) for key, known in _object(body["cases"]).items()}
     judged: list[Judgment] = []
     members: list[Member] = []
@@ -95,8 +143,11 @@ def _tables_from(body: Mapping[str, Json]) -> Tables:
         members.append(member)
         judged += [Judgment(member.model, cases[key], said) for key, said in member.recalled.items()]
     families = {name: str(family) for name, family in _object(body["families"]).items()}
-    crossing = CrossDesign(tuple(members), tuple(cases.values()), families)
-    return tables_of(CrossResult(crossing, tuple(judged)))
+    leaking = tuple(_leak_from(one) for one in map(_object, _array(body["leaks"])))
+    left_out = {name: int(str(count)) for name, count in _object(body["left_out"]).items()}
+    there = int(str(_object(body["questions"])["of"]))
+    crossing = CrossDesign(tuple(members), tuple(cases.values()), families, leaking, left_out, there)
+    return CrossResult(crossing, tuple(judged))
 
 
 def members_from(body: Mapping[str, Json]) -> list[Member]:
@@ -114,6 +165,11 @@ def members_from(body: Mapping[str, Json]) -> list[Member]:
         raise ConfigError(
             f"expected a record of `calm self-preference` with its verdicts, got {type(error).__name__} {error}"
         ) from error
+
+
+def _leak_from(one: Mapping[str, Json]) -> Leak:
+    role, model, judge = (str(one[name]) for name in ("role", "model", "judge"))
+    return Leak(role, model, Relation(str(one["relation"])), judge)
 
 
 def _member_from(one: Mapping[str, Json]) -> Member:
