@@ -20,6 +20,7 @@ from markupsafe import escape
 
 from calm.results import outputs
 from calm.results.audit import AGREEMENT, RUN, SCHEMA, Audit
+from calm.results.reports.calm_protocol import view_of
 from calm.results.reports.charts import axis_of, number, radar_of
 from calm.results.reports.extras import mitigations_of, self_preference_of
 from calm.results.reports.heading import (
@@ -86,6 +87,7 @@ def render(audit: Audit) -> str:
         "untested": untested_of(audit, rows),
         "axis": axis,
         "radar": radar_of(audit.findings),
+        "protocol": view_of(audit),
         "preference": self_preference_of(audit.extras),
         "mitigations": mitigations_of(audit.extras),
         "hunts": hunts_of(audit.extras),

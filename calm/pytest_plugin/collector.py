@@ -276,6 +276,7 @@ class Collector:
         from calm import __version__
         from calm.core.reasons import Kind, because
         from calm.results.audit import Audit, JudgeRecord
+        from calm.results.calm_protocol import with_protocol
         from calm.results.resolved import resolved
 
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
@@ -297,7 +298,7 @@ class Collector:
             tests=self.roll.endings(),
             extras={k: self.extras[k] for k in sorted(self.extras)},
         )
-        audit = self._together(audit)
+        audit = with_protocol(self._together(audit))
         audit = resolved(_noted(replace(audit, faults=tuple(self.faults))))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
@@ -475,6 +476,7 @@ class Collector:
         from calm.results.audit import AGREEMENT
         from calm.results.endings import MOST_NAMED, State
         from calm.results.meaning import Resolution, in_order, meanings, resolution
+        from calm.results.reports import calm_protocol
         from calm.results.wording import bill, headline, line, lines
 
         audit = self.decided or self.audit()
@@ -505,6 +507,8 @@ class Collector:
             say(f"{claim} means: {words}")
         for text in self._smallest(shown):
             out.write_line(printable(text))
+        for text in calm_protocol.told(audit):
+            say(text)
         for text in audit.loose_ends:
             say(text, red=True)
         for lost in [one for one in audit.tests if one.state is State.CRASHED][:MOST_NAMED]:

@@ -26,7 +26,7 @@ OTHER = because(Kind.HIDDEN_LOSS)
 ANOTHER = because(Kind.HIDDEN_NOTE)
 ABOUT = ("served_as", "provider", "base_url", "family", "callable", "reads", "mitigations", "files")
 """The keys of what a judge says of itself that hold no text of a prompt."""
-EXTRAS = ("self_preference", "mitigations")
+EXTRAS = ("self_preference", "mitigations", "calm_protocol")
 """Analyses of names, numbers and codes; a digest replaces any longer text in them."""
 
 _NAME = re.compile(r"[\w./:@+~!-]{0,80}(?: [\w./:@+~!-]{1,20}){0,3}")

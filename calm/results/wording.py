@@ -112,7 +112,7 @@ def headline(audit: Audit) -> str:
     alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(biases)
     for name, reason in missing.items():
         if name not in alone:
-            by_reason.setdefault(_short(reason), []).append(name)
+            by_reason.setdefault(unnamed(reason), []).append(name)
     named = [f"{', '.join(names)} ({reason})" for reason, names in by_reason.items()]
     if alone:
         named.append(f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself")
@@ -121,15 +121,15 @@ def headline(audit: Audit) -> str:
     return "; ".join(parts)
 
 
-def _short(reason: Reason) -> Reason:
+def unnamed(reason: Reason) -> Reason:
     """
     Return why something was not tested, without the name of its edit, which stands beside it.
 
-    >>> str(_short(because(Kind.OTHER_TASK, "ended_well", "rubric", "pairwise")))
+    >>> str(unnamed(because(Kind.OTHER_TASK, "ended_well", "rubric", "pairwise")))
     "serves rubric; the judge's task is pairwise"
     """
     if reason.kind is Kind.VARIANT and reason.details and isinstance(inner := reason.details[0], Reason):
-        return _short(inner) if inner.kind is Kind.OTHER_TASK else reason
+        return unnamed(inner) if inner.kind is Kind.OTHER_TASK else reason
     return because(Kind.SERVES, *reason.details[1:]) if reason.kind is Kind.OTHER_TASK else reason
 
 
