@@ -59,6 +59,11 @@ def told(audit: Audit) -> list[str]:
     return [] if found is None else lines_of(found)
 
 
+def unbroken(share: Share | None) -> str:
+    """Return a rate for a page: no line breaks inside of its interval."""
+    return rate(share).replace(", ", ",\N{NO-BREAK SPACE}")
+
+
 def lines_of(found: CalmProtocol) -> list[str]:
     """Return the figures for a terminal, in columns that 80 characters hold, then a line for each figure of its own."""
     rows = [_cells(one) for one in found.biases if one.robustness_rate]
@@ -75,14 +80,14 @@ def view_of(audit: Audit) -> ProtocolView | None:
     rows = tuple(
         (
             one.bias,
-            *map(rate, (one.robustness_rate, one.consistency_rate, one.accuracy, one.accuracy_hacked)),
+            *map(unbroken, (one.robustness_rate, one.consistency_rate, one.accuracy, one.accuracy_hacked)),
             str(one.robustness_rate.n) if one.robustness_rate else LACKING,
         )
         for one in found.biases
         if one.robustness_rate
     )
     apart = tuple(
-        (one.bias, name, rate(share), str(share.n))
+        (one.bias, name, unbroken(share), str(share.n))
         for one in found.biases
         for name, share in (*(one.sides.items()), *(one.variants.items()))
     )

@@ -1,4 +1,4 @@
-"""`calm accept` and `calm compare`: make a baseline of a run, and compare two runs."""
+"""`calm accept` and `calm compare`: make a baseline of a run, and compare runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from shutil import get_terminal_size
 from calm.commands import DONE, REFUSED, add_command
 from calm.errors import ConfigError
 from calm.results.audit import Audit
+
+FORMS = ("calm",)
+"""The tables of several judges that `compare --as` makes."""
+TABLES = (".html", ".htm", ".csv")
+PAIR = 2
+LINES = 40
+"""How many lines of each part of a comparison are shown, unless --lines says otherwise."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,16 +38,27 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     compare = add_command(
         commands,
         "compare",
-        "Show what changed between the results of two runs. The command says which claims got better or worse, and "
-        "which cases flipped.",
+        "Show what changed between the results of two runs: which claims got better or worse, and which cases flipped. "
+        "With --as calm, show a table of several judges as in the paper on CALM.",
         "calm compare baseline.json calm-audit/results.json -o changes.html",
     )
-    compare.add_argument("old", metavar="OLD", help="results or a baseline")
-    compare.add_argument("new", metavar="NEW", help="results or a baseline")
-    compare.add_argument("-o", "--out", metavar="FILE.html", help="also write the comparison as an HTML page")
     compare.add_argument(
-        "--lines", type=int, default=40, metavar="N", help="show at most N lines of each part (default 40)"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="results or a baseline: the old one, then the new one; with --as calm two results or more of "
+        "`pytest suites/papers`, and records of `calm self-preference`",
     )
+    compare.add_argument(
+        "--as", dest="form", choices=FORMS, metavar="FORM", help="calm: a row for each judge, CALM's figures by column"
+    )
+    compare.add_argument(
+        "-o",
+        "--out",
+        metavar="FILE.html",
+        help="also write the comparison as an HTML page; with --as calm FILE.csv, too",
+    )
+    compare.add_argument("--lines", type=int, metavar="N", help=f"show at most N lines of each part (default {LINES})")
     compare.set_defaults(run=_compare)
 
 
@@ -66,20 +84,51 @@ def _accept(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
+    return _judges(options) if options.form else _runs(options)
+
+
+def _runs(options: argparse.Namespace) -> int:
+    """Show what changed between two runs."""
     from calm.core.inputs import inputs
     from calm.results.compare import compare, render_text
     from calm.results.outputs import REPORT, Output, refuse
     from calm.results.wording import printable
 
-    old, new = (_record(Path(name)) for name in (options.old, options.new))
+    if len(options.files) != PAIR:
+        many = "; a table of several judges is made by --as calm" if len(options.files) > PAIR else ""
+        raise ConfigError(f"compare: expected two files, the old one and the new one, got {len(options.files)}{many}")
+    old, new = (_record(Path(name)) for name in options.files)
     if options.out:
         refuse([Output("-o", Path(options.out), REPORT)], inputs=inputs())
     found = compare(old, new)
-    print(render_text(found, get_terminal_size().columns, lines=options.lines))
+    print(render_text(found, get_terminal_size().columns, lines=LINES if options.lines is None else options.lines))
     if options.out:
         from calm.results.reports import comparison
 
         comparison.write(found, old, new, Path(options.out))
+        print(f"wrote {printable(options.out)}")
+    return DONE
+
+
+def _judges(options: argparse.Namespace) -> int:
+    """Show CALM's figures of several judges."""
+    from calm.core.inputs import inputs
+    from calm.results.calm_judges import judge_table
+    from calm.results.outputs import Output, refuse
+    from calm.results.reports import calm_judges
+    from calm.results.wording import printable
+
+    target = Path(options.out) if options.out else None
+    if options.lines is not None:
+        raise ConfigError("--lines: a table of judges has no parts to cut, got it with --as calm; leave it out")
+    if target is not None and target.suffix.lower() not in TABLES:
+        raise ConfigError(f"-o: expected a FILE that ends in {', '.join(TABLES)}, got {options.out!r}")
+    table = judge_table([Path(name) for name in options.files])
+    if target is not None:
+        refuse([Output("-o", target, calm_judges.form_of(target))], inputs=inputs())
+    print("\n".join(map(printable, calm_judges.render_text(table, get_terminal_size().columns).splitlines())))
+    if target is not None:
+        calm_judges.write(table, target)
         print(f"wrote {printable(options.out)}")
     return DONE
 

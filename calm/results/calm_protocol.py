@@ -194,13 +194,13 @@ def mean_of(sides: Sequence[Share]) -> Share | None:
     return Share(mean, *wilson(mean * n, n, LEVEL, sides=2), n)
 
 
-def enhancement_of(record: Json, model: str) -> Ratio | None:
+def enhancement_of(record: object, model: str) -> Ratio | None:
     """
     Return CALM's error of self-enhancement of a judge of scores from a record of schema `calm-self-preference/1`.
 
     None where the record has none of this model: other verdicts than scores, or no own answers.
     """
-    judges = record.get("judges") if isinstance(record, dict) else None
+    judges = record.get("judges") if isinstance(record, Mapping) else None
     for one in judges if isinstance(judges, list) else ():
         published = one.get("published") if isinstance(one, dict) and one.get("judge") == model else None
         if not isinstance(published, dict):

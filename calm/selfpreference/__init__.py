@@ -11,7 +11,7 @@ Self-preference: does a judge favour its own answers, or those of its family, be
 | `skill` | the excess with truth: balanced, and with two readings of a fair judge | shares of verdicts by item |
 | `credit` | that excess for criteria | a `RubricTable` |
 | `committees` | accuracy, committees, the agreement filter | a `RubricTable` |
-| `calm_errors` | CALM's error rates, self-recognition | mean scores, or scores by judge and generator |
+| `calm_errors` | CALM's error rates, bias intensity and improvement rate | mean scores, rates |
 | `contrasts` | the corrected estimators: excess and ratio against outsiders | any table of judges and generators |
 | `symbols` | the figures that a suite claims | nothing |
 | `panels` | agreement of judges, rankings without each of them | ratings, scores by judge and generator |

@@ -2,23 +2,25 @@
 
 import pytest
 
+from calm.results.calm_protocol import ALIGNMENT, enhancement_of, mean_of, share_of
 from calm.selfpreference import calm_errors
 from tests.papers.published import by, rows
 
 RATES, ERRORS = by("calm_table4.csv", "judge"), by("calm_table5_errors.csv", "judge")
 SENTIMENT = rows("calm_table8_sentiment.csv")
 JUDGES = list(RATES)
-ALIGNMENT = ("Pos", "Com", "Ban", "Aut", "Dst", "Div")
+PRINTED = {"compassion-fade": "Com", "distraction": "Dst"}
+"""Columns of Table 4 that are not called by the first letters of a bias."""
 
 
 def test_sentiment_of_table_4_is_the_mean_of_table_8(subtests):
     """The mean of the eight conditions, within .001: 6 of 6."""
     for judge in JUDGES:
         with subtests.test(judge=judge):
-            mean = sum(float(row[judge]) for row in SENTIMENT) / len(SENTIMENT)
+            cells = [share_of({str(n): [float(row[judge])] for n in range(150)}) for row in SENTIMENT]
 
             assert len(SENTIMENT) == 8
-            assert mean == pytest.approx(float(RATES[judge]["Sen"]), abs=0.001)
+            assert mean_of(cells).value == pytest.approx(float(RATES[judge]["Sen"]), abs=0.001)
 
 
 def test_the_self_enhancement_error_follows_from_the_printed_means(subtests):
@@ -27,8 +29,9 @@ def test_the_self_enhancement_error_follows_from_the_printed_means(subtests):
         with subtests.test(judge=judge):
             row = ERRORS[judge]
             own, others, printed = float(row["y_self"]), float(row["y_other"]), float(row["err_se_pct"])
+            record = {"judges": [{"judge": judge, "published": {"own": own, "received": others}}]}
 
-            assert abs(100 * calm_errors.self_enhancement_error(own, others) - printed) <= rounding(own, others)
+            assert abs(100 * enhancement_of(record, judge).value - printed) <= rounding(own, others)
 
 
 def test_the_refinement_error_follows_from_the_printed_means(subtests):
@@ -62,7 +65,9 @@ def test_the_bias_intensity_of_the_alignment_data_is_ours_alone(subtests):
         with subtests.test(judge=judge):
             row = RATES[judge]
 
-            found = calm_errors.bias_intensity(float(row["CR_Al"]), [float(row[name]) for name in ALIGNMENT])
+            found = calm_errors.bias_intensity(
+                float(row["CR_Al"]), [float(row[PRINTED.get(name, name[:3].title())]) for name in ALIGNMENT]
+            )
 
             assert round(found, 3) == OURS[judge]
 
