@@ -101,9 +101,7 @@ def _grouped(columns: Sequence[Column]) -> list[tuple[str, list[tuple[str, list[
     ]
 
 
-def _blocks(
-    columns: Sequence[tuple[str, Sequence[str]]], width: int
-) -> list[list[tuple[str, Sequence[str]]]]:
+def _blocks(columns: Sequence[tuple[str, Sequence[str]]], width: int) -> list[list[tuple[str, Sequence[str]]]]:
     """Return the columns in blocks that are at most so wide; a block has at least one."""
     blocks: list[list[tuple[str, Sequence[str]]]] = []
     left = 0
