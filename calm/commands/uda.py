@@ -15,12 +15,15 @@ from calm.commands.terminal import end_of_progress, progress_line
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from calm.studies.uda.comparisons import Comparisons
     from calm.studies.uda.elo import Floats
     from calm.studies.uda.training import Progress, Settings, State
+    from calm.studies.uda.weighting import Choice
 
+PAGES = (".html", ".htm")
+"""What the name of a page ends in."""
 EMBEDDERS = "hashed[:DIMS], sentence-transformers:MODEL, openai:MODEL"
 
 
@@ -38,7 +41,7 @@ def _add_train(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "train",
         "Train a network that aligns the ratings of several judges. It learns from comparisons and needs no labels. "
         "The report covers the comparisons that were held out.",
-        "calm uda train comparisons.jsonl --answers answers.jsonl -o uda.safetensors",
+        "calm uda train self-preference.json --answers answers.jsonl -o uda.safetensors",
     )
     _add_inputs(train)
     train.add_argument("--embed", default="hashed:64", metavar="NAME", help=f"{EMBEDDERS} (default hashed:64)")
@@ -48,6 +51,12 @@ def _add_train(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     train.add_argument("--without-own", action="store_true", help="leave out the judges' own answers (the ablation)")
     train.add_argument(
         "--hidden", default="256,64", metavar="N,N", help="hidden layers (default 256,64; paper 2048,512,64)"
+    )
+    train.add_argument(
+        "--features",
+        default="",
+        metavar="NAMES",
+        help="also let the network see instruction, perplexity or both (default: neither, as the paper)",
     )
     train.add_argument("--epochs", type=int, default=80, metavar="N", help="steps over all comparisons (default 80)")
     train.add_argument("--learning-rate", type=float, default=1e-4, metavar="X", help="step size (default 0.0001)")
@@ -74,7 +83,7 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         verbs,
         "apply",
         "Rate with a trained network. The report shows the ratings before and after.",
-        "calm uda apply uda.safetensors comparisons.jsonl --answers answers.jsonl",
+        "calm uda apply uda.safetensors self-preference.json --answers answers.jsonl --report uda.html",
     )
     apply.add_argument("model", type=Path, metavar="MODEL", help="a file that `calm uda train` wrote")
     _add_inputs(apply)
@@ -83,12 +92,35 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("comparisons", type=Path, metavar="FILE", help="comparisons as JSON Lines or .csv")
     parser.add_argument(
-        "--answers", type=Path, metavar="FILE", help="answers as JSON Lines or .csv: prompt, model, text"
+        "comparisons",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a record of `calm self-preference`, results.json of each of several judges, or comparisons as JSON Lines "
+        "or .csv",
+    )
+    parser.add_argument(
+        "--answers",
+        type=Path,
+        metavar="FILE",
+        help="for records, the cases that `calm answer` wrote; else answers as JSON Lines or .csv: prompt, model, text",
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="equal|agreement|FILE.json",
+        help="how much each judge counts in the consensus: equal, by its agreement with the others, or as FILE says "
+        "(default: equal; apply: as the model was trained)",
     )
     parser.add_argument("--gold", type=Path, metavar="FILE.json", help="true ratings by model, to report against")
-    parser.add_argument("--report", type=Path, metavar="FILE.json", help="also write the report for machines")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also write the report: FILE.html for people, FILE.json for machines; may be given twice",
+    )
     parser.add_argument("--base-url", metavar="URL", help="address of the embedding server, for openai:...")
 
 
@@ -99,22 +131,31 @@ def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
     Raises:
         ConfigError: each such option.
     """
-    from calm.results.outputs import UDA_CHECKPOINT, UDA_MODEL, UDA_REPORT, Output, refuse
+    from calm.errors import ConfigError
+    from calm.results.outputs import REPORT, UDA_CHECKPOINT, UDA_MODEL, UDA_REPORT, Output, refuse
+    from calm.studies.uda.weighting import AGREEMENT, EQUAL
 
-    forms = {"out": UDA_MODEL, "report": UDA_REPORT, "checkpoint": UDA_CHECKPOINT}
-    given: list[Path | None] = [getattr(options, name, None) for name in ("model", "comparisons", "answers", "gold")]
+    if odd := [path for path in options.report if path.suffix.lower() not in (*PAGES, ".json")]:
+        raise ConfigError(f"--report: expected a name that ends in .html or .json, got {str(odd[0])!r}; rename it")
+    forms = {"out": UDA_MODEL, "checkpoint": UDA_CHECKPOINT}
+    given: list[Path | None] = [getattr(options, name, None) for name in ("model", "answers", "gold")]
+    if options.weights not in (None, EQUAL, AGREEMENT):
+        given.append(Path(options.weights))
     written = [Output(f"--{name}", path, forms[name]) for name in names if (path := getattr(options, name))]
-    refuse(written, inputs=[path for path in given if path is not None])
+    pages = [Output("--report", path, UDA_REPORT if path.suffix.lower() == ".json" else REPORT) for path in options.report]
+    refuse([*written, *pages], inputs=[path for path in (*options.comparisons, *given) if path is not None])
 
 
 def _train(options: argparse.Namespace) -> int:
     from calm.studies.uda.checkpoint import Model, save_model
-    from calm.studies.uda.comparisons import read, read_gold, split
+    from calm.studies.uda.comparisons import split
     from calm.studies.uda.elo import Elo
     from calm.studies.uda.embeddings import embedder
+    from calm.studies.uda.reading import read, read_gold
     from calm.studies.uda.training import Settings, apply
+    from calm.studies.uda.weighting import EQUAL, choice_of
 
-    _refuse_outputs(options, "out", "report", "checkpoint")
+    _refuse_outputs(options, "out", "checkpoint")
     settings = Settings(
         hidden=_hidden(options.hidden),
         epochs=options.epochs,
@@ -123,14 +164,17 @@ def _train(options: argparse.Namespace) -> int:
         own=not options.without_own,
         seed=options.seed,
         elo=Elo(k=options.k, base=options.base),
+        extra=_features(options.features),
+        weights=choice_of(options.weights or EQUAL),
     )
     embed = embedder(options.embed, base_url=options.base_url)
     gold = read_gold(options.gold) if options.gold else None
-    data = read(options.comparisons, options.answers, embed)
+    data, unread = read(options.comparisons, options.answers, embed, extra=settings.extra)
     state = _trained(data, settings, options)
     save_model(options.out, Model(state.best, settings, data.dims, embed.name))
     held_out = split(data, settings.validation)[1]
-    made = _report(held_out, *apply(state.best, held_out, settings), gold)
+    made = _report(held_out, *apply(state.best, held_out, settings), gold, settings.weights)
+    made["unread"] = unread
     made["training"] = {
         "comparisons": len(data),
         "held_out": len(held_out),
@@ -138,12 +182,14 @@ def _train(options: argparse.Namespace) -> int:
         "best_epoch": state.best_epoch,
         "validation_loss": state.best_loss,
         "own_answers": settings.own,
+        "features": list(settings.extra),
         "seed": settings.seed,
         "embedder": embed.name,
     }
     if options.leave_one_out:
         made["leave_one_judge_out"] = _left_out(data, settings, gold)
     print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")
+    _print_unread(unread)
     _print_report(made, options.report)
     print(f"\nmodel: {printable(str(options.out))}")
     return DONE
@@ -152,11 +198,12 @@ def _train(options: argparse.Namespace) -> int:
 def _apply(options: argparse.Namespace) -> int:
     from calm.errors import ConfigError
     from calm.studies.uda.checkpoint import load_model
-    from calm.studies.uda.comparisons import read, read_gold
     from calm.studies.uda.embeddings import embedder
+    from calm.studies.uda.reading import read, read_gold
     from calm.studies.uda.training import apply
+    from calm.studies.uda.weighting import choice_of
 
-    _refuse_outputs(options, "report")
+    _refuse_outputs(options)
     model = load_model(options.model)
     if options.embed and options.embed != model.embedder:
         raise ConfigError(
@@ -164,9 +211,13 @@ def _apply(options: argparse.Namespace) -> int:
             f"leave --embed out, or train again"
         )
     gold = read_gold(options.gold) if options.gold else None
-    data = read(options.comparisons, options.answers, embedder(model.embedder, base_url=options.base_url))
-    made = _report(data, *apply(model.params, data, model.settings), gold)
+    embed = embedder(model.embedder, base_url=options.base_url)
+    data, unread = read(options.comparisons, options.answers, embed, extra=model.settings.extra)
+    chosen = choice_of(options.weights) if options.weights else model.settings.weights
+    made = _report(data, *apply(model.params, data, model.settings), gold, chosen)
+    made["unread"] = unread
     print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
+    _print_unread(unread)
     _print_report(made, options.report)
     return DONE
 
@@ -235,13 +286,24 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
     return found
 
 
-def _report(data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None) -> dict[str, object]:
+def _report(
+    data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None, choice: Choice
+) -> dict[str, object]:
     from calm.studies.uda.report import report
+    from calm.studies.uda.weighting import weights_of
 
-    return report(before, after, data.judges, data.models, gold=gold, rng=Random(0))
+    weights = weights_of(choice, before, data.judges)
+    made = report(before, after, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
+    made["weighting"] = choice if isinstance(choice, str) else "file"
+    return made
 
 
-def _print_report(made: Mapping[str, object], path: Path | None) -> None:
+def _print_unread(unread: int) -> None:
+    if unread:
+        print(f"{unread:,} verdict{'s' * (unread != 1)} could not be read and made no comparison\n")
+
+
+def _print_report(made: Mapping[str, object], paths: Sequence[Path]) -> None:
     from calm.studies.uda.report import table
 
     print(printable(table(made), keep="\n"))
@@ -251,15 +313,44 @@ def _print_report(made: Mapping[str, object], path: Path | None) -> None:
         for name, sides in left_out.items():
             was, now = (sides[side]["correlation_with_others"] for side in ("before", "after"))
             print(printable(f"  {name}: {_number(was)} {_number(now)}"))
-    if path is not None:
-        from calm.results.outputs import UDA_REPORT, write_whole
-
-        write_whole(path, [json.dumps(made, indent=1, allow_nan=False), "\n"], UDA_REPORT)
+    for path in paths:
+        _write_report(made, path)
         print(f"\nreport: {printable(str(path))}")
+
+
+def _write_report(made: Mapping[str, object], path: Path) -> None:
+    """Write the report as JSON or as a page, as the name says; the page shows what the JSON holds."""
+    from calm.results.outputs import UDA_REPORT, write_whole
+    from calm.results.reports import uda_page
+
+    text = json.dumps(made, indent=1, allow_nan=False)
+    if path.suffix.lower() == ".json":
+        write_whole(path, [text, "\n"], UDA_REPORT)
+    else:
+        uda_page.write(json.loads(text), path)
 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+def _features(text: str) -> tuple[str, ...]:
+    """
+    Return the features beyond the paper's that a list with commas names, in their own order.
+
+    Raises:
+        ConfigError: another name.
+    """
+    from calm.errors import ConfigError, nearest
+    from calm.studies.uda.comparisons import FEATURES
+
+    given = [part.strip() for part in text.split(",") if part.strip()]
+    if odd := [name for name in given if name not in FEATURES]:
+        raise ConfigError(
+            f"--features: expected {' or '.join(FEATURES)}, or both with a comma, got {odd[0]!r}"
+            f"{nearest(odd[0], FEATURES)}"
+        )
+    return tuple(name for name in FEATURES if name in given)
 
 
 def _hidden(text: str) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from calm.studies.uda.elo import Elo
 from calm.studies.uda.features import width
 from calm.studies.uda.network import OUTPUTS, Params
 from calm.studies.uda.training import Settings, State, new_state
+from calm.studies.uda.weighting import EQUAL
 
 MODEL, CHECKPOINT = "calm-uda-model/1", "calm-uda-checkpoint/1"
 COUNTS = ("epoch", "best_epoch")
@@ -125,7 +126,9 @@ def load_state(path: Path, settings: Settings, data: Comparisons) -> State:
 def fingerprint(data: Comparisons) -> str:
     """Return a hash of all that a training reads of the comparisons."""
     hashed = sha256(json.dumps([data.judges, data.models]).encode())
-    for column in (data.judge, data.first, data.second, data.share, data.one, data.two, data.own, data.embeddings):
+    columns = (data.judge, data.first, data.second, data.share, data.one, data.two, data.own, data.embeddings)
+    beyond = [column for column in (data.asked, data.surprise) if column is not None]
+    for column in (*columns, *beyond):
         hashed.update(f"{column.dtype}{column.shape}".encode())
         hashed.update(np.ascontiguousarray(column).tobytes())
     return hashed.hexdigest()
@@ -180,13 +183,20 @@ def _settings(path: Path, found: object) -> Settings:
     try:
         if not isinstance(found, dict):
             raise TypeError(f"{type(found).__name__} in the place of settings")
-        return Settings(**{**found, "hidden": tuple(found["hidden"]), "elo": Elo(**found["elo"])})
-    except (KeyError, TypeError, ConfigError) as error:
+        weights = found.get("weights", EQUAL)
+        plain = {
+            "hidden": tuple(found["hidden"]),
+            "elo": Elo(**found["elo"]),
+            "extra": tuple(found.get("extra", ())),
+            "weights": weights if isinstance(weights, str) else tuple((str(j), float(w)) for j, w in weights),
+        }
+        return Settings(**{**found, **plain})
+    except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path}: expected the settings of a training, got: {error}; train again") from error
 
 
 def _shapes(dims: int, settings: Settings) -> dict[str, tuple[int, ...]]:
-    inputs = width(dims, own=settings.own)
+    inputs = width(dims, own=settings.own, extra=settings.extra)
     found: dict[str, tuple[int, ...]] = {"norm0.scale": (inputs,), "norm0.bias": (inputs,)}
     sizes = [inputs, *settings.hidden, OUTPUTS]
     for layer, (fan_in, fan_out) in enumerate(pairwise(sizes), start=1):

@@ -1,43 +1,63 @@
 """
-Who preferred what: comparisons from JSON Lines or CSV, as arrays.
+Who preferred what, as arrays: comparisons of named models by named judges, and the embeddings of their answers.
 
-A comparison is an object (or a row under a header) with `prompt`, `judge`, `model_a`, `model_b` and `outcome` (`a`, `b`
-or `tie`; `A`, `B`, `C` mean the same). Answers are given once each in a file of their own, objects with `prompt`,
-`model`, and `text` or `embedding`; or with the comparison, as `text_a`, `text_b`, `text_own`, or `embedding_a` and so
+`reading` and `bridge` make `Named` comparisons of files; `arrays` turns them into the `Comparisons` that are trained
 on. The judge's own answer to a prompt is that of the model that has the judge's name.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NoReturn, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import nan
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calm.core.files import json_of, read_bytes, refuse_large
-from calm.core.inputs import noted
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError
 from calm.studies.uda.elo import Floats, Ints, Lanes, lanes
 from calm.studies.uda.embeddings import Embed, Vectors
 
-OUTCOMES: Mapping[str, float] = {"a": 1.0, "b": 0.0, "tie": 0.5, "A": 1.0, "B": 0.0, "C": 0.5}
-NEEDED = ("prompt", "judge", "model_a", "model_b", "outcome")
-SIDES = ("a", "b", "own")
-KEYS = (*NEEDED, *(f"{kind}_{side}" for kind in ("text", "embedding") for side in SIDES))
-ANSWER_KEYS = ("prompt", "model", "text", "embedding")
-MAX_SHOWN = 20
-"""This many faults are spelled out; the others are counted."""
-MAX_LINE = 5_000_000
-"""A longer line is refused: it is a file of another kind."""
+INSTRUCTION: Final = "instruction"
+PERPLEXITY: Final = "perplexity"
+FEATURES: Final = (INSTRUCTION, PERPLEXITY)
+"""What a network may see beyond the paper's features, in the order in which it sees them."""
 
-Row: TypeAlias = Mapping[str, object]
 Content: TypeAlias = "str | tuple[float, ...]"
+Key: TypeAlias = tuple[str, ...]
+"""What an answer is known by: its prompt and its model, and its text where a model has several answers to a prompt."""
+Triple: TypeAlias = tuple[float, float, float]
+UNKNOWN: Final[Triple] = (nan, nan, nan)
+
+
+class Named(NamedTuple):
+    """
+    One comparison by names; `one`, `two` and `own` are the keys of the answers.
+
+    `surprise` is the judge's log-perplexity of the first, the second and its own answer, in nats a token, NaN where it
+    is not known.
+    """
+
+    prompt: str
+    judge: str
+    first: str
+    second: str
+    share: float
+    one: Key
+    two: Key
+    own: Key
+    surprise: Triple = UNKNOWN
+
+    @property
+    def asked(self) -> Key:
+        """The key of the question."""
+        return question(self.prompt)
+
+
+def question(prompt: str) -> Key:
+    """Return the key of a question: no model has a blank name."""
+    return (prompt, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +66,9 @@ class Comparisons:
     Comparisons as arrays, one entry each; `embeddings` has one row for each answer.
 
     `judge`, `first`, `second` number the names in `judges` and `models`; `prompt` numbers the prompts; `one`, `two` and
-    `own` are rows of the embeddings, `own` -1 where the judge has no answer to the prompt.
+    `own` are rows of the embeddings, `own` -1 where the judge has no answer to the prompt. `asked` are the rows of the
+    questions, -1 where one is not known. `surprise` has three columns: the judge's log-perplexity of the first, the
+    second and its own answer in nats a token, NaN where it is not known. None: nothing of the kind is known.
     """
 
     judges: tuple[str, ...]
@@ -60,6 +82,8 @@ class Comparisons:
     two: Ints
     own: Ints
     embeddings: Vectors
+    asked: Ints | None = None
+    surprise: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.judge)
@@ -75,38 +99,16 @@ class Comparisons:
 
     def take(self, chosen: NDArray[np.bool_]) -> Comparisons:
         """Return the comparisons that are chosen; judges, models and embeddings stay as they are."""
-        return Comparisons(
-            self.judges,
-            self.models,
-            self.prompt[chosen],
-            self.judge[chosen],
-            self.first[chosen],
-            self.second[chosen],
-            self.share[chosen],
-            self.one[chosen],
-            self.two[chosen],
-            self.own[chosen],
-            self.embeddings,
-        )
+        columns = ("prompt", "judge", "first", "second", "share", "one", "two", "own", "asked", "surprise")
+        known = {name: column for name in columns if (column := getattr(self, name)) is not None}
+        return replace(self, **{name: column[chosen] for name, column in known.items()})
 
     def without_judge(self, left_out: int) -> Comparisons:
         """Return the comparisons of all judges but one; the others keep their order."""
         rest = self.take(self.judge != left_out)
         judges = tuple(name for j, name in enumerate(self.judges) if j != left_out)
         renumbered = (rest.judge - (rest.judge > left_out)).astype(np.int32)
-        return Comparisons(
-            judges,
-            rest.models,
-            rest.prompt,
-            renumbered,
-            rest.first,
-            rest.second,
-            rest.share,
-            rest.one,
-            rest.two,
-            rest.own,
-            rest.embeddings,
-        )
+        return replace(rest, judges=judges, judge=renumbered)
 
 
 def split(data: Comparisons, validation: float) -> tuple[Comparisons, Comparisons]:
@@ -135,9 +137,14 @@ def split(data: Comparisons, validation: float) -> tuple[Comparisons, Comparison
     return data.take(~validates), data.take(validates)
 
 
-def check(data: Comparisons, *, own: bool) -> None:
+def check(data: Comparisons, *, own: bool, extra: Sequence[str] = ()) -> None:
     """
-    Refuse comparisons that teach nothing: too few judges or models, or none of the judge's own answers.
+    Refuse comparisons that teach nothing: too few judges or models, or without what the network is to see.
+
+    Args:
+        data: the comparisons.
+        own: whether the network sees the judge's own answer.
+        extra: what it sees beyond the paper's features, of `FEATURES`.
 
     Raises:
         ConfigError: each fault in a line.
@@ -153,262 +160,92 @@ def check(data: Comparisons, *, own: bool) -> None:
         lacking = sorted({data.judges[j] for j in data.judge[data.own < 0]})
         problems.append(
             f"expected the judge's own answer to each prompt, got none for some of {', '.join(map(repr, lacking))}; "
-            f"add an answer with model = the judge's name, or leave own answers out with --without-own"
+            f"let it answer, too, under the judge's name, or leave own answers out: `calm uda train --without-own`"
         )
+    if INSTRUCTION in extra and (data.asked is None or (data.asked < 0).any()):
+        problems.append(
+            "expected the question of each prompt for the features of the instruction, got none for some; add "
+            "text_question to the comparisons, or leave instruction out of --features"
+        )
+    if PERPLEXITY in extra:
+        problems += _unknown_surprise(data, own=own)
     if problems:
         raise ConfigError(problems)
 
 
-# ------------------------------------------------------------------------------------------------------------- reading
+def _unknown_surprise(data: Comparisons, *, own: bool) -> list[str]:
+    known = np.zeros((len(data), 3), bool) if data.surprise is None else np.isfinite(data.surprise)
+    lacking = ~known[:, : 3 if own else 2].all(axis=1)
+    if not lacking.any():
+        return []
+    judges = ", ".join(repr(data.judges[j]) for j in sorted(set(data.judge[lacking].tolist())))
+    columns = "log_perplexity_a and log_perplexity_b" + (", and log_perplexity_own" if own else "")
+    return [
+        f"expected the judge's log-perplexity of each answer for the features of perplexity, got none for "
+        f"{int(lacking.sum())} comparisons of {judges}; add {columns}, run `calm self-preference --perplexity`, or "
+        f"leave perplexity out of --features"
+    ]
 
 
-@dataclass(slots=True)
-class _Faults:
-    shown: list[str] = field(default_factory=list)
-    count: int = 0
-
-    def note(self, where: str, message: str) -> None:
-        self.count += 1
-        if len(self.shown) < MAX_SHOWN:
-            self.shown.append(f"{where}: {message}")
-
-    def settle(self) -> None:
-        if self.count > len(self.shown):
-            self.shown.append(f"and {self.count - len(self.shown)} more; fix these first")
-        if self.shown:
-            raise ConfigError(self.shown)
+# ------------------------------------------------------------------------------------------------- names to arrays
 
 
-@dataclass(slots=True)
-class _Answers:
-    """The answers met so far: each once, by prompt and model."""
+class Answers:
+    """The texts or embeddings met so far, of answers and questions: each once, by its key."""
 
-    rows: dict[tuple[str, str], int] = field(default_factory=dict)
-    contents: list[Content | None] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.contents: dict[Key, Content] = {}
 
-    def row(self, prompt: str, model: str) -> int:
-        return self.rows.setdefault((prompt, model), len(self.rows))
-
-    def put(self, prompt: str, model: str, content: Content, where: str, faults: _Faults) -> None:
-        row = self.row(prompt, model)
-        self.contents.extend([None] * (len(self.rows) - len(self.contents)))
-        if self.contents[row] not in (None, content):
-            faults.note(
-                where,
-                f"expected one answer of {model!r} to prompt {prompt!r}, got two that differ; give each its own id",
-            )
-        self.contents[row] = content
+    def put(self, key: Key, content: Content) -> bool:
+        """Hold a content, and return whether it is the first under its key, or the same as before."""
+        return self.contents.setdefault(key, content) == content
 
 
-def read(comparisons: Path, answers: Path | None, embed: Embed) -> Comparisons:
+def arrays(named: Sequence[Named], held: Answers, embed: Embed, *, questions: bool = False) -> Comparisons:
     """
-    Return the comparisons of a file, with the embeddings of their answers.
+    Return named comparisons as arrays.
 
     Args:
-        comparisons: JSON Lines, or CSV if the name ends in .csv.
-        answers: a file of answers, likewise; None if the comparisons bring them.
-        embed: gives the vectors of the texts; it is not called if all answers have embeddings.
+        named: the comparisons, in the order in which they are rated.
+        held: the answers, and the questions.
+        embed: gives the vectors of the texts; it is not called if all contents are embeddings.
+        questions: whether questions are embedded, too.
 
     Raises:
-        ConfigError: all faults of the files, the first `MAX_SHOWN` spelled out; or embeddings that do not fit together.
+        ConfigError: an answer that was compared is not held, or embeddings do not fit together.
     """
-    faults, held = _Faults(), _Answers()
-    if answers is not None:
-        for where, row in _rows(answers, faults):
-            _answer(where, row, held, faults)
-    columns: list[tuple[str, str, str, str, float]] = []
-    for where, row in _rows(comparisons, faults):
-        if (found := _comparison(where, row, held, faults)) is not None:
-            columns.append(found)
-    if not columns and not faults.count:
-        faults.note(
-            str(comparisons), "expected at least one comparison, got an empty file; write one JSON object a line"
-        )
-    faults.settle()
-    return _arrays(columns, held, embed)
-
-
-def read_gold(path: Path) -> dict[str, float]:
-    """
-    Return ratings that are taken as true, by model, from a JSON object.
-
-    Raises:
-        ConfigError: no such file, or not an object of finite numbers.
-    """
-    try:
-        data = json_of(read_bytes(path).decode("utf-8"), parse_constant=_no_constant)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: expected a JSON object of ratings by model, got: {error}") from error
-    if not isinstance(data, dict) or not data or not all(_is_number(value) for value in data.values()):
-        raise ConfigError(f'{path}: expected a JSON object of finite ratings by model, such as {{"model-1": 1210.5}}')
-    return {str(name): float(value) for name, value in data.items()}
-
-
-def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
-    try:
-        with path.open("rb") as file:
-            refuse_large(file, path)
-        if path.suffix.lower() == ".csv":
-            yield from _csv_rows(path, faults)
-        else:
-            yield from _json_rows(path, faults)
-    except OSError as error:
-        raise ConfigError(f"{path}: expected a file that can be read, got: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{path}: expected UTF-8, got byte 0x{error.object[error.start]:02x}; save it as UTF-8"
-        ) from error
-
-
-def _csv_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
-    with noted(path).open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, strict=True)
-        try:
-            for row in reader:
-                where = f"{path}:{reader.line_num}"
-                if None in row or None in row.values():
-                    faults.note(where, "expected as many cells as the header has, got more or fewer; quote commas")
-                    continue
-                yield where, {key: value for key, value in row.items() if value != ""}
-        except csv.Error as error:
-            faults.note(f"{path}:{reader.line_num}", f"expected CSV, got an error: {error}")
-
-
-def _json_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
-    with noted(path).open(encoding="utf-8-sig") as file:
-        number = 0
-        while line := file.readline(MAX_LINE + 1):
-            number += 1
-            where = f"{path}:{number}"
-            if len(line) > MAX_LINE:
-                faults.note(
-                    where, f"expected at most {MAX_LINE:,} characters, got a longer line; write one object a line"
-                )
-                return
-            if not line.strip():
-                continue
-            try:
-                data = json_of(line, parse_constant=_no_constant)
-            except ValueError as error:
-                faults.note(where, f"expected a JSON object, got an error: {error}")
-                continue
-            if isinstance(data, dict):
-                yield where, data
-            else:
-                faults.note(where, f"expected a JSON object, got {type(data).__name__}; write one object a line")
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"expected a finite number, got {name}")
-
-
-def _answer(where: str, row: Row, held: _Answers, faults: _Faults) -> None:
-    names = _names(where, row, ("prompt", "model"), ANSWER_KEYS, faults)
-    content = _content(where, row, "text", "embedding", faults)
-    if names is None:
-        return
-    if content is None:
-        faults.note(where, "expected `text` or `embedding`, got neither; add one")
-        return
-    held.put(names[0], names[1], content, where, faults)
-
-
-def _comparison(where: str, row: Row, held: _Answers, faults: _Faults) -> tuple[str, str, str, str, float] | None:
-    names = _names(where, row, NEEDED, KEYS, faults)
-    if names is None:
-        return None
-    prompt, judge, one, two, outcome = names
-    if one == two:
-        faults.note(where, f"expected two models, got {one!r} against itself; leave the line out")
-        return None
-    if outcome not in OUTCOMES:
-        faults.note(where, f"expected outcome a, b or tie, got outcome={outcome!r}; change it")
-        return None
-    for side, model in zip(SIDES, (one, two, judge), strict=True):
-        content = _content(where, row, f"text_{side}", f"embedding_{side}", faults)
-        if content is not None:
-            held.put(prompt, model, content, where, faults)
-    return prompt, judge, one, two, OUTCOMES[outcome]
-
-
-def _names(
-    where: str, row: Row, needed: Sequence[str], known: Sequence[str], faults: _Faults
-) -> tuple[str, ...] | None:
-    before = faults.count
-    for key in row:
-        if key not in known:
-            faults.note(where, f"unknown key {key!r}{nearest(str(key), known)}")
-    values = [row.get(key) for key in needed]
-    for key, value in zip(needed, values, strict=True):
-        if not isinstance(value, str) or not value.strip():
-            faults.note(where, f"expected {key} as a text that is not blank, got {key}={_shown(value)}")
-    return tuple(str(value) for value in values) if faults.count == before else None
-
-
-def _content(where: str, row: Row, text: str, embedding: str, faults: _Faults) -> Content | None:
-    words, numbers = row.get(text), row.get(embedding)
-    if words is not None and numbers is not None:
-        faults.note(where, f"expected {text} or {embedding}, got both; leave one out")
-        return None
-    if words is not None:
-        if isinstance(words, str) and words.strip():
-            return words
-        faults.note(where, f"expected {text} as a text that is not blank, got {_shown(words)}")
-        return None
-    if isinstance(numbers, str):  # a cell of CSV
-        try:
-            numbers = json.loads(numbers, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            numbers = None
-    if numbers is None and row.get(embedding) is None:
-        return None
-    if isinstance(numbers, list) and numbers and all(_is_number(x) for x in numbers):
-        return tuple(float(x) for x in numbers)
-    faults.note(where, f"expected {embedding} as a list of finite numbers, got {_shown(row.get(embedding))}")
-    return None
-
-
-def _is_number(value: object) -> bool:
-    """Return whether a value is a number that 32 bits can hold."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 3e38
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
-
-
-def _arrays(columns: Sequence[tuple[str, str, str, str, float]], held: _Answers, embed: Embed) -> Comparisons:
-    prompts = {name: i for i, name in enumerate(dict.fromkeys(c[0] for c in columns))}
-    judges = {name: i for i, name in enumerate(dict.fromkeys(c[1] for c in columns))}
-    models = {name: i for i, name in enumerate(dict.fromkeys(name for c in columns for name in c[2:4]))}
-    lacking = sorted({(c[0], name) for c in columns for name in c[2:4] if (c[0], name) not in held.rows})
+    prompts = {name: i for i, name in enumerate(dict.fromkeys(c.prompt for c in named))}
+    judges = {name: i for i, name in enumerate(dict.fromkeys(c.judge for c in named))}
+    models = {name: i for i, name in enumerate(dict.fromkeys(name for c in named for name in (c.first, c.second)))}
+    lacking = sorted({key[:2] for c in named for key in (c.one, c.two) if key not in held.contents})
     if lacking:
-        shown = "; ".join(f"{model!r} to prompt {prompt!r}" for prompt, model in lacking[:5])
+        shown = "; ".join(f"{key[1]!r} to prompt {key[0]!r}" for key in lacking[:5])
         raise ConfigError(
             f"expected the text or embedding of every answer compared, got none for {len(lacking)}, such as {shown}; "
             f"give them with --answers, or as text_a and text_b"
         )
-    used = sorted({held.rows[c[0], n] for c in columns for n in c[1:4] if (c[0], n) in held.rows})
-    compact = {row: i for i, row in enumerate(used)}
-    contents = [content for row in used if (content := held.contents[row]) is not None]
+    wanted = {key for c in named for key in ((c.one, c.two, c.own, c.asked) if questions else (c.one, c.two, c.own))}
+    used = [key for key in held.contents if key in wanted]
+    rows = {key: i for i, key in enumerate(used)}
 
-    def rows(which: int) -> Ints:
-        found = (held.rows.get((c[0], str(c[which]))) for c in columns)
-        return np.array([-1 if row is None else compact[row] for row in found], np.int32)
+    def rows_of(keys: Sequence[Key]) -> Ints:
+        return np.array([rows.get(key, -1) for key in keys], np.int32)
 
+    surprise = np.array([c.surprise for c in named], np.float64).reshape(len(named), 3)
     return Comparisons(
         judges=tuple(judges),
         models=tuple(models),
-        prompt=np.array([prompts[c[0]] for c in columns], np.int32),
-        judge=np.array([judges[c[1]] for c in columns], np.int32),
-        first=np.array([models[c[2]] for c in columns], np.int32),
-        second=np.array([models[c[3]] for c in columns], np.int32),
-        share=np.array([c[4] for c in columns], np.float64),
-        one=rows(2),
-        two=rows(3),
-        own=rows(1),
-        embeddings=_vectors(contents, embed),
+        prompt=np.array([prompts[c.prompt] for c in named], np.int32),
+        judge=np.array([judges[c.judge] for c in named], np.int32),
+        first=np.array([models[c.first] for c in named], np.int32),
+        second=np.array([models[c.second] for c in named], np.int32),
+        share=np.array([c.share for c in named], np.float64),
+        one=rows_of([c.one for c in named]),
+        two=rows_of([c.two for c in named]),
+        own=rows_of([c.own for c in named]),
+        embeddings=_vectors([held.contents[key] for key in used], embed),
+        asked=rows_of([c.asked for c in named]) if questions else None,
+        surprise=surprise if np.isfinite(surprise).any() else None,
     )
 
 

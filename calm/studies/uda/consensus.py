@@ -31,14 +31,19 @@ def inter_judge_std(ratings: Floats) -> Floats:
     return np.asarray(ratings.std(axis=0, ddof=1), np.float64)
 
 
-def consensus_spread(ratings: Floats) -> float:
+def centre(ratings: Floats, weights: Floats | None = None) -> Floats:
+    """Return the consensus: the mean rating of each model over the judges; weights, if any, sum to 1."""
+    return np.asarray(ratings.mean(axis=0) if weights is None else weights @ ratings, np.float64)
+
+
+def consensus_spread(ratings: Floats, weights: Floats | None = None) -> float:
     """
-    Return the sample standard deviation over the models of the judges' mean rating.
+    Return the sample standard deviation over the models of the consensus.
 
     Shrinking every rating toward the start lowers the inter-judge deviation by the same factor and aligns nobody:
     compare the ratio of the two.
     """
-    return float(ratings.mean(axis=0).std(ddof=1))
+    return float(centre(ratings, weights).std(ddof=1))
 
 
 def correlation(a: Floats, b: Floats) -> float | None:

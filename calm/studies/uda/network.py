@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from calm.statistics.power import uniforms
 from calm.studies.uda.backend import jax, jnp
-from calm.studies.uda.features import cosine, features
+from calm.studies.uda.features import cosine, features, instruction, perplexity
 
 Params: TypeAlias = dict[str, jax.Array]
 
@@ -24,12 +24,19 @@ OUTPUTS = 3
 
 
 class Rows(NamedTuple):
-    """Comparisons as rows of the embeddings, of both answers and the judge's own, and the share that the first won."""
+    """
+    Comparisons as rows of the embeddings, of both answers and the judge's own, and the share that the first won.
+
+    `asked` are the rows of the questions, `surprise` three columns of log-perplexities; None where the network does not
+    see them.
+    """
 
     first: jax.Array
     second: jax.Array
     own: jax.Array
     share: jax.Array
+    asked: jax.Array | None = None
+    surprise: jax.Array | None = None
 
 
 def begin(rng: Random, inputs: int, hidden: Sequence[int]) -> Params:
@@ -67,7 +74,13 @@ def adjust(params: Params, embeddings: jax.Array, rows: Rows, *, own: bool, k: f
     """
     one, two = embeddings[rows.first], embeddings[rows.second]
     judge = embeddings[rows.own] if own else None
-    kappa, bonus_one, bonus_two = forward(params, features(one, two, judge)).T
+    seen = [features(one, two, judge)]
+    if rows.asked is not None:
+        seen.append(instruction(embeddings[rows.asked], [one, two] if judge is None else [one, two, judge]))
+    if rows.surprise is not None:
+        seen.append(perplexity(rows.surprise.astype(one.dtype), own=own))
+    inputs = seen[0] if len(seen) == 1 else jnp.concatenate(seen, axis=1)
+    kappa, bonus_one, bonus_two = forward(params, inputs).T
     w = jnp.float32(0.5) if judge is None else jax.nn.sigmoid(cosine(one, judge) - cosine(two, judge))
     factor = k * jnp.maximum(1 - cosine(one, two), 0) * kappa
     share = rows.share.astype(one.dtype)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
 from calm.studies.uda import consensus
+from calm.studies.uda.clusters import clustered
 from calm.studies.uda.elo import Floats
 
 SCHEMA = "calm-uda-report/1"
@@ -22,38 +24,51 @@ def report(
     *,
     gold: Mapping[str, float] | None,
     rng: Random,
+    weights: Floats | None = None,
 ) -> dict[str, object]:
     """
     Return the report on two matrices of ratings, a row for each judge and a column for each model.
 
-    For both, correlations are taken with the mean rating of the baseline. Fractions, not percent.
+    For both, correlations are taken with the consensus of the baseline. Fractions, not percent. `weights`, one for each
+    judge, sum to 1 and make the consensus; None if all count alike.
     """
-    anchor = before.mean(axis=0)
-    first, second = (_side(ratings, anchor, judges, models, gold) for ratings in (before, after))
+    anchor = consensus.centre(before, weights)
+    first, second = (_side(ratings, anchor, judges, models, gold, weights) for ratings in (before, after))
+    warned = [*consensus.warnings(before, judges, models, gold, rng), *_shrunk(before, after, weights)]
+    counted = np.full(len(judges), 1 / len(judges)) if weights is None else weights
     return {
         "schema": SCHEMA,
         "judges": list(judges),
         "models": list(models),
+        "weights": dict(zip(judges, counted.tolist(), strict=True)),
+        "clusters": clustered(before, judges, models, rng).to_json(),
         "before": first,
         "after": second,
         "change": {
             key: _change(first[key], second[key])
             for key in ("inter_judge_std", "consensus_spread", "relative_std", "mean_abs_self_deviation")
         },
-        "warnings": [*consensus.warnings(before, judges, models, gold, rng), *_shrunk(before, after)],
+        "warnings": warned,
     }
 
 
 def _side(
-    ratings: Floats, anchor: Floats, judges: Sequence[str], models: Sequence[str], gold: Mapping[str, float] | None
+    ratings: Floats,
+    anchor: Floats,
+    judges: Sequence[str],
+    models: Sequence[str],
+    gold: Mapping[str, float] | None,
+    weights: Floats | None,
 ) -> dict[str, object]:
     per_model = consensus.inter_judge_std(ratings)
-    spread = consensus.consensus_spread(ratings)
+    together = consensus.centre(ratings, weights)
+    spread = consensus.consensus_spread(ratings, weights)
     own = consensus.self_deviation(ratings, judges, models)
     near = {judge: consensus.correlation(ratings[j], anchor) for j, judge in enumerate(judges)}
     loo = consensus.leave_one_out(ratings, judges)
     found: dict[str, object] = {
         "ratings": {j: dict(zip(models, row.tolist(), strict=True)) for j, row in zip(judges, ratings, strict=True)},
+        "consensus": dict(zip(models, together.tolist(), strict=True)),
         "inter_judge_std_by_model": dict(zip(models, per_model.tolist(), strict=True)),
         "inter_judge_std": float(per_model.mean()),
         "consensus_spread": spread,
@@ -73,21 +88,27 @@ def _side(
         truth = np.array([gold[models[m]] for m in known])
         by_judge = {judge: consensus.correlation(ratings[j, known], truth) for j, judge in enumerate(judges)}
         without = {
-            judge: consensus.correlation(np.delete(ratings, j, axis=0).mean(axis=0)[known], truth)
-            for j, judge in enumerate(judges)
+            judge: consensus.correlation(_without(ratings, j, weights)[known], truth) for j, judge in enumerate(judges)
         }
         found |= {
             "correlation_with_gold": by_judge,
             "mean_correlation_with_gold": _mean(by_judge),
-            "consensus_correlation_with_gold": consensus.correlation(ratings.mean(axis=0)[known], truth),
+            "consensus_correlation_with_gold": consensus.correlation(together[known], truth),
             "consensus_correlation_with_gold_without": without,
         }
     return found
 
 
-def _shrunk(before: Floats, after: Floats) -> list[str]:
+def _without(ratings: Floats, left_out: int, weights: Floats | None) -> Floats:
+    """Return the consensus of all judges but one; a plain mean where the others have no weight."""
+    rest = np.delete(ratings, left_out, axis=0)
+    kept = None if weights is None else np.delete(weights, left_out)
+    return consensus.centre(rest, None if kept is None or not kept.sum() else kept / kept.sum())
+
+
+def _shrunk(before: Floats, after: Floats, weights: Floats | None) -> list[str]:
     """Return a warning if the judges lie closer only because all ratings do."""
-    was, now = consensus.consensus_spread(before), consensus.consensus_spread(after)
+    was, now = consensus.consensus_spread(before, weights), consensus.consensus_spread(after, weights)
     apart = float(consensus.inter_judge_std(before).mean())
     if not (was and now and apart):
         return []
@@ -143,15 +164,54 @@ def table(made: Mapping[str, object]) -> str:
         (f"self-preference of {j}", *_cells(was, second["self_deviation"].get(j), 3, relative=False))
         for j, was in judged.items()
     ]
+    lines = _aligned(rows)
+    warned = made["warnings"]
+    weighed = made.get("weights")
+    told = _weighed(weighed if isinstance(weighed, Mapping) else {})
+    clusters = made.get("clusters")
+    told += leaning(clusters) if isinstance(clusters, Mapping) else []
+    return "\n".join([*lines, *told, *(f"warning: {text}" for text in (warned if isinstance(warned, list) else []))])
+
+
+def _weighed(weights: Mapping[str, float]) -> list[str]:
+    """Return a line with the weight of each judge; none where all count alike."""
+    if len(set(weights.values())) < 2:
+        return []
+    return [f"weights in the consensus: {', '.join(f'{judge} {weight:.2f}' for judge, weight in weights.items())}"]
+
+
+def leaning(clusters: Mapping[str, object]) -> list[str]:
+    """Return in words which judges share a lean, a line for each cluster, or that none do, or why nobody knows."""
+    cut, found, needs = clusters.get("cut"), clusters.get("found"), clusters.get("needs")
+    if not isinstance(cut, float):
+        assert isinstance(needs, Mapping)
+        return [f"shared leans: not looked for; {needs['judges']} judges and {needs['models']} models are needed"]
+    assert isinstance(found, list)
+    if not found:
+        return [f"shared leans: none beyond chance (two judges would have to correlate by {cut:.2f})"]
+    return [_cluster_line(one) for one in found]
+
+
+def _cluster_line(one: Mapping[str, Any]) -> str:
+    line = f"shared lean: {', '.join(one['judges'])} (correlation {one['correlation']:.2f}, p = {one['p']:.3f})"
+    if one["favours"]:
+        line += f" favour {', '.join(one['favours'])}"
+    if one["marks_down"]:
+        line += f"{' and' if one['favours'] else ''} mark down {', '.join(one['marks_down'])}"
+    if one["against"]:
+        line += f"; {', '.join(one['against'])} lean the other way: ratings alone do not say which of the two leans"
+    return line
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows as lines with aligned columns."""
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    lines = [
+    return [
         "  ".join(
             [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
         ).rstrip()
         for row in rows
     ]
-    warned = made["warnings"]
-    return "\n".join([*lines, *(f"warning: {text}" for text in (warned if isinstance(warned, list) else []))])
 
 
 def _cells(before: float, after: float | None, digits: int, *, relative: bool) -> tuple[str, str, str]:

@@ -20,11 +20,12 @@ import numpy as np
 from calm.errors import ConfigError, EstimateError
 from calm.studies.uda import scan
 from calm.studies.uda.backend import doubles, jax, jnp, lax, optax
-from calm.studies.uda.comparisons import Comparisons, check, split
+from calm.studies.uda.comparisons import FEATURES, INSTRUCTION, PERPLEXITY, Comparisons, check, split
 from calm.studies.uda.elo import Elo, Floats, Ints, Lanes, shuffled
 from calm.studies.uda.features import width
 from calm.studies.uda.network import Params, Rows, adjust, begin
 from calm.studies.uda.scan import Turns
+from calm.studies.uda.weighting import AGREEMENT, EQUAL, Choice, weights_of
 
 NEAR, ALIKE, MEAN_NEAR = 0.1, 1000.0, 0.2
 """Weights of the loss: squared distance to the anchor, 1 - correlation with it, squared distance of the mean to it."""
@@ -46,6 +47,8 @@ class Settings:
         clip: the longest gradient.
         validation: the share of each judge's comparisons of a pair that validates.
         own: whether the judge's own answer is seen; without it the network is the paper's ablation.
+        extra: what is seen beyond the paper's features, of `comparisons.FEATURES`.
+        weights: how much each judge counts in the consensus (`weighting`); all alike in the paper.
         seed: of the first parameters and the order of the comparisons.
         batch: comparisons whose features are held at once; it changes round-off and nothing else.
         elo: the rule of the ratings.
@@ -63,6 +66,8 @@ class Settings:
     seed: int = 42
     batch: int = 2048
     elo: Elo = field(default_factory=Elo)
+    extra: tuple[str, ...] = ()
+    weights: Choice = EQUAL
 
     def __post_init__(self) -> None:
         problems = [
@@ -78,6 +83,7 @@ class Settings:
                 ("validation", self.validation, "between 0 and 1", 0 < self.validation < 1),
                 ("own", self.own, "as true or false", isinstance(self.own, bool)),
                 ("seed", self.seed, "from 0 to 2**32 - 1", 0 <= self.seed < 2**32),
+                ("features", self.extra, f"of {', '.join(FEATURES)}", set(self.extra) <= set(FEATURES)),
                 ("batch", self.batch, "of 1 or more", self.batch >= 1),
             )
             if not good
@@ -115,19 +121,21 @@ class State(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """Comparisons by turn and judge; `one`, `two`, `own` are rows of the embeddings."""
+    """Comparisons by turn and judge; see `Rows`."""
 
     turns: Turns
     share: jax.Array
     one: jax.Array
     two: jax.Array
     own: jax.Array
+    asked: jax.Array | None
+    surprise: jax.Array | None
 
 
 def new_state(dims: int, settings: Settings) -> State:
     """Return where a training begins."""
     with doubles():
-        params = begin(_rng(settings, 0), width(dims, own=settings.own), settings.hidden)
+        params = begin(_rng(settings, 0), width(dims, own=settings.own, extra=settings.extra), settings.hidden)
         return State(0, params, _optimiser(settings).init(params), inf, 0, inf, params)
 
 
@@ -156,27 +164,31 @@ def train(
         ConfigError: comparisons that teach nothing.
         EstimateError: the loss is no longer finite.
     """
-    check(data, own=settings.own)
+    check(data, own=settings.own, extra=settings.extra)
     fits, validates = split(data, settings.validation)
     now = new_state(data.dims, settings) if state is None else state
-    recipe = replace(settings, seed=0, epochs=1)  # compiled once for all seeds and lengths
+    recipe = _recipe(settings)
     last = settings.epochs if stop_after is None else min(stop_after, settings.epochs)
     with doubles():
         embeddings = jnp.asarray(data.embeddings)
-        known, unseen = fits.lanes(), _table(validates, validates.lanes())
+        known, unseen = fits.lanes(), _table(validates, validates.lanes(), settings)
         models = len(data.models)
         anchor = _baseline(unseen, models, settings.elo)
+        weights = _weights(fits, settings)
         while now.epoch < last:
             params, optimiser, loss, drift = _step(
                 now.params,
                 now.optimiser,
                 embeddings,
-                _table(fits, shuffled(known, _rng(settings, now.epoch + 1))),
+                _table(fits, shuffled(known, _rng(settings, now.epoch + 1)), settings),
                 last_loss=now.last_loss,
                 models=models,
                 settings=recipe,
+                weights=weights,
             )
-            validation, drifted = _validate(params, embeddings, unseen, anchor, models=models, settings=recipe)
+            validation, drifted = _validate(
+                params, embeddings, unseen, anchor, models=models, settings=recipe, weights=weights
+            )
             now = _moved(now, params, optimiser, float(validation))
             if not (isfinite(float(loss)) and isfinite(now.last_loss)):
                 raise EstimateError(
@@ -207,16 +219,16 @@ def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats
         ConfigError: embeddings of another length than the network was trained on, or own answers lacking.
         EstimateError: parameters, or embeddings, that are too large for finite ratings.
     """
-    inputs, wanted = len(params["norm0.scale"]), width(data.dims, own=settings.own)
+    inputs, wanted = len(params["norm0.scale"]), width(data.dims, own=settings.own, extra=settings.extra)
     if inputs != wanted:
         raise ConfigError(
             f"expected embeddings that give inputs={inputs} features, got {data.dims} dimensions, which give {wanted}; "
             f"embed with what the model was trained on"
         )
-    check(data, own=settings.own)
+    check(data, own=settings.own, extra=settings.extra)
     with doubles():
-        table, models = _table(data, data.lanes()), len(data.models)
-        k, share = _outputs(params, jnp.asarray(data.embeddings), table, replace(settings, seed=0, epochs=1))
+        table, models = _table(data, data.lanes(), settings), len(data.models)
+        k, share = _outputs(params, jnp.asarray(data.embeddings), table, _recipe(settings))
         before = _baseline(table, models, settings.elo)
         after = _adaptive(table, k, share, models, settings.elo)
         if not (np.isfinite(before).all() and np.isfinite(after).all()):
@@ -227,17 +239,22 @@ def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats
         return np.asarray(before, np.float64), np.asarray(after, np.float64)
 
 
-def loss_of(ratings: jax.Array, anchor: jax.Array) -> jax.Array:
-    """Return the loss of ratings, a row for each judge: each one's distance to the anchor, and that of their mean."""
+def loss_of(ratings: jax.Array, anchor: jax.Array, weights: jax.Array | None = None) -> jax.Array:
+    """
+    Return the loss of ratings, a row for each judge: each one's distance to the anchor, and that of their mean.
+
+    With weights, which sum to 1, it is the distance of their weighted mean.
+    """
     own = NEAR * ((ratings - anchor) ** 2).mean(axis=1) + ALIKE * (1 - _correlation(ratings, anchor))
-    return own.sum() + MEAN_NEAR * ((ratings.mean(axis=0) - anchor) ** 2).mean()
+    return own.sum() + MEAN_NEAR * ((_centre(ratings, weights) - anchor) ** 2).mean()
 
 
 def gradient(params: Params, data: Comparisons, settings: Settings) -> tuple[float, Params]:
     """Return the loss over all comparisons in their order, and its gradient in the parameters."""
     with doubles():
-        embeddings, table, models = jnp.asarray(data.embeddings), _table(data, data.lanes()), len(data.models)
-        loss, slope, _ = _gradient(params, embeddings, table, models=models, settings=settings)
+        embeddings, table, models = jnp.asarray(data.embeddings), _table(data, data.lanes(), settings), len(data.models)
+        weights = _weights(data, settings)
+        loss, slope, _ = _gradient(params, embeddings, table, models=models, settings=settings, weights=weights)
         return float(loss), slope
 
 
@@ -268,21 +285,28 @@ def _step(
     last_loss: float,
     models: int,
     settings: Settings,
+    weights: jax.Array | None,
 ) -> tuple[Params, optax.OptState, jax.Array, jax.Array]:
-    loss, slope, drift = _gradient(params, embeddings, table, models=models, settings=settings)
+    loss, slope, drift = _gradient(params, embeddings, table, models=models, settings=settings, weights=weights)
     updates, optimiser = _optimiser(settings).update(slope, optimiser, params, value=last_loss)
     return optax.apply_updates(params, updates), optimiser, loss, drift
 
 
 @partial(jax.jit, static_argnames=("models", "settings"))
 def _gradient(
-    params: Params, embeddings: jax.Array, table: _Table, *, models: int, settings: Settings
+    params: Params,
+    embeddings: jax.Array,
+    table: _Table,
+    *,
+    models: int,
+    settings: Settings,
+    weights: jax.Array | None,
 ) -> tuple[jax.Array, Params, jax.Array]:
-    anchor = _baseline(table, models, settings.elo).mean(axis=0)
+    anchor = _centre(_baseline(table, models, settings.elo), weights)
 
     def of_outputs(k: jax.Array, share: jax.Array) -> tuple[jax.Array, jax.Array]:
         ratings = scan.rate(table.turns, share, models, settings.elo, k)
-        return loss_of(ratings, anchor), _drift(ratings, settings.elo)
+        return loss_of(ratings, anchor, weights), _drift(ratings, settings.elo)
 
     k, share = _outputs(params, embeddings, table, settings)
     (loss, drift), (to_k, to_share) = jax.value_and_grad(of_outputs, argnums=(0, 1), has_aux=True)(k, share)
@@ -301,12 +325,19 @@ def _gradient(
 
 @partial(jax.jit, static_argnames=("models", "settings"))
 def _validate(
-    params: Params, embeddings: jax.Array, table: _Table, before: jax.Array, *, models: int, settings: Settings
+    params: Params,
+    embeddings: jax.Array,
+    table: _Table,
+    before: jax.Array,
+    *,
+    models: int,
+    settings: Settings,
+    weights: jax.Array | None,
 ) -> tuple[jax.Array, jax.Array]:
     k, share = _outputs(params, embeddings, table, settings)
     ratings = scan.rate(table.turns, share, models, settings.elo, k)
     drift = jnp.maximum(_drift(ratings, settings.elo), _drift(before, settings.elo))
-    return loss_of(ratings, before.mean(axis=0)), drift
+    return loss_of(ratings, _centre(before, weights), weights), drift
 
 
 @partial(jax.jit, static_argnames=("settings",))
@@ -341,19 +372,49 @@ def _rng(settings: Settings, epoch: int) -> Random:
     return Random(f"{settings.seed} {epoch}")  # a text: neighbouring numbers would be no independent seeds
 
 
-def _table(data: Comparisons, laid: Lanes) -> _Table:
+def _recipe(settings: Settings) -> Settings:
+    """Return the part of the settings that decides what is compiled, once for all seeds, lengths and weights."""
+    return replace(settings, seed=0, epochs=1, weights=EQUAL)
+
+
+def _weights(data: Comparisons, settings: Settings) -> jax.Array | None:
+    """Return the weight of each judge, from its ratings in the order of the data; None where all count alike."""
+    before = np.zeros((0, 0))
+    if settings.weights == AGREEMENT:
+        before = np.asarray(_baseline(_table(data, data.lanes(), settings), len(data.models), settings.elo))
+    weights = weights_of(settings.weights, before, data.judges)
+    return None if weights is None else jnp.asarray(weights)
+
+
+def _centre(ratings: jax.Array, weights: jax.Array | None) -> jax.Array:
+    return ratings.mean(axis=0) if weights is None else weights @ ratings
+
+
+def _table(data: Comparisons, laid: Lanes, settings: Settings) -> _Table:
     def spread(rows: Ints) -> jax.Array:
         return jnp.asarray(np.where(laid.live, rows[np.maximum(laid.source, 0)], 0).astype(np.int32))
 
+    def seen(name: str) -> bool:
+        return name in settings.extra
+
     own = np.maximum(data.own, 0)  # a row that nothing reads: `check` ensures own answers where they are needed
-    return _Table(
-        scan.turns(laid), jnp.asarray(laid.spread(data.share, 0.5)), spread(data.one), spread(data.two), spread(own)
-    )
+    asked = spread(data.asked) if seen(INSTRUCTION) and data.asked is not None else None
+    surprise = None
+    if seen(PERPLEXITY) and data.surprise is not None:
+        columns = np.nan_to_num(data.surprise).T  # without own answers the last column is not read
+        surprise = jnp.stack([jnp.asarray(laid.spread(column)) for column in columns], axis=-1)
+    turns, share = scan.turns(laid), jnp.asarray(laid.spread(data.share, 0.5))
+    return _Table(turns, share, spread(data.one), spread(data.two), spread(own), asked, surprise)
 
 
 def _rows(table: _Table, batch: int) -> Rows:
     one, two, own, share = _batched((table.one, table.two, table.own, table.share), batch)
-    return Rows(one, two, own, share)
+    asked = None if table.asked is None else _batched((table.asked,), batch)[0]
+    surprise = None
+    if table.surprise is not None:
+        columns = tuple(table.surprise[..., column] for column in range(table.surprise.shape[-1]))
+        surprise = jnp.stack(_batched(columns, batch), axis=-1)
+    return Rows(one, two, own, share, asked, surprise)
 
 
 def _batched(columns: tuple[jax.Array, ...], batch: int) -> tuple[jax.Array, ...]:

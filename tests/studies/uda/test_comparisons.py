@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calm.errors import ConfigError
-from calm.studies.uda.comparisons import MAX_SHOWN, read, read_gold
+from calm.studies.uda.reading import MAX_SHOWN, read, read_gold
 from calm.studies.uda.embeddings import HashedWords
 
 EMBED = HashedWords(8)
@@ -18,7 +18,7 @@ def of(tmp_path, *rows, name="c.jsonl", answers=None):
     """Read rows: dictionaries as JSON, texts as they are."""
     path = tmp_path / name
     path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), "utf-8")
-    return read(path, answers, EMBED)
+    return read([path], answers, EMBED)[0]
 
 
 def test_texts_with_the_comparison_are_read(tmp_path):
@@ -107,7 +107,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(ConfigError, match="expected UTF-8, got byte 0xff"):
-        read(tmp_path / name, None, EMBED)
+        read([tmp_path / name], None, EMBED)
 
 
 def test_an_empty_file_and_a_missing_one_are_refused(tmp_path):
@@ -115,7 +115,7 @@ def test_an_empty_file_and_a_missing_one_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="expected at least one comparison, got an empty file"):
         of(tmp_path)
     with pytest.raises(ConfigError, match="expected a file that can be read"):
-        read(tmp_path / "nowhere.jsonl", None, EMBED)
+        read([tmp_path / "nowhere.jsonl"], None, EMBED)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"a": "1"}', '{"a": NaN}', '{"a": true}'])

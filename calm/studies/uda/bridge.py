@@ -1,0 +1,331 @@
+"""
+From verdicts that calm recorded to comparisons: records of `calm self-preference`, and of gate runs of several judges.
+
+The cases name the author of each answer: the authors are the models that are rated. A verdict on a pair is one
+comparison, in the order in which the pair was shown, so both orders give one each. Scores and criteria give one for
+each two answers to a question: the higher one wins. A ranking gives one for each two of its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import nan
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+from calm.cases import read_files
+from calm.core.case import Answer, Case
+from calm.core.files import json_of, read_bytes
+from calm.core.items import item_of
+from calm.core.verdict import FAMILY, Code, Task
+from calm.errors import ConfigError
+from calm.models.wire import Json
+from calm.results import audit
+from calm.results.audit import Audit
+from calm.selfpreference import crossing, report
+from calm.selfpreference.families import plain
+from calm.studies.uda.comparisons import Answers, Key, Named, question
+
+RECORDS: Final = (report.SCHEMA.partition("/")[0], audit.SCHEMA.partition("/")[0])
+"""The schemas of the records that hold verdicts on answers, without their versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a judge said of a case, a code for each ask; the answers of the case stand as they were shown."""
+
+    judge: str
+    case: Case
+    codes: tuple[Code, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The cases that verdicts are about, and log-perplexities by judge, item and author."""
+
+    cases: tuple[Case, ...]
+    surprise: Mapping[str, Mapping[str, Mapping[str, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """The key of the first answer of each author to each question."""
+
+    own: Mapping[tuple[str, str], Key]
+
+
+def record_in(path: Path) -> Mapping[str, Json] | None:
+    """Return the record that a file holds; None for a file of comparisons, or one that cannot be read here."""
+    if path.suffix.lower() != ".json":
+        return None
+    try:
+        body = json_of(read_bytes(path).decode("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(body, dict) or "schema" not in body:
+        return None
+    if str(body["schema"]).partition("/")[0] not in RECORDS:
+        raise ConfigError(
+            f"{path}: expected comparisons, a record of `calm self-preference` or the results of a run, got "
+            f"schema={body['schema']!r}; give one of these"
+        )
+    return body
+
+
+def compared(
+    records: Mapping[Path, Mapping[str, Json]], answers: Path | None, held: Answers
+) -> tuple[list[Named], int]:
+    """
+    Return the comparisons of records, and how many verdicts could not be read; the answers are put into `held`.
+
+    Args:
+        records: by the file that each came from.
+        answers: the cases that the judges were asked about, with authors and texts.
+        held: takes the texts of answers and questions.
+
+    Raises:
+        ConfigError: no cases, cases that name no authors or are not those of the record, or a judge twice.
+    """
+    if answers is None:
+        raise ConfigError(
+            "--answers: expected the cases that the judges were asked about, which `calm answer` writes, got none; a "
+            "record holds no texts"
+        )
+    found: list[Named] = []
+    unread = 0
+    owners: dict[str, Path] = {}
+    for path, body in records.items():
+        said, known = _self_preference(path, body, answers) if _is_own(body) else _gate(path, answers)
+        for judge in dict.fromkeys(one.judge for one in said):
+            if judge in owners:
+                raise ConfigError(
+                    f"{path}: expected judges that differ, got {judge!r} again after {owners[judge]}; leave one of the "
+                    f"two files out"
+                )
+            owners[judge] = path
+        keys = _hold(known.cases, held)
+        read = [_outcome(one) for one in said]
+        unread += read.count(None)
+        for judge in dict.fromkeys(one.judge for one in said):
+            values = [(one.case, value) for one, value in zip(said, read, strict=True) if one.judge == judge]
+            found += _named(judge, [(case, value) for case, value in values if value is not None], keys, known)
+    return found, unread
+
+
+def _is_own(body: Mapping[str, Json]) -> bool:
+    return str(body["schema"]).partition("/")[0] == RECORDS[0]
+
+
+# ------------------------------------------------------------------------------------------------- who said what
+
+
+def _self_preference(path: Path, body: Mapping[str, Json], answers: Path) -> tuple[list[_Said], _Known]:
+    """Return what the judges of a record of `calm self-preference` said: cases in the order of the record."""
+    members = crossing.members_from(body) if "judged" in body else []
+    if not members:
+        raise ConfigError(
+            f"{path}: expected a record with verdicts, got one of recorded judges; ask judges about --cases"
+        )
+    names = [member.model for member in members]
+    cases = _authored(answers, members[0].task, names)
+    shown = {crossing.identity(case): case for case in _as_shown(cases, members[0].task)}
+    asked = _mapping(body.get("cases"))
+    if missing := [key for key in asked if key not in shown]:
+        raise ConfigError(
+            f"{answers}: expected the cases that {path} is about, got no case with the texts of {len(missing)} of "
+            f"{len(asked)}; give the file that the judges were asked about"
+        )
+    said = [
+        _Said(str(one["model"]), shown[key], (_code(_mapping(one["verdicts"])[key]),))
+        for one in map(_mapping, _array(body["judged"]))
+        for key in asked
+        if key in _mapping(one["verdicts"])
+    ]
+    return said, _Known(tuple(cases), _surprises(body.get("log_perplexities")))
+
+
+def _gate(path: Path, answers: Path) -> tuple[list[_Said], _Known]:
+    """Return what the judge of a gate run said of the cases as they are: its clean asks, cases as in the file."""
+    found = audit.read(path)
+    judge = found.judge.model or found.judge.name
+    task = _task(path, found)
+    cases = _authored(answers, task, [judge])
+    asked = _clean(found)
+    if not asked:
+        raise ConfigError(f"{path}: expected verdicts on cases as they are, got none; run the suite test_consistency")
+    by_id = {case.id: case for case in cases}
+    if missing := [name for name in asked if name not in by_id]:
+        raise ConfigError(
+            f"{answers}: expected the cases of {path}, got none called {missing[0]!r}; give the file that the run had "
+            f"as --calm-cases"
+        )
+    said = []
+    for case in cases:
+        if case.id in asked:
+            codes, order = asked[case.id]
+            known = {answer.id for answer in case.answers}
+            if strange := [c for c in codes if isinstance(c, str) and c not in known | {"tie"} and c[:1] != "!"]:
+                raise ConfigError(f"{path}: case {case.id!r}: expected an answer of {answers}, got {strange[0]!r}")
+            turned = case.present(order=order) if set(order) == known else case
+            said.append(_Said(judge, replace(turned, answers=turned.shown), codes))
+    return said, _Known(tuple(cases), {})
+
+
+def _clean(found: Audit) -> dict[str, tuple[tuple[Code, ...], tuple[str, ...]]]:
+    """Return by case the codes of its clean asks and the order shown; rows without an edit are preferred."""
+    asked: dict[str, tuple[tuple[Code, ...], tuple[str, ...]]] = {}
+    rows = [row for finding in found.findings for row in finding.trials if row.clean]
+    for row in sorted(rows, key=lambda row: not row.order):  # a stable sort: rows that tell the order come first
+        asked.setdefault(row.case, (row.clean, row.order))
+    return asked
+
+
+def _task(path: Path, found: Audit) -> Task:
+    tasks: list[Task] = [task for task in FAMILY if task == found.judge.task]
+    if not tasks:
+        raise ConfigError(f"{path}: expected the task of a judge, got task={found.judge.task!r}")
+    return tasks[0]
+
+
+def _authored(answers: Path, task: Task, judges: Sequence[str]) -> list[Case]:
+    """Return the cases whose answers all have authors, each under the name that its judge has."""
+    cases = [case for case in read_files([answers], task=task) if all(a.author for a in case.answers)]
+    if not cases:
+        raise ConfigError(
+            f"{answers}: expected cases that name the author of each answer, got none: without authors there is no "
+            f"model to rate; let models answer with `calm answer`, or add `author` to the answers"
+        )
+    names = {plain(judge): judge for judge in judges}
+
+    def renamed(answer: Answer) -> Answer:
+        return replace(answer, author=names.get(plain(answer.author or ""), answer.author))
+
+    return [replace(case, answers=tuple(renamed(a) for a in case.answers)) for case in cases]
+
+
+def _as_shown(cases: Sequence[Case], task: Task) -> Iterator[Case]:
+    """Return cases as `calm self-preference` shows them: pairs in both orders."""
+    for case in cases:
+        yield case
+        if FAMILY[task] == "pairwise":
+            yield replace(case, answers=case.answers[::-1])
+
+
+# ------------------------------------------------------------------------------------------------------- who won
+
+
+def _outcome(said: _Said) -> float | tuple[float, ...] | None:
+    """
+    Return what the asks say on average, None if none can be read: a share of the first answer, a score, or places.
+
+    Of a rubric it is the share of the points that are met; of a ranking the place of each answer, 1 the best.
+    """
+    found = [value for code in said.codes if (value := _value(code, said.case)) is not None]
+    if not found:
+        return None
+    places = [value for value in found if isinstance(value, tuple)]
+    if places:
+        return tuple(fmean(of) for of in zip(*places, strict=True))
+    return fmean(value for value in found if isinstance(value, float))
+
+
+def _value(code: Code, case: Case) -> float | tuple[float, ...] | None:
+    match code:
+        case str() if code.startswith("!"):
+            return None
+        case str():
+            return 0.5 if code == "tie" else float(code == case.answers[0].id)
+        case dict():
+            points = {criterion.id: criterion.points for criterion in case.criteria}
+            if any(met is None for met in code.values()):
+                return None
+            return float(sum(points.get(name, 1.0) for name, met in code.items() if met))
+        case list():
+            place = {name: float(at) for at, group in enumerate(code, start=1) for name in group}
+            return tuple(place.get(a.id, nan) for a in case.answers)
+        case _:
+            return float(code)
+
+
+def _named(
+    judge: str, said: Sequence[tuple[Case, float | tuple[float, ...]]], keys: _Keys, known: _Known
+) -> Iterator[Named]:
+    """Return the comparisons of one judge, in the order of the cases."""
+    alone: dict[str, list[tuple[Case, float]]] = {}
+    for case, value in said:
+        if isinstance(value, tuple):
+            for (a, place), (b, other) in combinations(zip(case.answers, value, strict=True), 2):
+                yield from _one(judge, case, a, b, _ahead(other, place), keys, known)
+        elif len(case.answers) == 1:
+            alone.setdefault(item_of(case), []).append((case, value))
+        else:
+            yield from _one(judge, case, case.answers[0], case.answers[1], value, keys, known)
+    for answered in alone.values():
+        for (one, value), (two, other) in combinations(answered, 2):
+            yield from _one(judge, one, one.answers[0], two.answers[0], _ahead(value, other), keys, known)
+
+
+def _ahead(a: float, b: float) -> float:
+    """Return 1 for the higher of two numbers, 0 for the lower, a half for equal ones."""
+    return 0.5 if a == b else float(a > b)
+
+
+def _one(
+    judge: str, case: Case, a: Answer, b: Answer, share: float, keys: _Keys, known: _Known
+) -> Iterator[Named]:
+    """Return a comparison; none of two answers of one model."""
+    if a.author == b.author or a.author is None or b.author is None:
+        return
+    item = item_of(case)
+    of = known.surprise.get(judge, {}).get(item, {})
+    surprise = of.get(a.author, nan), of.get(b.author, nan), of.get(judge, nan)
+    own = keys.own.get((item, judge), (item, judge))
+    yield Named(item, judge, a.author, b.author, share, _key(item, a), _key(item, b), own, surprise)
+
+
+# ------------------------------------------------------------------------------------------------------- the texts
+
+
+def _key(item: str, answer: Answer) -> Key:
+    return item, answer.author or "", answer.text
+
+
+def _hold(cases: Sequence[Case], held: Answers) -> _Keys:
+    own: dict[tuple[str, str], Key] = {}
+    for case in cases:
+        item = item_of(case)
+        held.put(question(item), case.question)
+        for answer in case.answers:
+            key = _key(item, answer)
+            held.put(key, answer.text)
+            own.setdefault((item, answer.author or ""), key)
+    return _Keys(own)
+
+
+def _surprises(found: Json) -> dict[str, dict[str, dict[str, float]]]:
+    """Return log-perplexities by judge, item and author; anything that is no number is left out."""
+    return {
+        judge: {
+            item: {author: float(x) for author, x in _mapping(by).items() if isinstance(x, int | float)}
+            for item, by in _mapping(items).items()
+        }
+        for judge, items in _mapping(found).items()
+    }
+
+
+def _code(value: Json) -> Code:
+    """Return a verdict's code of a record, which `members_from` has checked."""
+    if isinstance(value, str | int | float):
+        return value
+    return {name: met for name, met in _mapping(value).items() if isinstance(met, bool | None)}
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _array(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
