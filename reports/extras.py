@@ -186,7 +186,7 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
     matrices = [as_mapping(m) for m in as_list(body.get("matrices"))]
     if "matrix" in body:
         matrices.append({**body, "values": body["matrix"]})
-    heats = [h for m in matrices if (h := _heat(m, m.get("judges"), m.get("generators"), families)) is not None]
+    heats = [h for m in matrices if (h := heat_of(m, m.get("judges"), m.get("generators"), families)) is not None]
     tables = [t for rows in _figures(body) if (t := _table(rows)) is not None]
     curves = [c for c in (*_short_curves(body), *_bin_curves(body)) if c is not None]
     notes = [str(as_mapping(leak).get("text", "")) for leak in as_list(body.get("leaks"))]
@@ -244,7 +244,7 @@ def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
     body = as_mapping(extras.get("mitigations"))
     rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
     grid = as_mapping(body.get("attack_grid"))
-    attacks = _heat({**grid, "values": grid.get("matrix")}, grid.get("rows"), grid.get("columns"), {})
+    attacks = heat_of({**grid, "values": grid.get("matrix")}, grid.get("rows"), grid.get("columns"), {})
     table = _table(rows)
     if table is None and attacks is None:
         return None
@@ -330,8 +330,10 @@ def _in_words(value: Json) -> str:
     return value if isinstance(value, str) else "\N{EN DASH}"
 
 
-def _heat(body: Mapping[str, Json], rows: Json, columns: Json, families: Mapping[str, str]) -> Heat | None:
-    """Return a heat map; colours run from its lowest to its highest value."""
+def heat_of(
+    body: Mapping[str, Json], rows: Json, columns: Json, families: Mapping[str, str], *, places: int = 2
+) -> Heat | None:
+    """Return a heat map of numbers with so many places; colours run from its lowest to its highest value."""
     names, heads = ([str(n) for n in as_list(part)] for part in (rows, columns))
     values = [[finite(v) for v in as_list(row)] for row in as_list(body.get("values"))]
     known = [v for row in values for v in row if v is not None]
@@ -346,11 +348,14 @@ def _heat(body: Mapping[str, Json], rows: Json, columns: Json, families: Mapping
         for j, head in enumerate(heads[:MOST_CELLS]):
             value = values[i][j] if i < len(values) and j < len(values[i]) else None
             given = marks[i][j] if i < len(marks) and j < len(marks[i]) else None
-            row.append(_cell(value, low, high, given if given is not None else _mark(name, head, families)))
+            mark = given if given is not None else _mark(name, head, families)
+            row.append(_cell(value, (low, high), mark, places))
         cells.append((name, tuple(row)))
     unit = body.get("unit")
     named = unit if isinstance(unit, str) and unit else "value"
-    return Heat(named, tuple(heads[:MOST_CELLS]), tuple(cells), number(low), number(high), max(0, len(names) - shown))
+    left_out = max(0, len(names) - shown)
+    ends = number(low, places), number(high, places)
+    return Heat(named, tuple(heads[:MOST_CELLS]), tuple(cells), ends[0], ends[1], left_out)
 
 
 def _mark(judge: str, generator: str, families: Mapping[str, str]) -> str:
@@ -360,11 +365,12 @@ def _mark(judge: str, generator: str, families: Mapping[str, str]) -> str:
     return "family" if family and family == families.get(generator) else ""
 
 
-def _cell(value: float | None, low: float, high: float, mark: str) -> Cell:
+def _cell(value: float | None, ends: tuple[float, float], mark: str, places: int) -> Cell:
     if value is None:
         return Cell("\N{EN DASH}", 0, mark if mark in ("self", "family") else "")
+    low, high = ends
     share = (value - low) / (high - low) if high > low else 0.5
-    return Cell(number(value), round(share * SHADES), mark if mark in ("self", "family") else "")
+    return Cell(number(value, places), round(share * SHADES), mark if mark in ("self", "family") else "")
 
 
 def _short_curves(body: Mapping[str, Json]) -> list[Lines | None]:

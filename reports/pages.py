@@ -11,7 +11,7 @@ from calm import __version__
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results import outputs
-from calm.results.reports import hunt_page
+from calm.results.reports import hunt_page, uda_page
 from calm.results.reports.extras import as_list, as_mapping, mitigations_of, self_preference_of
 from calm.results.reports.html import environment, safety
 from calm.results.reports.record import sections_of
@@ -73,7 +73,7 @@ PAGES: Final[Mapping[str, Render]] = {
     ),
     "calm-watch/": Page("calm \N{MIDDLE DOT} a judge watched over time", _alarm),
     "calm-cross-check/": Page("calm \N{MIDDLE DOT} whether a judge agrees with itself", hidden=("judges",)),
-    "calm-uda": Page("calm \N{MIDDLE DOT} ratings of several judges, aligned"),
+    "calm-uda": uda_page.render,
 }
 """By the beginning of the schema, who renders a record; results, baselines and calibrations have the report."""
 

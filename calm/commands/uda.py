@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from calm.studies.uda.comparisons import Comparisons
     from calm.studies.uda.elo import Floats
     from calm.studies.uda.training import Progress, Settings, State
-    from calm.studies.uda.weighting import Choice
 
 PAGES = (".html", ".htm")
 """What the name of a page ends in."""
@@ -142,7 +142,9 @@ def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
     if options.weights not in (None, EQUAL, AGREEMENT):
         given.append(Path(options.weights))
     written = [Output(f"--{name}", path, forms[name]) for name in names if (path := getattr(options, name))]
-    pages = [Output("--report", path, UDA_REPORT if path.suffix.lower() == ".json" else REPORT) for path in options.report]
+    pages = [
+        Output("--report", path, UDA_REPORT if path.suffix.lower() == ".json" else REPORT) for path in options.report
+    ]
     refuse([*written, *pages], inputs=[path for path in (*options.comparisons, *given) if path is not None])
 
 
@@ -152,8 +154,8 @@ def _train(options: argparse.Namespace) -> int:
     from calm.studies.uda.elo import Elo
     from calm.studies.uda.embeddings import embedder
     from calm.studies.uda.reading import read, read_gold
-    from calm.studies.uda.training import Settings, apply
-    from calm.studies.uda.weighting import EQUAL, choice_of
+    from calm.studies.uda.training import Settings, apply, judge_weights
+    from calm.studies.uda.weighting import EQUAL, choice_of, name_of
 
     _refuse_outputs(options, "out", "checkpoint")
     settings = Settings(
@@ -172,8 +174,10 @@ def _train(options: argparse.Namespace) -> int:
     data, unread = read(options.comparisons, options.answers, embed, extra=settings.extra)
     state = _trained(data, settings, options)
     save_model(options.out, Model(state.best, settings, data.dims, embed.name))
-    held_out = split(data, settings.validation)[1]
-    made = _report(held_out, *apply(state.best, held_out, settings), gold, settings.weights)
+    fits, held_out = split(data, settings.validation)
+    weights = judge_weights(fits, settings)
+    made = _report(held_out, *apply(state.best, held_out, settings), gold, weights)
+    made["weighting"] = name_of(settings.weights)
     made["unread"] = unread
     made["training"] = {
         "comparisons": len(data),
@@ -200,8 +204,8 @@ def _apply(options: argparse.Namespace) -> int:
     from calm.studies.uda.checkpoint import load_model
     from calm.studies.uda.embeddings import embedder
     from calm.studies.uda.reading import read, read_gold
-    from calm.studies.uda.training import apply
-    from calm.studies.uda.weighting import choice_of
+    from calm.studies.uda.training import apply, judge_weights
+    from calm.studies.uda.weighting import choice_of, name_of
 
     _refuse_outputs(options)
     model = load_model(options.model)
@@ -214,7 +218,9 @@ def _apply(options: argparse.Namespace) -> int:
     embed = embedder(model.embedder, base_url=options.base_url)
     data, unread = read(options.comparisons, options.answers, embed, extra=model.settings.extra)
     chosen = choice_of(options.weights) if options.weights else model.settings.weights
-    made = _report(data, *apply(model.params, data, model.settings), gold, chosen)
+    settings = replace(model.settings, weights=chosen)
+    made = _report(data, *apply(model.params, data, settings), gold, judge_weights(data, settings))
+    made["weighting"] = name_of(chosen)
     made["unread"] = unread
     print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
     _print_unread(unread)
@@ -287,15 +293,11 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
 
 
 def _report(
-    data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None, choice: Choice
+    data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None, weights: Floats | None
 ) -> dict[str, object]:
     from calm.studies.uda.report import report
-    from calm.studies.uda.weighting import weights_of
 
-    weights = weights_of(choice, before, data.judges)
-    made = report(before, after, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
-    made["weighting"] = choice if isinstance(choice, str) else "file"
-    return made
+    return report(before, after, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
 
 
 def _print_unread(unread: int) -> None:
@@ -319,15 +321,15 @@ def _print_report(made: Mapping[str, object], paths: Sequence[Path]) -> None:
 
 
 def _write_report(made: Mapping[str, object], path: Path) -> None:
-    """Write the report as JSON or as a page, as the name says; the page shows what the JSON holds."""
+    """Write the report as JSON or as a page, as the name says; the page is that of `calm report` of the JSON."""
     from calm.results.outputs import UDA_REPORT, write_whole
-    from calm.results.reports import uda_page
+    from calm.results.reports import pages
 
     text = json.dumps(made, indent=1, allow_nan=False)
     if path.suffix.lower() == ".json":
         write_whole(path, [text, "\n"], UDA_REPORT)
     else:
-        uda_page.write(json.loads(text), path)
+        pages.write(json.loads(text), path)
 
 
 def _number(value: float | None) -> str:

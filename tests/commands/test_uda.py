@@ -135,17 +135,18 @@ def test_what_cannot_be_written_is_told_before_the_training(files, tmp_path, cap
     """A folder, and the file of the comparisons, which would be gone; minutes of training would be, too."""
     comparisons, answers = files
     before = comparisons.read_bytes()
-    kept = tmp_path / "kept"
+    kept, page = tmp_path / "kept", tmp_path / "page.html"
     kept.mkdir()
-    given = ("--answers", answers, "-o", comparisons, "--report", tmp_path, "--checkpoint", kept)
+    page.mkdir()
+    given = ("--answers", answers, "-o", comparisons, "--report", page, "--checkpoint", kept)
 
     with pytest.raises(ConfigError) as raised:
         run("train", comparisons, *given)
 
     assert raised.value.problems == (
         f"--out: expected a file other than the inputs of the run, got '{comparisons}'; choose another name",
-        f"--report: expected a file to write, got a folder: '{tmp_path}'",
         f"--checkpoint: expected a file to write, got a folder: '{kept}'",
+        f"--report: expected a file to write, got a folder: '{page}'",
     )
     assert comparisons.read_bytes() == before
     assert capsys.readouterr().err == ""

@@ -44,17 +44,15 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The cases that verdicts are about, and log-perplexities by judge, item and author."""
+    """
+    What is known of the cases that verdicts are about.
 
-    cases: tuple[Case, ...]
-    surprise: Mapping[str, Mapping[str, Mapping[str, float]]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    """The key of the first answer of each author to each question."""
+    `own` is the key of the first answer of each author, by item; `surprise` are log-perplexities, by judge, item and
+    author.
+    """
 
     own: Mapping[tuple[str, str], Key]
+    surprise: Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def record_in(path: Path) -> Mapping[str, Json] | None:
@@ -98,7 +96,7 @@ def compared(
     unread = 0
     owners: dict[str, Path] = {}
     for path, body in records.items():
-        said, known = _self_preference(path, body, answers) if _is_own(body) else _gate(path, answers)
+        said, known = _self_preference(path, body, answers, held) if _is_own(body) else _gate(path, answers, held)
         for judge in dict.fromkeys(one.judge for one in said):
             if judge in owners:
                 raise ConfigError(
@@ -106,12 +104,11 @@ def compared(
                     f"two files out"
                 )
             owners[judge] = path
-        keys = _hold(known.cases, held)
         read = [_outcome(one) for one in said]
         unread += read.count(None)
         for judge in dict.fromkeys(one.judge for one in said):
             values = [(one.case, value) for one, value in zip(said, read, strict=True) if one.judge == judge]
-            found += _named(judge, [(case, value) for case, value in values if value is not None], keys, known)
+            found += _named(judge, [(case, value) for case, value in values if value is not None], known)
     return found, unread
 
 
@@ -122,7 +119,7 @@ def _is_own(body: Mapping[str, Json]) -> bool:
 # ------------------------------------------------------------------------------------------------- who said what
 
 
-def _self_preference(path: Path, body: Mapping[str, Json], answers: Path) -> tuple[list[_Said], _Known]:
+def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: Answers) -> tuple[list[_Said], _Known]:
     """Return what the judges of a record of `calm self-preference` said: cases in the order of the record."""
     members = crossing.members_from(body) if "judged" in body else []
     if not members:
@@ -144,10 +141,10 @@ def _self_preference(path: Path, body: Mapping[str, Json], answers: Path) -> tup
         for key in asked
         if key in _mapping(one["verdicts"])
     ]
-    return said, _Known(tuple(cases), _surprises(body.get("log_perplexities")))
+    return said, _Known(_hold(cases, held), _surprises(body.get("log_perplexities")))
 
 
-def _gate(path: Path, answers: Path) -> tuple[list[_Said], _Known]:
+def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[_Said], _Known]:
     """Return what the judge of a gate run said of the cases as they are: its clean asks, cases as in the file."""
     found = audit.read(path)
     judge = found.judge.model or found.judge.name
@@ -171,7 +168,7 @@ def _gate(path: Path, answers: Path) -> tuple[list[_Said], _Known]:
                 raise ConfigError(f"{path}: case {case.id!r}: expected an answer of {answers}, got {strange[0]!r}")
             turned = case.present(order=order) if set(order) == known else case
             said.append(_Said(judge, replace(turned, answers=turned.shown), codes))
-    return said, _Known(tuple(cases), {})
+    return said, _Known(_hold(cases, held), {})
 
 
 def _clean(found: Audit) -> dict[str, tuple[tuple[Code, ...], tuple[str, ...]]]:
@@ -250,22 +247,20 @@ def _value(code: Code, case: Case) -> float | tuple[float, ...] | None:
             return float(code)
 
 
-def _named(
-    judge: str, said: Sequence[tuple[Case, float | tuple[float, ...]]], keys: _Keys, known: _Known
-) -> Iterator[Named]:
+def _named(judge: str, said: Sequence[tuple[Case, float | tuple[float, ...]]], known: _Known) -> Iterator[Named]:
     """Return the comparisons of one judge, in the order of the cases."""
     alone: dict[str, list[tuple[Case, float]]] = {}
     for case, value in said:
         if isinstance(value, tuple):
             for (a, place), (b, other) in combinations(zip(case.answers, value, strict=True), 2):
-                yield from _one(judge, case, a, b, _ahead(other, place), keys, known)
+                yield from _one(judge, case, (a, b), _ahead(other, place), known)
         elif len(case.answers) == 1:
             alone.setdefault(item_of(case), []).append((case, value))
         else:
-            yield from _one(judge, case, case.answers[0], case.answers[1], value, keys, known)
+            yield from _one(judge, case, case.answers, value, known)
     for answered in alone.values():
         for (one, value), (two, other) in combinations(answered, 2):
-            yield from _one(judge, one, one.answers[0], two.answers[0], _ahead(value, other), keys, known)
+            yield from _one(judge, one, (*one.answers, *two.answers), _ahead(value, other), known)
 
 
 def _ahead(a: float, b: float) -> float:
@@ -273,16 +268,15 @@ def _ahead(a: float, b: float) -> float:
     return 0.5 if a == b else float(a > b)
 
 
-def _one(
-    judge: str, case: Case, a: Answer, b: Answer, share: float, keys: _Keys, known: _Known
-) -> Iterator[Named]:
-    """Return a comparison; none of two answers of one model."""
+def _one(judge: str, case: Case, answers: Sequence[Answer], share: float, known: _Known) -> Iterator[Named]:
+    """Return the comparison of two answers to the question of a case; none of two answers of one model."""
+    a, b = answers
     if a.author == b.author or a.author is None or b.author is None:
         return
     item = item_of(case)
     of = known.surprise.get(judge, {}).get(item, {})
     surprise = of.get(a.author, nan), of.get(b.author, nan), of.get(judge, nan)
-    own = keys.own.get((item, judge), (item, judge))
+    own = known.own.get((item, judge), (item, judge))
     yield Named(item, judge, a.author, b.author, share, _key(item, a), _key(item, b), own, surprise)
 
 
@@ -293,7 +287,8 @@ def _key(item: str, answer: Answer) -> Key:
     return item, answer.author or "", answer.text
 
 
-def _hold(cases: Sequence[Case], held: Answers) -> _Keys:
+def _hold(cases: Sequence[Case], held: Answers) -> dict[tuple[str, str], Key]:
+    """Put the answers and questions of cases into `held`, and return the key of each author's first answer."""
     own: dict[tuple[str, str], Key] = {}
     for case in cases:
         item = item_of(case)
@@ -302,7 +297,7 @@ def _hold(cases: Sequence[Case], held: Answers) -> _Keys:
             key = _key(item, answer)
             held.put(key, answer.text)
             own.setdefault((item, answer.author or ""), key)
-    return _Keys(own)
+    return own
 
 
 def _surprises(found: Json) -> dict[str, dict[str, dict[str, float]]]:

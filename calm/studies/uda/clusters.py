@@ -9,7 +9,7 @@ lean, and so make the others lean the opposite way.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from random import Random
 from typing import Final
 
@@ -23,8 +23,8 @@ from calm.studies.uda.elo import Floats
 
 LEVEL = 0.05
 """The share of data sets without a shared lean in which chance makes a cluster, at most."""
-FEWEST_JUDGES, FEWEST_MODELS = 3, 4
-"""Two judges have no median apart from themselves, and three models leave one degree of freedom."""
+FEWEST_JUDGES, FEWEST_MODELS = 3, 5
+"""Two judges have no median apart from themselves, and leans on four models correlate highly by chance."""
 MARKED: Final = 0.5
 """A model is marked up or down if the cluster's mean lean on it is beyond this share of a judge's deviation."""
 
@@ -124,32 +124,22 @@ def clustered(ratings: Floats, judges: Sequence[str], models: Sequence[str], rng
     found = []
     for one, of in zip(apart, groups, strict=True):
         against = groups[int(one.argmin())] if one.min() <= -ALIKE else []
-        made = _cluster(of, lean, points, near, by_chance, judges, models)
-        found.append(replace(made, against=tuple(judges[j] for j in against)))
+        within = float(np.mean([near[a, b] for a in of for b in of if a < b]))
+        mean = lean[of].mean(axis=0)
+        order = np.argsort(-np.abs(mean), kind="stable")
+        found.append(
+            Cluster(
+                tuple(judges[j] for j in of),
+                within,
+                float((by_chance >= within).sum() + 1) / (len(by_chance) + 1),
+                dict(zip(models, points[of].mean(axis=0).tolist(), strict=True)),
+                tuple(models[m] for m in order if mean[m] > MARKED),
+                tuple(models[m] for m in order if mean[m] < -MARKED),
+                tuple(judges[j] for j in against),
+            )
+        )
     table = {a: {b: float(near[i, j]) for j, b in enumerate(judges)} for i, a in enumerate(judges)}
     return Clusters(tuple(sorted(found, key=lambda one: -len(one.judges))), table, cut, chance)
-
-
-def _cluster(
-    members: Sequence[int],
-    lean: Floats,
-    points: Floats,
-    near: Floats,
-    by_chance: Floats,
-    judges: Sequence[str],
-    models: Sequence[str],
-) -> Cluster:
-    within = float(np.mean([near[a, b] for a in members for b in members if a < b]))
-    mean = lean[members].mean(axis=0)
-    order = np.argsort(-np.abs(mean), kind="stable")
-    return Cluster(
-        tuple(judges[j] for j in members),
-        within,
-        float((by_chance >= within).sum() + 1) / (len(by_chance) + 1),
-        dict(zip(models, points[members].mean(axis=0).tolist(), strict=True)),
-        tuple(models[m] for m in order if mean[m] > MARKED),
-        tuple(models[m] for m in order if mean[m] < -MARKED),
-    )
 
 
 def _by_chance(ratings: Floats, lean: Floats, rng: Random) -> Floats:

@@ -266,5 +266,3 @@ def _is_number(value: object) -> bool:
 def _shown(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
-
-

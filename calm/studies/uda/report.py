@@ -33,8 +33,9 @@ def report(
     judge, sum to 1 and make the consensus; None if all count alike.
     """
     anchor = consensus.centre(before, weights)
-    first, second = (_side(ratings, anchor, judges, models, gold, weights) for ratings in (before, after))
+    first, second = (_side(ratings, anchor, (judges, models), gold, weights) for ratings in (before, after))
     warned = [*consensus.warnings(before, judges, models, gold, rng), *_shrunk(before, after, weights)]
+    warned += _turned(first, second)
     counted = np.full(len(judges), 1 / len(judges)) if weights is None else weights
     return {
         "schema": SCHEMA,
@@ -55,11 +56,11 @@ def report(
 def _side(
     ratings: Floats,
     anchor: Floats,
-    judges: Sequence[str],
-    models: Sequence[str],
+    names: tuple[Sequence[str], Sequence[str]],
     gold: Mapping[str, float] | None,
     weights: Floats | None,
 ) -> dict[str, object]:
+    judges, models = names
     per_model = consensus.inter_judge_std(ratings)
     together = consensus.centre(ratings, weights)
     spread = consensus.consensus_spread(ratings, weights)
@@ -121,6 +122,17 @@ def _shrunk(before: Floats, after: Floats, weights: Floats | None) -> list[str]:
             f"was aligned"
         ]
     return []
+
+
+def _turned(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
+    """Return a warning if the ratings moved away from the consensus that they were trained toward."""
+    was, now = (side["mean_correlation_with_consensus"] for side in (before, after))
+    if not (isinstance(was, float) and isinstance(now, float) and now < was):
+        return []
+    return [
+        f"the ratings after alignment follow the consensus less than those before: the mean correlation with it went "
+        f"from {was:.2f} to {now:.2f}; train with more comparisons or epochs, or do not use the model"
+    ]
 
 
 def _change(before: object, after: object) -> float | None:

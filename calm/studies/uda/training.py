@@ -21,7 +21,7 @@ from calm.errors import ConfigError, EstimateError
 from calm.studies.uda import scan
 from calm.studies.uda.backend import doubles, jax, jnp, lax, optax
 from calm.studies.uda.comparisons import FEATURES, INSTRUCTION, PERPLEXITY, Comparisons, check, split
-from calm.studies.uda.elo import Elo, Floats, Ints, Lanes, shuffled
+from calm.studies.uda.elo import Elo, Floats, Ints, Lanes, rate, shuffled
 from calm.studies.uda.features import width
 from calm.studies.uda.network import Params, Rows, adjust, begin
 from calm.studies.uda.scan import Turns
@@ -239,6 +239,21 @@ def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats
         return np.asarray(before, np.float64), np.asarray(after, np.float64)
 
 
+def judge_weights(data: Comparisons, settings: Settings) -> Floats | None:
+    """
+    Return the weight of each judge in the consensus, which sum to 1; None where all count alike.
+
+    By agreement they come from the ratings before alignment, in the order of the data.
+
+    Raises:
+        ConfigError: no judge agrees with the others, or the settings lack a judge.
+    """
+    before = np.zeros((0, 0))
+    if settings.weights == AGREEMENT:
+        before = rate(data.lanes(), data.lanes().spread(data.share, 0.5), len(data.models), settings.elo)
+    return weights_of(settings.weights, before, data.judges)
+
+
 def loss_of(ratings: jax.Array, anchor: jax.Array, weights: jax.Array | None = None) -> jax.Array:
     """
     Return the loss of ratings, a row for each judge: each one's distance to the anchor, and that of their mean.
@@ -378,11 +393,7 @@ def _recipe(settings: Settings) -> Settings:
 
 
 def _weights(data: Comparisons, settings: Settings) -> jax.Array | None:
-    """Return the weight of each judge, from its ratings in the order of the data; None where all count alike."""
-    before = np.zeros((0, 0))
-    if settings.weights == AGREEMENT:
-        before = np.asarray(_baseline(_table(data, data.lanes(), settings), len(data.models), settings.elo))
-    weights = weights_of(settings.weights, before, data.judges)
+    weights = judge_weights(data, settings)
     return None if weights is None else jnp.asarray(weights)
 
 

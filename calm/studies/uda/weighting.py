@@ -80,6 +80,11 @@ def choice_of(said: str) -> Choice:
     return tuple(sorted((str(judge), float(weight)) for judge, weight in body.items()))
 
 
+def name_of(choice: Choice) -> str:
+    """Return how judges are weighed, in a word: `equal`, `agreement` or `file`."""
+    return choice if isinstance(choice, str) else "file"
+
+
 def _weights(body: Mapping[object, object]) -> bool:
     """Return whether all values are finite numbers of 0 or more."""
     values = body.values()
