@@ -19,10 +19,34 @@ class Words:
     note: str = ""
 
 
-PARTS: Final[Mapping[str, Words]] = {}
+PARTS: Final[Mapping[str, Words]] = {
+    "opportunity_counts": Words(
+        "pairs of each judge's own answer and another one, by people's choice > the judge's choice",
+        "own > other: people chose the judge's own answer, the judge the other one. undecided: the judge's orders "
+        "differ, or it says tie.",
+    ),
+    "opportunity": Words(
+        "equal opportunity and demographic parity",
+        "gap: recall of own answers less that of others' answers, over pairs that both decided. parity: own less other "
+        "choices, over all pairs that the judge decided, whatever people say. Each bound is one-sided at 5 %. "
+        "outsiders: the mean of unrelated judges on the same pairs; a fair judge's gap is not 0, so compare with them.",
+    ),
+}
 """The tables that `calm self-preference` writes beside its rows, by name."""
 
-COLUMNS: Final[Mapping[str, str]] = {}
+COLUMNS: Final[Mapping[str, str]] = {
+    "self_as_self": "own > own",
+    "self_as_other": "own > other",
+    "other_as_other": "other > other",
+    "other_as_self": "other > own",
+    "self_as_none": "own > undecided",
+    "other_as_none": "other > undecided",
+    "recall_self": "recall of own",
+    "n_self": "n own",
+    "recall_other": "recall of others",
+    "n_other": "n others",
+    "n_parity": "n of parity",
+}
 """Columns that are not called as in the record; in all others a space stands for `_`."""
 
 FEW: Final = 0.01

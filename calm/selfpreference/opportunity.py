@@ -273,8 +273,35 @@ def opportunity_bootstrap(
     value = equal_opportunity(confusion(gold, judged)).gap
     counts, n = _by_case(gold, judged[None], cases)
     replicates = _gaps(np.einsum("bn,knc->bkc", resampled(rng, n, draws), counts, optimize=True))[:, 0]
-    found = estimate_difference(value.value, replicates, n, level)
+    still = _still(counts.sum(axis=1)[0])
+    found = estimate_difference(value.value, replicates, n, level, least=still)
     return Estimate(found.value, found.low, found.high, n, level, value.excluded)
+
+
+def parity_bootstrap(
+    judged: Outcomes, rng: Random, *, cases: Sequence[str] | None = None, level: float = 0.05, draws: int = DRAWS
+) -> Estimate:
+    """
+    Return `demographic_parity` with bounds from resampling cases, all pairs of a case together.
+
+    `cases` names the case of each pair (default: each pair its own); n counts those with a pair that the judge decided.
+
+    Raises `EstimateError` for fewer than 2 such cases.
+    """
+    decided = judged != NONE
+    hits, n = _by_case(judged[decided], judged[decided][None], None if cases is None else _kept(cases, decided))
+    picked, of = hits[0][:, 0], hits[0][:, 1] + hits[0][:, 3]
+    value = demographic_parity(int(picked.sum()), int((of - picked).sum())).value
+    weights = resampled(rng, n, draws)
+    replicates = 2 * (weights @ picked) / (weights @ of) - 1
+    least = 2 * binomial_error(float(picked.sum()), float(of.sum())) if abs(value) == 1 else 0.0
+    return estimate_difference(value, replicates, n, level, least=least)
+
+
+def _kept(names: Sequence[str], kept: Bools) -> list[str]:
+    if len(names) != kept.size:
+        raise EstimateError(f"expected the case of each of {kept.size} pairs, got {len(names)}")
+    return [name for name, keep in zip(names, kept, strict=True) if keep]
 
 
 def excess_opportunity(

@@ -56,11 +56,17 @@ class AuthorPair:
     scores: Mapping[str, float]
 
     def outcome(self, judge: str) -> int:
-        """Return who won: by the mean score of both orders, else the winner of all orders; `NONE` if there is none."""
-        if judge in self.scores:
-            return int(outcomes_of_scores(np.array([self.scores[judge]]))[0])
+        """Return who won: by the mean score of both orders, else by the verdicts; `NONE` if there is none."""
+        return self.by_score(judge) if judge in self.scores else self.by_verdicts(judge)
+
+    def by_verdicts(self, judge: str) -> int:
+        """Return the winner of all orders; `NONE` if there is none."""
         said = set(self.said[judge])
         return said.pop() if len(said) == 1 else NONE
+
+    def by_score(self, judge: str) -> int:
+        """Return who has the higher mean score of both orders; `NONE` if neither has."""
+        return int(outcomes_of_scores(np.array([self.scores[judge]]))[0])
 
     def favour(self, judge: str) -> float:
         """Return the share of orders that the own answer won, a tie counting a half."""

@@ -16,6 +16,7 @@ from calm.selfpreference import (
 from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.families import Leak
 from calm.selfpreference.perplexity import Curves
+from calm.selfpreference.report.of_opportunity import opportunity_parts
 from calm.selfpreference.report.rows import (
     JudgeRow,
     SelfPreference,
@@ -48,6 +49,8 @@ def of_pairs(
     Corrected: `self_preference_excess`, over outsiders on the same pairs, and `gap_excess`, the gap minus theirs. Where
     no pair has a gold label, `reasons` says what the former is worth.
 
+    Parts: the counts behind the gap, and both recalls, gap and demographic parity beside those of outsiders.
+
     Matrix: the share of its pairs that an answer wins.
 
     Raises `EstimateError` for no pairs.
@@ -55,9 +58,9 @@ def of_pairs(
     grid = pairs.grid_of(judged, families)
     rows = []
     state = rng.getstate()
-    for judge in grid.judges:
+    own = {judge: pairs.faced(judged, judge) for judge in grid.judges}
+    for judge, faced in own.items():
         rng.setstate(state)  # the same for every judge, in any order
-        faced = pairs.faced(judged, judge)
         gold, said, _ = pairs.outcomes(faced, judge)
         published: dict[str, float | None] = {}
         gap = partial(pairs.gap_excess, faced, judge, families, rng, level=level, draws=draws)
@@ -79,7 +82,10 @@ def of_pairs(
         rows.append(JudgeRow(judge, families[judge], published, corrected, reasons))
     items = len({item_of(one.case) for one in judged})
     matrix = matrix_of(Unit.PAIRS_WON, grid, pairs.win_rates(judged, grid))
-    return SelfPreference("pairwise", items, tuple(rows), (matrix,), families_in(grid), curves or {}, tuple(leaks))
+    rng.setstate(state)
+    parts = opportunity_parts(own, families, rng, level=level, draws=draws)
+    known = families_in(grid)
+    return SelfPreference("pairwise", items, tuple(rows), (matrix,), known, curves or {}, tuple(leaks), parts)
 
 
 def _twice(faced: Sequence[pairs.AuthorPair], judge: str) -> dict[str, float | None]:
