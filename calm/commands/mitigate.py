@@ -163,14 +163,14 @@ class _Reader:
     """Makes the other judges that mitigations name, each once; a path is relative to the judge's own file."""
 
     def __init__(self, folder: Path, *, keyless: bool) -> None:
-        self._folder, self._keyless = folder, keyless
+        self.folder, self._keyless = folder, keyless
         self._known: dict[str, Judge] = {}
 
     def __call__(self, spec: str) -> Judge:
         from calm.gate.from_spec import judge_from
 
         if spec not in self._known:
-            path = self._folder / spec
+            path = self.folder / spec
             self._known[spec] = judge_from(str(path) if path.is_file() else spec, keyless=self._keyless)
         return self._known[spec]
 

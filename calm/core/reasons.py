@@ -198,6 +198,8 @@ class Kind(StrEnum):
     LABEL_LATER = "label-later"
     PANEL_SILENT = "panel-silent"
     PANEL_AGREES = "panel-agrees"
+    PANEL_UNWEIGHED = "panel-unweighed"
+    CALIBRATED_ON = "calibrated-on"
     TEXTS_LEFT_OUT = "texts-left-out"
     FEW_LABELS = "few-labels"
     SAME_WORD = "same-word"
@@ -632,6 +634,14 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
     Kind.PANEL_AGREES: "panel {}: its members agree: {}",
+    Kind.PANEL_UNWEIGHED: (
+        "perplexity-panel {}: in {} of {} asks no member has a log-perplexity of an answer, so these verdicts are the "
+        "plain mean; name the record of calm self-preference --perplexity on these answers after its judges"
+    ),
+    Kind.CALIBRATED_ON: (
+        "judge {}: {} of the cases are among those of {}, from which its criteria come: what it says of them is no "
+        "evidence; leave them out"
+    ),
     Kind.TEXTS_LEFT_OUT: "texts were left out of this record: no question, answer, prompt or reply is in it",
     Kind.FEW_LABELS: "{} labelled questions: with fewer than {} no mapping is fitted, and intervals are wide",
     Kind.SAME_WORD: (

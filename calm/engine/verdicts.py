@@ -16,13 +16,21 @@ from calm.errors import JudgeError
 from calm.models.pacing import Pace
 from calm.models.wire import Judge, Limits, Reply, Request
 
+ONCE = 1
+"""The repeat index of a request that belongs to no single ask."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """The verdict of one ask, and the keys of the calls that it took."""
+    """
+    The verdict of one ask, and the keys of the calls that it took.
+
+    `once` are those of the calls that it shares with every ask of the run (`Request.once`).
+    """
 
     verdict: Verdict
     calls: tuple[bytes, ...] = ()
+    once: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +53,14 @@ class Verdicts:
         send = _Send(self._cache, ask, patient=judge.traits.patient)
         try:
             if judge.endpoints:
-                found = Judgment(await judge.judge(case, send), tuple(send.keys))
+                found = Judgment(await judge.judge(case, send), tuple(send.keys), tuple(send.once))
             else:
                 found = await self._ask_code(judge, case, send)
             self._calls.ledger.answers += not isinstance(found.verdict, NoReply)
             return found
         except JudgeError as error:
             self._calls.ledger.calls["failed"] += 1
-            return Judgment(NoReply(reason_of(error)), tuple(send.keys))
+            return Judgment(NoReply(reason_of(error)), tuple(send.keys), tuple(send.once))
 
     async def generate(self, request: Request, ask: int) -> Response:
         """Return the response to a request; where the call fails, it holds a `NoReply`."""
@@ -127,6 +135,7 @@ class _Send:
     def __init__(self, cache: Cache, ask: int, *, patient: bool) -> None:
         self._cache, self._ask, self._patient = cache, ask, patient
         self.keys: list[bytes] = []
+        self.once: list[bytes] = []
         self.used = False
 
     @property
@@ -135,6 +144,6 @@ class _Send:
 
     async def __call__(self, request: Request) -> Reply:
         self.used = True
-        key, reply = await self._cache.send(request, self._ask, patient=self._patient)
-        self.keys.append(key)
+        key, reply = await self._cache.send(request, ONCE if request.once else self._ask, patient=self._patient)
+        (self.once if request.once else self.keys).append(key)
         return reply

@@ -227,15 +227,17 @@ class Tally:
             self._asked.add((prompt.key, index))
             asks += 1
             for call in prompt.calls:
-                key = f"{prompt.key} {call.key}" if " " in prompt.key else call.key  # made up, or of a real prompt
-                if (key, index) not in self._called:
-                    self._called.add((key, index))
+                made_up = " " in prompt.key and not call.once
+                key = f"{prompt.key} {call.key}" if made_up else call.key
+                number = 0 if call.once else index
+                if (key, number) not in self._called:
+                    self._called.add((key, number))
                     calls.append(call)
         return self.figure(calls, asks)
 
     def repeated(self, units: Sequence[CaseArm], count: int) -> Figure:
         """Return what so many more asks take, of about the size of those of some cases."""
-        turns = [unit.prompts[0].calls for unit in units]
+        turns = [[call for call in unit.prompts[0].calls if not call.once] for unit in units]
         calls = [call for number in range(count if turns else 0) for call in turns[number % len(turns)]]
         return self.figure(calls, count)
 

@@ -43,11 +43,16 @@ class Source:
 
 
 class CallSize(NamedTuple):
-    """The size of a request: a key that identifies it, its length in characters, and the number of its source."""
+    """
+    The size of a request: a key that identifies it, its length in characters, and the number of its source.
+
+    With `once`, it is made once in a run, whatever the repeat index.
+    """
 
     key: str
     characters: int
     source: int
+    once: bool = False
 
 
 class Rendering(NamedTuple):
@@ -134,7 +139,8 @@ class RequestFinder:
 
     def _call(self, request: Request) -> CallSize:
         text = json.dumps([request.endpoint.identity, request.body], sort_keys=True, separators=(",", ":"))
-        return CallSize(digest(text), sum(len(m.text) for m in request.prompt), self._place(request.endpoint))
+        characters = sum(len(m.text) for m in request.prompt)
+        return CallSize(digest(text), characters, self._place(request.endpoint), request.once)
 
     def _place(self, endpoint: Endpoint) -> int:
         if endpoint.identity not in self._places:

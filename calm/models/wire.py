@@ -134,11 +134,16 @@ class Endpoint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to an endpoint: the prompt as people read it, and the body as the endpoint takes it."""
+    """
+    One question to an endpoint: the prompt as people read it, and the body as the endpoint takes it.
+
+    With `once`, it belongs to no single ask: whatever the repeat index, its reply is the one of the first.
+    """
 
     endpoint: Endpoint
     prompt: tuple[Message, ...]
     body: Mapping[str, Json] = field(default_factory=dict)
+    once: bool = False
 
 
 class Sent(dict[str, Json]):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from calm.cases import bundled, sample
+from calm.cases.lines import line
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
 from calm.studies.mitigate.differences import chance
@@ -158,7 +159,13 @@ def test_the_grid_shows_what_a_filter_stops_and_what_it_does_not(tmp_path):
 def test_a_plan_asks_nothing(tmp_path):
     """What each set takes, and all together where calls are shared."""
     done = calm(
-        tmp_path, judge_file(tmp_path), "--try=swap,evidence:2,output-filter", "--sample=5", *SMALL, "--plan", *POSITION
+        tmp_path,
+        judge_file(tmp_path),
+        "--try=swap,evidence:2,output-filter,samples:3,plan",
+        "--sample=5",
+        *SMALL,
+        "--plan",
+        *POSITION,
     )
 
     assert done.returncode == 0, done.stderr
@@ -166,7 +173,10 @@ def test_a_plan_asks_nothing(tmp_path):
     assert "swap: 41 calls" in done.stdout  # both orders of what the bare judge is asked, too
     assert "evidence:2: 61 calls" in done.stdout
     assert "output-filter: 61 calls" in done.stdout  # each reply is checked by itself
-    assert "All sets together, with shared calls counted once, take at most: 131 calls" in done.stdout
+    assert "samples:3: 91 calls" in done.stdout
+    assert "plan: 71 calls" in done.stdout  # it is carried out and judged by 30 times, and made for 5 questions twice
+    # 130 for the first four; the first sample is what the bare judge is asked
+    assert "All sets together, with shared calls counted once, take at most: 261 calls" in done.stdout
     assert [p.name for p in tmp_path.iterdir()] == ["judge.toml"]
 
 
@@ -257,14 +267,19 @@ def test_a_judge_toml_for_another_folder_is_the_same_judge(tmp_path):
         / judge_file(tmp_path / "in", judge='mitigations = [\n  "swap",\n]', prompt="user_file = 'user.jinja'")
     )
     (tmp_path / "out").mkdir()
-    names = ["debias", "panel:b.toml"]
+    (tmp_path / "in" / "said.jsonl").write_text("".join(f"{line(case)}\n" for case in bundled("pairwise")[:8]))
+    names = ["debias", "autocalibrate:said.jsonl", "panel:b.toml"]
 
     moved = tmp_path / "out" / "judge.toml"
     moved.write_text(with_mitigations(source.read_text(), names, source, moved.parent))
     source.write_text(with_mitigations(source.read_text(), names, source, source.parent))
 
     assert read_judge(moved, {}).fingerprint == read_judge(source, {}).fingerprint
-    assert tomllib.loads(moved.read_text())["judge"]["mitigations"] == ["debias", "panel:../in/b.toml"]
+    assert tomllib.loads(moved.read_text())["judge"]["mitigations"] == [
+        "debias",
+        "autocalibrate:../in/said.jsonl",
+        "panel:../in/b.toml",
+    ]
     assert Path(tomllib.loads(moved.read_text())["prompt"]["user_file"]) == Path("../in/user.jinja")
 
 

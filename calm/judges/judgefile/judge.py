@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast, get_args
 
@@ -113,19 +114,29 @@ def _judge(judge: Table, model: Table, prompt: Table, verdict: Table, env: Mappi
         return None
     made = PromptedJudge(name, task, scale, templates, form, server, schema, as_given, family)
     try:
-        return mitigated(made, mitigations, lambda spec: _other(judge, spec, env))
+        return mitigated(made, mitigations, _Beside(judge, env))
     except ConfigError as error:
         for problem in error.problems:
             judge.problems.append(f"{judge.path}: [judge] mitigations: {problem.removeprefix('mitigations: ')}")
         return None
 
 
-def _other(judge: Table, spec: str, env: Mapping[str, str] | None) -> Judge:
-    """Return a further judge that a mitigation names; its path is relative to judge.toml."""
-    path = judge.path.parent / spec
-    if path.resolve() == judge.path.resolve():
-        raise ConfigError(f"mitigations: {spec!r} is this judge itself; expected the judge.toml of another one")
-    return read_judge(path, env or {}, keyless=env is None)
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """Makes the further judges that a mitigation names; paths are relative to judge.toml."""
+
+    judge: Table
+    env: Mapping[str, str] | None
+
+    @property
+    def folder(self) -> Path:
+        return self.judge.path.parent
+
+    def __call__(self, spec: str) -> Judge:
+        path = self.folder / spec
+        if path.resolve() == self.judge.path.resolve():
+            raise ConfigError(f"mitigations: {spec!r} is this judge itself; expected the judge.toml of another one")
+        return read_judge(path, self.env or {}, keyless=self.env is None)
 
 
 def _mitigations(judge: Table, task: Task | None) -> tuple[str, ...]:

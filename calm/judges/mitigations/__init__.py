@@ -14,6 +14,7 @@ from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError, nearest
 from calm.judges.foreign import judge_of
 from calm.judges.mitigations import (
+    autocalibrate,
     discussion,
     evidence,
     filters,
@@ -46,6 +47,7 @@ MITIGATIONS: Mapping[str, Mitigation] = {
         instructions.MITIGATIONS,
         plan.MITIGATIONS,
         reference.MITIGATIONS,
+        autocalibrate.MITIGATIONS,
         geval.MITIGATIONS,
         framings.MITIGATIONS,
         score_options.MITIGATIONS,

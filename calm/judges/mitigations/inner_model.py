@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calm.core.case import Case
 from calm.core.templates import Message
@@ -65,6 +65,22 @@ async def ask_yes_or_no(judge: PromptedJudge, question: str, text: str, send: Se
     asked = reading.View("rubric", (), (), Scale(), ("so",), judged=(text,))
     verdict = reading.read(reply, reading.Format(), asked)
     return verdict.met.get("so") if isinstance(verdict, Criteria) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OnceSend:
+    """A `send` whose requests belong to no ask: each is made once in a run, whatever the repeat index."""
+
+    send: Send
+
+    @property
+    def ask(self) -> int:
+        """The repeat index: the first one."""
+        return 1
+
+    async def __call__(self, request: Request) -> Reply:
+        """Send a request once and for all."""
+        return await self.send(replace(request, once=True))
 
 
 @dataclass(slots=True)

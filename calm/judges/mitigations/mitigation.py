@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from calm.core.case import Case, digest
+from calm.core.reasons import Reason
 from calm.core.verdict import FAMILY, Family, Verdict
 from calm.errors import ConfigError
 from calm.judges.panel import Panel
@@ -20,9 +22,20 @@ Shown: TypeAlias = Callable[[Judge, Case], object]
 Reader: TypeAlias = Callable[[str], Judge]
 """Makes a judge from a specification, such as the path of another judge.toml."""
 
+Notes: TypeAlias = Callable[[], Iterable[Reason]]
+"""Returns what a mitigation itself has to say of a run."""
+
 EVERY: tuple[Family, ...] = ("pairwise", "score", "rubric", "listwise")
 MOST = 16
 """How many verdicts one mitigation may ask for, at most."""
+
+
+@runtime_checkable
+class InFolder(Protocol):
+    """What a reader is besides, if paths are relative to a folder other than the present one."""
+
+    @property
+    def folder(self) -> Path: ...
 
 
 class NotApplicable(ConfigError):
@@ -58,7 +71,7 @@ class MitigatedJudge(JudgeWrapper):
 
     `label` is the name with its argument, as a report shows it; `key` is what of it decides verdicts. `others` are
     other judges that it asks, and `panel` is the panel that they form with the judge inside, if they do. `may_end` is
-    true if it may stop before it has made all of its calls.
+    true if it may stop before it has made all of its calls. `said` adds to the notes of a run.
     """
 
     label: str
@@ -68,6 +81,7 @@ class MitigatedJudge(JudgeWrapper):
     others: tuple[Judge, ...] = ()
     panel: Panel | None = None
     may_end: bool = False
+    said: Notes | None = None
 
     @property
     def traits(self) -> Traits:
@@ -78,7 +92,8 @@ class MitigatedJudge(JudgeWrapper):
     @property
     def remarks(self) -> Remarks:
         """What the judges inside have to say, and the panel that they form."""
-        return joint_remarks((self.inner, *self.others)) if self.panel is None else self.panel.remarks
+        inside = joint_remarks((self.inner, *self.others)) if self.panel is None else self.panel.remarks
+        return inside if self.said is None else replace(inside, notes=(*inside.notes, *self.said()))
 
     @property
     def fingerprint(self) -> str | None:
@@ -146,3 +161,15 @@ def judges_argument(name: str, argument: str, judge: Judge, reader: Reader) -> t
                 f"mitigations: '{name}' expects judges with task = {judge.task!r}, and {spec} has task={other.task!r}"
             )
     return others
+
+
+def path_argument(name: str, argument: str, reader: Reader) -> Path:
+    """
+    Return the path of a file that is named after the colon.
+
+    Raises:
+        ConfigError: none is named.
+    """
+    if not argument:
+        raise ConfigError(f"mitigations: expected a file after '{name}:'")
+    return (reader.folder if isinstance(reader, InFolder) else Path()) / argument

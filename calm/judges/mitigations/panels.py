@@ -2,25 +2,34 @@
 Panels: several judges instead of one (arXiv:2404.18796).
 
 `calm.judges.panel` makes the verdict of several members. In `perplexity-panel` a member weighs less if its perplexity
-of the answers is low, as judges prefer what they find likely (arXiv:2410.21819). The case's tags hold the perplexities,
-as `log_perplexity:MEMBER:ANSWER_ID`. A committee is a panel of judges of different families.
+of the answers is low, as judges prefer what they find likely (arXiv:2410.21819): `likelihoods` has the perplexities. A
+committee is a panel of judges of different families.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from math import isfinite
 
 from calm.core.case import Case
+from calm.core.reasons import Kind, Reason, because, name
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
-from calm.judges.mitigations.mitigation import EVERY, Ask, MitigatedJudge, Mitigation, Reader, judges_argument
+from calm.judges.mitigations.likelihoods import Likelihoods, read_likelihoods
+from calm.judges.mitigations.mitigation import (
+    EVERY,
+    Ask,
+    MitigatedJudge,
+    Mitigation,
+    Notes,
+    Reader,
+    judges_argument,
+    path_argument,
+)
 from calm.judges.panel import Panel, Rule, panel
 from calm.models.wire import Judge, Send
 
-TAG = "log_perplexity"
 LEAST = 1e-12
 """The least weight: a member decides alone if all others are silent, so its weight cannot be 0."""
 
@@ -28,43 +37,21 @@ Weigh = Callable[[Sequence[Judge], Case, Send], Awaitable[Sequence[float]]]
 """Returns the weight of each member for a case."""
 
 
-def weights_of(members: Sequence[Judge], case: Case) -> list[float]:
-    """
-    Return a weight for each member: its least log-perplexity of an answer of the case.
-
-    A member without one gets the mean weight of the others. If no member has one, all weights are equal.
-    """
-    least = []
-    for member in members:
-        given = [_number(case.tags.get(f"{TAG}:{member.name}:{answer.id}")) for answer in case.answers]
-        least.append(min((value for value in given if value is not None), default=None))
-    known = [value for value in least if value is not None]
-    if not sum(known) > 0:
-        return [1.0] * len(members)
-    return [sum(known) / len(known) if value is None else value for value in least]
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text) if text is not None else -1.0
-    except ValueError:
-        return None
-    return value if isfinite(value) and value >= 0 else None
-
-
 def with_first(whole: Panel, inner: Judge) -> Panel:
     """Return the panel with another first member: a test may have changed the prompt of the judge inside."""
     return replace(whole, members=(inner, *whole.members[1:]))
 
 
-def panel_judge(whole: Panel, label: str, key: str, ask: Ask, *, may_end: bool = False) -> Judge:
+def panel_judge(
+    whole: Panel, label: str, key: str, ask: Ask, *, may_end: bool = False, said: Notes | None = None
+) -> Judge:
     """Return a mitigation that asks a panel; the first member is the judge inside."""
     judge, *others = whole.members
 
     def shown(inner: Judge, case: Case) -> object:
         return with_first(whole, inner).sees(case)
 
-    return MitigatedJudge(judge, label, key, ask, shown, tuple(others), whole, may_end)
+    return MitigatedJudge(judge, label, key, ask, shown, tuple(others), whole, may_end, said)
 
 
 def plain_panel(judge: Judge, label: str, others: tuple[Judge, ...], rule: Rule) -> Judge:
@@ -77,7 +64,9 @@ def plain_panel(judge: Judge, label: str, others: tuple[Judge, ...], rule: Rule)
     return panel_judge(whole, label, f"panel {rule}", ask)
 
 
-def weighted_panel(judge: Judge, label: str, others: tuple[Judge, ...], key: str, weigh: Weigh) -> Judge:
+def weighted_panel(
+    judge: Judge, label: str, others: tuple[Judge, ...], key: str, weigh: Weigh, said: Notes | None = None
+) -> Judge:
     """Return a panel whose members have the weights that `weigh` returns for each case."""
     whole = panel((judge, *others), "weighted", [1.0] * (len(others) + 1), judge.name)
 
@@ -87,20 +76,46 @@ def weighted_panel(judge: Judge, label: str, others: tuple[Judge, ...], key: str
         weights = await weigh(now.members, case, send)
         return replace(now, weights=tuple(max(w, LEAST) for w in weights)).combined(found, case)
 
-    return panel_judge(whole, label, key, ask)
+    return panel_judge(whole, label, key, ask, said=said)
 
 
 def _panel(judge: Judge, argument: str, reader: Reader, *, name: str, rule: Rule) -> Judge:
     return plain_panel(judge, f"{name}:{argument}", judges_argument(name, argument, judge, reader), rule)
 
 
+@dataclass(slots=True)
+class _Weighing:
+    """How many asks of a perplexity panel there were, and in how many no member had a log-perplexity."""
+
+    name: str
+    likely: Likelihoods
+    asked: int = 0
+    plain: int = 0
+
+    def remarks(self) -> Iterator[Reason]:
+        """Say that verdicts were the plain mean."""
+        if self.plain:
+            yield because(Kind.PANEL_UNWEIGHED, name(self.name), self.plain, self.asked)
+
+    async def weigh(self, members: Sequence[Judge], case: Case, _: Send) -> list[float]:
+        """Return the weight of each member."""
+        found = self.likely.weights(members, case)
+        self.asked += 1
+        self.plain += found is None
+        return found or [1.0] * len(members)
+
+
 def _perplexity_panel(judge: Judge, argument: str, reader: Reader) -> Judge:
-    others = judges_argument("perplexity-panel", argument, judge, reader)
-
-    async def weigh(members: Sequence[Judge], case: Case, _: Send) -> list[float]:
-        return weights_of(members, case)
-
-    return weighted_panel(judge, f"perplexity-panel:{argument}", others, "perplexity-panel", weigh)
+    parts = [part.strip() for part in argument.split("+")]
+    records = [part for part in parts if part.endswith(".json")]
+    if len(records) > 1:
+        raise ConfigError(f"mitigations: 'perplexity-panel' expects one record (.json), got {', '.join(records)}")
+    named = "+".join(part for part in parts if part not in records)
+    others = judges_argument("perplexity-panel", named, judge, reader)
+    likely = read_likelihoods(path_argument("perplexity-panel", records[0], reader)) if records else Likelihoods()
+    work = _Weighing(judge.name, likely)
+    key = f"perplexity-panel{likely.key and ' '}{likely.key}"
+    return weighted_panel(judge, f"perplexity-panel:{argument}", others, key, work.weigh, work.remarks)
 
 
 def _committee(judge: Judge, argument: str, reader: Reader) -> Judge:
@@ -142,7 +157,7 @@ MITIGATIONS = (
         "one for each member",
         "arXiv:2410.21819",
         _perplexity_panel,
-        "b.toml+c.toml",
+        "b.toml+c.toml+record.json",
     ),
     Mitigation(
         "committee",

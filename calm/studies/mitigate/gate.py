@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from math import fsum
+from pathlib import Path
 from typing import cast
 
 from calm.cases import sample
@@ -27,7 +28,7 @@ from calm.gate.plan import PlanEntry, PlanSettings
 from calm.gate.question import TOLERATED
 from calm.gate.stand_in import StandIn
 from calm.judges.mitigations import mitigated
-from calm.judges.mitigations.mitigation import Reader
+from calm.judges.mitigations.mitigation import InFolder, Reader
 from calm.models.pricing import Cost, cost, price_of
 from calm.models.wire import Judge, Reply, Request
 from calm.results.audit import Finding, finding
@@ -52,7 +53,7 @@ class _Meter:
     def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Judgment]:
         found = self._engine.ask_each(questions)
         for asked in found:
-            self.keys |= set(asked.calls)
+            self.keys |= {*asked.calls, *asked.once}
             self.calls.append(len(set(asked.calls)))
         return found
 
@@ -202,20 +203,32 @@ def accuracy(verdict: Verdict, case: Case, row: Trial, scale: Scale) -> float | 
 
 def _asks_of_code(one: MitigationSet, cases: Sequence[Case], reader: Reader) -> float:
     """Return how often a judge in code is asked for one verdict, counted on a stand-in that is never asked."""
-    stand_ins: list[StandIn] = []
-
-    def stand_in(judge: Judge) -> Judge:
-        stand_ins.append(StandIn(judge))
-        return stand_ins[-1]
-
+    stand_ins = _StandIns(reader)
     inside = one.judge
     while inside is not None and hasattr(inside, "inner"):
         inside = inside.inner
     assert inside is not None
-    judge = mitigated(stand_in(inside), one.names, lambda spec: stand_in(reader(spec)))
+    judge = mitigated(stand_ins.of(inside), one.names, stand_ins)
     shown = cases[:COUNTED]
     asyncio.run(_asked_all(judge, shown))
-    return sum(len(s.piloted) for s in stand_ins) / len(shown) if shown else 0.0
+    return sum(len(s.piloted) for s in stand_ins.made) / len(shown) if shown else 0.0
+
+
+class _StandIns:
+    """Reads other judges as a reader does, and makes a stand-in for each."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.folder = reader.folder if isinstance(reader, InFolder) else Path()
+        self.made: list[StandIn] = []
+
+    def of(self, judge: Judge) -> Judge:
+        """Return a stand-in for a judge."""
+        self.made.append(StandIn(judge))
+        return self.made[-1]
+
+    def __call__(self, spec: str) -> Judge:
+        return self.of(self._reader(spec))
 
 
 async def _asked_all(judge: Judge, cases: Sequence[Case]) -> None:

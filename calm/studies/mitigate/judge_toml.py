@@ -13,6 +13,9 @@ _TABLE = re.compile(r"^[ \t]*\[([^\[\]\n]+)\][ \t]*(?:#.*)?$", re.MULTILINE)
 _LIST = re.compile(r"^[ \t]*mitigations[ \t]*=[ \t]*\[[^\]]*\][ \t]*(?:#.*)?\n?", re.MULTILINE)
 _FILE = re.compile(r"^([ \t]*\w+_file[ \t]*=[ \t]*)([\"'])([^\"'\n]+)\2", re.MULTILINE)
 
+FILES = (".toml", ".json", ".jsonl")
+"""How the files end that a mitigation names."""
+
 
 def with_mitigations(text: str, names: Sequence[str], source: Path, folder: Path) -> str:
     """
@@ -36,9 +39,9 @@ def _from(folder: Path, path: Path) -> str:
 
 
 def _moved(name: str, old: Path, new: Path) -> str:
-    """Return the name of a mitigation with its judge files relative to another folder."""
+    """Return the name of a mitigation with its files relative to another folder."""
     kind, colon, argument = name.partition(":")
-    parts = [_from(new, old / part) if part.endswith(".toml") else part for part in argument.split("+")]
+    parts = [_from(new, old / part) if part.endswith(FILES) else part for part in argument.split("+")]
     return f"{kind}{colon}{'+'.join(parts)}"
 
 

@@ -1,5 +1,6 @@
 """Panels, peer rank and discussion: who decides, who is silent, and when it ends."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -67,6 +68,44 @@ def test_who_finds_the_answers_likely_weighs_less():
 
     assert verdict(panel("perplexity-panel:b"), case).answer == "b"
     assert isinstance(verdict(panel("perplexity-panel:b"), PAIR), Tie)
+
+
+RECORD = {"schema": "calm-self-preference/1", "log_perplexities": {"a": {"Which is right?": {"me": 0.2, "you": 3.0}}}}
+
+
+def test_a_record_tells_who_finds_the_answers_likely(tmp_path, monkeypatch):
+    """Values are matched by question and author: 0.2 of the first member stands against 2.5 of the second."""
+    monkeypatch.chdir(tmp_path)
+    values = {**RECORD["log_perplexities"], "b": {"Which is right?": {"you": 2.5}}}
+    (tmp_path / "record.json").write_text(json.dumps({**RECORD, "log_perplexities": values}))
+    written = replace(
+        PAIR, answers=tuple(replace(a, author=w) for a, w in zip(PAIR.answers, ("me", "you"), strict=True))
+    )
+    judge = panel("perplexity-panel:b+record.json")
+
+    found = verdict(judge, written)
+
+    assert found.answer == "b"
+    assert found.probabilities == pytest.approx({"a": 0.2 / 2.7, "b": 2.5 / 2.7, "tie": 0})
+    assert not judge.remarks.notes
+    assert judge.fingerprint != panel("perplexity-panel:b").fingerprint
+    assert isinstance(verdict(judge, replace(written, question="Another?")), Tie)
+    assert "in 1 of 2 asks no member has a log-perplexity" in str(judge.remarks.notes[0])
+
+
+def test_a_record_without_log_perplexities_is_refused(tmp_path, monkeypatch, subtests):
+    """So is a value that is none, and a second record."""
+    monkeypatch.chdir(tmp_path)
+    for record, name, told in [
+        ({"schema": "calm-self-preference/1"}, "record.json", "with 'log_perplexities', and it has none"),
+        ({"log_perplexities": {"a": {"q": {"me": -1}}}}, "record.json", "got -1 for 'me' on 'q'"),
+        (RECORD, "record.json+record.json", "expects one record"),
+    ]:
+        with subtests.test(told):
+            (tmp_path / "record.json").write_text(json.dumps(record))
+
+            with pytest.raises(ConfigError, match=told):
+                panel(f"perplexity-panel:b+{name}")
 
 
 def test_unlike_judges_repair_a_bias_that_one_of_them_has():

@@ -1,9 +1,11 @@
 """The table of mitigations, and what each of them passes on."""
 
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
+from calm.cases import BUNDLED
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import FAMILY
 from calm.errors import ConfigError
@@ -24,9 +26,10 @@ BARE = "{{ question }} {% for a in answers %}{{ a.text }} {% endfor %}"
 OTHER = Prompt((Message("user", f"{BARE}Other words."),), negative=(Message("user", f"{BARE}Which one is worse?"),))
 
 
-def named(name):
-    """Return a mitigation as it is asked for."""
-    return f"{name}:{ARGUMENTS[name]}" if name in ARGUMENTS else name
+def named(name, task="pairwise"):
+    """Return a mitigation as it is asked for, with the cases that ship with calm as labelled ones."""
+    arguments = {**ARGUMENTS, "autocalibrate": files("calm").joinpath("cases", "data", BUNDLED[task])}
+    return f"{name}:{arguments[name]}" if name in arguments else name
 
 
 def reader(task):
@@ -37,7 +40,7 @@ def reader(task):
 def made(name, task):
     """Return a judge with one mitigation."""
     inner = judge_at(task=task, family="family-a")
-    return inner, mitigated(inner, [named(name)], reader(task))
+    return inner, mitigated(inner, [named(name, task)], reader(task))
 
 
 EACH = [(name, family) for name, one in MITIGATIONS.items() for family in one.families]
@@ -76,8 +79,8 @@ def test_two_mitigations_are_two_judges_whatever_the_order(subtests):
         with subtests.test(name=name):
             task = MITIGATIONS[name].families[0]
             inner = judge_at(task=task, family="family-a")
-            one = mitigated(inner, ["debias", named(name)], reader(task))
-            two = mitigated(inner, [named(name), "debias"], reader(task))
+            one = mitigated(inner, ["debias", named(name, task)], reader(task))
+            two = mitigated(inner, [named(name, task), "debias"], reader(task))
 
             assert one.about["mitigations"] != two.about["mitigations"] or name == "debias"
             assert (one.fingerprint != two.fingerprint) or name == "debias"
