@@ -35,7 +35,9 @@ class InFolder(Protocol):
     """What a reader is besides, if paths are relative to a folder other than the present one."""
 
     @property
-    def folder(self) -> Path: ...
+    def folder(self) -> Path:
+        """The folder."""
+        ...
 
 
 class NotApplicable(ConfigError):

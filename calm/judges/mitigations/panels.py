@@ -65,7 +65,7 @@ def plain_panel(judge: Judge, label: str, others: tuple[Judge, ...], rule: Rule)
 
 
 def weighted_panel(
-    judge: Judge, label: str, others: tuple[Judge, ...], key: str, weigh: Weigh, said: Notes | None = None
+    judge: Judge, label: str, others: tuple[Judge, ...], key: str, weigh: Weigh, *, said: Notes | None = None
 ) -> Judge:
     """Return a panel whose members have the weights that `weigh` returns for each case."""
     whole = panel((judge, *others), "weighted", [1.0] * (len(others) + 1), judge.name)
@@ -115,7 +115,7 @@ def _perplexity_panel(judge: Judge, argument: str, reader: Reader) -> Judge:
     likely = read_likelihoods(path_argument("perplexity-panel", records[0], reader)) if records else Likelihoods()
     work = _Weighing(judge.name, likely)
     key = f"perplexity-panel{likely.key and ' '}{likely.key}"
-    return weighted_panel(judge, f"perplexity-panel:{argument}", others, key, work.weigh, work.remarks)
+    return weighted_panel(judge, f"perplexity-panel:{argument}", others, key, work.weigh, said=work.remarks)
 
 
 def _committee(judge: Judge, argument: str, reader: Reader) -> Judge:

@@ -14,7 +14,7 @@ from calm.gate.prices import Assumptions, Tally
 from calm.gate.requests import RequestFinder
 from calm.judges.mitigations import NotApplicable, mitigated
 from calm.judges.mitigations.autocalibrate import correlation
-from tests.judges.mitigations.judging import PAIR, judge_at, system, user
+from tests.judges.mitigations.judging import judge_at, system, user
 from tests.servers import wire_server
 
 STEPS = Scale(1, 10, 1.0)
@@ -49,7 +49,7 @@ def labelled(tmp_path, monkeypatch):
 
 
 def model(judged, drafts=("shortness", "roughness", "nothing"), refined=("length", "depth")):
-    """Return a model that writes a draft by how many cases it is shown, refines in turn, and judges by what it is shown."""
+    """Return a model: its drafts go by how many cases it is shown, its refinements come in turn."""
     turns = iter(refined)
 
     def respond(messages, _):
