@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from calm.models.wire import Json
 from calm.results.parts import head_of, words_of
 from calm.results.reports.charts import finite, number
+from calm.results.reports.lines import Lines, dots_of, ends_of, interval_in_words, lines_of, place_in
 
 AGREEMENT: Mapping[str, str] = {
     "raw": "Pairs of judges that say the same",
@@ -92,30 +93,6 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left_out: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Polyline:
-    """A line of points, in units of the drawing, with the numbers that they stand for."""
-
-    name: str
-    points: str
-    dots: tuple[tuple[float, float], ...]
-    values: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Several lines over one pair of axes: `what` they show, and what the two axes are."""
-
-    title: str
-    what: str
-    axes: tuple[str, str]
-    lines: tuple[Polyline, ...]
-    x: tuple[str, str]
-    y: tuple[str, str]
-
-    WIDTH, HEIGHT = 420.0, 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,15 +199,16 @@ def _chart(title: str, body: Mapping[str, Json], rows: Sequence[Mapping[str, Jso
     if not isinstance(x, str) or not x:
         return None
     series = {
-        head_of(name): _pairs([[row.get(x), _middle(row.get(name))] for row in rows])
+        head_of(name): dots_of([[row.get(x), *_figure_of(row.get(name))] for row in rows])
         for name in as_list(body.get("lines"))
         if isinstance(name, str)
     }
-    return _lines(title, series, "", (head_of(x), "value"))
+    return lines_of(title, series, "", (head_of(x), "value"))
 
 
-def _middle(value: Json) -> Json:
-    return value.get("value") if isinstance(value, dict) else value
+def _figure_of(value: Json) -> list[Json]:
+    """Return a number, or the value of an estimate and the ends of its interval."""
+    return [value.get(name) for name in ("value", "low", "high")] if isinstance(value, dict) else [value]
 
 
 def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
@@ -301,9 +279,7 @@ def _estimate(value: Json) -> Json:
     middle, low, high = (finite(body.get(name)) for name in ("value", "low", "high"))
     if middle is None:
         return value if not body else None
-    if low is None or high is None:
-        return number(middle)
-    return f"{number(middle)} [{number(low)}, {number(high)}]"
+    return number(middle) + interval_in_words(low, high)
 
 
 def _table(rows: Sequence[Mapping[str, Json]]) -> Table | None:
@@ -376,8 +352,8 @@ def _cell(value: float | None, ends: tuple[float, float], mark: str, places: int
 def _short_curves(body: Mapping[str, Json]) -> list[Lines | None]:
     found = []
     for one in map(as_mapping, as_list(body.get("perplexity"))):
-        series = {name: _pairs(points) for name, points in as_mapping(one.get("series")).items()}
-        found.append(_lines(str(one.get("judge") or "judge"), series, *LIKELY))
+        series = {name: dots_of(points) for name, points in as_mapping(one.get("series")).items()}
+        found.append(lines_of(str(one.get("judge") or "judge"), series, *LIKELY))
     return found
 
 
@@ -388,49 +364,10 @@ def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
     for judge, curves in as_mapping(body.get("curves")).items():
         series = {}
         for name, bins in as_mapping(curves).items():
-            rates = [[b.get("difference"), b.get("rate")] for b in map(as_mapping, as_list(bins))]
-            series[words.get(name, name)] = _pairs([list(r) for r in rates])
-        found.append(_lines(judge, series, *LIKELY))
+            keys = ("difference", "rate", "rate_low", "rate_high")
+            series[words.get(name, name)] = dots_of([[b.get(k) for k in keys] for b in map(as_mapping, as_list(bins))])
+        found.append(lines_of(judge, series, *LIKELY))
     return found
-
-
-def _pairs(points: Json) -> list[tuple[float, float]]:
-    found = []
-    for point in map(as_list, as_list(points)):
-        x, y = (finite(v) for v in point[:2]) if len(point) >= 2 else (None, None)
-        if x is not None and y is not None:
-            found.append((x, y))
-    return sorted(found)
-
-
-def _lines(
-    title: str, series: Mapping[str, Sequence[tuple[float, float]]], what: str, axes: tuple[str, str]
-) -> Lines | None:
-    every = [point for points in series.values() for point in points]
-    if not every:
-        return None
-    ends = _ends([x for x, _ in every]), _ends([y for _, y in every])
-    lines = []
-    for name, points in series.items():
-        dots = tuple(_place(x, y, ends, Lines.WIDTH, Lines.HEIGHT) for x, y in points)
-        values = tuple((number(x), number(y)) for x, y in points)
-        if dots:
-            lines.append(Polyline(name, " ".join(f"{x:g},{y:g}" for x, y in dots), dots, values))
-    (left, right), (low, high) = ends
-    return Lines(title, what, axes, tuple(lines), (number(left), number(right)), (number(low), number(high)))
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _place(
-    x: float, y: float, ends: tuple[tuple[float, float], tuple[float, float]], width: float, height: float
-) -> tuple[float, float]:
-    (left, right), (low, high) = ends
-    across, up = (x - left) / (right - left), (y - low) / (high - low)
-    return round(15 + across * (width - 30), 1), round(height - 15 - up * (height - 30), 1)
 
 
 def _frontier(rows: Sequence[Mapping[str, Json]]) -> Frontier | None:
@@ -446,11 +383,11 @@ def _frontier(rows: Sequence[Mapping[str, Json]]) -> Frontier | None:
             break
     else:
         return None
-    ends = _ends([x for _, _, x, _ in known]), _ends([y for _, _, _, y in known])
+    ends = ends_of([x for _, _, x, _ in known]), ends_of([y for _, _, _, y in known])
     points = []
     for i, name, x, y in known:
         best = not any(a <= x and b >= y and (a, b) != (x, y) for _, _, a, b in known)
-        across, up = _place(x, y, ends, Frontier.WIDTH, Frontier.HEIGHT)
+        across, up = place_in(x, y, ends, Frontier.WIDTH, Frontier.HEIGHT)
         points.append(Point(i, name, across, up, best))
     line = " ".join(f"{p.x:g},{p.y:g}" for p in sorted(points, key=lambda p: (p.x, -p.y)) if p.best)
     (left, right), (low, high) = ends

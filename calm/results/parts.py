@@ -31,6 +31,16 @@ PARTS: Final[Mapping[str, Words]] = {
         "choices, over all pairs that the judge decided, whatever people say. Each bound is one-sided at 5 %. "
         "outsiders: the mean of unrelated judges on the same pairs; a fair judge's gap is not 0, so compare with them.",
     ),
+    "perplexity": Words(
+        "log-perplexity of the answers under the judge's own model, nats a token",
+        "own less others: means by question, each bound by Student's t and one-sided at 5 %. Below 0 the model finds "
+        "its own answers likelier.",
+    ),
+    "perplexity_curves": Words(
+        "win rates of one answer by its log-perplexity less that of the other",
+        "The one answer is the judge's own; in pairs without an own one, the author's that comes first by name. own "
+        "wins: by the judge, in pairs with an own answer; others wins: in the rest. Wilson's intervals of 95 %.",
+    ),
 }
 """The tables that `calm self-preference` writes beside its rows, by name."""
 

@@ -181,7 +181,8 @@ def crossed(tmp_path_factory):
         with redirect_stdout(told):
             options = (f"--cases={folder / 'answers.jsonl'}", "-o", folder / "cross.json")
             cache = f"--cache-file={folder / 'cache.sqlite'}"
-            status = one.calm("self-preference", *one.judges, *options, "--perplexity", cache)
+            page = f"--report={folder / 'cross.html'}"
+            status = one.calm("self-preference", *one.judges, *options, "--perplexity", cache, page)
         yield one, json.loads((folder / "cross.json").read_text("utf-8")), told.getvalue(), status
 
 
@@ -233,7 +234,7 @@ def test_what_makes_no_sense_for_a_record_is_refused(crossed, monkeypatch, capsy
 
 def test_perplexity_comes_from_the_servers_prompt_log_probabilities(crossed):
     """Each judge finds its own answers likelier: its own answers lie at negative differences."""
-    _, body, _, _ = crossed
+    one, body, told, _ = crossed
 
     curves = body["curves"]
 
@@ -243,6 +244,10 @@ def test_perplexity_comes_from_the_servers_prompt_log_probabilities(crossed):
     planted = {author: 0.5 if author == "alpha-1" else 2.0 for author in MARKS}
     items = {case["item"] for case in body["cases"].values()}
     assert body["log_perplexities"]["alpha-1"] == dict.fromkeys(items, planted)
+    assert re.search(rf"alpha-1 +{MANY} +0\.50 +2\.00 +-1\.50\n", told)
+    page = (one.folder / "cross.html").read_text("utf-8")
+    points = sum(bool(b["n"]) for curve in curves.values() for bins in curve.values() for b in bins)
+    assert page.count('<line class="bar l') == points
 
 
 def test_the_suite_fails_the_fond_judge_and_passes_the_fair_ones(crossed):

@@ -564,6 +564,20 @@ def test_self_preference_is_read_as_its_analysis_writes_it():
     assert "mean score, from 1.00 (pale) to 1.00 (strong)" in text
 
 
+def test_win_rates_by_perplexity_have_their_intervals():
+    """Each point of a curve has a bar between the ends of its interval, also in the numbers of the chart."""
+    bins = [
+        {"difference": x, "rate": 0.5, "rate_low": 0.0, "rate_high": 1.0 if x else 0.75, "n": 8, "low": x, "high": x}
+        for x in (-1.0, 0.0)
+    ]
+    page = render(empty(extras={"self_preference": {"curves": {"a-1": {"judge": bins, "human": [{"n": 0}]}}}}))
+
+    bars = re.findall(r'class="bar l0" x1="([^"]*)" x2="[^"]*" y1="([^"]*)" y2="([^"]*)"', page)
+
+    assert bars == [("15.0", "15.0", "165.0"), ("405.0", "52.5", "165.0")]
+    assert "0.50 [0.00, 0.75]" in Page(page).text
+
+
 def test_mitigations_show_their_frontier():
     """Sets that no other is both cheaper and more robust than are marked, and numbered as in the table."""
     found = mitigations_of({"mitigations": MITIGATIONS})

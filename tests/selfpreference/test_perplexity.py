@@ -6,9 +6,11 @@ from random import Random
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import ttest_rel
 
 from calm.errors import EstimateError
 from calm.selfpreference.perplexity import curves, edges_of, log_perplexity, perplexity, win_curve
+from calm.selfpreference.report import perplexity_parts
 from calm.statistics.power import uniforms
 
 
@@ -59,3 +61,49 @@ def test_a_judge_that_goes_by_perplexity_has_one_curve_and_a_steep_one():
     assert all(abs(one.rate - 0.5) < 0.03 for one in found.human)
     assert all(abs(x.rate - y.rate) < 0.05 for x, y in zip(found.own, found.others, strict=True))
     assert exp(found.judge[-1].difference) > 1
+
+
+def test_own_answers_stand_beside_others_by_item():
+    """Means and Student's bounds of paired differences; an item without both is left out, and no spread no bounds."""
+    likely = {
+        "a": {
+            "1": {"a": 1.0, "b": 2.0, "c": 4.0},
+            "2": {"a": 2.0, "b": 2.5},
+            "3": {"a": 1.5, "c": 1.0},
+            "4": {"b": 9.0},
+            "5": {"a": 9.0},
+        },
+        "b": {"1": {"a": 1.0, "b": 0.5}, "2": {"a": 2.0, "b": 1.5}},
+        "d": {"1": {"a": 1.0, "b": 0.5}},
+    }
+
+    [part] = perplexity_parts(likely, {})
+
+    first, second = part.rows
+    test = ttest_rel([1.0, 2.0, 1.5], [3.0, 2.5, 1.0]).confidence_interval(0.9)
+    expected = {"value": -2 / 3, "low": test.low, "high": test.high}
+    assert (part.name, first["judge"], first["items"]) == ("perplexity", "a", 3)
+    assert (first["own"], first["others"]) == pytest.approx((1.5, 6.5 / 3))
+    assert first["own_less_others"] == pytest.approx(expected)
+    assert second["own_less_others"] == {"value": -0.5, "low": None, "high": None}
+
+
+def test_win_rates_are_a_table_by_bin():
+    """Two bins of two pairs: the judge's wins with Wilson's 95 %, people's, and both kinds of pairs."""
+    found = curves(
+        np.array([1.0, 1.0, 3.0, 3.0]),
+        np.array([3.0, 2.5, 1.0, 1.5]),
+        np.array([1.0, 1.0, 0.0, 1.0]),
+        np.array([1.0, np.nan, 0.0, 0.0]),
+        np.array([True, False, True, False]),
+        bins=2,
+    )
+
+    [part] = perplexity_parts({}, {"a": found})
+
+    names = ("n", "n_people")
+    assert [tuple(row[name] for name in names) for row in part.rows] == [(2, 1), (2, 2)]
+    wins = ("judge_wins", "people_wins", "own_wins", "others_wins")
+    assert [[row[name]["value"] for name in wins] for row in part.rows] == [[1, 1, 1, 1], [0.5, 0, 0, 1]]
+    z = 1.959963985
+    assert part.rows[0]["judge_wins"]["low"] == pytest.approx(1 / (1 + z**2 / 2))

@@ -157,7 +157,8 @@ class Tables:
         `likely` holds the log-perplexities of the answers by judge, item and author, where servers gave them.
         """
         found = self._figures(seed, curves or {}, leaking, outsider)
-        return replace(found, log_perplexities=likely or {})
+        parts = report.perplexity_parts(likely or {}, curves or {}, level=LEVEL)
+        return replace(found, log_perplexities=likely or {}, parts=(*found.parts, *parts))
 
     def _figures(
         self, seed: int, curves: Mapping[str, Curves], leaking: Sequence[Leak], outsider: str | None

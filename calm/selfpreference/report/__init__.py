@@ -6,6 +6,7 @@ A row is a judge, with its published figures beside the corrected ones. A figure
 """
 
 from calm.selfpreference.report.of_pairs import of_pairs as of_pairs
+from calm.selfpreference.report.of_perplexity import perplexity_parts as perplexity_parts
 from calm.selfpreference.report.of_rubrics import of_rubrics as of_rubrics
 from calm.selfpreference.report.of_scores import of_scores as of_scores
 from calm.selfpreference.report.rows import EXCESS as EXCESS
