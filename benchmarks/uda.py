@@ -31,7 +31,8 @@ from calm.studies.uda.backend import doubles, jax, jnp
 from calm.studies.uda.comparisons import Comparisons
 from calm.studies.uda.elo import Elo, Floats
 from calm.studies.uda.features import width
-from calm.studies.uda.training import Settings, apply, gradient, new_state, train
+from calm.studies.uda.settings import Settings
+from calm.studies.uda.training import apply, gradient, judge_weights, new_state, train
 
 JUDGES, MODELS, TURNS = 10, 10, 45_000
 PAPER = Settings(hidden=(2048, 512, 64))
@@ -200,6 +201,35 @@ def arena() -> str:
     )
 
 
+def beyond() -> str:
+    """Return what features beyond the paper's, and weights by agreement, do in the arena's worlds."""
+    changed = {
+        "UDA": Settings(),
+        "with instruction": Settings(extra=("instruction",)),
+        "with perplexity": Settings(extra=("perplexity",)),
+        "weights by agreement": Settings(weights="agreement"),
+        "ablation": Settings(own=False),
+        "ablation with perplexity": Settings(own=False, extra=("perplexity",)),
+    }
+    rows = []
+    for seed in SEEDS:
+        rng, more = Random(seed), Random(-seed)
+        place = world(rng)
+        known = play(place, rng, prompts=100, pairs=20, beyond=more)
+        unseen = play(place, rng, prompts=100, beyond=more)
+        for label, settings in changed.items():
+            before, after = apply(train(known, settings).best, unseen, settings)
+            _, _, relative, true, together = figures(after, place)
+            weights = judge_weights(unseen, settings)
+            if weights is not None:
+                together = consensus.correlation(consensus.centre(after, weights), place.quality) or 0.0
+            if label == "UDA":
+                base = figures(before, place)
+                rows.append((f"{seed}: baseline", *(f"{x:.{n}f}" for x, n in zip(base[2:], (2, 3, 3), strict=True))))
+            rows.append((f"{seed}: {label}", f"{relative:.2f}", f"{true:.3f}", f"{together:.3f}"))
+    return table(("world", "std / spread", "mean r with truth", "r of consensus"), rows)
+
+
 def bloc() -> str:
     """Return what happens where six of ten judges share one bias, and what is said of it."""
     rng = Random(4)
@@ -252,7 +282,14 @@ def slope(params: Any, data: Comparisons, settings: Settings) -> object:
     return loss, jax.block_until_ready(found)
 
 
-PARTS: dict[str, Callable[[], str]] = {"scan": scans, "torch": torch_loop, "arena": arena, "bloc": bloc, "paper": paper}
+PARTS: dict[str, Callable[[], str]] = {
+    "scan": scans,
+    "torch": torch_loop,
+    "arena": arena,
+    "beyond": beyond,
+    "bloc": bloc,
+    "paper": paper,
+}
 
 
 def written(text: str, name: str, body: str) -> str:

@@ -12,7 +12,7 @@ like one and the same style instead, and are wrong in the same way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -67,10 +67,18 @@ def world(
     return World((quality - quality.mean()) / quality.std(), styles, 1.5 * _normal(rng, (dims,)), taste, likes)
 
 
-def play(place: World, rng: Random, *, prompts: int, pairs: int | None = None) -> Comparisons:
-    """Return what all judges say about answers to new prompts: all ordered pairs of models, or so many drawn."""
+def play(
+    place: World, rng: Random, *, prompts: int, pairs: int | None = None, beyond: Random | None = None
+) -> Comparisons:
+    """
+    Return what all judges say about answers to new prompts: all ordered pairs of models, or so many drawn.
+
+    With `beyond`, the questions are there, too: what all texts share, and their topic. So is each judge's
+    log-perplexity of each answer, in nats: 2, less half the cosine of the judge's style and what the answer has beyond
+    the question, and noise with a deviation of .1 from `beyond`.
+    """
     models, dims = place.styles.shape
-    answers = _embeddings(place, rng, prompts)
+    answers, questions = _embeddings(place, rng, prompts)
     every = np.array([(a, b) for a in range(models) for b in range(models) if a != b], np.int32)
     if pairs is None:
         prompt, judge, pair = (x.ravel() for x in np.indices((prompts, models, len(every))))
@@ -83,7 +91,7 @@ def play(place: World, rng: Random, *, prompts: int, pairs: int | None = None) -
     drawn = uniforms(rng, lean.shape)
     ahead = lean + np.log(drawn / (1 - drawn))
     share = np.where(np.abs(ahead) < place.ties, 0.5, (ahead > 0).astype(float))
-    return Comparisons(
+    made = Comparisons(
         place.names,
         place.names,
         _ints(prompt),
@@ -96,12 +104,30 @@ def play(place: World, rng: Random, *, prompts: int, pairs: int | None = None) -
         _ints(prompt * models + judge),
         answers.reshape(prompts * models, dims).astype(np.float32),
     )
+    if beyond is None:
+        return made
+    surprise = _surprise(place, answers - questions, beyond)
+    return replace(
+        made,
+        embeddings=np.concatenate([made.embeddings, questions[:, 0].astype(np.float32)]),
+        asked=_ints(prompts * models + prompt),
+        surprise=np.stack([surprise[prompt, judge, model] for model in (first, second, judge)], axis=1),
+    )
 
 
-def _embeddings(place: World, rng: Random, prompts: int) -> Floats:
+def _surprise(place: World, said: Floats, rng: Random) -> Floats:
+    """Return the log-perplexity of each answer to each judge, by prompt, judge and model."""
+    taste = place.taste / np.linalg.norm(place.taste, axis=1, keepdims=True)
+    alike = np.einsum("pmd,jd->pjm", said / np.linalg.norm(said, axis=2, keepdims=True), taste)
+    return np.asarray(2 - 0.5 * alike + 0.1 * _normal(rng, alike.shape), np.float64)
+
+
+def _embeddings(place: World, rng: Random, prompts: int) -> tuple[Floats, Floats]:
+    """Return the embeddings of the answers, by prompt and model, and of the questions, by prompt."""
     models, dims = place.styles.shape
     topics = place.topic * _normal(rng, (prompts, 1, dims))
-    return place.common + topics + 0.5 * place.styles + place.noise * _normal(rng, (prompts, models, dims))
+    answers = place.common + topics + 0.5 * place.styles + place.noise * _normal(rng, (prompts, models, dims))
+    return answers, place.common + topics
 
 
 def _likeness(place: World) -> Floats:

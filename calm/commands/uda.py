@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from calm.studies.uda.comparisons import Comparisons
     from calm.studies.uda.elo import Floats
-    from calm.studies.uda.training import Progress, Settings, State
+    from calm.studies.uda.settings import Settings
+    from calm.studies.uda.training import Progress, State
 
 PAGES = (".html", ".htm")
 """What the name of a page ends in."""
@@ -154,7 +155,8 @@ def _train(options: argparse.Namespace) -> int:
     from calm.studies.uda.elo import Elo
     from calm.studies.uda.embeddings import embedder
     from calm.studies.uda.reading import read, read_gold
-    from calm.studies.uda.training import Settings, apply, judge_weights
+    from calm.studies.uda.settings import Settings
+    from calm.studies.uda.training import apply, judge_weights
     from calm.studies.uda.weighting import EQUAL, choice_of, name_of
 
     _refuse_outputs(options, "out", "checkpoint")

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from calm.commands import uda
+from calm.commands.cli import main
 from calm.errors import ConfigError
 from calm.studies.uda.checkpoint import load_model
 
@@ -97,6 +98,62 @@ def test_leaving_out_a_judge_reports_each_judge(files, tmp_path):
     found = json.loads((tmp_path / "r.json").read_text())["leave_one_judge_out"]
     assert len(found) == 4
     assert all({"before", "after"} == set(sides) for sides in found.values())
+
+
+JUDGES = """
+def judge_of(model):
+    def judge(case):
+        return max(case.answers, key=lambda answer: (model in answer.text, len(answer.text))).id
+    judge.name, judge.quick, judge.fingerprint = model, True, model
+    return judge
+
+alpha, beta, gamma = map(judge_of, ("alpha-1", "beta-1", "gamma-1"))
+"""
+
+
+def test_from_judges_to_a_page_in_three_commands(tmp_path, monkeypatch, capsys):
+    """Judges that like their own answers are asked, UDA trains on the record, and its report becomes the same page."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "liking.py").write_text(JUDGES)
+    models = ("alpha-1", "beta-1", "gamma-1")
+    rows = [
+        {
+            "id": f"q{q}",
+            "question": f"What is {q}?",
+            "answers": [
+                {"id": f"a{i}", "text": f"{m}{' so' * (q % (i + 2))}", "author": m} for i, m in enumerate(models)
+            ],
+        }
+        for q in range(4)
+    ]
+    (tmp_path / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    judges = [f"liking:{name}" for name in ("alpha", "beta", "gamma")]
+    families = [part for m in models for part in ("--family", f"{m}={m}")]
+
+    main(["self-preference", *judges, "--cases", "answers.jsonl", "-o", "own.json", *families])
+    given = ["own.json", "--answers", "answers.jsonl", "--hidden", "4", "--epochs", "2", "--weights", "weights.json"]
+    (tmp_path / "weights.json").write_text('{"alpha-1": 1, "beta-1": 1, "gamma-1": 2}')
+    reports = ["--report", "uda.json", "--report", "uda.html", "--features", "instruction"]
+    assert main(["uda", "train", *given, *reports, "-o", "m.safetensors"]) == 0
+    assert main(["report", "uda.json", "-o", "again.html"]) == 0
+
+    body = json.loads((tmp_path / "uda.json").read_text())
+    assert body["judges"] == list(models)
+    assert body["training"]["comparisons"] == 3 * 4 * 6
+    assert body["training"]["features"] == ["instruction"]
+    assert (body["weighting"], body["weights"]["gamma-1"]) == ("file", 0.5)
+    assert min(body["before"]["self_deviation"].values()) > 0
+    assert (tmp_path / "again.html").read_bytes() == (tmp_path / "uda.html").read_bytes()
+    assert "weights in the consensus: alpha-1 0.25, beta-1 0.25, gamma-1 0.50" in capsys.readouterr().out
+    assert main(["uda", "apply", "m.safetensors", *given[:3]]) == 0
+    assert main(["uda", "train", *given, "--features", "instructions"]) == 4
+    assert main(["uda", "train", *given, "--report", "uda.txt"]) == 4
+    assert main(["uda", "train", *given, "--features", "perplexity"]) == 4
+    told = capsys.readouterr().err
+    assert "--features: expected instruction or perplexity, or both with a comma, got 'instructions'" in told
+    assert "--report: expected a name that ends in .html or .json, got 'uda.txt'" in told
+    assert "run `calm self-preference --perplexity`" in told
 
 
 def test_another_embedder_than_the_models_is_refused(trained, files):

@@ -18,7 +18,8 @@ from benchmarks.uda_arena import play, world
 from calm.statistics import ratings as plain
 from calm.studies.uda import consensus, elo, report
 from calm.studies.uda.features import width
-from calm.studies.uda.training import Settings, train
+from calm.studies.uda.settings import Settings
+from calm.studies.uda.training import train
 
 DATA = Path(__file__).parent / "data"
 

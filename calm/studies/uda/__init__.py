@@ -8,7 +8,8 @@ how much of a bonus either answer gets. It is trained to bring the ratings of al
 | module | what it holds |
 |---|---|
 | `comparisons` | who preferred what: named comparisons in, arrays out |
-| `reading`, `bridge` | comparisons from JSON Lines, CSV, and records of `calm self-preference` and of gate runs |
+| `reading` | comparisons from JSON Lines and CSV |
+| `bridge`, `verdicts` | comparisons from records of `calm self-preference` and of gate runs |
 | `embeddings` | texts to vectors: hashed words of our own, sentence-transformers, an embedding server |
 | `elo` | Elo with given K-factors and outcomes, one table a judge, in numpy |
 | `consensus` | spread between judges, self-preference, agreement with gold, and where the consensus may be biased |
@@ -17,5 +18,6 @@ how much of a bonus either answer gets. It is trained to bring the ratings of al
 | `report` | before and after, as JSON and as a table |
 | `backend` | JAX, or the error that names what to install; all modules below need it |
 | `scan`, `features`, `network` | the same Elo through `lax.scan`; what the network sees; the network |
+| `settings`, `tables` | how a network is trained; comparisons as arrays of JAX |
 | `training`, `checkpoint` | loss, optimiser, epochs; models and checkpoints on disk |
 """

@@ -9,11 +9,8 @@ each two answers to a question: the higher one wins. A ranking gives one for eac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
-from math import nan
+from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 from typing import Final
 
 from calm.cases import read_files
@@ -28,31 +25,10 @@ from calm.results.audit import Audit
 from calm.selfpreference import crossing, report
 from calm.selfpreference.families import plain
 from calm.studies.uda.comparisons import Answers, Key, Named, question
+from calm.studies.uda.verdicts import Known, Said, key_of, named, outcome
 
 RECORDS: Final = (report.SCHEMA.partition("/")[0], audit.SCHEMA.partition("/")[0])
 """The schemas of the records that hold verdicts on answers, without their versions."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a judge said of a case, a code for each ask; the answers of the case stand as they were shown."""
-
-    judge: str
-    case: Case
-    codes: tuple[Code, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """
-    What is known of the cases that verdicts are about.
-
-    `own` is the key of the first answer of each author, by item; `surprise` are log-perplexities, by judge, item and
-    author.
-    """
-
-    own: Mapping[tuple[str, str], Key]
-    surprise: Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def record_in(path: Path) -> Mapping[str, Json] | None:
@@ -104,11 +80,11 @@ def compared(
                     f"two files out"
                 )
             owners[judge] = path
-        read = [_outcome(one) for one in said]
+        read = [outcome(one) for one in said]
         unread += read.count(None)
         for judge in dict.fromkeys(one.judge for one in said):
             values = [(one.case, value) for one, value in zip(said, read, strict=True) if one.judge == judge]
-            found += _named(judge, [(case, value) for case, value in values if value is not None], known)
+            found += named(judge, [(case, value) for case, value in values if value is not None], known)
     return found, unread
 
 
@@ -119,7 +95,7 @@ def _is_own(body: Mapping[str, Json]) -> bool:
 # ------------------------------------------------------------------------------------------------- who said what
 
 
-def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: Answers) -> tuple[list[_Said], _Known]:
+def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: Answers) -> tuple[list[Said], Known]:
     """Return what the judges of a record of `calm self-preference` said: cases in the order of the record."""
     members = crossing.members_from(body) if "judged" in body else []
     if not members:
@@ -136,15 +112,15 @@ def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: 
             f"{len(asked)}; give the file that the judges were asked about"
         )
     said = [
-        _Said(str(one["model"]), shown[key], (_code(_mapping(one["verdicts"])[key]),))
+        Said(str(one["model"]), shown[key], (_code(_mapping(one["verdicts"])[key]),))
         for one in map(_mapping, _array(body["judged"]))
         for key in asked
         if key in _mapping(one["verdicts"])
     ]
-    return said, _Known(_hold(cases, held), _surprises(body.get("log_perplexities")))
+    return said, Known(_hold(cases, held), _surprises(body.get("log_perplexities")))
 
 
-def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[_Said], _Known]:
+def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[Said], Known]:
     """Return what the judge of a gate run said of the cases as they are: its clean asks, cases as in the file."""
     found = audit.read(path)
     judge = found.judge.model or found.judge.name
@@ -167,8 +143,8 @@ def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[_Said], _Known
             if strange := [c for c in codes if isinstance(c, str) and c not in known | {"tie"} and c[:1] != "!"]:
                 raise ConfigError(f"{path}: case {case.id!r}: expected an answer of {answers}, got {strange[0]!r}")
             turned = case.present(order=order) if set(order) == known else case
-            said.append(_Said(judge, replace(turned, answers=turned.shown), codes))
-    return said, _Known(_hold(cases, held), {})
+            said.append(Said(judge, replace(turned, answers=turned.shown), codes))
+    return said, Known(_hold(cases, held), {})
 
 
 def _clean(found: Audit) -> dict[str, tuple[tuple[Code, ...], tuple[str, ...]]]:
@@ -211,80 +187,7 @@ def _as_shown(cases: Sequence[Case], task: Task) -> Iterator[Case]:
             yield replace(case, answers=case.answers[::-1])
 
 
-# ------------------------------------------------------------------------------------------------------- who won
-
-
-def _outcome(said: _Said) -> float | tuple[float, ...] | None:
-    """
-    Return what the asks say on average, None if none can be read: a share of the first answer, a score, or places.
-
-    Of a rubric it is the share of the points that are met; of a ranking the place of each answer, 1 the best.
-    """
-    found = [value for code in said.codes if (value := _value(code, said.case)) is not None]
-    if not found:
-        return None
-    places = [value for value in found if isinstance(value, tuple)]
-    if places:
-        return tuple(fmean(of) for of in zip(*places, strict=True))
-    return fmean(value for value in found if isinstance(value, float))
-
-
-def _value(code: Code, case: Case) -> float | tuple[float, ...] | None:
-    match code:
-        case str() if code.startswith("!"):
-            return None
-        case str():
-            return 0.5 if code == "tie" else float(code == case.answers[0].id)
-        case dict():
-            points = {criterion.id: criterion.points for criterion in case.criteria}
-            if any(met is None for met in code.values()):
-                return None
-            return float(sum(points.get(name, 1.0) for name, met in code.items() if met))
-        case list():
-            place = {name: float(at) for at, group in enumerate(code, start=1) for name in group}
-            return tuple(place.get(a.id, nan) for a in case.answers)
-        case _:
-            return float(code)
-
-
-def _named(judge: str, said: Sequence[tuple[Case, float | tuple[float, ...]]], known: _Known) -> Iterator[Named]:
-    """Return the comparisons of one judge, in the order of the cases."""
-    alone: dict[str, list[tuple[Case, float]]] = {}
-    for case, value in said:
-        if isinstance(value, tuple):
-            for (a, place), (b, other) in combinations(zip(case.answers, value, strict=True), 2):
-                yield from _one(judge, case, (a, b), _ahead(other, place), known)
-        elif len(case.answers) == 1:
-            alone.setdefault(item_of(case), []).append((case, value))
-        else:
-            yield from _one(judge, case, case.answers, value, known)
-    for answered in alone.values():
-        for (one, value), (two, other) in combinations(answered, 2):
-            yield from _one(judge, one, (*one.answers, *two.answers), _ahead(value, other), known)
-
-
-def _ahead(a: float, b: float) -> float:
-    """Return 1 for the higher of two numbers, 0 for the lower, a half for equal ones."""
-    return 0.5 if a == b else float(a > b)
-
-
-def _one(judge: str, case: Case, answers: Sequence[Answer], share: float, known: _Known) -> Iterator[Named]:
-    """Return the comparison of two answers to the question of a case; none of two answers of one model."""
-    a, b = answers
-    if a.author == b.author or a.author is None or b.author is None:
-        return
-    item = item_of(case)
-    of = known.surprise.get(judge, {}).get(item, {})
-    surprise = of.get(a.author, nan), of.get(b.author, nan), of.get(judge, nan)
-    own = known.own.get((item, judge), (item, judge))
-    yield Named(item, judge, a.author, b.author, share, _key(item, a), _key(item, b), own, surprise)
-
-
 # ------------------------------------------------------------------------------------------------------- the texts
-
-
-def _key(item: str, answer: Answer) -> Key:
-    return item, answer.author or "", answer.text
 
 
 def _hold(cases: Sequence[Case], held: Answers) -> dict[tuple[str, str], Key]:
@@ -294,7 +197,7 @@ def _hold(cases: Sequence[Case], held: Answers) -> dict[tuple[str, str], Key]:
         item = item_of(case)
         held.put(question(item), case.question)
         for answer in case.answers:
-            key = _key(item, answer)
+            key = key_of(item, answer)
             held.put(key, answer.text)
             own.setdefault((item, answer.author or ""), key)
     return own

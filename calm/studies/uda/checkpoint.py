@@ -25,7 +25,8 @@ from calm.studies.uda.comparisons import Comparisons
 from calm.studies.uda.elo import Elo
 from calm.studies.uda.features import width
 from calm.studies.uda.network import OUTPUTS, Params
-from calm.studies.uda.training import Settings, State, new_state
+from calm.studies.uda.settings import Settings
+from calm.studies.uda.training import State, new_state
 from calm.studies.uda.weighting import EQUAL
 
 MODEL, CHECKPOINT = "calm-uda-model/1", "calm-uda-checkpoint/1"

@@ -9,7 +9,7 @@ the parameters, once one scan through the ratings and back has given the gradien
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isfinite
 from random import Random
@@ -20,76 +20,16 @@ import numpy as np
 from calm.errors import ConfigError, EstimateError
 from calm.studies.uda import scan
 from calm.studies.uda.backend import doubles, jax, jnp, lax, optax
-from calm.studies.uda.comparisons import FEATURES, INSTRUCTION, PERPLEXITY, Comparisons, check, split
-from calm.studies.uda.elo import Elo, Floats, Ints, Lanes, rate, shuffled
+from calm.studies.uda.comparisons import Comparisons, check, split
+from calm.studies.uda.elo import Elo, Floats, rate, shuffled
 from calm.studies.uda.features import width
 from calm.studies.uda.network import Params, Rows, adjust, begin
-from calm.studies.uda.scan import Turns
-from calm.studies.uda.weighting import AGREEMENT, EQUAL, Choice, weights_of
+from calm.studies.uda.settings import Settings
+from calm.studies.uda.tables import Table, batched, laid_out, rows_of
+from calm.studies.uda.weighting import AGREEMENT, EQUAL, weights_of
 
 NEAR, ALIKE, MEAN_NEAR = 0.1, 1000.0, 0.2
 """Weights of the loss: squared distance to the anchor, 1 - correlation with it, squared distance of the mean to it."""
-MAX_HIDDEN = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """
-    How a network is trained; the defaults are the paper's but for `hidden`, which is 2048, 512, 64 there.
-
-    Attributes:
-        hidden: widths of the hidden layers.
-        epochs: steps, one an epoch.
-        learning_rate: of AdamW.
-        weight_decay: of AdamW.
-        patience: epochs without a better validation loss, after which the learning rate falls.
-        factor: what it falls by.
-        clip: the longest gradient.
-        validation: the share of each judge's comparisons of a pair that validates.
-        own: whether the judge's own answer is seen; without it the network is the paper's ablation.
-        extra: what is seen beyond the paper's features, of `comparisons.FEATURES`.
-        weights: how much each judge counts in the consensus (`weighting`); all alike in the paper.
-        seed: of the first parameters and the order of the comparisons.
-        batch: comparisons whose features are held at once; it changes round-off and nothing else.
-        elo: the rule of the ratings.
-    """
-
-    hidden: tuple[int, ...] = (256, 64)
-    epochs: int = 80
-    learning_rate: float = 1e-4
-    weight_decay: float = 4e-3
-    patience: int = 3
-    factor: float = 0.5
-    clip: float = 3.0
-    validation: float = 0.3
-    own: bool = True
-    seed: int = 42
-    batch: int = 2048
-    elo: Elo = field(default_factory=Elo)
-    extra: tuple[str, ...] = ()
-    weights: Choice = EQUAL
-
-    def __post_init__(self) -> None:
-        problems = [
-            f"expected {name} {wanted}, got {name}={value!r}"
-            for name, value, wanted, good in (
-                ("hidden", self.hidden, f"as whole numbers from 1 to {MAX_HIDDEN}", _sizes(self.hidden)),
-                ("epochs", self.epochs, "of 1 or more", self.epochs >= 1),
-                ("learning_rate", self.learning_rate, "above 0", 0 < self.learning_rate < inf),
-                ("weight_decay", self.weight_decay, "of 0 or more", 0 <= self.weight_decay < inf),
-                ("patience", self.patience, "of 0 or more", self.patience >= 0),
-                ("factor", self.factor, "between 0 and 1", 0 < self.factor < 1),
-                ("clip", self.clip, "above 0", 0 < self.clip < inf),
-                ("validation", self.validation, "between 0 and 1", 0 < self.validation < 1),
-                ("own", self.own, "as true or false", isinstance(self.own, bool)),
-                ("seed", self.seed, "from 0 to 2**32 - 1", 0 <= self.seed < 2**32),
-                ("features", self.extra, f"of {', '.join(FEATURES)}", set(self.extra) <= set(FEATURES)),
-                ("batch", self.batch, "of 1 or more", self.batch >= 1),
-            )
-            if not good
-        ]
-        if problems:
-            raise ConfigError(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +58,6 @@ class State(NamedTuple):
     best_epoch: int
     best_loss: float
     best: Params
-
-
-class _Table(NamedTuple):
-    """Comparisons by turn and judge; see `Rows`."""
-
-    turns: Turns
-    share: jax.Array
-    one: jax.Array
-    two: jax.Array
-    own: jax.Array
-    asked: jax.Array | None
-    surprise: jax.Array | None
 
 
 def new_state(dims: int, settings: Settings) -> State:
@@ -171,7 +99,7 @@ def train(
     last = settings.epochs if stop_after is None else min(stop_after, settings.epochs)
     with doubles():
         embeddings = jnp.asarray(data.embeddings)
-        known, unseen = fits.lanes(), _table(validates, validates.lanes(), settings)
+        known, unseen = fits.lanes(), laid_out(validates, validates.lanes(), settings)
         models = len(data.models)
         anchor = _baseline(unseen, models, settings.elo)
         weights = _weights(fits, settings)
@@ -180,7 +108,7 @@ def train(
                 now.params,
                 now.optimiser,
                 embeddings,
-                _table(fits, shuffled(known, _rng(settings, now.epoch + 1)), settings),
+                laid_out(fits, shuffled(known, _rng(settings, now.epoch + 1)), settings),
                 last_loss=now.last_loss,
                 models=models,
                 settings=recipe,
@@ -227,7 +155,7 @@ def apply(params: Params, data: Comparisons, settings: Settings) -> tuple[Floats
         )
     check(data, own=settings.own, extra=settings.extra)
     with doubles():
-        table, models = _table(data, data.lanes(), settings), len(data.models)
+        table, models = laid_out(data, data.lanes(), settings), len(data.models)
         k, share = _outputs(params, jnp.asarray(data.embeddings), table, _recipe(settings))
         before = _baseline(table, models, settings.elo)
         after = _adaptive(table, k, share, models, settings.elo)
@@ -267,7 +195,11 @@ def loss_of(ratings: jax.Array, anchor: jax.Array, weights: jax.Array | None = N
 def gradient(params: Params, data: Comparisons, settings: Settings) -> tuple[float, Params]:
     """Return the loss over all comparisons in their order, and its gradient in the parameters."""
     with doubles():
-        embeddings, table, models = jnp.asarray(data.embeddings), _table(data, data.lanes(), settings), len(data.models)
+        embeddings, table, models = (
+            jnp.asarray(data.embeddings),
+            laid_out(data, data.lanes(), settings),
+            len(data.models),
+        )
         weights = _weights(data, settings)
         loss, slope, _ = _gradient(params, embeddings, table, models=models, settings=settings, weights=weights)
         return float(loss), slope
@@ -295,7 +227,7 @@ def _step(
     params: Params,
     optimiser: optax.OptState,
     embeddings: jax.Array,
-    table: _Table,
+    table: Table,
     *,
     last_loss: float,
     models: int,
@@ -311,7 +243,7 @@ def _step(
 def _gradient(
     params: Params,
     embeddings: jax.Array,
-    table: _Table,
+    table: Table,
     *,
     models: int,
     settings: Settings,
@@ -325,8 +257,8 @@ def _gradient(
 
     k, share = _outputs(params, embeddings, table, settings)
     (loss, drift), (to_k, to_share) = jax.value_and_grad(of_outputs, argnums=(0, 1), has_aux=True)(k, share)
-    rows = _rows(table, settings.batch)
-    slope_k, slope_share = _batched((to_k, to_share), settings.batch)
+    rows = rows_of(table, settings.batch)
+    slope_k, slope_share = batched((to_k, to_share), settings.batch)
 
     def more(total: Params, batch: tuple[Rows, jax.Array, jax.Array]) -> tuple[Params, None]:
         seen, slope_k, slope_share = batch
@@ -342,7 +274,7 @@ def _gradient(
 def _validate(
     params: Params,
     embeddings: jax.Array,
-    table: _Table,
+    table: Table,
     before: jax.Array,
     *,
     models: int,
@@ -356,26 +288,26 @@ def _validate(
 
 
 @partial(jax.jit, static_argnames=("settings",))
-def _outputs(params: Params, embeddings: jax.Array, table: _Table, settings: Settings) -> tuple[jax.Array, jax.Array]:
+def _outputs(params: Params, embeddings: jax.Array, table: Table, settings: Settings) -> tuple[jax.Array, jax.Array]:
     """Return K and outcome of all comparisons, laid out as the table; features live for one batch."""
 
     def one(rows: Rows) -> tuple[jax.Array, jax.Array]:
         return adjust(params, embeddings, rows, own=settings.own, k=settings.elo.k)
 
     shape = table.share.shape
-    k, share = lax.map(one, _rows(table, settings.batch))
+    k, share = lax.map(one, rows_of(table, settings.batch))
     flat = shape[0] * shape[1]
     wide = table.share.dtype
     return k.reshape(-1)[:flat].reshape(shape).astype(wide), share.reshape(-1)[:flat].reshape(shape).astype(wide)
 
 
 @partial(jax.jit, static_argnames=("models", "rule"))
-def _baseline(table: _Table, models: int, rule: Elo) -> jax.Array:
+def _baseline(table: Table, models: int, rule: Elo) -> jax.Array:
     return scan.rate(table.turns, table.share, models, rule, rule.k)
 
 
 @partial(jax.jit, static_argnames=("models", "rule"))
-def _adaptive(table: _Table, k: jax.Array, share: jax.Array, models: int, rule: Elo) -> jax.Array:
+def _adaptive(table: Table, k: jax.Array, share: jax.Array, models: int, rule: Elo) -> jax.Array:
     return scan.rate(table.turns, share, models, rule, k)
 
 
@@ -401,41 +333,6 @@ def _centre(ratings: jax.Array, weights: jax.Array | None) -> jax.Array:
     return ratings.mean(axis=0) if weights is None else weights @ ratings
 
 
-def _table(data: Comparisons, laid: Lanes, settings: Settings) -> _Table:
-    def spread(rows: Ints) -> jax.Array:
-        return jnp.asarray(np.where(laid.live, rows[np.maximum(laid.source, 0)], 0).astype(np.int32))
-
-    def seen(name: str) -> bool:
-        return name in settings.extra
-
-    own = np.maximum(data.own, 0)  # a row that nothing reads: `check` ensures own answers where they are needed
-    asked = spread(data.asked) if seen(INSTRUCTION) and data.asked is not None else None
-    surprise = None
-    if seen(PERPLEXITY) and data.surprise is not None:
-        columns = np.nan_to_num(data.surprise).T  # without own answers the last column is not read
-        surprise = jnp.stack([jnp.asarray(laid.spread(column)) for column in columns], axis=-1)
-    turns, share = scan.turns(laid), jnp.asarray(laid.spread(data.share, 0.5))
-    return _Table(turns, share, spread(data.one), spread(data.two), spread(own), asked, surprise)
-
-
-def _rows(table: _Table, batch: int) -> Rows:
-    one, two, own, share = _batched((table.one, table.two, table.own, table.share), batch)
-    asked = None if table.asked is None else _batched((table.asked,), batch)[0]
-    surprise = None
-    if table.surprise is not None:
-        columns = tuple(table.surprise[..., column] for column in range(table.surprise.shape[-1]))
-        surprise = jnp.stack(_batched(columns, batch), axis=-1)
-    return Rows(one, two, own, share, asked, surprise)
-
-
-def _batched(columns: tuple[jax.Array, ...], batch: int) -> tuple[jax.Array, ...]:
-    """Return columns cut into batches of equal length; the last is filled with zeros, which carry no gradient."""
-    size = columns[0].size
-    most = min(batch, size)
-    missing = -size % most
-    return tuple(jnp.pad(column.reshape(-1), (0, missing)).reshape(-1, most) for column in columns)
-
-
 def _drift(ratings: jax.Array, rule: Elo) -> jax.Array:
     return jnp.abs(ratings.sum(axis=1) - rule.start * ratings.shape[1]).max()
 
@@ -444,7 +341,3 @@ def _correlation(ratings: jax.Array, anchor: jax.Array) -> jax.Array:
     tiny = 1e-12  # equal ratings correlate with nothing: this gives 0 and a finite gradient
     x, y = ratings - ratings.mean(axis=1, keepdims=True), anchor - anchor.mean()
     return (x * y).sum(axis=1) / jnp.sqrt((x * x).sum(axis=1) * (y * y).sum() + tiny)
-
-
-def _sizes(hidden: tuple[int, ...]) -> bool:
-    return bool(hidden) and all(isinstance(size, int) and 1 <= size <= MAX_HIDDEN for size in hidden)

@@ -17,7 +17,8 @@ from calm.studies.uda.checkpoint import (
     save_model,
     save_state,
 )
-from calm.studies.uda.training import Settings, new_state
+from calm.studies.uda.settings import Settings
+from calm.studies.uda.training import new_state
 
 SMALL = Settings(hidden=(5,), epochs=3)
 

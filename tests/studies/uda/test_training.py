@@ -10,7 +10,8 @@ from calm.studies.uda import consensus
 from calm.studies.uda.backend import doubles, jax
 from calm.studies.uda.checkpoint import load_state, save_state
 from calm.studies.uda.comparisons import split
-from calm.studies.uda.training import Settings, apply, gradient, new_state, train
+from calm.studies.uda.settings import Settings
+from calm.studies.uda.training import apply, gradient, new_state, train
 
 SMALL = Settings(hidden=(12, 6), epochs=6, learning_rate=1e-2, batch=100)
 

@@ -10,7 +10,8 @@ import pytest
 from calm.errors import ConfigError
 from calm.studies.uda import consensus
 from calm.studies.uda.report import report
-from calm.studies.uda.training import Settings, apply, gradient, judge_weights, new_state
+from calm.studies.uda.settings import Settings
+from calm.studies.uda.training import apply, gradient, judge_weights, new_state
 from calm.studies.uda.weighting import choice_of, weights_of
 
 JUDGES = ("x", "y", "z")
