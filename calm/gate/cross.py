@@ -139,7 +139,8 @@ class Cross:
             return not_tested(claims, (), crossing.why_none(error))
         model = crossing.model_of(setup.judge)
         found = [Ruling(crossing.decide_on(tables, model, c, setup.seed), trials) for c in claims]
-        if any(d.decision.estimate is not None for d in found):
+        # the mean scores of a judge and of others tell something also where the excess lacks data
+        if tables.scores is not None or any(d.decision.estimate is not None for d in found):
             self._report(tables, crossed)
         return found
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import fsum
-from typing import Final
+from typing import Any, Final
 
 from calm.core.agreement import share_right
 from calm.core.claims import Outcome
@@ -198,18 +198,33 @@ def enhancement_of(record: object, model: str) -> Ratio | None:
     """
     Return CALM's error of self-enhancement of a judge of scores from a record of schema `calm-self-preference/1`.
 
-    None where the record has none of this model: other verdicts than scores, or no own answers.
+    The means of the record are shares of the scale that it names; here they are scores on it. None where the record has
+    none of this model: other verdicts than scores, or no own answers.
     """
-    judges = record.get("judges") if isinstance(record, Mapping) else None
-    for one in judges if isinstance(judges, list) else ():
-        published = one.get("published") if isinstance(one, dict) and one.get("judge") == model else None
-        if not isinstance(published, dict):
-            continue
-        own, others = published.get("own"), published.get("received")
-        if isinstance(own, int | float) and isinstance(others, int | float) and others > 0:
-            signed = self_enhancement_error(own, others)
-            return Ratio(others, own, signed, self_enhancement_error(own, others, signed=False))
+    for one in _entries(record, "judges", "judge", model):
+        published = _object(one.get("published"))
+        means = [published.get(name) for name in ("received", "own")]
+        ends = [_object(judged.get("scale")) for judged in _entries(record, "judged", "model", model)]
+        low, high = (ends[0].get("low"), ends[0].get("high")) if ends else (0.0, 1.0)
+        known = [value for value in (low, high, *means) if isinstance(value, int | float)]
+        if len(known) == len(means) + 2 and _object(record).get("kind") == "score":
+            low, high, *shares = known
+            others, own = (low + share * (high - low) for share in shares)
+            with suppress(EstimateError):  # a scale from 0, and others that gave nothing else
+                signed = self_enhancement_error(own, others)
+                return Ratio(others, own, signed, self_enhancement_error(own, others, signed=False))
     return None
+
+
+def _entries(record: object, name: str, key: str, model: str) -> list[Mapping[str, Any]]:
+    """Return the entries of a list in a record that are about a model."""
+    listed = _object(record).get(name)
+    found = [_object(one) for one in listed] if isinstance(listed, list) else []
+    return [one for one in found if one.get(key) == model]
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _figures(

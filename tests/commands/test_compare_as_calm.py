@@ -58,9 +58,10 @@ OWN = {
     "schema": "calm-self-preference/1",
     "kind": "score",
     "judges": [
-        {"judge": "model-scored", "published": {"own": 8.0, "received": 6.4}},
-        {"judge": "elsewhere", "published": {"own": 5.0, "received": 5.0}},
+        {"judge": "model-scored", "published": {"own": 7 / 9, "received": 0.6}},  # 8 and 6.4 of 1 to 10
+        {"judge": "elsewhere", "published": {"own": 0.5, "received": 0.5}},
     ],
+    "judged": [{"model": "model-scored", "scale": {"low": 1.0, "high": 10.0}}],
 }
 
 

@@ -396,6 +396,11 @@ def test_scores_and_pairs_have_an_excess(studio, task):
     assert excess["alpha-1"]["low"] > 0.08
     assert all(excess[m]["low"] < 0 < excess[m]["high"] <= 0.10 for m in ("beta-1", "gamma-1"))
     assert sum(excess["alpha-1"]["excluded"].values()) > 0  # pairs that are truly equal
+    if task == "score":  # CALM divides scores, which begin at 1, and not shares of the scale
+        told = body["judges"][0]["published"]
+        own, others = (1 + 9 * told[name] for name in ("own", "received"))
+        assert body["judged"][0]["scale"] == {"low": 1, "high": 10}
+        assert told["self_enhancement_error"] == pytest.approx(own / others - 1, abs=1e-6)
     again = json.loads(json.dumps(crossing.tables_of(crossing.crossed_from(body)).report(0).to_json()))
     assert again["judges"] == body["judges"]
 

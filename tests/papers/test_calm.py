@@ -29,7 +29,7 @@ def test_the_self_enhancement_error_follows_from_the_printed_means(subtests):
         with subtests.test(judge=judge):
             row = ERRORS[judge]
             own, others, printed = float(row["y_self"]), float(row["y_other"]), float(row["err_se_pct"])
-            record = {"judges": [{"judge": judge, "published": {"own": own, "received": others}}]}
+            record = {"kind": "score", "judges": [{"judge": judge, "published": {"own": own, "received": others}}]}
 
             assert abs(100 * enhancement_of(record, judge).value - printed) <= rounding(own, others)
 

@@ -29,7 +29,11 @@ UNIT: Final = Scale(0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A judge of the table: its model and family, and itself, or its verdicts by case where these are recorded."""
+    """
+    A judge of the table: its model and family, and itself, or its verdicts by case where these are recorded.
+
+    Recorded scores are shares of the scale, so `scale` is that of shares; `asked_scale` is what the judge saw.
+    """
 
     model: str
     task: Task
@@ -38,6 +42,7 @@ class Member:
     fingerprint: str | None = None
     judge: Judge | None = None
     recalled: Mapping[str, Verdict] = field(default_factory=dict)
+    asked_scale: Scale | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from calm.core.case import Answer, Case, Criterion
 from calm.core.items import ITEM, item_of
-from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Score, Tie, Verdict, code, decode
+from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Scale, Score, Tie, Verdict, code, decode
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.selfpreference import report
@@ -49,6 +49,7 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
             "task": m.task,
             "family": crossed.crossing.families[m.model],
             "fingerprint": m.fingerprint,
+            "scale": _ends(m.asked_scale or m.scale),
             "verdicts": said[m.model],
             "probabilities": shares[m.model],
         }
@@ -184,7 +185,21 @@ def _member_from(one: Mapping[str, Json]) -> Member:
         key: _verdict_from(said, FAMILY[tasks[0]], shares.get(key)) for key, said in _object(one["verdicts"]).items()
     }
     # scores were recorded by their place on the scale
-    return Member(model, tasks[0], UNIT, family, fingerprint, None, verdicts)
+    return Member(model, tasks[0], UNIT, family, fingerprint, None, verdicts, _scale_from(one.get("scale")))
+
+
+def _ends(scale: Scale) -> Json:
+    return {"low": scale.low, "high": scale.high}
+
+
+def _scale_from(ends: Json) -> Scale | None:
+    """Return the scale that a judge was asked on; None of an older record, which does not say."""
+    if ends is None:
+        return None
+    low, high = (_object(ends)[name] for name in ("low", "high"))
+    if not isinstance(low, int | float) or not isinstance(high, int | float) or not low < high:
+        raise ValueError(f"scale={ends!r}")
+    return Scale(float(low), float(high))
 
 
 def _verdict_from(said: Json, family: Family, shares: Json) -> Verdict:

@@ -15,7 +15,7 @@ from calm.core.case import digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Family, code, readable
+from calm.core.verdict import Family, Scale, code, readable
 from calm.errors import EstimateError
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
@@ -58,6 +58,8 @@ class Tables:
     pairs: tuple[Judgment, ...] = ()
     unread: Mapping[str, Unread] = field(default_factory=dict)
     """How many verdicts on single answers could not be read, by judge; empty where a record does not say."""
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    """The scale that each judge was asked on, where the scores are shares of it."""
 
     @cached_property
     def points(self) -> ScoreTable:
@@ -168,7 +170,14 @@ class Tables:
             return report.of_rubrics(self.rubrics, rng, level=LEVEL, curves=curves, leaks=leaking, unread=self.unread)
         if self.scores is not None:
             return report.of_scores(
-                self.scores, rng, level=LEVEL, outsider=outsider, curves=curves, leaks=leaking, unread=self.unread
+                self.scores,
+                rng,
+                level=LEVEL,
+                outsider=outsider,
+                curves=curves,
+                leaks=leaking,
+                unread=self.unread,
+                scales=self.scales,
             )
         return report.of_pairs(self.pairs, self.families, rng, level=LEVEL, curves=curves, leaks=leaking)
 
@@ -185,7 +194,9 @@ def tables_of(crossed: CrossResult) -> Tables:
     if family == "rubric":
         return Tables(family, families, rubrics=rubric_table_of(judged, families), unread=unread_of(judged))
     if family == "score":
-        return Tables(family, families, scores=score_table_of(judged, families, UNIT), unread=unread_of(judged))
+        scores = score_table_of(judged, families, UNIT)
+        scales = {one.model: one.asked_scale or one.scale for one in crossed.crossing.members}
+        return Tables(family, families, scores=scores, unread=unread_of(judged), scales=scales)
     return Tables(family, families, pairs=tuple(judged))
 
 

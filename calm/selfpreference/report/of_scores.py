@@ -10,6 +10,7 @@ import numpy as np
 
 from calm.core.claims import Estimate
 from calm.core.units import Unit
+from calm.core.verdict import Scale
 from calm.errors import EstimateError
 from calm.selfpreference import (
     calm_errors,
@@ -43,6 +44,7 @@ def of_scores(
     curves: Mapping[str, Curves] | None = None,
     leaks: Sequence[Leak] = (),
     unread: Mapping[str, Unread] | None = None,
+    scales: Mapping[str, Scale] | None = None,
 ) -> SelfPreference:
     """
     Return all figures of a table of scores.
@@ -52,6 +54,9 @@ def of_scores(
     `score_excess`, as a share of the scale, over all outsiders, and `excess_over_outsider` over the neutral one, if it
     is named. Where `unread` says it, also the shares of verdicts that hold no score (`unread`, `unread_own`), which are
     in no other figure.
+
+    A ratio of means depends on where the scale begins: where scores are shares, `scales` says of what scale for each
+    judge, and CALM's error is that of the scores on it.
 
     Matrix: the mean score.
     """
@@ -76,9 +81,12 @@ def of_scores(
             for name, test in (("received", found.own_minus_received), ("given", found.own_minus_given)):
                 published |= {f"t_{name}": test.t, f"p_{name}": test.p, f"d_z_{name}": test.d_z}
             published |= adjusted.get(judge, {})
-            if found.received.mean > 0:
-                error = calm_errors.self_enhancement_error(found.own.mean, found.received.mean)
-                published["self_enhancement_error"] = error
+            scale = (scales or {}).get(judge, Scale(0.0, 1.0))
+            own, others = (
+                scale.low + mean * (scale.high - scale.low) for mean in (found.own.mean, found.received.mean)
+            )
+            if others > 0:
+                published["self_enhancement_error"] = calm_errors.self_enhancement_error(own, others)
         add_unread(unread, judge, published, reasons)
         rows.append(JudgeRow(judge, grid.families[judge], published, corrected, reasons))
     known = ~np.isnan(table.scores)
