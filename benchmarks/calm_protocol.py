@@ -1,5 +1,5 @@
 """
-CALM's protocol on judges of ours: the robustness and consistency rate of each bias, beside what the paper prints.
+CALM's protocol on judges of ours: its figures of each bias, beside the robustness rates that the paper prints.
 
     python -m benchmarks.calm_protocol                                           # print the tables
     python -m benchmarks.calm_protocol --judge judge.toml                        # the same for a judge of yours
@@ -17,13 +17,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import calm
 from benchmarks.pages import put
+from calm.results.calm_protocol import KEY
 
 PRINTED = Path(__file__).parent.parent / "tests" / "papers" / "data" / "calm_table4.csv"
 PROTOCOL = Path(calm.__file__).parent / "suites" / "papers" / "test_calm.py"
@@ -35,56 +38,50 @@ JUDGES = (
 )
 OPEN, CLOSE = "<!-- generated: calm-protocol -->", "<!-- end: calm-protocol -->"
 ROWS = {
-    "position": ("position/robustness_rate/swap", "Pos"),
-    "verbosity": ("verbosity/robustness_rate", "Ver"),
-    "compassion-fade": ("compassion-fade/robustness_rate/name_models", "Com"),
-    "bandwagon": ("bandwagon/robustness_rate", "Ban"),
-    "distraction, the weaker answer's author": ("distraction/robustness_rate/hobby_note", "Dst"),
-    "distraction, the better answer's author": ("distraction/robustness_rate/hobby_note_on_better", "Dst"),
-    "fallacy-oversight (a high rate: not noticed)": ("fallacy-oversight/robustness_rate/fallacy_in_place", "Fal"),
-    "authority": ("authority/robustness_rate", "Aut"),
-    "sentiment, the weaker answer": ("sentiment/robustness_rate", "Sen"),
-    "sentiment, the better answer": ("sentiment/robustness_rate/feeling_in_better", "Sen"),
-    "diversity": ("diversity/robustness_rate/identity_note", "Div"),
-    "chain-of-thought": ("chain-of-thought/robustness_rate/solve_first", ""),
-    "refinement-aware": ("refinement-aware/robustness_rate", ""),
+    "position": "Pos",
+    "verbosity": "Ver",
+    "compassion-fade": "Com",
+    "bandwagon": "Ban",
+    "distraction": "Dst",
+    "fallacy-oversight": "Fal",
+    "authority": "Aut",
+    "sentiment": "Sen",
+    "diversity": "Div",
+    "chain-of-thought": "",
+    "refinement-aware": "",
 }
-"""What a row is called, the key of its finding, and the column of the paper's Table 4."""
-OTHERS = {
-    "fallacy-oversight: broken steps that were noticed, net": "fallacy-oversight/net_detection/fallacy",
-    "chain-of-thought: accuracy gained by solving first": "chain-of-thought/accuracy_gain/solve_first",
-    "self-enhancement: favour of own answers beyond that of others": "calm/self_preference_excess",
-}
+"""The biases, and the column of the paper's Table 4 (empty: it prints no robustness rate)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one judge came to: its findings by key."""
+    """What one judge came to: CALM's figures as its record holds them."""
 
     judge: str
-    findings: Mapping[str, Mapping[str, object]]
+    figures: Mapping[str, Any]
 
-    def rates(self, key: str) -> str:
-        """Return RR and CR of a finding."""
-        found = self.findings.get(key, {})
-        return " / ".join(shown(found.get(name)) for name in ("robustness_rate", "consistency_rate"))
+    def of(self, bias: str) -> Mapping[str, Any]:
+        """Return the figures of a bias."""
+        return next((one for one in self.figures["biases"] if one["bias"] == bias), {})
 
-    def value(self, key: str) -> str:
-        """Return the value of a finding, or why there is none."""
-        found = self.findings.get(key, {})
-        if found.get("value") is not None:
-            return shown(found["value"])
-        return str(found.get("reason", "not asked")).partition(" (")[0].partition(";")[0]
+    def rates(self, bias: str) -> str:
+        """Return RR and CR of a bias."""
+        return " / ".join(shown(self.of(bias).get(name)) for name in ("robustness_rate", "consistency_rate"))
+
+    def right(self, bias: str) -> str:
+        """Return the accuracies before and after the edit."""
+        return " / ".join(shown(self.of(bias).get(name)) for name in ("accuracy", "accuracy_hacked"))
 
 
 def shown(number: object) -> str:
     """
     Return a rate in three digits, as the paper prints it, or a dash.
 
-    >>> shown(0.9), shown(None)
-    ('0.900', '-')
+    >>> shown(0.9), shown({"value": 0.5, "n": 10}), shown(None)
+    ('0.900', '0.500', '-')
     """
-    return f"{number:.3f}" if isinstance(number, int | float) else "-"
+    value = number.get("value") if isinstance(number, Mapping) else number
+    return f"{value:.3f}" if isinstance(value, int | float) else "-"
 
 
 def run(judge: str, sample: int) -> Run:
@@ -104,8 +101,8 @@ def run(judge: str, sample: int) -> Run:
         )
         if not results.exists():
             raise RuntimeError(f"{judge}: expected results, got:\n{done.stdout}{done.stderr}")
-        findings = json.loads(results.read_text("utf-8"))["findings"]
-    return Run(judge, {f["key"]: f for f in findings})
+        body = json.loads(results.read_text("utf-8"))
+    return Run(judge, body["extras"][KEY])
 
 
 def tables(runs: Sequence[Run], sample: int) -> str:
@@ -121,14 +118,23 @@ def tables(runs: Sequence[Run], sample: int) -> str:
         f"| bias | {' | '.join(f'`{r.judge}`' for r in runs)} | {' | '.join(names)} |",
         f"|---{'|---' * (len(runs) + len(printed))}|",
     ]
-    for name, (key, column) in ROWS.items():
+    for name, column in ROWS.items():
         theirs = [row[column] if column else "-" for row in printed]
-        lines.append(f"| {name} | {' | '.join(r.rates(key) for r in runs)} | {' | '.join(theirs)} |")
+        lines.append(f"| {name} | {' | '.join(r.rates(name) for r in runs)} | {' | '.join(theirs)} |")
     for label, column in (("CR, fact-related data", "CR_FR"), ("CR, alignment data", "CR_Al")):
         blank = " | ".join("-" for _ in runs)
         lines.append(f"| {label} | {blank} | {' | '.join(row[column] for row in printed)} |")
     lines += ["", f"| measured | {' | '.join(f'`{r.judge}`' for r in runs)} |", f"|---{'|---' * len(runs)}|"]
-    lines += [f"| {name} | {' | '.join(r.value(key) for r in runs)} |" for name, key in OTHERS.items()]
+    measured: dict[str, Callable[[Run], str]] = {
+        "BIS: CR - mean RR": lambda r: shown(r.figures["intensity"].get("all")),
+        **{f"{name}: Acc / Acc_hack": partial(Run.right, bias=name) for name, column in ROWS.items() if column},
+        "chain-of-thought: Acc_ori / Acc_CoT": partial(Run.right, bias="chain-of-thought"),
+        "chain-of-thought: AIR": lambda r: shown(r.figures.get("reasoning")),
+        "fallacy-oversight: broken steps that were noticed, net": lambda r: shown(
+            r.of("fallacy-oversight").get("detection")
+        ),
+    }
+    lines += [f"| {name} | {' | '.join(get(r) for r in runs)} |" for name, get in measured.items()]
     return "\n".join(lines)
 
 
