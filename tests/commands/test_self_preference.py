@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from calm.cases import bundled, read_cases
 from calm.cases.lines import line
 from calm.core.case import digest
 from calm.core.checks import verify
+from calm.judges.judgefile import read_judge
+from calm.judges.mitigations.likelihoods import read_likelihoods
 from calm.selfpreference import crossing
 from calm.selfpreference.crossing import FAMILIES_TAG
 from tests.selfpreference.conftest import rows
@@ -248,6 +251,17 @@ def test_perplexity_comes_from_the_servers_prompt_log_probabilities(crossed):
     page = (one.folder / "cross.html").read_text("utf-8")
     points = sum(bool(b["n"]) for curve in curves.values() for bins in curve.values() for b in bins)
     assert page.count('<line class="bar l') == points
+
+
+def test_a_panel_takes_its_weights_from_the_record(crossed):
+    """Of its own answer, planted at 0.5 for it and at 2 for the others, alpha-1 weighs a quarter as much as they do."""
+    one, _, _, _ = crossed
+    case = read_cases(one.folder / "answers.jsonl")[0]
+    own = replace(case, answers=tuple(a for a in case.answers if a.author == "alpha-1"), met={})
+
+    found = read_likelihoods(one.folder / "cross.json").weights([read_judge(Path(j), {}) for j in one.judges], own)
+
+    assert found == [0.5, 2.0, 2.0]
 
 
 def test_the_suite_fails_the_fond_judge_and_passes_the_fair_ones(crossed):

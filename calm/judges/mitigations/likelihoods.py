@@ -71,28 +71,28 @@ def read_likelihoods(path: Path) -> Likelihoods:
     Raises:
         ConfigError: it cannot be read, or holds none.
     """
+    from calm.selfpreference.crossing.record import likely_from  # numpy: only who names a record pays for it
+
     what = "a record of calm self-preference --perplexity"
-    record = read_json(noted(path), what)
-    found = record.get(KEY) if isinstance(record, Mapping) else None
-    if not isinstance(found, Mapping) or not found:
+    body = read_json(noted(path), what)
+    try:
+        found = likely_from(body) if isinstance(body, dict) else {}
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if not found:
         raise ConfigError(
             f"{path}: expected {what}, with {KEY!r}, and it has none; "
             "write one with calm self-preference JUDGE... --perplexity -o FILE"
         )
-    return Likelihoods({str(model): _items(path, str(model), items) for model, items in found.items()})
-
-
-def _items(path: Path, model: str, items: object) -> dict[str, dict[str, float]]:
-    values: dict[str, dict[str, float]] = {}
-    for item, authors in items.items() if isinstance(items, Mapping) else [("", None)]:
-        for author, value in authors.items() if isinstance(authors, Mapping) else [("", None)]:
-            if not _perplexity(value):
-                raise ConfigError(
-                    f"{path}: {KEY}: {model}: expected {{item: {{author: nats a token, at least 0}}}}, got {value!r} "
-                    f"for {author!r} on {item!r}"
-                )
-            values.setdefault(item, {})[author] = float(value)
-    return values
+    for model, items in found.items():
+        for item, authors in items.items():
+            for author, value in authors.items():
+                if not _perplexity(value):
+                    raise ConfigError(
+                        f"{path}: {KEY}: expected nats a token, at least 0, got {value!r} by {model!r} for {author!r} "
+                        f"on {item!r}"
+                    )
+    return Likelihoods(found)
 
 
 def _perplexity(value: object) -> TypeGuard[float]:
