@@ -99,7 +99,11 @@ def test_a_record_without_log_perplexities_is_refused(tmp_path, monkeypatch, sub
     for record, name, told in [
         ({"schema": "calm-self-preference/1"}, "record.json", "with 'log_perplexities', and it has none"),
         ({"log_perplexities": {"a": {"q": {"me": -1}}}}, "record.json", "got -1.0 by 'a' for 'me' on 'q'"),
-        ({"log_perplexities": {"a": {"q": {"me": "low"}}}}, "record.json", "log-perplexities as `calm self-preference`"),
+        (
+            {"log_perplexities": {"a": {"q": {"me": "low"}}}},
+            "record.json",
+            "log-perplexities as `calm",
+        ),
         (RECORD, "record.json+record.json", "expects one record"),
     ]:
         with subtests.test(told):
