@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from calm.errors import ConfigError
 from calm.results.audit import Audit
 from calm.results.calm_protocol import BiasFigures, CalmProtocol, Ratio, Share, calm_protocol
 from calm.results.parts import aligned
@@ -72,8 +74,10 @@ def lines_of(found: CalmProtocol) -> list[str]:
 
 
 def view_of(audit: Audit) -> ProtocolView | None:
-    """Return the figures for the report; None of a run that has no such figures."""
-    found = calm_protocol(audit)
+    """Return the figures for the report; None of a run that has no such figures, or whose record is damaged."""
+    found = None
+    with suppress(ConfigError):  # it costs this part, not the report
+        found = calm_protocol(audit)
     if found is None:
         return None
     heads = ("Bias", "RR [95%]", "CR [95%]", "Acc [95%]", "Acc_hack [95%]", "Questions")

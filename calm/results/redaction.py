@@ -19,6 +19,7 @@ from calm.core.reasons import Kind, Reason, Said, because, ordered
 from calm.core.units import Unit
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding
+from calm.results.calm_protocol import KEY, with_protocol
 
 NOTE = because(Kind.TEXTS_LEFT_OUT)
 WHY = because(Kind.HIDDEN_WHY)
@@ -26,7 +27,7 @@ OTHER = because(Kind.HIDDEN_LOSS)
 ANOTHER = because(Kind.HIDDEN_NOTE)
 ABOUT = ("served_as", "provider", "base_url", "family", "callable", "reads", "mitigations", "files")
 """The keys of what a judge says of itself that hold no text of a prompt."""
-EXTRAS = ("self_preference", "mitigations", "calm_protocol")
+EXTRAS = ("self_preference", "mitigations")
 """Analyses of names, numbers and codes; a digest replaces any longer text in them."""
 
 _NAME = re.compile(r"[\w./:@+~!-]{0,80}(?: [\w./:@+~!-]{1,20}){0,3}")
@@ -37,7 +38,7 @@ def without_texts(audit: Audit) -> Audit:
     """Return an audit with the same numbers and codes, and without anything that may hold a text."""
     judge = audit.judge
     notes = [bare(note, ANOTHER) for note in audit.run.notes if note != NOTE]
-    return replace(
+    bared = replace(
         audit,
         judge=replace(
             judge,
@@ -51,6 +52,7 @@ def without_texts(audit: Audit) -> Audit:
         texts=(),
         extras={name: _named(body) if name in EXTRAS else digested(body) for name, body in audit.extras.items()},
     )
+    return with_protocol(bared) if KEY in audit.extras else bared  # computed anew from what is left
 
 
 def finding_without_texts(finding: Finding) -> Finding:
