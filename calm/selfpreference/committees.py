@@ -74,6 +74,20 @@ def committee_scores(members: Fractions) -> Fractions:
     return Fractions(np.where(n >= 2, np.round(mean, 12), 0.0), (n >= 2).astype(np.float64))
 
 
+def committee_signs(members: Signs) -> Signs:
+    """
+    Return the signs of a committee of judges of pairs, from its members' [members, ...]: the sign of their sum.
+
+    Members without a sign are left out; fewer than two give none.
+
+    >>> committee_signs(np.array([[1, 1, 1], [1, -1, 2], [-1, 0, 2]], np.int8)).tolist()
+    [1, 0, 2]
+    """
+    known = members != NO_SIGN
+    total = np.sign(np.where(known, members, 0).sum(axis=0))
+    return np.where(known.sum(axis=0) >= 2, total, NO_SIGN).astype(np.int8)
+
+
 # ---------------------------------------------------------------------------------------------- agreement, differences
 
 

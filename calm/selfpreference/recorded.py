@@ -157,6 +157,8 @@ def rubric_table() -> RubricTable:
         np.stack([[bits(found.marks[Framing.STANDARD, j, g]) for g in generators] for j in judges]),
         np.stack([bits(found.truth[g]) for g in generators]),
         np.ones(len(names)),
+        tuple(length for *_, length in found.criteria),
+        tuple(rubric.axis_of(what) for _, what, _ in found.criteria),
     )
 
 

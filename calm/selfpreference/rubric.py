@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
@@ -34,7 +35,8 @@ class RubricTable:
 
     `verdicts` [judges, generators, criteria] and `truth` [generators, criteria] are 1, 0 or -1 (unknown); `instance`
     [criteria] is the place of each criterion's instance in `instances`; `points` [criteria] its weight, below 0 where
-    meeting it counts against an answer; `criteria` its name. Generators share the criteria.
+    meeting it counts against an answer; `criteria` its name. Generators share the criteria. `lengths` (characters of
+    its text) and `axes` (what it is about, "" for nothing) are [criteria], or empty where nothing is known of them.
     """
 
     grid: Grid
@@ -44,6 +46,8 @@ class RubricTable:
     verdicts: Marks
     truth: Marks
     points: Floats
+    lengths: tuple[int, ...] = ()
+    axes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         j, g, r = len(self.grid.judges), len(self.grid.generators), len(self.criteria)
@@ -57,6 +61,9 @@ class RubricTable:
             raise EstimateError("expected a criterion of every instance, got an instance that has none")
         if (self.points == 0).any():
             raise EstimateError("expected points other than 0; leave such criteria out")
+        for name, known in (("lengths", self.lengths), ("axes", self.axes)):
+            if len(known) not in (0, r):
+                raise EstimateError(f"expected {name} of {r} criteria, got {len(known)}")
 
     def kept(self, chosen: Bools) -> RubricTable:
         """Return the table of some criteria, for all generators; instances that lose all of theirs are dropped."""
@@ -66,11 +73,13 @@ class RubricTable:
         return replace(
             self,
             instances=tuple(self.instances[i] for i in left),
-            criteria=tuple(c for c, keep in zip(self.criteria, chosen.tolist(), strict=True) if keep),
+            criteria=tuple(compress(self.criteria, chosen.tolist())),
             instance=place.astype(np.int64),
             verdicts=self.verdicts[:, :, chosen],
             truth=self.truth[:, chosen],
             points=self.points[chosen],
+            lengths=tuple(compress(self.lengths, chosen.tolist())),
+            axes=tuple(compress(self.axes, chosen.tolist())),
         )
 
     def slices(self, labels: Sequence[str]) -> dict[str, RubricTable]:
@@ -83,7 +92,11 @@ class RubricTable:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One verdict of a judge on one criterion of one answer; `met` and `truth` may be unknown."""
+    """
+    One verdict of a judge on one criterion of one answer; `met` and `truth` may be unknown.
+
+    `length` is that of the criterion's text in characters, `axis` what it is about.
+    """
 
     judge: str
     generator: str
@@ -92,6 +105,8 @@ class Row:
     met: bool | None
     truth: bool | None
     points: float = 1.0
+    length: int = 0
+    axis: str = ""
 
 
 def rubric_table(rows: Iterable[Row], families: Mapping[str, str]) -> RubricTable:
@@ -107,6 +122,7 @@ def rubric_table(rows: Iterable[Row], families: Mapping[str, str]) -> RubricTabl
     verdicts: dict[tuple[int, int, int], int] = {}
     truth: dict[tuple[int, int], int] = {}
     points: dict[int, float] = {}
+    about: dict[int, tuple[int, str]] = {}
     for row in rows:
         judge = judges.setdefault(row.judge, len(judges))
         generator = generators.setdefault(row.generator, len(generators))
@@ -121,6 +137,7 @@ def rubric_table(rows: Iterable[Row], families: Mapping[str, str]) -> RubricTabl
             raise EstimateError(f"{where}: expected one truth for {row.generator!r}, got two")
         if points.setdefault(criterion, row.points) != row.points:
             raise EstimateError(f"{where}: expected one weight, got {points[criterion]} and {row.points}")
+        about.setdefault(criterion, (row.length, row.axis))
     if not verdicts:
         raise EstimateError("expected at least one verdict, got none")
     marks = np.full((len(judges), len(generators), len(criteria)), MISSING, dtype=np.int8)
@@ -137,7 +154,19 @@ def rubric_table(rows: Iterable[Row], families: Mapping[str, str]) -> RubricTabl
         marks,
         true_marks,
         np.array([points[i] for i in range(len(criteria))], dtype=np.float64),
+        tuple(about[i][0] for i in range(len(criteria))),
+        tuple(about[i][1] for i in range(len(criteria))),
     )
+
+
+def axis_of(criterion: str) -> str:
+    """
+    Return what a criterion is about: the part of its name before a colon, "" where it has none.
+
+    >>> axis_of("length_constraints:number_words"), axis_of("c1")
+    ('length_constraints', '')
+    """
+    return criterion.partition(":")[0] if ":" in criterion else ""
 
 
 def labels_by_size(sizes: Sequence[float], bins: int = 4) -> list[str]:
@@ -190,18 +219,17 @@ def scored(table: RubricTable, marks: Marks) -> Fractions:
     return Fractions(np.clip(np.round(earned, 9), 0.0, possible), np.round(possible, 9))
 
 
-def direct_scores(met: Floats, of: Floats) -> Fractions:
+def direct_scores(shares: Floats) -> Fractions:
     """
-    Return the scores of direct assessment, "X of Y": min(X, Y) / Y with the judge's own Y, which may be wrong.
+    Return the scores of direct assessment from shares in [0, 1], [..., instances]; NaN is a verdict without a share.
 
-    NaN, or a Y of 0, is a verdict that could not be read.
+    A reply "X of Y" is read as min(X, Y) / Y with the judge's own Y, so equal fractions are equal numbers.
 
-    >>> direct_scores(np.array([2.0, 4.0, np.nan]), np.array([3.0, 3.0, 2.0])).values().round(2).tolist()
-    [0.67, 1.0, nan]
+    >>> direct_scores(np.array([2 / 3, 4 / 6, np.nan])).values().round(2).tolist()
+    [0.67, 0.67, nan]
     """
-    known = ~np.isnan(met) & ~np.isnan(of) & (of > 0) & (met >= 0)
-    possible = np.where(known, of, 0.0)
-    return Fractions(np.where(known, np.minimum(met, of), 0.0), possible)
+    known = ~np.isnan(shares)
+    return Fractions(np.where(known, shares, 0.0), known.astype(np.float64))
 
 
 def system_scores(scores: Fractions) -> Floats:

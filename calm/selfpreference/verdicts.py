@@ -14,7 +14,7 @@ from calm.core.items import item_of
 from calm.core.verdict import Criteria, Scale, Score, Verdict, readable
 from calm.errors import EstimateError
 from calm.selfpreference.framing_scores import ScoreTable, score_table
-from calm.selfpreference.rubric import Row, RubricTable, rubric_table
+from calm.selfpreference.rubric import Row, RubricTable, axis_of, rubric_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ def rubric_table_of(judged: Iterable[Judgment], families: Mapping[str, str]) -> 
             truth = one.case.met.get(one.case.answers[0].id, {})
             for criterion in one.case.criteria:
                 name = criterion.id
-                yield Row(one.judge, author, item, name, met.get(name), truth.get(name), criterion.points)
+                about = criterion.points, len(criterion.text), axis_of(name)
+                yield Row(one.judge, author, item, name, met.get(name), truth.get(name), *about)
 
     return rubric_table(rows(), families)
 
