@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
     from calm.selfpreference.crossing import CrossDesign
-    from calm.selfpreference.report import SelfPreference
+    from calm.selfpreference.report import Asked, SelfPreference
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -59,6 +59,23 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     own.add_argument("--plan", action="store_true", help="show what the command would ask and cost; make no call")
     own.add_argument("--perplexity", action="store_true", help="also fetch how likely each judge finds each answer")
     own.add_argument("--outsider", metavar="MODEL", help="scores: also compare with this neutral judge alone")
+    own.add_argument(
+        "--committee",
+        action="append",
+        default=[],
+        metavar="MODELS",
+        help="also hold each judge against these judges together, itself left out: models with commas, or all; may be "
+        "repeated",
+    )
+    own.add_argument(
+        "--self-in-committee", action="store_true", help="with --committee: a judge is not left out, as published"
+    )
+    own.add_argument(
+        "--agreement",
+        metavar="SHARES",
+        help="criteria: keep those on which this share of judges' pairs agrees, such as 0.5,0.8 (default: six shares)",
+    )
+    own.add_argument("--slices", metavar="WAYS", help="criteria: figures by sign, length and axis, such as length,axis")
     add_caps(own)
     own.set_defaults(run=_run)
 
@@ -68,18 +85,20 @@ def _run(options: argparse.Namespace) -> int:
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import judge_from, recall
     from calm.results.outputs import refuse
-    from calm.selfpreference import crossing
+    from calm.selfpreference import crossing, report
 
     refuse_impossible(options)
+    asked = report.asked_of(options.committee, options.agreement, options.slices, with_self=options.self_in_committee)
     if (known := _record(options)) is not None:
-        return _again(known, options)
+        return _again(known, asked, options)
     typed, families = _families(options)
     judges = [judge_from(spec) for spec in options.judges]
     if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
         tables = crossing.recorded_tables(judges[0])
         _check_outsider(options.outsider, tables.family, tables.judges)
+        report.check(asked, tables.family, tables.judges)
         refuse(_written(options), inputs=inputs())
-        figures = tables.report(options.seed, outsider=options.outsider)
+        figures = tables.report(options.seed, outsider=options.outsider, asked=asked)
         return _report(figures, crossing.record(figures, tables, None, options.seed), options)
     cases = _cases(options, judges[0])
     for judge in judges:
@@ -96,13 +115,15 @@ def _run(options: argparse.Namespace) -> int:
         )
     except EstimateError as error:
         raise ConfigError(str(error)) from error
-    _check_outsider(options.outsider, arranged.family, [member.model for member in arranged.members])
+    names = [member.model for member in arranged.members]
+    _check_outsider(options.outsider, arranged.family, names)
+    report.check(asked, arranged.family, names)
     for member in arranged.members:
         if member.judge is not None:
             refuse_unshowable(member.judge, arranged.cases)
     if options.plan:
         return _plan(arranged, options)
-    return _ask(arranged, options)
+    return _ask(arranged, asked, options)
 
 
 def _record(options: argparse.Namespace) -> dict[str, Json] | None:
@@ -137,15 +158,16 @@ def _record(options: argparse.Namespace) -> dict[str, Json] | None:
     return body
 
 
-def _again(known: dict[str, Json], options: argparse.Namespace) -> int:
+def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) -> int:
     """Compute all figures of a record again, with the options of today."""
     from calm.core.inputs import inputs
     from calm.results.outputs import refuse
-    from calm.selfpreference import crossing
+    from calm.selfpreference import crossing, report
 
     crossed = crossing.crossed_from(known)
     tables = crossing.tables_of(crossed)
     _check_outsider(options.outsider, tables.family, tables.judges)
+    report.check(asked, tables.family, tables.judges)
     refuse(_written(options), inputs=inputs())
     figures = tables.report(
         options.seed,
@@ -153,6 +175,7 @@ def _again(known: dict[str, Json], options: argparse.Namespace) -> int:
         likely=crossing.likely_from(known),
         leaking=crossed.crossing.leaks,
         outsider=options.outsider,
+        asked=asked,
     )
     return _report(figures, crossing.record_again(figures, tables, known, options.seed), options)
 
@@ -229,7 +252,7 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
     return DONE
 
 
-def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
+def _ask(arranged: CrossDesign, asked: Asked, options: argparse.Namespace) -> int:
     from calm.core.reasons import counted
     from calm.selfpreference import crossing
     from calm.selfpreference.likelihood import Likelihood, likelihood_of
@@ -247,6 +270,7 @@ def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
             likely=likely.log_perplexities,
             leaking=leaking,
             outsider=options.outsider,
+            asked=asked,
         )
     except EstimateError as error:
         why = "; ".join(filter(None, (str(error), str(crossed.missing), spent)))
@@ -254,8 +278,8 @@ def _ask(arranged: CrossDesign, options: argparse.Namespace) -> int:
         return REFUSED
     if crossed.lost:
         lost = sum(crossed.lost.values())
-        asked = len(crossed.judged) + lost
-        print(printable(f"from a part of the data: {lost} of {asked} verdicts were lost: {counted(crossed.lost)}"))
+        whole = len(crossed.judged) + lost
+        print(printable(f"from a part of the data: {lost} of {whole} verdicts were lost: {counted(crossed.lost)}"))
     status = _report(figures, crossing.record(figures, tables, crossed, options.seed), options)
     for model, reason in likely.without.items():
         print(printable(f"no perplexity of {model}: {reason}"))

@@ -41,6 +41,25 @@ PARTS: Final[Mapping[str, Words]] = {
         "The one answer is the judge's own; in pairs without an own one, the author's that comes first by name. own "
         "wins: by the judge, in pairs with an own answer; others wins: in the rest. Wilson's intervals of 95 %.",
     ),
+    "hspp": Words(
+        "Harmful self-preference (HSPP)",
+        "R: failed criteria that are credited. I: comparisons lost by the reference and not by the judge. Each is the "
+        "rate on its own answers, or its family's, over the rate on those of all others; 1 is no preference.",
+    ),
+    "loss_shares": Words(
+        "Over-estimated comparisons: loss to win and loss to tie",
+        "Shares of the comparisons that the reference calls lost and the judge does not.",
+    ),
+    "committee": Words(
+        "A committee in the place of each member",
+        "By the committee's verdicts, with the member's own answers and family.",
+    ),
+    "committee_size": Words("Committees by size", "Means over the members of a committee and over the committees."),
+    "agreement_filter": Words(
+        "Criteria on which the judges agree",
+        "Mean HSPP over the judges that have one. By cell: each answer to a criterion is kept on its own agreement.",
+    ),
+    "slices": Words("HSPP by kind of criterion"),
 }
 """The tables that `calm self-preference` writes beside its rows, by name."""
 
@@ -56,6 +75,25 @@ COLUMNS: Final[Mapping[str, str]] = {
     "recall_other": "recall of others",
     "n_other": "n others",
     "n_parity": "n of parity",
+    "mra": "MRA",
+    "mra_committee": "its MRA",
+    "mipa": "MIPA",
+    "mipa_committee": "its MIPA",
+    "hspp_rubric_self": "R self",
+    "hspp_rubric_self_committee": "its R self",
+    "hspp_rubric_family_with_self": "R family with self",
+    "hspp_rubric_family_without_self": "R family without",
+    "hspp_instance_self": "I self",
+    "hspp_instance_self_committee": "its I self",
+    "hspp_instance_family_with_self": "I family with self",
+    "hspp_instance_family_without_self": "I family without",
+    "hspp_by_cell": "R self by cell",
+    "l2w_self": "to win, self",
+    "l2t_self": "to tie, self",
+    "l2w_family": "to win, family",
+    "l2t_family": "to tie, family",
+    "l2w_others": "to win, others",
+    "l2t_others": "to tie, others",
 }
 """Columns that are not called as in the record; in all others a space stands for `_`."""
 

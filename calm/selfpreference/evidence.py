@@ -95,13 +95,11 @@ def of_criteria(table: RubricTable, shapes: Mapping[str, Task] | None = None) ->
     """Return the evidence of a table of verdicts on criteria."""
     _refuse_large(table.grid, len(table.instances))
     truth = _marked(table, table.truth)
-    given = dict(shapes or dict.fromkeys(table.grid.judges, "rubric"))
-    return Evidence(table.grid, _marked(table, table.verdicts), truth if truth.known else None, table, given)
+    plain: dict[str, Task] = dict.fromkeys(table.grid.judges, "rubric")
+    return Evidence(table.grid, _marked(table, table.verdicts), truth if truth.known else None, table, shapes or plain)
 
 
-def of_shares(
-    table: ScoreTable, cases: Iterable[Case] = (), shapes: Mapping[str, Task] | None = None
-) -> Evidence:
+def of_shares(table: ScoreTable, cases: Iterable[Case] = (), shapes: Mapping[str, Task] | None = None) -> Evidence:
     """
     Return the evidence of a table of scores.
 
@@ -118,8 +116,8 @@ def of_shares(
         truth = _scored(shares)
     elif table.truth is not None:
         truth = Reading(rubric.signs(rubric.direct_scores(table.truth)))
-    given = dict(shapes or dict.fromkeys(table.grid.judges, "score"))
-    return Evidence(table.grid, said, truth if truth is not None and truth.known else None, None, given)
+    plain: dict[str, Task] = dict.fromkeys(table.grid.judges, "score")
+    return Evidence(table.grid, said, truth if truth is not None and truth.known else None, None, shapes or plain)
 
 
 def of_comparisons(judged: Sequence[Judgment], families: Mapping[str, str]) -> Evidence:

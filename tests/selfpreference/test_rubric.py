@@ -72,7 +72,7 @@ def test_instances_are_compared_with_all_opponents():
 
 def test_ties_are_exact_where_decimals_would_not_be():
     """One of three and two of six are a tie; a direct assessment may be of another number of criteria."""
-    scores = rubric.direct_scores(np.array([[1.0], [2.0], [7.0]]), np.array([[3.0], [6.0], [5.0]]))
+    scores = rubric.direct_scores(np.array([[1 / 3], [2 / 6], [1.0]]))
 
     assert rubric.signs(scores)[:, :, 0].tolist() == [[0, 0, -1], [0, 0, -1], [1, 1, 0]]
     assert scores.values()[2, 0] == 1.0
@@ -80,7 +80,7 @@ def test_ties_are_exact_where_decimals_would_not_be():
 
 def test_an_instance_without_a_readable_score_has_no_sign():
     """It is neither a loss nor a tie."""
-    scores = rubric.direct_scores(np.array([[np.nan], [2.0]]), np.array([[3.0], [0.0]]))
+    scores = rubric.direct_scores(np.array([[np.nan], [np.nan]]))
 
     assert rubric.signs(scores)[0, 1, 0] == rubric.NO_SIGN
     assert np.isnan(rubric.system_scores(scores)).all()
@@ -126,9 +126,7 @@ def test_a_committee_needs_more_than_half():
 
 def test_a_committee_of_direct_assessments_is_their_mean():
     """1/2 and 1 make 3/4; with one readable member there is none."""
-    found = committees.committee_scores(
-        rubric.direct_scores(np.array([[1.0, 1], [2, np.nan]]), np.array([[2.0, 2], [2, 2]]))
-    )
+    found = committees.committee_scores(rubric.direct_scores(np.array([[0.5, 0.5], [1.0, np.nan]])))
 
     assert found.values()[0] == 0.75
     assert np.isnan(found.values()[1])

@@ -75,6 +75,7 @@ def _known(case: Case) -> dict[str, Json]:
         "better": case.better,
         "met": {answer: dict(truth.items()) for answer, truth in case.met.items()},
         "points": {c.id: c.points for c in case.criteria},
+        "lengths": {c.id: len(c.text) for c in case.criteria},
         "scores": {**case.scores},
     }
 
@@ -232,13 +233,14 @@ def _case_from(known: Json) -> Case:
     authors = [None if a is None else str(a) for a in _array(body["authors"])]
     better = body["better"]
     points = {name: float(str(value)) for name, value in _object(body["points"]).items()}
+    lengths = {name: int(str(value)) for name, value in _object(body.get("lengths", {})).items()}
     met = {a: {c: t is True for c, t in _object(truth).items()} for a, truth in _object(body["met"]).items()}
     return Case(
         id=str(body["id"]),
         question=str(body["item"]),
         answers=tuple(Answer(i, "", author) for i, author in zip(ids, authors, strict=True)),
         better=None if better is None else str(better),
-        criteria=tuple(Criterion(name, "", value) for name, value in points.items()),
+        criteria=tuple(Criterion(name, "x" * lengths.get(name, 0), value) for name, value in points.items()),
         met=met,
         scores={a: float(str(value)) for a, value in _object(body.get("scores", {})).items()},
         tags={ITEM: str(body["item"])},

@@ -11,21 +11,22 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from calm.core.case import digest
+from calm.core.case import Case, digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Family, Scale, code, readable
+from calm.core.verdict import Family, Scale, Task, code, readable
 from calm.errors import EstimateError
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.selfpreference import credit, overestimation, pairs, panels, report, rubric
 from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.crossing.design import UNIT, CrossResult, identity
+from calm.selfpreference.evidence import of_comparisons, of_criteria, of_shares
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves, LogPerplexities
-from calm.selfpreference.report import SelfPreference
+from calm.selfpreference.report import Asked, Part, SelfPreference
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.skill import Excess
 from calm.selfpreference.symbols import self_preference_ratio
@@ -60,6 +61,10 @@ class Tables:
     """How many verdicts on single answers could not be read, by judge; empty where a record does not say."""
     scales: Mapping[str, Scale] = field(default_factory=dict)
     """The scale that each judge was asked on, where the scores are shares of it."""
+    shapes: Mapping[str, Task] = field(default_factory=dict)
+    """The task of each judge."""
+    cases: tuple[Case, ...] = ()
+    """What is known of the answers that were scored."""
 
     @cached_property
     def points(self) -> ScoreTable:
@@ -152,15 +157,31 @@ class Tables:
         likely: LogPerplexities | None = None,
         leaking: Sequence[Leak] = (),
         outsider: str | None = None,
+        asked: Asked | None = None,
     ) -> SelfPreference:
         """
         Return all figures of all judges; for scores also the excess over a neutral `outsider`, if one is named.
 
-        `likely` holds the log-perplexities of the answers by judge, item and author, where servers gave them.
+        `likely` holds the log-perplexities of the answers by judge, item and author, where servers gave them. `asked`
+        says which tables of HSPP stand beside the rows; None: no such table.
         """
         found = self._figures(seed, curves or {}, leaking, outsider)
         parts = report.perplexity_parts(likely or {}, curves or {}, level=LEVEL)
-        return replace(found, log_perplexities=likely or {}, parts=(*found.parts, *parts))
+        beside = () if asked is None else self._beside(asked, seed)
+        return replace(found, log_perplexities=likely or {}, parts=(*found.parts, *parts, *beside))
+
+    def _beside(self, asked: Asked, seed: int) -> tuple[Part, ...]:
+        """Return the tables of HSPP, or why there are none."""
+        try:
+            if self.rubrics is not None:
+                evidence = of_criteria(self.rubrics, self.shapes)
+            elif self.scores is not None:
+                evidence = of_shares(self.scores, self.cases, self.shapes)
+            else:
+                evidence = of_comparisons(self.pairs, self.families)
+        except EstimateError as error:
+            return (Part("hspp", (), str(error)),)
+        return report.beside(evidence, asked, seed)
 
     def _figures(
         self, seed: int, curves: Mapping[str, Curves], leaking: Sequence[Leak], outsider: str | None
@@ -189,14 +210,18 @@ def tables_of(crossed: CrossResult) -> Tables:
     Raises `EstimateError` without a readable verdict.
     """
     families, judged, family = crossed.crossing.families, crossed.judged, crossed.crossing.family
+    shapes = {member.model: member.task for member in crossed.crossing.members}
     if not any(readable(one.verdict) for one in judged):
         raise EstimateError("no reply holds a verdict")
     if family == "rubric":
-        return Tables(family, families, rubrics=rubric_table_of(judged, families), unread=unread_of(judged))
+        table = rubric_table_of(judged, families)
+        return Tables(family, families, rubrics=table, unread=unread_of(judged), shapes=shapes)
     if family == "score":
-        scores = score_table_of(judged, families, UNIT)
+        scores, cases = score_table_of(judged, families, UNIT), crossed.crossing.cases
         scales = {one.model: one.asked_scale or one.scale for one in crossed.crossing.members}
-        return Tables(family, families, scores=scores, unread=unread_of(judged), scales=scales)
+        return Tables(
+            family, families, scores=scores, unread=unread_of(judged), scales=scales, shapes=shapes, cases=cases
+        )
     return Tables(family, families, pairs=tuple(judged))
 
 

@@ -5,6 +5,10 @@ A row is a judge, with its published figures beside the corrected ones. A figure
 `reasons` says why. The matrix is a heat map with its self and family cells marked. A part is a table beside the rows.
 """
 
+from calm.selfpreference.report.beside import Asked as Asked
+from calm.selfpreference.report.beside import asked_of as asked_of
+from calm.selfpreference.report.beside import beside as beside
+from calm.selfpreference.report.beside import check as check
 from calm.selfpreference.report.of_pairs import of_pairs as of_pairs
 from calm.selfpreference.report.of_perplexity import perplexity_parts as perplexity_parts
 from calm.selfpreference.report.of_rubrics import of_rubrics as of_rubrics

@@ -78,9 +78,7 @@ def reference_of(evidence: Evidence, judge: str, members: Sequence[str], *, with
     return found if found.known else None
 
 
-def harmful(
-    evidence: Evidence, given: Mapping[str, Sequence[str]], *, with_self: bool = False
-) -> tuple[Part, ...]:
+def harmful(evidence: Evidence, given: Mapping[str, Sequence[str]], *, with_self: bool = False) -> tuple[Part, ...]:
     """
     Return the tables `hspp` and `loss_shares`: a row for each judge and reference.
 

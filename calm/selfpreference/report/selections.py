@@ -10,7 +10,8 @@ from calm.models.wire import Json
 from calm.selfpreference import committees, overestimation, rubric
 from calm.selfpreference.evidence import of_criteria
 from calm.selfpreference.overestimation import Hspp, mean_ratio
-from calm.selfpreference.report.rows import Part, known
+from calm.selfpreference.report.harmful import held, reference_of
+from calm.selfpreference.report.rows import Part
 from calm.selfpreference.rubric import RubricTable
 
 THRESHOLDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -77,26 +78,29 @@ def sliced(table: RubricTable, by: Sequence[str]) -> Part:
 
 def _rows_of(table: RubricTable, about: dict[str, Json]) -> list[dict[str, Json]]:
     by_rubric, by_instance = _ratios(table)
-    accuracy = committees.mean_rubric_agreement(table.verdicts, table.truth)
     means: dict[str, Json] = {
         "judge": "mean",
-        "mra": known(float(accuracy.mean())),
         "hspp_rubric_self": mean_ratio(by_rubric, "self").value,
         "hspp_instance_self": mean_ratio(by_instance, "self").value,
     }
     rows = [about | means]
-    for one, two, right in zip(by_rubric, by_instance, accuracy.tolist(), strict=True):
-        figures: dict[str, Json] = {"judge": one.judge, "mra": known(right)}
-        rows.append(about | figures | {"hspp_rubric_self": one.ratio_self, "hspp_instance_self": two.ratio_self})
+    for one, two in zip(by_rubric, by_instance, strict=True):
+        figures: dict[str, Json] = {"hspp_rubric_self": one.ratio_self, "hspp_instance_self": two.ratio_self}
+        rows.append(about | {"judge": one.judge} | figures)
     return rows
 
 
 def _ratios(table: RubricTable) -> tuple[list[Hspp], list[Hspp]]:
-    """Return the ratios of all judges by rubric and by instance."""
+    """Return the ratios of the judges by rubric and by instance; without truth against all other judges."""
     evidence = of_criteria(table)
+    if evidence.truth is None:
+        found = []
+        for row, judge in enumerate(table.grid.judges):
+            if (others := reference_of(evidence, judge, table.grid.judges)) is not None:
+                found.append(held(evidence, judge, evidence.said.of(row), others))
+        return [one.rubric for one in found if one.rubric is not None], [one.instance for one in found]
     by_rubric = overestimation.overestimated_rubrics(table).rates()
-    signs = rubric.signs(rubric.scored(table, table.truth))
-    by_instance = overestimation.overestimated_instances(evidence.said.signs, signs).rates()
+    by_instance = overestimation.overestimated_instances(evidence.said.signs, evidence.truth.signs).rates()
     first, second = (
         [overestimation.hspp(rates, table.grid, judge) for judge in table.grid.judges]
         for rates in (by_rubric, by_instance)
