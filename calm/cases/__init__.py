@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -29,6 +30,8 @@ BUNDLED: Mapping[Task, str] = {
 """The set that ships for each task; the number in its name is its version."""
 CODE = "code-1.jsonl"
 """The set about Python code, with cases for pairwise, score and listwise."""
+TEXTS: Mapping[str, str] = {"pairwise-1.jsonl": "pairwise-1-texts.jsonl"}
+"""The ready-made texts that ship for the cases of a set, in a file of their own: each line an id and its `variants`."""
 _FENCE = "```python"
 
 
@@ -128,8 +131,14 @@ def code_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
 
 
 def _shipped(name: str, task: Task | None) -> list[Case]:
-    with files("calm").joinpath("cases", "data", name).open("rb") as stream:
-        return read(stream, name, task=task)
+    folder = files("calm").joinpath("cases", "data")
+    with folder.joinpath(name).open("rb") as stream:
+        cases = read(stream, name, task=task)
+    if name not in TEXTS:
+        return cases
+    rows = map(json.loads, folder.joinpath(TEXTS[name]).read_text("utf-8").splitlines())
+    texts: dict[str, dict[str, dict[str, str]]] = {row["id"]: row["variants"] for row in rows}
+    return [replace(case, variants=texts.get(case.id, {})) for case in cases]
 
 
 def _pair(case: Case) -> Case:
