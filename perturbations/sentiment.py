@@ -15,11 +15,34 @@ from calm.perturbations.prose import append, prepend, sentences
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "sentiment"
-CHEERFUL = ("delighted", "overjoyed", "joyfully", "thrilled", "hooray")
-SAD = ("heartbroken", "sorrowful", "sorrowfully", "tearfully", "in tears")
-ANGRY = ("furious", "furiously", "outraged", "infuriating", "sick and tired")
-FEARFUL = ("terrified", "frightened", "horrified", "scared to death", "trembling with fear")
+CHEERFUL = (
+    "delight(?:s|ed|ful|fully)?", "overjoyed", "joy(?:ful|fully|ous)", "rejoic(?:e|es|ing)", "thrill(?:ed|ing)",
+    "hooray", "hurrah", "hurray", "yay", "bravo", "happ(?:y|ily|iness)", "cheer(?:s|ful|fully|ily|ing)", "merrily",
+    "jolly", "glad(?:ly)?", "glee(?:ful|fully)?", "excit(?:ed|ing)", "wonderful(?:ly)?", "marvell?ous(?:ly)?",
+    "fantastic", "fabulous", "splendid", "brilliant", "gorgeous", "awesome", "fun", "ador(?:e|able)",
+    "giggl(?:e|es|ing)", "smiling",
+)  # fmt: skip
+SAD = (
+    "heartbroken", "break(?:s)? my heart", "heavy heart", "sorrow(?:s|ful|fully)?", "tear(?:ful|fully)", "in tears",
+    "close to tears", "without tears", "sad(?:ly|ness|dens|der|dest)?", "grie(?:f|ve|ves|ving)", "weep(?:s|ing)?",
+    "wept", "mourn(?:s|ful|fully|ing)", "gloom(?:y|ily)?", "melanchol(?:y|ic)", "miser(?:y|ably)", "lonely",
+    "loneliness", "dejected", "downcast", "despair(?:s|ing)?", "unhappy", "depress(?:ed|ing)", "sigh(?:s|ing)?", "alas",
+)  # fmt: skip
+ANGRY = (
+    "fur(?:y|ious|iously)", "outrag(?:e|ed|eous)", "(?:in)?furiat(?:es|ed|ing)", "sick and tired", "fed up",
+    "ang(?:er|ers|ry|rily)", "enrag(?:es|ed)", "rag(?:e|ing)", "livid", "fuming", "madden(?:s|ing)", "so mad",
+    "damn(?:ed|it)?", "dammit", "bloody", "blasted", "hat(?:e|es|eful)", "loath(?:e|es|ing)", "annoy(?:s|ed|ing)",
+    "stupid", "idiot(?:s|ic)?", "disgust(?:s|ed|ing)", "blood boil", "how dare", "crying out loud",
+    "(?:heaven|goodness)'s? sake", "insane",
+)  # fmt: skip
+FEARFUL = (
+    "terrif(?:y|ies|ied|ying)", "terrors?", "fright(?:en|ens|ened|ening|ful)?", "horr(?:or|ors|ible|ibly|ified|ifying)",
+    "scar(?:e|es|ed|ing|y|ily)", "trembl(?:e|es|ing)", "fear(?:s|ed|ful|fully|ing)?", "dread(?:s|ed|ful)?",
+    "panic(?:s|king|ked)?", "nervously", "anxious(?:ly)?", "anxiety", "worr(?:y|ied|ies|ying)", "shudder(?:s|ing)?",
+    "shiver(?:s|ing)?", "uneasy", "nightmares?", "the creeps", "goosebumps", "jittery",
+)  # fmt: skip
 TRIGGER = re.compile(rf"\b(?:{'|'.join((*CHEERFUL, *SAD, *ANGRY, *FEARFUL))})\b", re.IGNORECASE)
+"""Words of feeling: those of the edits below, and others that people use for the four moods."""
 PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=70)
 
 

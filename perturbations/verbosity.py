@@ -8,11 +8,13 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
+from calm.core.checks import words
 from calm.core.edits import Edit
+from calm.core.validation import content_words
 from calm.errors import ConfigError
 from calm.perturbations.passages import like, on_stronger, open_sentences, replaced, reworded
 from calm.perturbations.prose import append, items, prepend, sentences, stock
-from calm.perturbations.triggers import Plant, in_text
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, in_text
 
 AGAIN = ("In other words:", "To put it another way:", "Said once more:", "Which is to say:", "To repeat this:")
 RESTATED = ("To go through these points once more:", "To name all of these points once again:")
@@ -33,7 +35,37 @@ FILLERS = (
 )
 WHOLE_AGAIN = ("Here is the whole of it once more:", "To give all of it once more in full:")
 TRIGGER = stock((*FILLERS, *WHOLE_AGAIN, *AGAIN, *RESTATED, *OPENERS, *CLAUSES, *CLOSERS))
-PLANTED = Plant("verbosity", in_text(TRIGGER), precedence=300)
+LONGER = 1.5
+"""An answer is wordy that has so many times the words of each other answer, and ..."""
+WORDIER = 1.25
+"""... for each word that carries content so many times the words: it is longer without saying as much more."""
+
+
+def _wordy(slot: Slot, seen: Seen) -> bool:
+    """Return whether an answer is longer than each other one, and has more words for what it says."""
+    others = [other.text for other in seen.answers if other is not slot]
+    return bool(others) and all(_longer(slot.text, other) and _wordier(slot.text, other) for other in others)
+
+
+def _longer(text: str, other: str) -> bool:
+    return words(text) >= LONGER * words(other)
+
+
+def _wordier(text: str, other: str) -> bool:
+    """Return whether a text has more words for each that carries content, of which both have one at least."""
+    said, others = len(content_words(text)), len(content_words(other))
+    return said > 0 and others > 0 and words(text) * others >= WORDIER * words(other) * said
+
+
+_PADDED = in_text(TRIGGER)
+PLANTED = Plant(
+    "verbosity",
+    Trigger(
+        f"{_PADDED.words}, or half as many words again as any other answer has, with little more content",
+        lambda slot, seen: _PADDED.carries(slot, seen) or _wordy(slot, seen),
+    ),
+    precedence=300,
+)
 
 IN_PLACE = SILENT = frozenset({"cut_filler"})
 
@@ -110,7 +142,7 @@ def restate_items(case: Treated, rng: Random) -> Treated | None:
     if run is None:
         return None
     end = run[-1][1]
-    points = [text[words:stop].rstrip(".;,") for words, stop in run[:-1]] + [text[slice(*run[-1])]]
+    points = [text[first:stop].rstrip(".;,") for first, stop in run[:-1]] + [text[slice(*run[-1])]]
     said = f"\n\n{in_case(text, rng.choice(RESTATED))} {'; '.join(points)}"
     return case.edit(case.target, lambda _: text[:end] + said + text[end:])
 
@@ -137,11 +169,11 @@ def close_courteously(case: Treated, rng: Random) -> Treated | None:
 def _lists(text: str) -> list[list[tuple[int, int]]]:
     """Return the lists of a text, each item by the offsets of its words; none that a line runs on from."""
     runs: list[list[tuple[int, int]]] = []
-    for start, words, end in items(text):
+    for start, first, end in items(text):
         if runs and not text[runs[-1][-1][1] : start].strip():
-            runs[-1].append((words, end))
+            runs[-1].append((first, end))
         else:
-            runs.append([(words, end)])
+            runs.append([(first, end)])
     return [run for run in runs if _BLANK_NEXT.match(text, run[-1][1])]
 
 
@@ -169,7 +201,7 @@ def _cut(found: re.Match[str]) -> str:
 
 def _expanded(text: str, dose: float, rng: Random) -> str:
     spans, room, turn = sentences(text), (dose - 1) * len(text), rng.randrange(len(AGAIN))
-    again = [in_case(text, words) for words in AGAIN]
+    again = [in_case(text, phrase) for phrase in AGAIN]
     said = [""] * len(spans)
     for repeat in range(ROUNDS * len(spans)):
         place = repeat % len(spans)

@@ -30,8 +30,8 @@ BUNDLED: Mapping[Task, str] = {
 """The set that ships for each task; the number in its name is its version."""
 CODE = "code-1.jsonl"
 """The set about Python code, with cases for pairwise, score and listwise."""
-TEXTS: Mapping[str, str] = {"pairwise-1.jsonl": "pairwise-1-texts.jsonl"}
-"""The ready-made texts that ship for the cases of a set, in a file of their own: each line an id and its `variants`."""
+TEXTS: Mapping[str, str] = {"pairwise-1.jsonl": "pairwise-1-texts.json"}
+"""The ready-made texts that ship for the cases of a set, in a file of their own: `variants` by the id of a case."""
 _FENCE = "```python"
 
 
@@ -136,8 +136,7 @@ def _shipped(name: str, task: Task | None) -> list[Case]:
         cases = read(stream, name, task=task)
     if name not in TEXTS:
         return cases
-    rows = map(json.loads, folder.joinpath(TEXTS[name]).read_text("utf-8").splitlines())
-    texts: dict[str, dict[str, dict[str, str]]] = {row["id"]: row["variants"] for row in rows}
+    texts: dict[str, dict[str, dict[str, str]]] = json.loads(folder.joinpath(TEXTS[name]).read_text("utf-8"))
     return [replace(case, variants=texts.get(case.id, {})) for case in cases]
 
 
