@@ -35,10 +35,12 @@ FILLERS = (
 )
 WHOLE_AGAIN = ("Here is the whole of it once more:", "To give all of it once more in full:")
 TRIGGER = stock((*FILLERS, *WHOLE_AGAIN, *AGAIN, *RESTATED, *OPENERS, *CLAUSES, *CLOSERS))
-LONGER = 1.5
-"""An answer is wordy that has so many times the words of each other answer, and ..."""
-WORDIER = 1.25
-"""... for each word that carries content so many times the words: it is longer without saying as much more."""
+LONGER = (1.5, 4.0)
+"""An answer is wordy that has so many times the words of each other answer, from and to, ..."""
+MORE = 25
+"""... so many words more at least, which a reader feels, ..."""
+WORDIER = 1.3
+"""... and for each word that carries content so many times the words: it is longer without saying as much more."""
 
 
 def _wordy(slot: Slot, seen: Seen) -> bool:
@@ -48,7 +50,8 @@ def _wordy(slot: Slot, seen: Seen) -> bool:
 
 
 def _longer(text: str, other: str) -> bool:
-    return words(text) >= LONGER * words(other)
+    count, others = words(text), words(other)
+    return count >= others + MORE and LONGER[0] * others <= count <= LONGER[1] * others
 
 
 def _wordier(text: str, other: str) -> bool:

@@ -302,7 +302,8 @@ class Case:
 
         `words` is the name of an edit of the prompt: the prompt itself belongs to the judge, which may differ by run.
         """
-        return digest(self.content(), words)[:16] if words else digest(self.content())[:16]
+        shown = {**self.content(), "variants": {}}  # texts for other edits: no judge sees them
+        return digest(shown, words)[:16] if words else digest(shown)[:16]
 
     def content(self) -> dict[str, object]:
         """Return everything in it as JSON-able data."""
