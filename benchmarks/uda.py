@@ -202,7 +202,7 @@ def arena() -> str:
 
 
 def beyond() -> str:
-    """Return what features beyond the paper's, and weights by agreement, do in the arena's worlds."""
+    """Return what features beyond the paper's, and weights by agreement, do in two of the arena's worlds."""
     changed = {
         "UDA": Settings(),
         "with instruction": Settings(extra=("instruction",)),
@@ -212,11 +212,11 @@ def beyond() -> str:
         "ablation with perplexity": Settings(own=False, extra=("perplexity",)),
     }
     rows = []
-    for seed in SEEDS:
-        rng, more = Random(seed), Random(-seed)
+    for seed in SEEDS[:2]:
+        rng, more = Random(seed), Random(f"beyond {seed}")
         place = world(rng)
-        known = play(place, rng, prompts=100, pairs=20, beyond=more)
-        unseen = play(place, rng, prompts=100, beyond=more)
+        known = play(place, rng, prompts=50, pairs=20, beyond=more)
+        unseen = play(place, rng, prompts=50, beyond=more)
         for label, settings in changed.items():
             before, after = apply(train(known, settings).best, unseen, settings)
             _, _, relative, true, together = figures(after, place)

@@ -117,7 +117,7 @@ def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: 
         for key in asked
         if key in _mapping(one["verdicts"])
     ]
-    return said, Known(_hold(cases, held), _surprises(body.get("log_perplexities")))
+    return said, Known(_hold(cases, held), crossing.likely_from(body))
 
 
 def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[Said], Known]:
@@ -201,17 +201,6 @@ def _hold(cases: Sequence[Case], held: Answers) -> dict[tuple[str, str], Key]:
             held.put(key, answer.text)
             own.setdefault((item, answer.author or ""), key)
     return own
-
-
-def _surprises(found: Json) -> dict[str, dict[str, dict[str, float]]]:
-    """Return log-perplexities by judge, item and author; anything that is no number is left out."""
-    return {
-        judge: {
-            item: {author: float(x) for author, x in _mapping(by).items() if isinstance(x, int | float)}
-            for item, by in _mapping(items).items()
-        }
-        for judge, items in _mapping(found).items()
-    }
 
 
 def _code(value: Json) -> Code:
