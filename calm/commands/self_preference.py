@@ -47,7 +47,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         default=[],
         metavar="NAME=FAMILY",
-        help="the family of an author, such as human=human; human=unknown leaves its answers out; may be repeated",
+        help="the family of an author, such as human=human; human=unknown leaves its answers out, '*=unknown' those of "
+        "all whose family nothing says; may be repeated",
     )
     own.add_argument(
         "--families",
@@ -207,11 +208,11 @@ def _check_names(typed: Mapping[str, str], cases: Sequence[Case], judges: Sequen
     Raises:
         ConfigError: there is such a name.
     """
-    from calm.selfpreference.families import plain
+    from calm.selfpreference.families import ALL_OTHERS, plain
 
     known = dict.fromkeys([*judges, *(a.author for case in cases for a in case.answers if a.author is not None)])
     names = {plain(name) for name in known}
-    if strange := [name for name in typed if plain(name) not in names]:
+    if strange := [name for name in typed if name != ALL_OTHERS and plain(name) not in names]:
         raise ConfigError(
             f"--family: expected the name of an author or a judge, got {strange[0]!r}{nearest(strange[0], known)}"
         )

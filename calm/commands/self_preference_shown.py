@@ -26,6 +26,10 @@ SHOWN = {
 """The figures that the terminal shows, corrected ones first; the file holds all."""
 
 
+MOST_NAMED = 5
+"""So many authors whose answers are left out have a line each; the file holds the counts of all."""
+
+
 def summary(figures: SelfPreference, body: Mapping[str, Json]) -> str:
     """Return a table for a terminal: a row for each judge, then what is missing and why, and the agreement."""
     there = {name for row in figures.rows for name in (*row.corrected, *row.published)}
@@ -75,6 +79,10 @@ def left_out(counts: Json | Mapping[str, int]) -> list[str]:
     if not isinstance(counts, Mapping):
         return []
     of = "left out, as its family is stated as unknown, so that nobody can be compared with it"
+    if len(counts) > MOST_NAMED:
+        first = ", ".join(list(counts)[:MOST_NAMED])
+        named = f"{first} and {len(counts) - MOST_NAMED} more authors"
+        return [f"{named}: cases with their answers left out, as their families are stated as unknown"]
     return [f"{author}: {count} case{'s' * (count != 1)} with its answers {of}" for author, count in counts.items()]
 
 

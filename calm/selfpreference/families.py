@@ -45,6 +45,8 @@ PREFIXES: Mapping[str, str] = {
 
 UNKNOWN: Final = "unknown"
 """What stands for the family of an author of whom nobody knows it: related to nobody for sure, and to anybody maybe."""
+ALL_OTHERS: Final = "*"
+"""What stands, where families are stated, for every author whose family is neither stated nor shown by the name."""
 
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|latest)$")
 
@@ -124,7 +126,7 @@ def families_of(
     if unknown:
         fix = 'name it with family = "..." under [judge] of the model\'s file'
         if option:
-            added, gone = (quote(",".join(f"{m}={family or m}" for m in unknown)) for family in ("", UNKNOWN))
+            added, gone = quote(",".join(f"{m}={m}" for m in unknown)), quote(f"{ALL_OTHERS}={UNKNOWN}")
             fix = (
                 f"add {option} {added} (after each = stands the family), or {option} {gone} to leave "
                 "their answers out (authors alone: a judge needs a family)"

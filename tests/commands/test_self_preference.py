@@ -589,7 +589,7 @@ def test_an_author_that_is_no_judge_needs_no_file_of_a_judge(studio, capsys):
 
     assert missing == 4
     assert "add --family human=human" in refused
-    assert "--family human=unknown" in refused
+    assert "--family '*=unknown'" in refused
     assert [status for status, _ in bodies] == [0, 0, 0]
     assert all(body == bodies[0][1] for _, body in bodies)
     assert bodies[0][1]["families"] == FAMILIES | {"human": "human"}

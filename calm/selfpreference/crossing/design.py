@@ -17,7 +17,7 @@ from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
 from calm.errors import ConfigError, EstimateError
 from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
-from calm.selfpreference.families import UNKNOWN, Leak, families_of, leaks, plain
+from calm.selfpreference.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks, plain
 from calm.selfpreference.verdicts import Judgment
 
 FAMILIES_TAG: Final = "families"
@@ -131,7 +131,8 @@ def arrange(
         sample: the most questions to draw, the same for a seed in any order of the cases.
         seed: of the sample.
         families: the family of a judge or author, by name, as the user states it; before all other sources. Answers of
-            an author whose family is `UNKNOWN` are left out: they can be compared with those of nobody.
+            an author whose family is `UNKNOWN` are left out: they can be compared with those of nobody. `ALL_OTHERS`
+            stands for each author that is no judge and whose family nothing else says.
         option: how the user states a family.
 
     Raises:
@@ -159,6 +160,7 @@ def arrange(
     if about is not None:
         _check_own(about, members, known)
     stated = {**_stated(answered), **{m.model: m.family for m in members if m.family}, **(families or {})}
+    stated |= _all_others(known, members, stated)
     renamed, left_out = _of_known_families(renamed, members, stated, option)
     authors = [name for name in known if name not in left_out]
     found = families_of(dict.fromkeys([*(m.model for m in members), *authors]), stated, option=option)
@@ -198,6 +200,15 @@ def _of_known_families(
     if not kept:
         raise EstimateError(f"every case has an answer by an author of unknown family: {', '.join(sorted(gone))}")
     return kept, dict(sorted(gone.items()))
+
+
+def _all_others(authors: Sequence[str], members: Sequence[Member], stated: Mapping[str, str]) -> dict[str, str]:
+    """Return the family that `*` states, of each author that is no judge and whose family nothing else says."""
+    if ALL_OTHERS not in stated:
+        return {}
+    others = set(authors) - {m.model for m in members}
+    unsaid = [a for a in others if family_of(a, stated) is None and not _unknown(a, stated)]
+    return dict.fromkeys(sorted(unsaid), stated[ALL_OTHERS])
 
 
 def _unknown(name: str, stated: Mapping[str, str]) -> bool:
