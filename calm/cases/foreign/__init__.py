@@ -27,7 +27,8 @@ def import_cases(path: Path, *, form: Format | None = None, columns: Columns | N
     Args:
         path: the file.
         form: its format; None: a table, of the kind that its name ends in.
-        columns: for a table, which column holds what; a column with the name of a field needs no entry.
+        columns: for a table, which column holds what; a column with the name of a field needs no entry. For votes in
+            the format of MT-bench, the column of the id alone.
 
     Raises:
         ConfigError: a file that cannot be read, a map that does not fit it, or all its faulty records, each as
@@ -36,8 +37,14 @@ def import_cases(path: Path, *, form: Format | None = None, columns: Columns | N
     if form is not None and form not in FORMATS:
         raise ConfigError(f"expected a format, got format={form!r}{nearest(form, FORMATS)}")
     if form in _KNOWN:
+        table = load(path, None if path.suffix.lower() == ".parquet" else "json")
+        if form == "mtbench" and columns is not None and columns == Columns({"id": columns.columns.get("id", "")}):
+            return import_mtbench(table, columns.columns["id"])
         if columns not in (None, Columns()):
-            raise ConfigError(f"--map, --value, --better: expected them with a table, got --format {form}")
-        return _KNOWN[form](load(path, None if path.suffix.lower() == ".parquet" else "json"))
+            raise ConfigError(
+                f"--map, --value, --better: expected them with a table, got --format {form} "
+                "(mtbench takes --map id=COLUMN alone)"
+            )
+        return _KNOWN[form](table)
     kind: Kind | None = "json" if form in ("json", "jsonl") else form if form in ("csv", "tsv", "parquet") else None
     return import_table(load(path, kind), columns or Columns())

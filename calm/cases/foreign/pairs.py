@@ -48,7 +48,7 @@ def import_llmbar(table: Table) -> ImportResult:
     return ImportResult(tuple(named(cases)), len(table.rows))
 
 
-def import_mtbench(table: Table) -> ImportResult:
+def import_mtbench(table: Table, id_column: str = "") -> ImportResult:
     """
     Return a pair for each two conversations, with the majority of the votes on them as gold.
 
@@ -57,17 +57,29 @@ def import_mtbench(table: Table) -> ImportResult:
     the same pair, in whichever order, become one case: they are not independent. Without a majority there is no gold.
     The question is what the user said, an answer what the model said; with several turns, each under its own number.
 
+    `id_column` names the column with the id of the case; a pair with several votes has that of its first record.
+
     Raises:
-        ConfigError: a record that is none of these; all of them, by file, record and field.
+        ConfigError: a record that is none of these, or an id that stands for two pairs; all of them, by file, record
+            and field.
     """
     faults = Faults(table.name)
     cases: list[Case] = []
     for record, row in enumerate(table.rows, 1):
         vote = _vote(row, record, faults)
-        case = None if vote is None else faults.case({"id": case_id(table.name, record, vote), **vote}, record)
+        if vote is None:
+            continue
+        name = _named_by(row, id_column, record, faults) if id_column else case_id(table.name, record, vote)
+        case = faults.case({"id": name, **vote}, record)
         cases += [case] if case else []
     faults.settle()
     found = polls(list(enumerate(named(cases), 1)), blank=NONE)
+    first: dict[str, int] = {}
+    for poll in found:
+        if (before := first.setdefault(poll.case.id, poll.record)) != poll.record:
+            again = f"expected an id of one pair, got {shown(poll.case.id)} of another one, too (record {before})"
+            faults.add(poll.record, id_column, f"{again}; map another column to id, or none")
+    faults.settle()
     notes = []
     if len(found) < len(table.rows):
         notes.append(f"{len(table.rows)} votes are on {len(found)} pairs: the votes on a pair became one case")
@@ -100,6 +112,15 @@ def _vote(row: Row, record: int, faults: Faults) -> dict[str, object] | None:
         "better": _WINNERS[str(winner)],
         "tags": {key: str(row[key]) for key in _TAGS if isinstance(row.get(key), str | int)},
     }
+
+
+def _named_by(row: Row, column: str, record: int, faults: Faults) -> str:
+    """Return the text or whole number in the column of the id."""
+    value = row.get(column)
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+        faults.add(record, column, f"expected an id, got {shown(value)}; map another column to id, or none")
+        return f"{record}"
+    return str(value).strip()
 
 
 def _turns(row: Row, key: str, most: int | None, record: int, faults: Faults) -> list[tuple[str, str]]:
