@@ -17,7 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calm.core.case import Framing
-from calm.selfpreference import calm_errors, committees, framing_scores, opportunity, overestimation, recorded, rubric
+from calm.selfpreference import (
+    calm_errors,
+    committees,
+    opportunity,
+    overestimation,
+    recorded,
+    rubric,
+    self_evaluation,
+)
 from calm.selfpreference.contrasts import Grid
 from tests.papers import published
 
@@ -39,7 +47,7 @@ def thesis() -> Iterator[Line]:
     framings = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}
     equal = total = 0
     for row in published.rows("thesis_table1.csv"):
-        found = framing_scores.self_evaluation(recorded.score_table(framings[row["variant"]]), row["judge"])
+        found = self_evaluation.self_evaluation(recorded.score_table(framings[row["variant"]]), row["judge"])
         cells = thesis_cells(found)
         equal += sum(row[name] == shown for name, shown in cells.items())
         total += len(cells)
@@ -53,7 +61,7 @@ def thesis() -> Iterator[Line]:
     yield Line("Table 1, all cells", str(total), f"{equal} equal", remark)
 
 
-def thesis_cells(found: framing_scores.SelfEvaluation) -> dict[str, str]:
+def thesis_cells(found: self_evaluation.SelfEvaluation) -> dict[str, str]:
     """Return the fifteen cells of a row as the thesis prints them."""
     printed = {"n": str(found.n)}
     for name, spread in (("s", found.own), ("r", found.received), ("g", found.given)):

@@ -29,7 +29,16 @@ from scipy.special import ndtr, ndtri
 
 from benchmarks import fair_judges
 from calm.core.claims import Estimate
-from calm.selfpreference import credit, framing_scores, opportunity, overestimation, recorded, report, rubric
+from calm.selfpreference import (
+    credit,
+    framing_scores,
+    opportunity,
+    overestimation,
+    recorded,
+    report,
+    rubric,
+    self_evaluation,
+)
 from calm.selfpreference.contrasts import Floats, Grid, estimate_ratio
 from calm.statistics.power import uniforms
 
@@ -234,13 +243,13 @@ def score_world(kind: Kind, rng: Random) -> framing_scores.ScoreTable:
 
 def own_minus_received(kind: Kind, rng: Random) -> Estimate:
     """Return the published S - R with its interval."""
-    found = framing_scores.self_evaluation(score_world(kind, rng), JUDGE).own_minus_received
+    found = self_evaluation.self_evaluation(score_world(kind, rng), JUDGE).own_minus_received
     return Estimate(found.mean, found.low, found.high, ITEMS, LEVEL)
 
 
 def own_minus_given(kind: Kind, rng: Random) -> Estimate:
     """Return the published S - G with its interval."""
-    found = framing_scores.self_evaluation(score_world(kind, rng), JUDGE).own_minus_given
+    found = self_evaluation.self_evaluation(score_world(kind, rng), JUDGE).own_minus_given
     return Estimate(found.mean, found.low, found.high, ITEMS, LEVEL)
 
 

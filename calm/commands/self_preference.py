@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing import CrossDesign
+    from calm.selfpreference.crossing import CrossDesign, Member
     from calm.selfpreference.report import Asked, SelfPreference
 
 
@@ -56,6 +56,12 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         default=[],
         metavar="FILE",
         help="the same for many, as .toml or .csv (name,family)",
+    )
+    own.add_argument(
+        "--framings",
+        choices=("standard", "both"),
+        default="standard",
+        help="scores: 'both' also asks each judge's inverted twin, and shows what that changes (twice the calls)",
     )
     own.add_argument("--plan", action="store_true", help="show what the command would ask and cost; make no call")
     own.add_argument("--perplexity", action="store_true", help="also fetch how likely each judge finds each answer")
@@ -104,7 +110,7 @@ def _run(options: argparse.Namespace) -> int:
     cases = _cases(options, judges[0])
     for judge in judges:
         recall(judge, cases)
-    members = [crossing.member_of(judge) for judge in judges]
+    members = [member for judge in judges for member in _asked(judge, options)]
     _check_names(typed, cases, [member.model for member in members])
     try:
         arranged = crossing.arrange(
@@ -147,6 +153,7 @@ def _record(options: argparse.Namespace) -> dict[str, Json] | None:
         "--sample": options.sample is not None,
         "--family": options.family,
         "--families": options.families,
+        "--framings": options.framings != "standard",
         "--plan": options.plan,
         "--perplexity": options.perplexity,
     }
@@ -179,6 +186,29 @@ def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) ->
         asked=asked,
     )
     return _report(figures, crossing.record_again(figures, tables, known, options.seed), options)
+
+
+def _asked(judge: Judge, options: argparse.Namespace) -> list[Member]:
+    """
+    Return a judge as it is to be asked: once, or in each framing.
+
+    Raises:
+        ConfigError: both framings are wanted, and the judge gives no scores or has no inverted twin.
+    """
+    from calm.core.case import Framing
+    from calm.experiment.twins import twin_of
+    from calm.selfpreference import crossing
+
+    if options.framings == "standard":
+        return [crossing.member_of(judge)]
+    if judge.task != "score":
+        raise ConfigError(f"--framings both: expected judges with task = 'score', got {judge.name} ({judge.task})")
+    if (twin := twin_of(judge)) is None:
+        raise ConfigError(
+            f"--framings both: {judge.name} has no inverted twin; give it negative_user or negative_user_file in "
+            "[prompt], or use the bundled prompt"
+        )
+    return [crossing.member_of(judge, framing=framing) for framing in (Framing.STANDARD, twin)]
 
 
 def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
@@ -247,7 +277,7 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
     print(printable("\n".join(left_out(arranged.left_out)), "\n"), end="\n" if arranged.left_out else "")
     if options.perplexity:
         answers = {(a.author, a.text, case.question) for case in arranged.cases for a in case.answers}
-        servers = [member.model for member in arranged.members if server_of(member) is not None]
+        servers = list(dict.fromkeys(m.model for m in arranged.members if server_of(m) is not None))
         calls = f"one call per answer to each server with log-probabilities of prompts, at most {len(answers)} each"
         print(printable(f"--perplexity: not in these figures; {calls} ({', '.join(servers) or 'none can'})"))
     return DONE

@@ -193,7 +193,7 @@ def survey_cross(crossing: CrossDesign) -> Survey:
     """Return what judges take that are asked about the answers of all authors, once each; no judge is asked."""
     with _Surveyor(PlanSettings(design=Design(1, 0)), ()) as surveyor:
         surveyor.cross(crossing, "")
-    names = ", ".join(member.model for member in crossing.members)
+    names = ", ".join(member.name for member in crossing.members)
     return surveyor.survey(names, crossing.members[0].task, crossing.cases, len(crossing.cases))
 
 
@@ -321,10 +321,10 @@ class _Surveyor:
         for place, member in enumerate(crossing.members):
             if member.judge is None:
                 continue
-            shown = self._finders.of(member.judge).prompts(crossing.cases)
-            prompts = [(case, Rendering(digest(member.model, prompt.key), prompt.calls)) for case, prompt in shown]
+            shown = self._finders.of(member.judge).prompts([member.asked(case) for case in crossing.cases])
+            prompts = [(case, Rendering(digest(member.name, prompt.key), prompt.calls)) for case, prompt in shown]
             units = tuple(CaseArm(case.id, CROSS, (prompt,), False) for case, prompt in prompts)
-            name = ": ".join(part for part in (title, member.model if place or not title else "") if part)
+            name = ": ".join(part for part in (title, member.name if place or not title else "") if part)
             self.rows.append(ProbeRow(name, units))
 
 

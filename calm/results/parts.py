@@ -60,6 +60,17 @@ PARTS: Final[Mapping[str, Words]] = {
         "Mean HSPP over the judges that have one. By cell: each answer to a criterion is kept on its own agreement.",
     ),
     "slices": Words("HSPP by kind of criterion"),
+    "self_evaluation": Words(
+        "what judges give themselves, receive and give others",
+        "own, received, given: mean over n questions, with the standard deviation (sd). Negative framings are turned "
+        "back, so that a high score is good in each.",
+    ),
+    "self_evaluation_tests": Words(
+        "differences of these, with paired t tests",
+        "p Holm: adjusted for all judges. Where all differences are equal there is no t; the interval is then what the "
+        "questions not asked still allow.",
+    ),
+    "framing_differences": Words("what the framing changes, over the same questions"),
 }
 """The tables that `calm self-preference` writes beside its rows, by name."""
 
@@ -94,11 +105,15 @@ COLUMNS: Final[Mapping[str, str]] = {
     "l2t_family": "to tie, family",
     "l2w_others": "to win, others",
     "l2t_others": "to tie, others",
+    "p_holm": "p Holm",
 }
 """Columns that are not called as in the record; in all others a space stands for `_`."""
 
 FEW: Final = 0.01
 """Shares below this are shown to four places."""
+
+LEAST: Final = 0.0001
+"""Numbers below this, such as p values, are shown as a power of ten."""
 
 
 def words_of(name: str) -> Words:
@@ -129,6 +144,8 @@ def cell(value: Json) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
+        if 0 < abs(value) < LEAST:
+            return f"{value:.0e}"
         places = 4 if 0 < abs(value) < FEW else 2
         return f"{value + 0.0:.{places}f}" if isfinite(value) else "-"
     if isinstance(value, Sequence) and not isinstance(value, str):

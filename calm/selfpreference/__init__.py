@@ -3,7 +3,8 @@ Self-preference: does a judge favour its own answers, or those of its family, be
 
 | module | method | input |
 |---|---|---|
-| `framing_scores` | graded self-evaluation in two framings | scores by judge, generator and item |
+| `framing_scores` | tables of scores, and their double-centred excess | scores by judge, generator and item |
+| `self_evaluation` | graded self-evaluation: S, R and G with their t tests | a `ScoreTable` |
 | `opportunity` | equal opportunity and demographic parity | pairs with one own answer, or their counts |
 | `perplexity` | does the judge prefer what it finds likely? | log-probabilities of the answers' tokens |
 | `rubric` | tables of criteria, scores, signs of comparisons | verdicts by judge, generator and criterion |

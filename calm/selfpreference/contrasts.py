@@ -40,6 +40,10 @@ DRAWS = 1000
 """Bootstrap samples: the standard error of an interval's half-width is then about 2 %."""
 
 
+SAME = 1e-9
+"""Values closer than this are equal: they are means of few verdicts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Rows and columns of a table: `judges`, `generators`, and the family of each of them by name."""
@@ -257,6 +261,21 @@ def interval(value: float, replicates: Floats, items: int, level: float, *, leas
     return value - half, value + half
 
 
+def unvaried(value: float, span: float, n: int, level: float) -> tuple[float, float]:
+    """
+    Return two one-sided bounds at `level` of a mean of which all n item values are equal, each within [-span, span].
+
+    At most a share q = 1 - level^(1/n) of all items differs (Clopper & Pearson 1934; at 0.05, q is near 3/n). So many
+    may lie at either end.
+
+    >>> low, high = unvaried(0.0, 1.0, 100, 0.025)
+    >>> round(low, 3), round(high, 3)
+    (-0.036, 0.036)
+    """
+    share = 1 - level ** (1 / n)
+    return value - share * (value + span), value + share * (span - value)
+
+
 def binomial_error(hits: float, n: float, link: Link = "difference") -> float:
     """
     Return the standard error of the rate (hits + 1/2) / (n + 1), or with "ratio" that of its logarithm.
@@ -272,9 +291,23 @@ def binomial_error(hits: float, n: float, link: Link = "difference") -> float:
 
 
 def estimate_difference(
-    value: float, replicates: Floats, items: int, level: float, *, least: float = 0.0, telling: int | None = None
+    value: float,
+    replicates: Floats,
+    items: int,
+    level: float,
+    *,
+    least: float = 0.0,
+    telling: int | None = None,
+    span: float | None = None,
 ) -> Estimate:
-    """Return an estimate with its bootstrap bounds (see `interval`); `telling` is the number of items that count."""
+    """
+    Return an estimate with its bootstrap bounds (see `interval`); `telling` is the number of items that count.
+
+    With `span` the value of each item lies in [-span, span]; where nothing varies, the bounds are those of `unvaried`.
+    """
+    if span is not None and items > 1 and np.ptp(replicates) < SAME:
+        value = 0.0 if abs(value) < SAME else value
+        return Estimate(value, *unvaried(value, span, items if telling is None else telling, level), items, level)
     low, high = interval(value, replicates, items if telling is None else telling, level, least=least)
     return Estimate(value, low, high, items, level)
 

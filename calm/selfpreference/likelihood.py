@@ -70,6 +70,8 @@ def likelihood_of(crossed: CrossResult, engine: Engine) -> Likelihood:
     values: dict[str, dict[str, dict[str, float]]] = {}
     reasons: dict[str, str] = {}
     for member in crossed.crossing.members:
+        if member.model in found or member.model in reasons:  # the same model, asked in other words
+            continue
         try:
             server = server_of(member)
             likely = {} if server is None else log_perplexities(server, crossed.crossing.cases, engine)
@@ -102,7 +104,8 @@ def by_author(cases: Sequence[Case], likely: Mapping[tuple[str, str], float]) ->
 
 
 def _curves(crossed: CrossResult, member: Member, likely: Mapping[tuple[str, str], float]) -> Curves:
-    pairs = list(comparisons([one for one in crossed.judged if one.judge == member.model], member.model))
+    said = [one for one in crossed.judged if (one.judge, one.wording) == (member.model, member.wording)]
+    pairs = list(comparisons(said, member.model))
     kept = [p for p in pairs if all((p.item, text) in likely for text in p.texts)]
     if not kept:
         raise EstimateError("it compared no two answers to one question whose log-probabilities are known")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from calm.core.case import Case
+from calm.core.case import Case, Framing
 from calm.core.items import item_of
 from calm.core.verdict import Criteria, Scale, Score, Verdict, readable
 from calm.errors import EstimateError
@@ -18,12 +18,24 @@ from calm.selfpreference.rubric import Row, RubricTable, axis_of, rubric_table
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """In which words a judge was asked: about which dimension ("" for the whole), and which way round."""
+
+    dimension: str = ""
+    framing: Framing = Framing.STANDARD
+
+
+AS_EVER = Wording()
+
+
+@dataclass(frozen=True, slots=True)
 class Judgment:
-    """The verdict of a judge, by name, on a case."""
+    """The verdict of a judge, by name, on a case; the high end of a score is the good one in every framing."""
 
     judge: str
     case: Case
     verdict: Verdict
+    wording: Wording = AS_EVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +91,18 @@ def rubric_table_of(judged: Iterable[Judgment], families: Mapping[str, str]) -> 
     return rubric_table(rows(), families)
 
 
-def score_table_of(judged: Sequence[Judgment], families: Mapping[str, str], scale: Scale) -> ScoreTable:
+def score_table_of(
+    judged: Sequence[Judgment],
+    families: Mapping[str, str],
+    scale: Scale,
+    *,
+    names: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> ScoreTable:
     """
     Return the table of scores; a verdict that is no score is missing. Verdicts have the high end good already.
 
-    A judge of which no score could be read keeps its row, and an author without a score the column.
+    A judge of which no score could be read keeps its row, and an author without a score the column; so do the `names`
+    of judges and authors.
 
     The true worth of a text is its gold score, or the points that it earns by the truth of its criteria.
 
@@ -96,8 +115,25 @@ def score_table_of(judged: Sequence[Judgment], families: Mapping[str, str], scal
         for case in {id(one.case): one.case for one, _ in scored}.values()
         if (worth := case.worth(case.answers[0].id)) is not None
     }
+    known = [*names[0], *(one.judge for one in judged)], [*names[1], *(_author(one.case) for one in judged)]
+    return score_table(rows, families, low=scale.low, high=scale.high, truth=truth, names=known)
+
+
+def score_tables_of(judged: Sequence[Judgment], families: Mapping[str, str], scale: Scale) -> dict[Wording, ScoreTable]:
+    """
+    Return the table of scores of each wording (see `score_table_of`), all with the same judges and authors.
+
+    A wording in which no score could be read has none.
+    """
     names = [one.judge for one in judged], [_author(one.case) for one in judged]
-    return score_table(rows, families, low=scale.low, high=scale.high, truth=truth, names=names)
+    by_wording: dict[Wording, list[Judgment]] = {}
+    for one in judged:
+        by_wording.setdefault(one.wording, []).append(one)
+    return {
+        wording: score_table_of(some, families, scale, names=names)
+        for wording, some in by_wording.items()
+        if any(isinstance(one.verdict, Score) for one in some)
+    }
 
 
 def _author(case: Case) -> str:

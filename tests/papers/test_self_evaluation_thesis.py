@@ -1,5 +1,6 @@
 """ "Investigating Bias in LLM Self-Evaluation" (ELTE, 2025): Table 1, all 150 cells, from the raw scores."""
 
+import json
 from dataclasses import replace
 from random import Random
 
@@ -8,8 +9,9 @@ import pytest
 from scipy.stats import nct, t
 
 from benchmarks.papers import thesis_cells
+from calm.commands import cli
 from calm.core.case import Framing
-from calm.selfpreference import framing_scores, recorded
+from calm.selfpreference import framing_scores, recorded, self_evaluation
 from tests.papers.published import rows
 
 FRAMINGS = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}
@@ -20,7 +22,7 @@ def test_every_cell_of_table_1_is_reproduced(subtests):
     """N, S, R, G, both t, both p and both intervals, to the digits that are printed: 15 cells in each of 10 rows."""
     for row in TABLE:
         with subtests.test(row=row):
-            found = framing_scores.self_evaluation(recorded.score_table(FRAMINGS[row["variant"]]), row["judge"])
+            found = self_evaluation.self_evaluation(recorded.score_table(FRAMINGS[row["variant"]]), row["judge"])
 
             printed = thesis_cells(found)
 
@@ -30,7 +32,7 @@ def test_every_cell_of_table_1_is_reproduced(subtests):
 
 def test_the_plus_minus_is_a_standard_deviation():
     """The thesis calls it a standard error; for the first row that would be 0.029 instead of the 0.29 it prints."""
-    own = framing_scores.self_evaluation(recorded.score_table(), "claude-3-7-sonnet-20250219").own
+    own = self_evaluation.self_evaluation(recorded.score_table(), "claude-3-7-sonnet-20250219").own
 
     assert f"{own.sd:.2f}" == "0.29"
     assert f"{own.sd / own.n**0.5:.3f}" == "0.029"
@@ -40,9 +42,9 @@ def test_texts_by_people_are_in_no_mean():
     """A generator that is no judge changes nothing, although its scores are in the raw data."""
     judge = "claude-3-7-sonnet-20250219"
 
-    with_people = framing_scores.self_evaluation(recorded.score_table(people=True), judge)
+    with_people = self_evaluation.self_evaluation(recorded.score_table(people=True), judge)
 
-    assert with_people == framing_scores.self_evaluation(recorded.score_table(), judge)
+    assert with_people == self_evaluation.self_evaluation(recorded.score_table(), judge)
 
 
 def test_with_texts_by_people_the_given_scores_would_be_others():
@@ -91,3 +93,31 @@ def test_the_excess_is_double_centred_where_nothing_is_missing():
     found = framing_scores.score_excess(table, table.grid.judges[m], Random(1))
 
     assert found.value == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_the_command_prints_table_1(tmp_path, capsys):
+    """All 150 cells from the record that `calm self-preference recorded:headlines/...` writes, and in its terminal."""
+    out = tmp_path / "headlines.json"
+
+    assert cli.main(["self-preference", "recorded:headlines/gpt-4.1-2025-04-14", "-o", str(out)]) == 0
+
+    parts = {part["name"]: part["rows"] for part in json.loads(out.read_text("utf-8"))["parts"]}
+    names = {"pos": "standard", "neg": "negative"}
+    means = {(row["judge"], row["framing"]): row for row in parts["self_evaluation"]}
+    tests = {(row["judge"], row["framing"], row["figure"]): row for row in parts["self_evaluation_tests"]}
+    cells = 0
+    for row in TABLE:
+        key = row["judge"], names[row["variant"]]
+        found = {"n": str(means[key]["n"])}
+        for letter, name in (("s", "own"), ("r", "received"), ("g", "given")):
+            found |= {f"{letter}_mean": f"{means[key][name]:.2f}", f"{letter}_pm": f"{means[key][f'{name}_sd']:.2f}"}
+            if letter != "s":
+                test = tests[(*key, f"own minus {name}")]
+                found |= {f"t_{letter}": f"{test['t']:.2f}"}
+                found |= {f"p_{letter}_pct": "<0.1" if test["p"] < 0.001 else f"{100 * test['p']:.1f}"}
+                found |= {f"ci_{letter}_{end}": f"{test['difference'][end]:.2f}" for end in ("low", "high")}
+        assert found == {name: row[name] for name in found}
+        cells += len(found)
+    assert cells == 150
+    told = capsys.readouterr().out
+    assert "claude-3-7-sonnet-20250219    negative  100  3.90  0.36    4.19      0.48         3.71   0.37" in told

@@ -9,6 +9,7 @@ MODULES = [
     "contrasts",
     "families",
     "framing_scores",
+    "self_evaluation",
     "opportunity",
     "overestimation",
     "panels",

@@ -9,12 +9,12 @@ from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.framing_scores import (
     ScoreTable,
+    averaged,
     mapped_back,
     score_excess,
     score_table,
-    self_evaluation,
-    self_evaluations,
 )
+from calm.selfpreference.self_evaluation import self_evaluation
 
 FAMILIES = {"a": "A", "b": "B", "c": "C", "human": "people"}
 
@@ -57,15 +57,6 @@ def test_negative_framing_is_mapped_back_and_gaps_stay():
 def test_people_are_no_peers():
     """Scores of texts by people change neither R nor G."""
     assert self_evaluation(table(), "a") == self_evaluation(table(shifts={(0, 3): 5.0}), "a")
-
-
-def test_holm_is_over_the_judges():
-    """The smallest p is multiplied by the number of judges."""
-    found = self_evaluations(table(shifts={(0, 0): 1.0}), adjust=True)
-
-    smallest = min(found, key=lambda one: one.own_minus_received.p).own_minus_received
-    assert smallest.p_holm == pytest.approx(3 * smallest.p)
-    assert self_evaluations(table())[0].own_minus_received.p_holm is None
 
 
 def test_leniency_and_worth_are_no_excess(subtests):
@@ -146,3 +137,15 @@ def test_a_second_score_of_a_text_is_refused():
     """Repeats are averaged by whoever makes the table, not silently overwritten."""
     with pytest.raises(EstimateError, match="got two by 'a' of 'a' on '1'"):
         score_table([("a", "a", "1", 3.0), ("a", "a", "1", 4.0)], FAMILIES, low=1, high=5)
+
+
+def test_a_mean_over_tables_needs_a_score_in_each():
+    """A text that one dimension lacks has no mean, and one that all others score keeps its place."""
+    first = score_table([("a", "a", "1", 2.0), ("a", "a", "2", 5.0)], FAMILIES, low=1, high=5)
+    second = score_table([("a", "a", "2", 4.0), ("a", "a", "3", 1.0)], FAMILIES, low=1, high=5)
+
+    found = averaged([first, second])
+
+    assert found.items == ("1", "2", "3")
+    assert np.isnan(found.scores[0, 0]).tolist() == [True, False, True]
+    assert found.scores[0, 0, 1] == 4.5

@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from calm.core.case import Framing
 from calm.core.claims import Claim, Outcome, decide
@@ -105,13 +106,17 @@ def test_a_figure_that_cannot_be_had_has_a_reason():
 
 
 def test_a_constant_judge_is_a_row_and_no_crash():
-    """Where nothing varies there is no t and no interval, and the report says so."""
-    grid = Grid(("a", "b"), ("a", "b"), {"a": "A", "b": "B"})
-    table = ScoreTable(grid, ("1", "2", "3"), np.full((2, 2, 3), 3.0), 1, 5)
+    """Where nothing varies there is no t: the means stand, and the excess is 0 within what 20 items allow."""
+    grid = Grid(("a", "b", "c"), ("a", "b", "c"), {"a": "A", "b": "B", "c": "C"})
+    table = ScoreTable(grid, tuple(map(str, range(20))), np.full((3, 3, 20), 3.0), 1, 5)
 
-    found = report.of_scores(table, Random(1))
+    found = report.of_scores(table, Random(1), level=0.05)
 
-    assert all("vary" in row.reasons["own"] for row in found.rows)
+    for row in found.rows:
+        assert (row.published["own"], row.published["t_received"], row.published["p_received"]) == (3.0, None, 1.0)
+        bound = 2 * beta.ppf(0.95, 1, 20)  # of the scale: items that differ, at most, by the whole of it twice
+        excess = row.corrected["score_excess"]
+        assert (excess.value, excess.low, excess.high) == (0.0, pytest.approx(-bound), pytest.approx(bound))
 
 
 def test_twelve_judges_need_little_memory():

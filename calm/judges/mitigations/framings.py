@@ -7,30 +7,13 @@ The twin is the judge's own prompt (`negative_*_file`); none is written for it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from calm.core.case import Answer, Case, Criterion, Framing
+from calm.core.case import Case, Framing
 from calm.core.verdict import Verdict
+from calm.experiment.twins import twin_of
 from calm.judges.combining import LAW, combined
 from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, NotApplicable
 from calm.judges.prompted import together
-from calm.models.wire import Judge, Rewordable, Send
-
-_SAMPLE = Case("sample", "Why?", (Answer("a", "Because."), Answer("b", "So.")), criteria=(Criterion("c", "It is so."),))
-
-
-def _twin(judge: Judge) -> Framing | None:
-    """Return the framing of the inverted twin; None if the judge has none."""
-    prompt = judge.asks if isinstance(judge, Rewordable) else None
-    if prompt is not None:
-        if prompt.inverted is not None and judge.task == "score":
-            return Framing.INVERTED
-        return None if prompt.negative is None else Framing.NEGATIVE
-    sample = replace(
-        _SAMPLE, answers=_SAMPLE.answers if judge.task in ("pairwise", "listwise") else _SAMPLE.answers[:1]
-    )
-    shown = judge.sees(sample) != judge.sees(sample.present(framing=Framing.NEGATIVE))
-    return Framing.NEGATIVE if shown else None
+from calm.models.wire import Judge, Send
 
 
 def _pair(case: Case, twin: Framing) -> tuple[Case, Case]:
@@ -40,7 +23,7 @@ def _pair(case: Case, twin: Framing) -> tuple[Case, Case]:
 
 
 def _inverted(judge: Judge, *_: object) -> Judge:
-    twin = _twin(judge)
+    twin = twin_of(judge)
     if twin is None:
         raise NotApplicable("inverted-pair: the judge has no inverted prompt (negative_user_file)")
 

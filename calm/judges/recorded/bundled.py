@@ -30,6 +30,7 @@ from calm.selfpreference.recorded import (
 if TYPE_CHECKING:
     from calm.selfpreference.framing_scores import ScoreTable
     from calm.selfpreference.rubric import RubricTable
+    from calm.selfpreference.verdicts import Wording
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,14 @@ class RecordedJudge(Replay):
     def table(self) -> RubricTable | ScoreTable:
         """Return the verdicts of all models of its set, in the standard framing."""
         return rubric_table() if self.task == "rubric" else score_table()
+
+    def worded(self) -> Mapping[Wording, ScoreTable]:
+        """Return the scores of all models of its set in each framing; nothing for criteria."""
+        from calm.selfpreference.verdicts import Wording
+
+        if self.task == "rubric":
+            return {}
+        return {Wording(framing=framing): score_table(framing) for framing in self.recording.framings}
 
 
 def bundled(spec: str) -> RecordedJudge:

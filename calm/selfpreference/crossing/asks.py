@@ -40,7 +40,7 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
     for judge in judges:
         engine.admit(judge)
     _refuse_unread(asking, crossing.cases[: LOOKS[-1][0]], engine)
-    questions = [(m.judge, case, 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
+    questions = [(m.judge, m.asked(case), 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
     answers = iter(engine.ask_each(questions))
     judged: list[Judgment] = []
     lost: Counter[Reason] = Counter()
@@ -52,7 +52,7 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
             if isinstance(verdict, NoReply):
                 lost[reason_of(verdict.reason)] += 1
             else:
-                judged.append(Judgment(member.model, case, _on_unit(verdict, member.scale)))
+                judged.append(Judgment(member.model, case, _on_unit(verdict, member.scale), member.wording))
     return CrossResult(crossing, tuple(judged), lost)
 
 
@@ -63,11 +63,11 @@ def _refuse_unread(asking: Sequence[Member], cases: Sequence[Case], engine: Engi
     Where one of several cannot, that is a result: its share of unread verdicts stands beside the figures of the others.
     """
     watch = Legibility()
-    first = [(m.model, m.judge, case) for m in asking if m.judge for case in cases if _known(m, case)]
+    first = [(m.name, m.judge, m.asked(case)) for m in asking if m.judge for case in cases if _known(m, case)]
     found = engine.ask_each([(judge, case, 1) for _, judge, case in first])
-    for (model, judge, case), asked in zip(first, found, strict=True):
-        watch.note(model, judge, case, asked.verdict)
-    faults = [fault for m in asking if (fault := watch.fault(m.model)) is not None]
+    for (name, judge, case), asked in zip(first, found, strict=True):
+        watch.note(name, judge, case, asked.verdict)
+    faults = [fault for m in asking if (fault := watch.fault(m.name)) is not None]
     if faults and len(faults) == len(asking):
         raise JudgeError(listed(faults), fatal=True)
 
@@ -77,7 +77,7 @@ def _known(member: Member, case: Case) -> bool:
     if member.judge is None:
         return identity(case) in member.recalled
     record = member.judge.traits.recorded
-    return record is None or record.held(case) > 0
+    return record is None or record.held(member.asked(case)) > 0
 
 
 def _on_unit(verdict: Verdict, scale: Scale) -> Verdict:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from calm.core.case import Answer, Case, Criterion, digest
+from calm.core.case import Answer, Case, Criterion, Framing, digest
 from calm.core.checks import verify
 from calm.core.items import clashes, item_of
 from calm.core.reasons import NONE, Kind, Reason, counted
@@ -18,7 +18,7 @@ from calm.errors import ConfigError, EstimateError
 from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
 from calm.selfpreference.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks, plain
-from calm.selfpreference.verdicts import Judgment
+from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
@@ -43,6 +43,20 @@ class Member:
     judge: Judge | None = None
     recalled: Mapping[str, Verdict] = field(default_factory=dict)
     asked_scale: Scale | None = None
+    wording: Wording = AS_EVER
+    """Members of one model are asked in different words."""
+
+    @property
+    def name(self) -> str:
+        """Its model, and in which words it is asked where these are not the usual ones."""
+        framing = self.wording.framing
+        more = [self.wording.dimension, "" if framing is Framing.STANDARD else framing.value]
+        return ", ".join(part for part in (self.model, *more) if part)
+
+    def asked(self, case: Case) -> Case:
+        """Return a case as this member is asked about it."""
+        framing = self.wording.framing
+        return case if framing is Framing.STANDARD else case.present(framing=framing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +118,12 @@ def model_of(judge: Judge) -> str:
     return str(judge.about.get("model") or judge.name)
 
 
-def member_of(judge: Judge) -> Member:
-    """Return a judge as a member that is to be asked."""
+def member_of(judge: Judge, *, dimension: str = "", framing: Framing = Framing.STANDARD) -> Member:
+    """Return a judge as a member that is to be asked: about a dimension, and which way round."""
+    wording = Wording(dimension, framing)
     family = judge.about.get("family")
     stated = family if isinstance(family, str) else None
-    return Member(model_of(judge), judge.task, judge.scale, stated, judge.fingerprint, judge)
+    return Member(model_of(judge), judge.task, judge.scale, stated, judge.fingerprint, judge, wording=wording)
 
 
 def arrange(
@@ -142,7 +157,7 @@ def arrange(
     kinds = {FAMILY[m.task] for m in members}
     if len(kinds) > 1:
         raise ConfigError(f"expected judges of one kind of verdict, got {', '.join(sorted(kinds))}; compare like ones")
-    twice = [name for name, count in Counter(m.model for m in members).items() if count > 1]
+    twice = [name for name, count in Counter(m.name for m in members).items() if count > 1]
     if twice:
         raise ConfigError(f"expected judges of different models, got {twice[0]!r} twice")
     family = kinds.pop()
@@ -222,7 +237,8 @@ def _leaking(
     makers, known = _makers(cases), {**stated, **_writers(cases)}
     if about is not None:
         return leaks(about, makers, known)
-    return tuple(replace(leak, judge=m.model) for m in members for leak in leaks(m.model, makers, known))
+    models = dict.fromkeys(m.model for m in members)
+    return tuple(replace(leak, judge=model) for model in models for leak in leaks(model, makers, known))
 
 
 def _check_own(about: str, members: Sequence[Member], authors: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from calm.core.case import Answer, Case, Criterion
+from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.items import ITEM, item_of
 from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Scale, Score, Tie, Verdict, code, decode
 from calm.errors import ConfigError
@@ -17,7 +17,7 @@ from calm.selfpreference.crossing.tables import Tables
 from calm.selfpreference.families import Leak, Relation
 from calm.selfpreference.perplexity import Bin, Curves, LogPerplexities
 from calm.selfpreference.report import SelfPreference
-from calm.selfpreference.verdicts import Judgment
+from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
 
 def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None, seed: int) -> dict[str, Json]:
@@ -27,8 +27,8 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
     `left_out` counts the cases that are left out for an author of unknown family, `questions` how many questions were
     asked about, and of how many these are a sample. `panel` says how far the judges agree and whether the ranking of
     the authors depends on one of them. `judged` holds, by judge and identity of a case, the code of its verdict, and
-    its probabilities where it gave some; `cases` what the experiment knows of each. The verdicts of a recorded judge
-    ship with calm and are not repeated.
+    its probabilities where it gave some, once for each wording in which it was asked; `cases` what the experiment knows
+    of each. The verdicts of a recorded judge ship with calm and are not repeated.
     """
     body: dict[str, Json] = json.loads(json.dumps(figures.to_json(), allow_nan=False))
     body |= {"seed": seed, "panel": tables.panel()}
@@ -36,13 +36,13 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
         return body
     body["left_out"] = {**crossed.crossing.left_out}
     body["questions"] = {"n": crossed.crossing.items, "of": crossed.crossing.there}
-    said: dict[str, dict[str, Json]] = {m.model: {} for m in crossed.crossing.members}
-    shares: dict[str, dict[str, Json]] = {m.model: {} for m in crossed.crossing.members}
+    said: dict[tuple[str, Wording], dict[str, Json]] = {(m.model, m.wording): {} for m in crossed.crossing.members}
+    shares: dict[tuple[str, Wording], dict[str, Json]] = {(m.model, m.wording): {} for m in crossed.crossing.members}
     for one in crossed.judged:
         key = identity(one.case)
-        said[one.judge][key] = json.loads(json.dumps(code(one.verdict)))
+        said[one.judge, one.wording][key] = json.loads(json.dumps(code(one.verdict)))
         if isinstance(one.verdict, Preferred | Tie) and one.verdict.probabilities is not None:
-            shares[one.judge][key] = {**one.verdict.probabilities}
+            shares[one.judge, one.wording][key] = {**one.verdict.probabilities}
     body["judged"] = [
         {
             "model": m.model,
@@ -50,8 +50,10 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
             "family": crossed.crossing.families[m.model],
             "fingerprint": m.fingerprint,
             "scale": _ends(m.asked_scale or m.scale),
-            "verdicts": said[m.model],
-            "probabilities": shares[m.model],
+            "dimension": m.wording.dimension,
+            "framing": m.wording.framing.value,
+            "verdicts": said[m.model, m.wording],
+            "probabilities": shares[m.model, m.wording],
         }
         for m in crossed.crossing.members
     ]
@@ -143,7 +145,7 @@ def _crossed_from(body: Mapping[str, Json]) -> CrossResult:
     for one in _array(body["judged"]):
         member = _member_from(_object(one))
         members.append(member)
-        judged += [Judgment(member.model, cases[key], said) for key, said in member.recalled.items()]
+        judged += [Judgment(member.model, cases[key], said, member.wording) for key, said in member.recalled.items()]
     families = {name: str(family) for name, family in _object(body["families"]).items()}
     leaking = tuple(_leak_from(one) for one in map(_object, _array(body["leaks"])))
     left_out = {name: int(str(count)) for name, count in _object(body["left_out"]).items()}
@@ -154,7 +156,7 @@ def _crossed_from(body: Mapping[str, Json]) -> CrossResult:
 
 def members_from(body: Mapping[str, Json]) -> list[Member]:
     """
-    Return the judges of a record, with their verdicts, as members that are not asked.
+    Return the judges of a record, with their verdicts in the usual wording, as members that are not asked.
 
     Raises:
         ConfigError: it is no such record, or it holds no verdicts.
@@ -162,7 +164,8 @@ def members_from(body: Mapping[str, Json]) -> list[Member]:
     try:
         if body.get("schema") != report.SCHEMA:
             raise TypeError(f"schema={body.get('schema')!r}")
-        return [_member_from(_object(one)) for one in _array(body["judged"])]
+        members = [_member_from(_object(one)) for one in _array(body["judged"])]
+        return [one for one in members if one.wording == AS_EVER]
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(
             f"expected a record of `calm self-preference` with its verdicts, got {type(error).__name__} {error}"
@@ -186,7 +189,9 @@ def _member_from(one: Mapping[str, Json]) -> Member:
         key: _verdict_from(said, FAMILY[tasks[0]], shares.get(key)) for key, said in _object(one["verdicts"]).items()
     }
     # scores were recorded by their place on the scale
-    return Member(model, tasks[0], UNIT, family, fingerprint, None, verdicts, _scale_from(one.get("scale")))
+    wording = Wording(str(one.get("dimension", "")), Framing(str(one.get("framing", Framing.STANDARD.value))))
+    scale = _scale_from(one.get("scale"))
+    return Member(model, tasks[0], UNIT, family, fingerprint, None, verdicts, scale, wording)
 
 
 def _ends(scale: Scale) -> Json:

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from calm.core.case import Case, digest
+from calm.core.case import Case, Framing, digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials
@@ -24,13 +24,13 @@ from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.crossing.design import UNIT, CrossResult, identity
 from calm.selfpreference.evidence import of_comparisons, of_criteria, of_shares
 from calm.selfpreference.families import Leak
-from calm.selfpreference.framing_scores import ScoreTable
+from calm.selfpreference.framing_scores import ScoreTable, averaged
 from calm.selfpreference.perplexity import Curves, LogPerplexities
 from calm.selfpreference.report import Asked, Part, SelfPreference
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.skill import Excess
 from calm.selfpreference.symbols import self_preference_ratio
-from calm.selfpreference.verdicts import Judgment, Unread, rubric_table_of, score_table_of, unread_of
+from calm.selfpreference.verdicts import Judgment, Unread, Wording, rubric_table_of, score_tables_of, unread_of
 from calm.statistics.intervals import smallest_n
 
 
@@ -47,6 +47,10 @@ class TableJudge(Protocol):
         """Return the verdicts of all judges of its record."""
         ...
 
+    def worded(self) -> Mapping[Wording, ScoreTable]:
+        """Return their scores by wording; nothing for verdicts that are no scores."""
+        ...
+
 
 @dataclass(frozen=True)
 class Tables:
@@ -57,6 +61,8 @@ class Tables:
     rubrics: RubricTable | None = None
     scores: ScoreTable | None = None
     pairs: tuple[Judgment, ...] = ()
+    worded: Mapping[Wording, ScoreTable] = field(default_factory=dict)
+    """The scores in each wording in which they were asked; `scores` are those of the standard framing."""
     unread: Mapping[str, Unread] = field(default_factory=dict)
     """How many verdicts on single answers could not be read, by judge; empty where a record does not say."""
     scales: Mapping[str, Scale] = field(default_factory=dict)
@@ -199,6 +205,7 @@ class Tables:
                 leaks=leaking,
                 unread=self.unread,
                 scales=self.scales,
+                worded=self.worded,
             )
         return report.of_pairs(self.pairs, self.families, rng, level=LEVEL, curves=curves, leaks=leaking)
 
@@ -217,10 +224,18 @@ def tables_of(crossed: CrossResult) -> Tables:
         table = rubric_table_of(judged, families)
         return Tables(family, families, rubrics=table, unread=unread_of(judged), shapes=shapes)
     if family == "score":
-        scores, cases = score_table_of(judged, families, UNIT), crossed.crossing.cases
+        worded = score_tables_of(judged, families, UNIT)
+        usual = averaged([table for wording, table in worded.items() if wording.framing is Framing.STANDARD])
         scales = {one.model: one.asked_scale or one.scale for one in crossed.crossing.members}
         return Tables(
-            family, families, scores=scores, unread=unread_of(judged), scales=scales, shapes=shapes, cases=cases
+            family,
+            families,
+            scores=usual,
+            worded=worded,
+            unread=unread_of(judged),
+            scales=scales,
+            shapes=shapes,
+            cases=crossed.crossing.cases,
         )
     return Tables(family, families, pairs=tuple(judged))
 
@@ -230,7 +245,7 @@ def recorded_tables(judge: TableJudge) -> Tables:
     table = judge.table()
     if isinstance(table, RubricTable):
         return Tables("rubric", table.grid.families, rubrics=table)
-    return Tables("score", table.grid.families, scores=table)
+    return Tables("score", table.grid.families, scores=table, worded=judge.worded())
 
 
 def decide_on(tables: Tables, model: str, claim: Claim, seed: int) -> Decision:

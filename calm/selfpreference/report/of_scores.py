@@ -11,15 +11,12 @@ import numpy as np
 from calm.core.claims import Estimate
 from calm.core.units import Unit
 from calm.core.verdict import Scale
-from calm.errors import EstimateError
-from calm.selfpreference import (
-    calm_errors,
-    framing_scores,
-)
+from calm.selfpreference import calm_errors, framing_scores
 from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
+from calm.selfpreference.report.evaluations import evaluation_parts
 from calm.selfpreference.report.rows import (
     JudgeRow,
     SelfPreference,
@@ -30,8 +27,8 @@ from calm.selfpreference.report.rows import (
     families_in,
     matrix_of,
 )
-from calm.selfpreference.verdicts import Unread
-from calm.statistics.multiplicity import holm
+from calm.selfpreference.self_evaluation import evaluated, p_holm
+from calm.selfpreference.verdicts import Unread, Wording
 
 
 def of_scores(
@@ -45,6 +42,7 @@ def of_scores(
     leaks: Sequence[Leak] = (),
     unread: Mapping[str, Unread] | None = None,
     scales: Mapping[str, Scale] | None = None,
+    worded: Mapping[Wording, ScoreTable] | None = None,
 ) -> SelfPreference:
     """
     Return all figures of a table of scores.
@@ -55,6 +53,8 @@ def of_scores(
     is named. Where `unread` says it, also the shares of verdicts that hold no score (`unread`, `unread_own`), which are
     in no other figure.
 
+    Parts: graded self-evaluation, in each of the wordings in which the scores were asked (see `evaluations`).
+
     A ratio of means depends on where the scale begins: where scores are shares, `scales` says of what scale for each
     judge, and CALM's error is that of the scores on it.
 
@@ -63,8 +63,9 @@ def of_scores(
     grid = table.grid
     rows = []
     means = framing_scores.resampled_means(table, rng, draws)  # the same for every judge, in any order
-    evaluations = {judge: _evaluated(table, judge) for judge in grid.judges}
-    adjusted = _adjusted([e for e in evaluations.values() if not isinstance(e, str)])
+    evaluations = evaluated(table, grid.judges)
+    said = [one for one in evaluations.values() if not isinstance(one, str)]
+    adjusted = {name: p_holm(said, f"own_minus_{name}") for name in ("received", "given")}
     for judge in grid.judges:
         found = evaluations[judge]
         published: dict[str, float | None] = {}
@@ -77,16 +78,20 @@ def of_scores(
         if isinstance(found, str):
             reasons["own"] = found
         else:
-            published = {"own": found.own.mean, "received": found.received.mean, "given": found.given.mean}
+            published["own"] = found.own.mean
+            for name, spread in (("received", found.received), ("given", found.given)):
+                published[name] = None if spread is None else spread.mean
             for name, test in (("received", found.own_minus_received), ("given", found.own_minus_given)):
-                published |= {f"t_{name}": test.t, f"p_{name}": test.p, f"d_z_{name}": test.d_z}
-            published |= adjusted.get(judge, {})
+                if test is not None:
+                    published |= {f"t_{name}": test.t, f"p_{name}": test.p, f"d_z_{name}": test.d_z}
+            published |= {f"p_holm_{name}": by_judge.get(judge) for name, by_judge in adjusted.items()}
             scale = (scales or {}).get(judge, Scale(0.0, 1.0))
-            own, others = (
-                scale.low + mean * (scale.high - scale.low) for mean in (found.own.mean, found.received.mean)
-            )
-            if others > 0:
-                published["self_enhancement_error"] = calm_errors.self_enhancement_error(own, others)
+            if found.received is not None:
+                own, others = (
+                    scale.low + mean * (scale.high - scale.low) for mean in (found.own.mean, found.received.mean)
+                )
+                if others > 0:
+                    published["self_enhancement_error"] = calm_errors.self_enhancement_error(own, others)
         add_unread(unread, judge, published, reasons)
         rows.append(JudgeRow(judge, grid.families[judge], published, corrected, reasons))
     known = ~np.isnan(table.scores)
@@ -94,23 +99,12 @@ def of_scores(
         means = np.where(known, table.scores, 0.0).sum(axis=2) / known.sum(axis=2)
     matrix = matrix_of(Unit.MEAN_SCORE, grid, means)
     return SelfPreference(
-        "score", len(table.items), tuple(rows), (matrix,), families_in(grid), curves or {}, tuple(leaks)
+        "score",
+        len(table.items),
+        tuple(rows),
+        (matrix,),
+        families_in(grid),
+        curves or {},
+        tuple(leaks),
+        evaluation_parts(table, worded or {}, scales or {}),
     )
-
-
-def _evaluated(table: ScoreTable, judge: str) -> framing_scores.SelfEvaluation | str:
-    try:
-        return framing_scores.self_evaluation(table, judge)
-    except EstimateError as error:
-        return str(error)
-
-
-def _adjusted(found: Sequence[framing_scores.SelfEvaluation]) -> dict[str, dict[str, float | None]]:
-    """Return p values by Holm's procedure over all judges with an evaluation."""
-    if not found:
-        return {}
-    received = holm([one.own_minus_received.p for one in found])
-    given = holm([one.own_minus_given.p for one in found])
-    return {
-        one.judge: {"p_holm_received": a, "p_holm_given": b} for one, a, b in zip(found, received, given, strict=True)
-    }

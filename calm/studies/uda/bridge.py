@@ -114,6 +114,7 @@ def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: 
     said = [
         Said(str(one["model"]), shown[key], (_code(_mapping(one["verdicts"])[key]),))
         for one in map(_mapping, _array(body["judged"]))
+        if not one.get("dimension") and one.get("framing", "standard") == "standard"
         for key in asked
         if key in _mapping(one["verdicts"])
     ]
