@@ -140,13 +140,15 @@ def rubrics() -> Iterator[Line]:
         "Figure 3, committees",
         "no numbers",
         "both committees",
-        "neither is as accurate as its members and less self-preferring in all of them, as the text says",
+        "neither is as accurate as its members and less self-preferring in all of them, as the text says; for any "
+        "judges: `calm self-preference --committee`",
     )
     yield Line(
         "Figure 4, agreement filter",
         "no numbers",
         "two readings",
-        "filtering criteria: flat up to .80; filtering each answer to a criterion: falls from .5, as the text says",
+        "filtering criteria: flat up to .80; filtering each answer to a criterion: falls from .5, as the text says; "
+        "for any judges: `calm self-preference --agreement`",
     )
 
 

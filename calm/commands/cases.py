@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
 
 TASKS: tuple[Task, ...] = get_args(Task)
-FORMATS = ("calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet")
+FORMATS = ("calm", "mtbench", "llmbar", "ifeval", "csv", "tsv", "json", "jsonl", "parquet")
 KINDS = ("arithmetic", "units", "dates", "ordering", "instructions")
 MOST_NAMED = 5
 """A warning names at most this many cases and counts the others."""
@@ -50,8 +50,8 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
     brought = add_command(
         verbs,
         "import",
-        "Turn CALM, MT-bench, LLMBar, CSV, JSON or Parquet files into cases. A column with a field's own name needs no "
-        "--map. In JSON, a path such as chosen.1.content names a nested value.",
+        "Turn CALM, MT-bench, LLMBar, IFEval, CSV, JSON or Parquet files into cases. A column with a field's own name "
+        "needs no --map. In JSON, a path such as chosen.1.content names a nested value.",
         "calm cases import reviews.csv -o cases.jsonl --map question=prompt --map answer_a=first --map answer_b=second",
     )
     brought.add_argument("file", metavar="FILE", help="the file to read")
@@ -120,7 +120,7 @@ def _import(options: argparse.Namespace) -> int:
     if bare:
         found = with_texts(bare, found, by_place=options.format == "llmbar", subset=options.subset)
     _write(out, found.cases, options.force)
-    gold = sum(1 for case in found.cases if case.better or case.scores)
+    gold = sum(1 for c in found.cases if c.better or c.scores or c.met or any(one.check for one in c.criteria))
     _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold} with gold")
     for note in found.notes:
         _say(f"note: {note}")

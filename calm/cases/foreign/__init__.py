@@ -1,4 +1,4 @@
-"""Cases in other formats: CALM's files, MT-bench and LLMBar style pairs, and any table with a column map."""
+"""Cases in other formats: CALM's files, MT-bench, LLMBar and IFEval style rows, and any table with a column map."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from calm.cases.foreign.calm_files import import_calm
 from calm.cases.foreign.columns import FIELDS, Columns, columns_from, import_table
+from calm.cases.foreign.ifeval import import_ifeval
 from calm.cases.foreign.pairs import import_llmbar, import_mtbench
 from calm.cases.foreign.records import Kind, load
 from calm.cases.foreign.result import ImportResult
@@ -14,10 +15,10 @@ from calm.errors import ConfigError, nearest
 
 __all__ = ["FIELDS", "FORMATS", "Columns", "Format", "ImportResult", "columns_from", "import_cases"]
 
-Format: TypeAlias = Literal["calm", "mtbench", "llmbar", "csv", "tsv", "json", "jsonl", "parquet"]
+Format: TypeAlias = Literal["calm", "mtbench", "llmbar", "ifeval", "csv", "tsv", "json", "jsonl", "parquet"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-"""The first three know their keys. The others need a column map; the ending of the file's name shows which it is."""
-_KNOWN: Final = {"calm": import_calm, "mtbench": import_mtbench, "llmbar": import_llmbar}
+"""The first four know their keys. The others need a column map; the ending of the file's name shows which it is."""
+_KNOWN: Final = {"calm": import_calm, "mtbench": import_mtbench, "llmbar": import_llmbar, "ifeval": import_ifeval}
 
 
 def import_cases(path: Path, *, form: Format | None = None, columns: Columns | None = None) -> ImportResult:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from calm.core.case import Answer, Case, Criterion, Framing, digest
+from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
 from calm.core.checks import verify
 from calm.core.items import clashes, item_of
 from calm.core.reasons import NONE, Kind, Reason, counted
@@ -182,7 +182,7 @@ def arrange(
     there = len({item_of(case) for case in renamed})
     chosen = _sampled(renamed, sample, seed)
     if family == "pairwise":
-        chosen = [one for case in chosen for one in _both_orders(case, about)]
+        chosen = [one for case in chosen for one in _both_orders(_with_better(with_truth(case)), about)]
     else:
         chosen = [with_truth(case) for case in chosen]
     leaking = _leaking(members, about, answered, stated)
@@ -315,6 +315,14 @@ def with_truth(case: Case) -> Case:
         return case
     met = {a.id: dict(case.met.get(a.id, {})) | _truth(checked, a.text) for a in case.answers}
     return replace(case, met=met)
+
+
+def _with_better(case: Case) -> Case:
+    """Return a pair with the better answer by the worth of both, where the case does not say which it is."""
+    first, second = (case.worth(answer.id) for answer in case.answers)
+    if case.better is not None or first is None or second is None:
+        return case
+    return replace(case, better=TIE if first == second else case.answers[int(second > first)].id)
 
 
 def _truth(criteria: Sequence[Criterion], text: str) -> dict[str, bool]:
