@@ -88,12 +88,12 @@ def _met(followed: object, ids: list[str], models: Row, record: int, faults: Fau
 def _words(name: str, values: Row) -> str:
     """Return an instruction and its parameters as a criterion to read."""
     told = [name.replace(":", ": ").replace("_", " ")]
-    told += [f"{key.replace('_', ' ')}: {', '.join(v) if _texts(v) else v}" for key, v in values.items()]
+    told += [f"{key.replace('_', ' ')}: {_value(v)}" for key, v in values.items()]
     return "; ".join(told)
 
 
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _check(name: str, values: Row) -> dict[str, object]:
