@@ -39,6 +39,9 @@ def files(tmp_path, monkeypatch):
         ),
         "human_votes.jsonl": json.dumps(vote),
         "adversarial.json": json.dumps([{"input": "q", "output_1": "x", "output_2": "y", "label": 1}]),
+        "prompts.jsonl": json.dumps(
+            {"prompt": "q", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}], "responses": {"m": "x"}}
+        ),
         "cases.jsonl": json.dumps({"id": "c", "question": "q", "answers": [{"id": "a", "text": "x"}]}),
         "made.jsonl": json.dumps({"id": "d", "question": "r", "answers": [{"id": "a", "text": "x"}]}),
     }
