@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -136,8 +137,25 @@ def _shipped(name: str, task: Task | None) -> list[Case]:
         cases = read(stream, name, task=task)
     if name not in TEXTS:
         return cases
-    texts: dict[str, dict[str, dict[str, str]]] = json.loads(folder.joinpath(TEXTS[name]).read_text("utf-8"))
+    texts = _shipped_texts(name)
     return [replace(case, variants=texts.get(case.id, {})) for case in cases]
+
+
+def _shipped_texts(name: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the texts that ship for a file of cases, by case, name and answer."""
+    texts: dict[str, dict[str, dict[str, str]]] = json.loads(
+        files("calm").joinpath("cases", "data", TEXTS[name]).read_text("utf-8")
+    )
+    return texts
+
+
+def texts_brought(cases: Iterable[Case]) -> dict[str, int]:
+    """Return in how many cases each ready-made text is one that somebody brings, by its name: not one that ships."""
+    ships = {id: held for name in TEXTS for id, held in _shipped_texts(name).items()}
+    count = Counter(
+        name for case in cases for name, held in case.variants.items() if held != ships.get(case.id, {}).get(name)
+    )
+    return dict(sorted(count.items()))
 
 
 def _pair(case: Case) -> Case:

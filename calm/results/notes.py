@@ -34,7 +34,7 @@ def notes_of(findings: Sequence[Finding], held: Json = None) -> list[Reason]:
     """
     Return what the rows of all findings say of the judge and the cases, the judge first.
 
-    `held` says how many cases hold a ready-made text, by its name, as a record does.
+    `held` says how many cases hold a ready-made text that did not ship, by its name, as a record does.
     """
     judge = repeats(findings), rewording(findings), on_length(findings), *people(findings), narrow(findings)
     cases = room(findings), clustering(findings), own_texts(findings), unasked(findings, held)
@@ -136,7 +136,7 @@ def own_texts(findings: Iterable[Finding]) -> Reason:
 
 
 def unasked(findings: Iterable[Finding], held: Json) -> Reason:
-    """Return the names of the texts that the cases hold and that no probe showed, or `NONE`."""
+    """Return the names of the texts that somebody's cases bring and that no probe showed, or `NONE`."""
     rows = [row for one in findings for row in one.trials]
     shown = {row.own for row in rows} | {NEUTRAL for row in rows if row.floor == REWRITE}
     left = {text: count for text, count in held.items() if text not in shown} if isinstance(held, dict) else {}

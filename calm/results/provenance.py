@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calm.cases import sha256
+from calm.cases import sha256, texts_brought
 from calm.core.case import Case
 from calm.experiment.setup import clusters_of
 from calm.models.wire import Judge
@@ -30,7 +29,7 @@ def judge_record(judge: Judge, served: Mapping[str, str]) -> dict[str, Any]:
 
 def cases_record(cases: Sequence[Case], of: int) -> dict[str, Any]:
     """Return how many cases there are, of how many they are a sample, and what they hold."""
-    texts = Counter(name for case in cases for name in case.variants)
+    texts = texts_brought(cases)
     return {
         "n": len(cases),
         "of": of,
@@ -38,5 +37,5 @@ def cases_record(cases: Sequence[Case], of: int) -> dict[str, Any]:
         "sha256": sha256(cases),
         "gold": sum(bool(case.better or case.scores or case.met) for case in cases),
         "people": len({person for case in cases for person in case.annotations}),
-        **({"texts": dict(sorted(texts.items()))} if texts else {}),
+        **({"texts": texts} if texts else {}),
     }
