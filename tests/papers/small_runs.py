@@ -1,0 +1,109 @@
+"""Small runs of the commands, with judges in Python: what each of them calls is noted by a profiler."""
+
+from __future__ import annotations
+
+import cProfile
+import json
+import pstats
+import subprocess
+import sys
+from pathlib import Path
+
+from calm.commands.cli import main
+
+JUDGES = '''"""Three judges of three families; each errs in its own way, and likes its own answers a little."""
+
+from hashlib import sha256
+
+
+def share(*parts):
+    """Return a number in [0, 1) that hangs on the parts alone."""
+    return int.from_bytes(sha256(repr(parts).encode()).digest()[:6], "big") / 2**48
+
+
+class Judge:
+    """A judge of one kind of verdict; the texts of an author begin with its name."""
+
+    quick = True
+    reads = ("question", "answers", "criteria")
+
+    def __init__(self, name, task):
+        self.name, self.task, self.fingerprint = name, task, f"{name}-{task}"
+        self.scale = {"low": 0, "high": 1} if task == "points" else {"low": 1, "high": 5}
+
+    def worth(self, question, text):
+        """Return how good an answer looks, in [0, 1]."""
+        met = sum(word in text.split() for word in ("one", "two", "three")) / 3
+        return 0.6 * met + 0.3 * share(self.name, question, text) + 0.1 * text.startswith(self.name)
+
+    def __call__(self, case):
+        """Return a verdict of the kind of the task."""
+        worth = [self.worth(case.question, answer.text) for answer in case.answers]
+        if self.task == "pairwise":
+            return case.answers[worth[1] > worth[0]].id
+        if self.task in ("rubric", "rubric-all"):
+            text = case.answers[0].text
+            return {c.id: c.id in text or share(self.name, text, c.id) < 0.3 for c in case.criteria}
+        return worth[0] if self.task == "points" else 1 + round(4 * worth[0])
+
+
+for _task in ("pairwise", "score", "rubric", "rubric_all", "points"):
+    for _name in ("alpha", "beta", "gamma"):
+        globals()[f"{_name}_{_task}"] = Judge(_name, _task.replace("_", "-"))
+'''
+AUTHORS = ("alpha", "beta", "gamma")
+QUESTIONS = 40
+
+
+def answers(place: int) -> list[dict[str, object]]:
+    """Return the answers of all authors to a question: what is met is named in the text."""
+    found = []
+    for number, author in enumerate(AUTHORS):
+        met = [name for bit, name in enumerate(("one", "two", "three")) if (place * 7 + number * 5) >> bit & 1]
+        found.append({"id": f"a{number}", "text": f"{author}: {' '.join(met)} {place}", "author": author})
+    return found
+
+
+def case(place: int) -> dict[str, object]:
+    """Return a question with the answers of all authors, and the truth of its criteria."""
+    given = answers(place)
+    criteria = [
+        {"id": name, "text": f"Says {name}" + ", and why" * bit} for bit, name in enumerate(("one", "two", "three"))
+    ]
+    met = {str(a["id"]): {str(c["id"]): str(c["id"]) in str(a["text"]).split() for c in criteria} for a in given}
+    return {"id": f"q{place:02}", "question": f"Question {place}?", "answers": given, "criteria": criteria, "met": met}
+
+
+def write_inputs(folder: Path) -> None:
+    """Write the judges and the cases."""
+    folder.joinpath("three.py").write_text(JUDGES, "utf-8")
+    lines = [json.dumps(case(place)) for place in range(QUESTIONS)]
+    folder.joinpath("cases.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def own(task: str, *options: str) -> list[str]:
+    """Return the arguments of `calm self-preference` for the judges of a task."""
+    judges = [f"three:{name}_{task}" for name in AUTHORS]
+    families = [f"--family={name}={name}" for name in AUTHORS]
+    out = ["--cases", "cases.jsonl", "-o", f"{task}.json", "--report", f"{task}.html"]
+    return ["self-preference", *judges, *families, *out, *options]
+
+
+def gate(judge: str, results: str, *options: str) -> None:
+    """Let the suite of CALM's protocol ask a judge, in a process of its own."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "calm.suites.papers"]
+    given = [f"--calm-judge={judge}", f"--calm-results={results}", "--calm-sample=12", *options]
+    subprocess.run([*command, *given], capture_output=True, check=False, timeout=200)
+
+
+def called(*arguments: str) -> tuple[int, set[str]]:
+    """Run a command; return its status and what it called in this thread, as "module:function"."""
+    profile = cProfile.Profile()
+    status = profile.runcall(main, list(arguments))
+    names = set()
+    for file, _, function in pstats.Stats(profile).stats:  # type: ignore[attr-defined]
+        parts = Path(file).with_suffix("").parts
+        if "calm" in parts:
+            module = ".".join(parts[len(parts) - 1 - parts[::-1].index("calm") :])
+            names.add(f"{module.removesuffix('.__init__')}:{function}")
+    return status, names
