@@ -1,19 +1,14 @@
 """
 Each method of the publications: the command that gives it to a user, what computes it, and the test of a known value.
 
-`tests/papers/test_methods.py` runs each command on a small input and sees that it calls what is named here, and that
-the test exists. `python -m benchmarks.papers --write docs/reference/papers.md` writes the table into the page.
+`tests/papers/test_methods.py` runs each command on a small input, sees that it calls what is named here, and that the
+test exists. `python -m benchmarks.papers --write docs/reference/papers.md` writes the table into the page.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
-
-PAPERS_SUITE: Final = "`pytest suites/papers`"
-COMPARE: Final = "`calm compare a.json b.json --as calm`"
-SELF: Final = "`calm self-preference`"
-MITIGATE: Final = "`calm mitigate --try {}`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +17,8 @@ class Method:
     A method of a publication.
 
     `run` names the small run of the test that stands for `command`. `calls` are the functions of calm that it must
-    call, as "module:name"; for a mitigation, its name. `test` is a test that holds a value computed by hand or by an
-    independent implementation, as "file::function".
+    call, as "module:name" below `calm.`; of a mitigation its name. `test` holds a value that was computed by hand or by
+    an independent implementation, as "file::function" below `tests/`.
     """
 
     name: str
@@ -33,6 +28,181 @@ class Method:
     test: str
 
 
+def _calm(name: str, calls: str, test: str, run: str = "protocol") -> Method:
+    command = "`calm compare a.json b.json --as calm`" if run == "compare" else "`pytest suites/papers`"
+    return Method(name, command, run, (calls,), test)
+
+
+def _own(name: str, calls: str, test: str, run: str = "pairwise", option: str = "") -> Method:
+    command = f"`calm self-preference{' ' + option if option else ''}`"
+    where = calls if calls.startswith("statistics.") else f"selfpreference.{calls}"
+    return Method(name, command, run, (where,), test)
+
+
+def _uda(name: str, calls: str, test: str, option: str = "") -> Method:
+    return Method(name, f"`calm uda train{' ' + option if option else ''}`", "uda", (f"studies.uda.{calls}",), test)
+
+
 def _mitigation(name: str, entry: str, test: str) -> Method:
-    """Return a method that is a mitigation, by its name in the table of mitigations."""
-    return Method(name, MITIGATE.format(entry), "mitigations", (entry.partition(":")[0],), test)
+    return Method(name, f"`calm mitigate --try {entry}`", "mitigations", (entry.partition(":")[0],), test)
+
+
+_PROTOCOL: Final = "pytest_plugin/test_protocol.py::test_the_record_holds_the_papers_figures"
+_ERRORS: Final = "selfpreference/test_calm_errors.py::test_both_signs_of_the_papers_versions"
+_THESIS: Final = "papers/test_self_evaluation_thesis.py::test_every_cell_of_table_1_is_reproduced"
+_TABLE_1: Final = "papers/test_rubric_self_preference.py::test_table_1_on_ifeval_is_reproduced"
+_PANELS: Final = "judges/mitigations/test_panels.py::"
+_PROMPTS: Final = "judges/mitigations/test_prompts.py::"
+_RUBRIC: Final = "selfpreference/test_rubric.py::"
+_UDA: Final = "papers/test_uda.py::"
+
+METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
+    (
+        "CALM",
+        (
+            _calm("RR and CR of each bias", "results.calm_protocol:calm_protocol", _PROTOCOL),
+            _calm(
+                "accuracy before and after the edit (Acc, Acc_hack)", "results.calm_protocol:calm_protocol", _PROTOCOL
+            ),
+            _calm("AIR of chain-of-thought", "selfpreference.calm_errors:improvement_rate", _PROTOCOL),
+            _calm("BIS", "selfpreference.calm_errors:bias_intensity", _PROTOCOL),
+            _calm("Err_RA", "selfpreference.calm_errors:refinement_error", _ERRORS, "protocol of scores"),
+            _own("Err_SE", "calm_errors:self_enhancement_error", _ERRORS, "score"),
+            _calm(
+                "Tables 4 and 5: judges side by side",
+                "results.calm_judges:judge_table",
+                "commands/test_compare_as_calm.py::test_csv_holds_every_figure_as_computed_by_hand",
+                "compare",
+            ),
+        ),
+    ),
+    (
+        "Graded self-evaluation",
+        (
+            _own("S, R, G: N, mean, SD", "framing_scores:self_evaluation", _THESIS, "score"),
+            _own("t, p and interval of S - R, S - G, R - G", "statistics.paired:paired_t", _THESIS, "score"),
+            _own("negative framing mapped back", "framing_scores:mapped_back", _THESIS, "headlines"),
+            _mitigation("G-Eval", "g-eval", f"{_PROMPTS}test_g_eval_is_the_mean_of_the_scores_by_their_probabilities"),
+            _mitigation("GEMBA: segments", "segments:k", f"{_PROMPTS}test_an_answer_is_scored_in_pieces"),
+            _mitigation("MEC", "evidence:k", f"{_PROMPTS}test_evidence_is_averaged_over_its_evaluations"),
+            _mitigation(
+                "BPC", "rotations", "judges/mitigations/test_orders.py::test_rotations_balance_any_number_of_answers"
+            ),
+            _mitigation("PoLL", "panel:b.toml+c.toml", f"{_PANELS}test_the_majority_decides"),
+            _mitigation(
+                "PoLL weighted by perplexity",
+                "perplexity-panel:b.toml+c.toml+record.json",
+                f"{_PANELS}test_who_finds_the_answers_likely_weighs_less",
+            ),
+            _mitigation(
+                "Peer Rank of judges", "peer-rank:b.toml+c.toml", f"{_PANELS}test_peer_rank_finds_the_best_member"
+            ),
+            _mitigation("Peer Discussion", "discussion:b.toml", f"{_PANELS}test_a_discussion_ends_where_they_agree"),
+            _mitigation(
+                "AutoCalibrate",
+                "autocalibrate:labelled.jsonl",
+                "judges/mitigations/test_autocalibrate.py::test_the_best_criteria_are_found_refined_and_judged_by",
+            ),
+        ),
+    ),
+    (
+        "Equal opportunity and parity",
+        (
+            _own(
+                "confusion counts",
+                "opportunity:confusion",
+                "selfpreference/test_opportunity.py::test_counts_and_verdicts_agree",
+            ),
+            _own(
+                "both recalls and the gap",
+                "opportunity:equal_opportunity",
+                "papers/test_self_preference_opportunity.py::test_the_gap_is_the_printed_one",
+            ),
+            _own(
+                "demographic parity",
+                "opportunity:demographic_parity",
+                "selfpreference/test_opportunity.py::test_demographic_parity_is_twice_the_rate_less_one",
+            ),
+            _own(
+                "scores from the probabilities of the letters",
+                "opportunity:own_scores",
+                "selfpreference/test_opportunity.py::test_log_probabilities_of_both_orders_are_averaged",
+                "probabilities",
+            ),
+            _own(
+                "win rates by difference in log-perplexity",
+                "perplexity:curves",
+                "selfpreference/test_perplexity.py::test_a_judge_that_goes_by_perplexity_has_one_curve_and_a_steep_one",
+                "perplexity",
+                "--perplexity",
+            ),
+        ),
+    ),
+    (
+        "Self-preference on criteria",
+        (
+            _own("MRA", "committees:mean_rubric_agreement", _TABLE_1, "rubric"),
+            _own("MIPA", "committees:mean_instance_agreement", _TABLE_1, "rubric"),
+            _own(
+                "HSPP by criterion and by instance",
+                "overestimation:hspp",
+                f"{_RUBRIC}test_both_readings_of_the_family_differ",
+                "rubric",
+            ),
+            _own(
+                "roles that flip for negative points",
+                "overestimation:overestimated_rubrics",
+                f"{_RUBRIC}test_the_roles_flip_for_negative_points",
+                "rubric",
+            ),
+            _own(
+                "centred differences of scores",
+                "committees:centred_deltas",
+                "papers/test_rubric_self_preference.py::test_the_rows_of_figure_5_are_centred",
+                "rubric",
+            ),
+        ),
+    ),
+    (
+        "UDA",
+        (
+            _uda("Elo with base e", "elo:rate", "studies/uda/test_elo.py::test_the_scan_gives_what_the_loop_gives"),
+            _uda(
+                "features", "features:features", "studies/uda/test_network.py::test_the_features_stand_in_their_order"
+            ),
+            _uda(
+                "adaptive K and outcome",
+                "network:adjust",
+                "studies/uda/test_network.py::test_the_formulas_of_k_and_outcome_are_the_papers",
+            ),
+            _uda(
+                "loss and training",
+                "training:train",
+                "studies/uda/test_training.py::test_the_gradient_is_that_of_small_steps",
+            ),
+            _uda(
+                "deviation between judges",
+                "consensus:inter_judge_std",
+                f"{_UDA}test_the_row_of_deviations_of_the_baseline_comes_out",
+            ),
+            _uda(
+                "deviation of a judge's own rating",
+                "consensus:self_deviation",
+                f"{_UDA}test_the_deviations_of_self_preference_come_out",
+            ),
+            _uda("correlation with the consensus", "consensus:correlation", f"{_UDA}test_table_4_comes_out"),
+            _uda(
+                "weighted consensus",
+                "weighting:weights_of",
+                "studies/uda/test_weighting.py::test_agreement_is_the_correlation_with_the_others",
+                "--weights agreement",
+            ),
+            _uda(
+                "judges that share a lean",
+                "clusters:clustered",
+                "studies/uda/test_clusters.py::test_leans_and_the_tree_are_those_of_numpy_and_scipy",
+            ),
+        ),
+    ),
+)
+"""By publication, in the order of its methods."""

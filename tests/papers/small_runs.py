@@ -15,6 +15,8 @@ JUDGES = '''"""Three judges of three families; each errs in its own way, and lik
 
 from hashlib import sha256
 
+from calm import Preferred
+
 
 def share(*parts):
     """Return a number in [0, 1) that hangs on the parts alone."""
@@ -27,8 +29,9 @@ class Judge:
     quick = True
     reads = ("question", "answers", "criteria")
 
-    def __init__(self, name, task):
-        self.name, self.task, self.fingerprint = name, task, f"{name}-{task}"
+    def __init__(self, name, task, sure=False):
+        self.sure = sure
+        self.name, self.task, self.fingerprint = name, task, f"{name}-{task}-{sure}"
         self.scale = {"low": 0, "high": 1} if task == "points" else {"low": 1, "high": 5}
 
     def worth(self, question, text):
@@ -40,7 +43,9 @@ class Judge:
         """Return a verdict of the kind of the task."""
         worth = [self.worth(case.question, answer.text) for answer in case.answers]
         if self.task == "pairwise":
-            return case.answers[worth[1] > worth[0]].id
+            best = case.answers[worth[1] > worth[0]].id
+            shares = {a.id: (1 + w) / (2 + sum(worth)) for a, w in zip(case.answers, worth)}
+            return Preferred(best, probabilities=shares) if self.sure else best
         if self.task in ("rubric", "rubric-all"):
             text = case.answers[0].text
             return {c.id: c.id in text or share(self.name, text, c.id) < 0.3 for c in case.criteria}
@@ -50,6 +55,7 @@ class Judge:
 for _task in ("pairwise", "score", "rubric", "rubric_all", "points"):
     for _name in ("alpha", "beta", "gamma"):
         globals()[f"{_name}_{_task}"] = Judge(_name, _task.replace("_", "-"))
+        globals()[f"{_name}_sure"] = Judge(_name, "pairwise", sure=True)
 '''
 AUTHORS = ("alpha", "beta", "gamma")
 QUESTIONS = 40
@@ -89,21 +95,28 @@ def own(task: str, *options: str) -> list[str]:
     return ["self-preference", *judges, *families, *out, *options]
 
 
-def gate(judge: str, results: str, *options: str) -> None:
-    """Let the suite of CALM's protocol ask a judge, in a process of its own."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "calm.suites.papers"]
-    given = [f"--calm-judge={judge}", f"--calm-results={results}", "--calm-sample=12", *options]
-    subprocess.run([*command, *given], capture_output=True, check=False, timeout=200)
+def gate(folder: Path, judge: str, results: str) -> set[str]:
+    """Let the suite of CALM's protocol ask a judge, in a process of its own; return what it called there."""
+    profile = folder / f"{results}.prof"
+    command = [sys.executable, "-m", "cProfile", "-o", str(profile), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    given = ["--pyargs", "calm.suites.papers", f"--calm-judge={judge}", f"--calm-results={results}", "--calm-sample=12"]
+    subprocess.run([*command, *given], cwd=folder, capture_output=True, check=False, timeout=300)
+    return _names(pstats.Stats(str(profile)))
 
 
 def called(*arguments: str) -> tuple[int, set[str]]:
-    """Run a command; return its status and what it called in this thread, as "module:function"."""
+    """Run a command; return its status and what it called in this thread, as "module:function" below `calm`."""
     profile = cProfile.Profile()
     status = profile.runcall(main, list(arguments))
+    return status, _names(pstats.Stats(profile))
+
+
+def _names(stats: pstats.Stats) -> set[str]:
+    """Return the functions of calm in a profile, each as "module:function" below `calm`."""
     names = set()
-    for file, _, function in pstats.Stats(profile).stats:  # type: ignore[attr-defined]
+    for file, _, function in stats.stats:  # type: ignore[attr-defined]
         parts = Path(file).with_suffix("").parts
         if "calm" in parts:
-            module = ".".join(parts[len(parts) - 1 - parts[::-1].index("calm") :])
-            names.add(f"{module.removesuffix('.__init__')}:{function}")
-    return status, names
+            below = parts[len(parts) - parts[::-1].index("calm") :]
+            names.add(f"{'.'.join(below).removesuffix('.__init__')}:{function}")
+    return names
