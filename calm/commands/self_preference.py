@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
@@ -333,7 +335,7 @@ def _report(figures: SelfPreference, body: dict[str, Json], options: argparse.Na
     from calm.results.outputs import OWN_ANSWERS, write_whole
     from calm.results.reports import pages
 
-    print(printable(summary(figures, body), "\n"))
+    print(printable(summary(figures, body, get_terminal_size().columns if sys.stdout.isatty() else None), "\n"))
     if options.out:
         text = json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
         write_whole(Path(options.out), [text, "\n"], OWN_ANSWERS)

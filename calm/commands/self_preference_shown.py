@@ -30,8 +30,12 @@ MOST_NAMED = 5
 """So many authors whose answers are left out have a line each; the file holds the counts of all."""
 
 
-def summary(figures: SelfPreference, body: Mapping[str, Json]) -> str:
-    """Return a table for a terminal: a row for each judge, then what is missing and why, and the agreement."""
+def summary(figures: SelfPreference, body: Mapping[str, Json], width: int | None = None) -> str:
+    """
+    Return a table for a terminal: a row for each judge, then what is missing and why, the agreement, and the parts.
+
+    A part that is wider than `width` is told in pieces.
+    """
     there = {name for row in figures.rows for name in (*row.corrected, *row.published)}
     names = [name for name in SHOWN if name in there]
     head = ("judge", "family", *(SHOWN[name] for name in names))
@@ -42,7 +46,7 @@ def summary(figures: SelfPreference, body: Mapping[str, Json]) -> str:
     asked = body.get("questions")
     drawn = f" of {asked['of']}" if isinstance(asked, dict) and asked["of"] != asked["n"] else ""
     title = f"{figures.items}{drawn} questions{' (--sample)' if drawn else ''}, {figures.kind} verdicts"
-    parts = [line for part in figures.parts for line in ("", *lines_of(part.name, part.rows, part.reason))]
+    parts = [line for part in figures.parts for line in ("", *lines_of(part.name, part.rows, part.reason, width))]
     return "\n".join([title, *lines, *_agreed(body), *parts])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from textwrap import wrap
 from typing import Final
 
 from calm.models.wire import Json
@@ -109,6 +110,9 @@ COLUMNS: Final[Mapping[str, str]] = {
 }
 """Columns that are not called as in the record; in all others a space stands for `_`."""
 
+INDENT: Final = "  "
+GAP: Final = 2
+"""Spaces between two columns."""
 FEW: Final = 0.01
 """Shares below this are shown to four places."""
 
@@ -172,9 +176,34 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in clean]
 
 
-def lines_of(name: str, rows: Sequence[Mapping[str, Json]], reason: str = "") -> list[str]:
-    """Return a table for a terminal: its title, its rows, and what a reader must know."""
-    words, columns = words_of(name), columns_of(rows)
-    table = aligned([[head_of(c) for c in columns], *([cell(row.get(c)) for c in columns] for row in rows)])
-    notes = [text for text in (reason, words.note if rows else "") if text]
-    return [f"{words.title}:", *(f"  {line}" for line in (table if rows else [])), *(f"  {text}" for text in notes)]
+def lines_of(name: str, rows: Sequence[Mapping[str, Json]], reason: str = "", width: int | None = None) -> list[str]:
+    """
+    Return a table for a terminal: its title, its rows, and what a reader must know.
+
+    One that is wider than `width` is told in pieces under each other, each with the first column.
+    """
+    words = words_of(name)
+    lines = [f"{words.title}:"]
+    for columns in _pieces(columns_of(rows), rows, None if width is None else width - len(INDENT)):
+        heads = [head_of(column) for column in columns]
+        table = aligned([heads, *([cell(row.get(column)) for column in columns] for row in rows)])
+        lines += [f"{INDENT}{line}" for line in table]
+    for text in (reason, words.note if rows else ""):
+        lines += [f"{INDENT}{line}" for line in (wrap(text, width - len(INDENT)) if width else [text]) if line]
+    return lines
+
+
+def _pieces(columns: list[str], rows: Sequence[Mapping[str, Json]], width: int | None) -> list[list[str]]:
+    """Return the columns in pieces that fit into a width, the first column in each of them."""
+    if width is None or not columns:
+        return [columns] if columns else []
+    wide = {c: max(len(head_of(c)), *(len(cell(row.get(c))) for row in rows)) for c in columns}
+    first, *rest = columns
+    pieces, room = [[first]], width - wide[first]
+    for column in rest:
+        if len(pieces[-1]) > 1 and wide[column] + GAP > room:
+            pieces.append([first])
+            room = width - wide[first]
+        pieces[-1].append(column)
+        room -= wide[column] + GAP
+    return pieces
