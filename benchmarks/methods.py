@@ -54,6 +54,7 @@ _TABLE_1: Final = "papers/test_rubric_self_preference.py::test_table_1_on_ifeval
 _PANELS: Final = "judges/mitigations/test_panels.py::"
 _PROMPTS: Final = "judges/mitigations/test_prompts.py::"
 _RUBRIC: Final = "selfpreference/test_rubric.py::"
+_COMMANDS: Final = "commands/test_harmful_self_preference.py::"
 _UDA: Final = "papers/test_uda.py::"
 
 METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
@@ -79,9 +80,20 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
     (
         "Graded self-evaluation",
         (
-            _own("S, R, G: N, mean, SD", "framing_scores:self_evaluation", _THESIS, "score"),
-            _own("t, p and interval of S - R, S - G, R - G", "statistics.paired:paired_t", _THESIS, "score"),
-            _own("negative framing mapped back", "framing_scores:mapped_back", _THESIS, "headlines"),
+            _own("S, R, G: N, mean, SD, t, p and intervals", "self_evaluation:self_evaluation", _THESIS, "headlines"),
+            _own(
+                "S - R, S - G, R - G: paired t",
+                "self_evaluation:compared",
+                "selfpreference/test_self_evaluation.py::test_every_figure_is_that_of_scipy",
+                "score",
+            ),
+            _own(
+                "both framings in one run, the negative one mapped back",
+                "report.evaluations:evaluation_parts",
+                "commands/test_graded_self_evaluation.py::test_both_framings_are_in_one_run",
+                "headlines",
+                "--framings both",
+            ),
             _mitigation("G-Eval", "g-eval", f"{_PROMPTS}test_g_eval_is_the_mean_of_the_scores_by_their_probabilities"),
             _mitigation("GEMBA: segments", "segments:k", f"{_PROMPTS}test_an_answer_is_scored_in_pieces"),
             _mitigation("MEC", "evidence:k", f"{_PROMPTS}test_evidence_is_averaged_over_its_evaluations"),
@@ -124,6 +136,11 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
                 "selfpreference/test_opportunity.py::test_demographic_parity_is_twice_the_rate_less_one",
             ),
             _own(
+                "gap and parity of questions with several pairs",
+                "opportunity:opportunity_bootstrap",
+                "selfpreference/test_opportunity_parts.py::test_pairs_of_one_item_go_together",
+            ),
+            _own(
                 "scores from the probabilities of the letters",
                 "opportunity:own_scores",
                 "selfpreference/test_opportunity.py::test_log_probabilities_of_both_orders_are_averaged",
@@ -136,17 +153,70 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
                 "perplexity",
                 "--perplexity",
             ),
+            _own(
+                "own against others' log-perplexity",
+                "report.of_perplexity:perplexity_parts",
+                "selfpreference/test_perplexity.py::test_own_answers_stand_beside_others_by_item",
+                "perplexity",
+                "--perplexity",
+            ),
         ),
     ),
     (
         "Self-preference on criteria",
         (
-            _own("MRA", "committees:mean_rubric_agreement", _TABLE_1, "rubric"),
-            _own("MIPA", "committees:mean_instance_agreement", _TABLE_1, "rubric"),
+            _own("MRA, HSPP by criterion (SR)", "report.harmful:harmful", _TABLE_1, "rubric"),
+            *(
+                _own(
+                    f"MIPA, HSPP by comparison ({shape})",
+                    "report.harmful:held",
+                    "selfpreference/test_evidence.py::test_a_small_table_has_the_same_ratio_in_every_shape",
+                    run,
+                )
+                for shape, run in (("SR", "rubric"), ("AR", "rubric_all"), ("DA", "points"), ("PWC", "pairwise"))
+            ),
             _own(
-                "HSPP by criterion and by instance",
-                "overestimation:hspp",
-                f"{_RUBRIC}test_both_readings_of_the_family_differ",
+                "loss to win, loss to tie",
+                "overestimation:overestimated_instances",
+                f"{_COMMANDS}test_table_2_comes_from_the_command_as_printed",
+                "ifeval",
+            ),
+            _own(
+                "score of a direct assessment",
+                "rubric:direct_scores",
+                f"{_RUBRIC}test_a_committee_of_direct_assessments_is_their_mean",
+                "points",
+            ),
+            _own(
+                "score of a system from pairs",
+                "rubric:pairwise_system_scores",
+                f"{_RUBRIC}test_pairwise_verdicts_make_system_scores",
+            ),
+            _own(
+                "committees, leave-one-out and by size",
+                "report.together:together",
+                f"{_COMMANDS}test_both_committees_of_the_paper_come_from_the_command",
+                "ifeval",
+                "--committee a,b,c",
+            ),
+            _own(
+                "agreement filter",
+                "report.selections:filtered",
+                f"{_COMMANDS}test_the_agreement_filter_comes_from_the_command",
+                "ifeval",
+                "--agreement 0.5,0.8",
+            ),
+            _own(
+                "slices by sign, length, axis",
+                "report.selections:sliced",
+                f"{_RUBRIC}test_recorded_criteria_can_be_sliced_by_topic_and_length",
+                "ifeval",
+                "--slices length,axis",
+            ),
+            _own(
+                "self minus outsiders (MSD-SP)",
+                "committees:self_minus_outsiders",
+                "papers/test_rubric_self_preference.py::test_figure_5_holds_the_authors_differences",
                 "rubric",
             ),
             _own(

@@ -20,6 +20,13 @@ def by(name, key):
     return {row[key]: row for row in rows(name)}
 
 
+def matrix(name):
+    """Return the column names, row names and numbers of a printed matrix."""
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
+        head, *lines = list(csv.reader(file))
+    return head[1:], [line[0] for line in lines], np.array([[float(cell) for cell in line[1:]] for line in lines])
+
+
 def expected():
     """Return the figures of the authors' own tables of the rubric paper, by judge."""
     return json.loads((DATA / "rubric_ifeval_expected.json").read_text("utf-8"))

@@ -18,6 +18,11 @@ RUNS = {
     "probabilities": [small_runs.own("sure")],
     "score": [small_runs.own("score")],
     "rubric": [small_runs.own("rubric")],
+    "rubric_all": [small_runs.own("rubric_all")],
+    "points": [small_runs.own("points")],
+    "ifeval": [
+        ["self-preference", "recorded:ifeval/GPT-5", "--committee", "GPT-5,Qwen-4B,Gemma-4B", "--slices", "axis"]
+    ],
     "headlines": [["self-preference", "recorded:headlines/deepseek-chat"]],
     "uda": [small_runs.own("pairwise"), ["uda", "train", "pairwise.json", *UDA]],
 }

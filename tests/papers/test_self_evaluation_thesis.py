@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
-from benchmarks.papers import thesis_cells
+from benchmarks.paper_lines import thesis_cells
 from calm.commands import cli
 from calm.core.case import Framing
 from calm.selfpreference import framing_scores, recorded, self_evaluation

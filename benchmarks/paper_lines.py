@@ -1,0 +1,278 @@
+"""
+The figures of the publications beside ours: recomputed from raw verdicts, or from other numbers that they print.
+
+Each line names the function of calm that computes it. `benchmarks.methods` says by which command that function serves
+a user's own judges, and `tests/papers/test_methods.py` holds both to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from calm.core.case import Framing
+from calm.selfpreference import calm_errors, committees, evidence, opportunity, recorded, self_evaluation
+from calm.selfpreference.contrasts import Grid
+from calm.selfpreference.report import harmful, selections, together
+from calm.studies.uda import consensus
+from tests.papers import published
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """
+    A figure of a paper: what it prints, what we compute and where the two differ why.
+
+    `by` is the function that computes ours, "module:name" below `calm.`; empty where nothing can be computed. `cells`
+    are how many printed figures the line stands for, and how many of them ours equal as printed; none where it repeats
+    cells of another line, or nothing is printed. `raw`: ours come from raw verdicts; else from other printed numbers.
+    """
+
+    what: str
+    printed: str
+    ours: str
+    by: str = ""
+    remark: str = ""
+    cells: tuple[int, int] = (0, 0)
+    raw: bool = True
+
+
+SELF = "selfpreference."
+TABLE_1 = {
+    "ifeval_mra": "mra",
+    "ifeval_hspp_self": "hspp_rubric_self",
+    "ifeval_hspp_fam": "hspp_rubric_family_with_self",
+}
+"""The columns of Table 1 and ours."""
+
+
+def same(printed: str, value: float | None, form: str = ".2f") -> bool:
+    """Return whether a value, as the paper rounds, is what it prints."""
+    return value is not None and printed == format(value, form)
+
+
+def calm() -> Iterator[Line]:
+    """Return the lines of CALM's tables: its verdicts are not public, so only printed numbers can be compared."""
+    rates, errors = published.by("calm_table4.csv", "judge"), published.rows("calm_table5_errors.csv")
+    yield Line("Table 4: RR, CR and accuracy", str(6 * 12), "-", remark="the verdicts are not public")
+    sentiment = published.rows("calm_table8_sentiment.csv")
+    close = sum(
+        abs(sum(float(row[judge]) for row in sentiment) / len(sentiment) - float(of["Sen"])) <= 0.0011
+        for judge, of in rates.items()
+    )
+    yield Line("Table 4, sentiment, from Table 8", "6", f"{close} within .001", remark="a mean", raw=False)
+    for row in errors:
+        for name, (above, below), by in (
+            ("Err_SE", ("y_self", "y_other"), calm_errors.self_enhancement_error),
+            ("Err_RA", ("y_ref", "y_ref_history"), calm_errors.refinement_error),
+        ):
+            ours = 100 * by(float(row[above]), float(row[below]))
+            yield Line(
+                f"Table 5, {row['judge']}: {name} in percent",
+                f"{float(row[f'{name.lower()}_pct']):.2f}",
+                f"{ours:.2f}",
+                f"{SELF}calm_errors:{by.__name__}",
+                "from printed means, each rounded to two decimals",
+                raw=False,
+            )
+
+
+def thesis() -> Iterator[Line]:
+    """Return the lines of the thesis on graded self-evaluation."""
+    framings = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}
+    by, equal, total = f"{SELF}self_evaluation:self_evaluation", 0, 0
+    for row in published.rows("thesis_table1.csv"):
+        found = self_evaluation.self_evaluation(recorded.score_table(framings[row["variant"]]), row["judge"])
+        cells = thesis_cells(found)
+        equal += sum(row[name] == shown for name, shown in cells.items())
+        total += len(cells)
+        received, given = found.own_minus_received, found.own_minus_given
+        yield Line(
+            f"Table 1, {row['judge']}, {row['variant']}: t of S - R, t of S - G",
+            f"{row['t_r']}, {row['t_g']}",
+            f"{received.t:.2f}, {given.t:.2f}",
+            by,
+        )
+    remark = "the printed plus-minus is a standard deviation, not the standard error that the text calls it"
+    yield Line("Table 1, all cells", str(total), f"{equal} equal", by, remark, (total, equal))
+
+
+def thesis_cells(found: self_evaluation.SelfEvaluation) -> dict[str, str]:
+    """Return the fifteen cells of a row as the thesis prints them."""
+    printed = {"n": str(found.n)}
+    for name, spread in (("s", found.own), ("r", found.received), ("g", found.given)):
+        printed |= {f"{name}_mean": f"{spread.mean:.2f}", f"{name}_pm": f"{spread.sd:.2f}"}
+    for name, test in (("r", found.own_minus_received), ("g", found.own_minus_given)):
+        percent = 100 * test.p
+        printed |= {
+            f"t_{name}": f"{test.t:.2f}",
+            f"p_{name}_pct": "<0.1" if percent < 0.1 else f"{percent:.1f}",
+            f"ci_{name}_low": f"{test.low:.2f}",
+            f"ci_{name}_high": f"{test.high:.2f}",
+        }
+    return printed
+
+
+def equal_opportunity() -> Iterator[Line]:
+    """Return the lines of the paper on equal opportunity: it prints counts, and no verdicts."""
+    [row] = published.rows("opportunity_gpt4_confusion.csv")
+    counts = opportunity.Confusion(
+        int(row["human_self_judge_self"]),
+        int(row["human_self_judge_other"]),
+        int(row["human_other_judge_other"]),
+        int(row["human_other_judge_self"]),
+    )
+    found = opportunity.equal_opportunity(counts)
+    by = f"{SELF}opportunity:equal_opportunity"
+    yield Line("GPT-4, recall of its own answers", row["recall_self"], f"{found.recall_self:.3f}", by, raw=False)
+    exact = f"{counts.other_as_other} of {found.n_other} is {found.recall_other:.5f}"
+    yield Line(
+        "GPT-4, recall of the other answers", row["recall_other"], f"{found.recall_other:.3f}", by, exact, raw=False
+    )
+    yield Line("GPT-4, equal-opportunity gap", row["bias"], f"{found.gap.value:.3f}", by, raw=False)
+    parity = opportunity.demographic_parity(
+        counts.self_as_self + counts.other_as_self, counts.self_as_other + counts.other_as_other
+    )
+    yield Line(
+        "GPT-4, demographic parity",
+        published.by("opportunity_table2_demographic_parity.csv", "judge")["GPT-4"]["dp_bias"],
+        f"{parity.value:.3f}",
+        f"{SELF}opportunity:demographic_parity",
+        "not from these counts: pairs that people tied are probably in the printed one",
+        raw=False,
+    )
+    yield Line("seven other judges, demographic parity", "7", "-", remark="no counts are given")
+
+
+def rubrics() -> Iterator[Line]:
+    """Return the lines of the paper on rubrics: IFEval from the verdicts, HealthBench as printed."""
+    table = recorded.rubric_table()
+    said = evidence.of_criteria(table)
+    ratios, shares = harmful.harmful(said, {})
+    one, two = (published.by(f"rubric_table{n}.csv", "judge") for n in (1, 2))
+    by, without = f"{SELF}report.harmful:harmful", 0
+    for row in ratios.rows:
+        printed = one[str(row["judge"])]
+        ours = {theirs: float(str(row[name])) for theirs, name in TABLE_1.items()}
+        equal = sum(same(printed[theirs], value) for theirs, value in ours.items())
+        without += same(printed["ifeval_hspp_fam"], float(str(row["hspp_rubric_family_without_self"])))
+        yield Line(
+            f"Table 1, IFEval, {row['judge']}: MRA, HSPP self, HSPP family",
+            ", ".join(printed[theirs] for theirs in ours),
+            ", ".join(f"{value:.2f}" for value in ours.values()),
+            by,
+            cells=(len(ours), equal),
+        )
+    yield Line(
+        "Table 1, IFEval, HSPP family without the judge",
+        "12, by formula (2)",
+        f"{without} equal",
+        by,
+        "the printed column has the judge in its own family",
+    )
+    pairs = [
+        (two[str(row["judge"])][f"{theirs}_{kind}"], 100 * float(str(row[f"{kind}_{ours}"])))
+        for row in shares.rows
+        for theirs, ours in (("self", "self"), ("other", "others"))
+        for kind in ("l2w", "l2t")
+    ]
+    equal = sum(same(printed, value, ".1f") for printed, value in pairs)
+    yield Line(
+        "Table 2, IFEval, loss to win and to tie", str(len(pairs)), f"{equal} equal", by, cells=(len(pairs), equal)
+    )
+    yield Line("Table 1, HealthBench", "36", "-", remark="the verdicts are not public")
+    apart = _figure_5(table.grid)
+    yield Line(
+        "Figure 5, HealthBench, self minus outsiders",
+        str(len(apart)),
+        f"{len(apart)} within {max(apart):.4f} points",
+        f"{SELF}committees:self_minus_outsiders",
+        "with GPT-5 in the reference committee, where the text names GPT-oss-120B; the matrix and the differences are "
+        "both printed",
+        raw=False,
+    )
+    members = ("Gemma-27B", "Llama-Mav", "Qwen-235B", "GPT-120B", "Claude-Sonnet")
+    together.together(said, {"paper": members}, 0)
+    yield Line(
+        "Figure 3, committees",
+        "no numbers",
+        "both committees",
+        f"{SELF}report.together:together",
+        "neither is as accurate as its members and less self-preferring in all of them, as the text says",
+    )
+    selections.filtered(table, (0.8,))
+    yield Line(
+        "Figure 4, agreement filter",
+        "no numbers",
+        "two readings",
+        f"{SELF}report.selections:filtered",
+        "filtering criteria: flat up to .80; filtering each answer to a criterion: falls from .5, as the text says",
+    )
+
+
+def _figure_5(grid: Grid) -> list[float]:
+    """Return how far the printed matrix is from the authors' own differences, in points."""
+    rows = published.rows("rubric_hb_fig5_published.csv")
+    generators = tuple(name for name in rows[0] if name != "judge")
+    printed = Grid(tuple(row["judge"] for row in rows), generators, grid.families)
+    cells = np.array([[float(row[g]) for g in generators] for row in rows])
+    return [
+        abs(committees.self_minus_outsiders(cells, printed, row["eval_judge"]) - 100 * float(row["msd_sp"]))
+        for row in published.rows("rubric_hb_msd_sp_gpt5_committee.csv")
+    ]
+
+
+def uda() -> Iterator[Line]:
+    """Return the lines of UDA: its comparisons are not public, so all come from the matrices of its appendix."""
+    models, judges, before = published.matrix("uda_human_baseline.csv")
+    after, people = published.matrix("uda_human_uda.csv")[2], published.matrix("uda_human_row.csv")[2][0]
+    names, rows = published.matrix("uda_published_std.csv")[1:]
+    printed = dict(zip(names, rows, strict=True))
+    for name, matrix in (("human_baseline", before), ("human_uda", after)):
+        found = np.round(consensus.inter_judge_std(matrix), 1)
+        equal = int((found == printed[name]).sum())
+        remark = "" if equal == len(found) else "two differ by one in the last digit"
+        yield Line(
+            f"deviations between judges, transfer set, {name.partition('_')[2]}",
+            str(len(found)),
+            f"{equal} equal",
+            "studies.uda.consensus:inter_judge_std",
+            remark,
+            raw=False,
+        )
+    fall = consensus.inter_judge_std(after).mean() / consensus.inter_judge_std(before).mean() - 1
+    yield Line(
+        "fall of the mean deviation",
+        "-63.4 %",
+        f"{100 * fall:.1f} %",
+        "studies.uda.consensus:inter_judge_std",
+        raw=False,
+    )
+    own = [consensus.self_deviation(m, judges, models).values() for m in (before, after)]
+    yield Line(
+        "deviations of own ratings, in percent",
+        "-21.0 to +56.4, -15.4 to +3.9",
+        ", ".join(f"{100 * min(each):+.1f} to {100 * max(each):+.1f}" for each in own),
+        "studies.uda.consensus:self_deviation",
+        raw=False,
+    )
+    near = [float(np.mean([consensus.correlation(row, people) for row in m])) for m in (before, after)]
+    yield Line(
+        "mean correlation with people",
+        "0.651, 0.812",
+        f"{near[0]:.3f}, {near[1]:.3f}",
+        "studies.uda.consensus:correlation",
+        "the printed matrices do not give the printed means; no variant tried does",
+        raw=False,
+    )
+
+
+PAPERS = (
+    ("CALM (arXiv 2410.02736)", calm),
+    ("Investigating Bias in LLM Self-Evaluation (ELTE, 2025)", thesis),
+    ("Self-preference as an equal-opportunity gap (arXiv 2410.21819)", equal_opportunity),
+    ("Self-preference in rubric-based evaluation (arXiv 2604.06996)", rubrics),
+    ("UDA: Unsupervised Debiasing Alignment", uda),
+)
