@@ -12,13 +12,19 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.methods import METHODS
 from benchmarks.paper_lines import PAPERS, Line
 
 BLOCK = re.compile(r"(<!-- generated: papers -->\n)(.*?)(<!-- end: papers -->)", re.DOTALL)
+GROUPS: Mapping[str, Callable[[Line], bool]] = {
+    "From raw verdicts": lambda one: one.raw and one.ours != "-",
+    "From other printed numbers: no reproduction": lambda one: not one.raw,
+    "Not recomputed": lambda one: one.raw and one.ours == "-",
+}
+"""Which figures stand together, by heading."""
 BY = {call: method.command for _, methods in METHODS for method in methods for call in method.calls}
 """The command that gives a function to a user."""
 
@@ -50,8 +56,8 @@ def figures() -> str:
     for title, lines in PAPERS:
         found = list(lines())
         parts.append(f"## {title}")
-        for raw, heading in ((True, "From raw verdicts"), (False, "From other printed numbers: no reproduction")):
-            chosen = [one for one in found if one.raw is raw]
+        for heading, fits in GROUPS.items():
+            chosen = [one for one in found if fits(one)]
             if chosen:
                 head = "| figure | printed | ours | for your judges | remark |"
                 parts.append("\n".join([f"### {heading}", "", head, "|---|---|---|---|---|", *map(_row, chosen)]))

@@ -7,9 +7,13 @@ import json
 import pstats
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from calm.commands.cli import main
+
+Made = TypeVar("Made")
 
 JUDGES = '''"""Three judges of three families; each errs in its own way, and likes its own answers a little."""
 
@@ -106,9 +110,14 @@ def gate(folder: Path, judge: str, results: str) -> set[str]:
 
 def called(*arguments: str) -> tuple[int, set[str]]:
     """Run a command; return its status and what it called in this thread, as "module:function" below `calm`."""
+    return profiled(lambda: main(list(arguments)))
+
+
+def profiled(work: Callable[[], Made]) -> tuple[Made, set[str]]:
+    """Return what some work makes, and what it calls in this thread."""
     profile = cProfile.Profile()
-    status = profile.runcall(main, list(arguments))
-    return status, _names(pstats.Stats(profile))
+    made = profile.runcall(work)
+    return made, _names(pstats.Stats(profile))
 
 
 def _names(stats: pstats.Stats) -> set[str]:

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.methods import METHODS
+from benchmarks.paper_lines import PAPERS
+from benchmarks.papers import BY
 from calm.judges.mitigations import fault
 from tests.papers import small_runs
+from tests.selfpreference.conftest import Studio, judge_file, questions
+from tests.servers import wire_server
+from tests.servers.authors import MARKS, authors_respond
 
 TESTS = Path(__file__).parents[1]
 EVERY = [(paper, method) for paper, methods in METHODS for method in methods]
@@ -31,6 +36,19 @@ PROTOCOLS = {"protocol": "planted:noise=0.1", "protocol of scores": "planted:noi
 """The judges of the runs in a process of their own."""
 
 
+def likely(folder):
+    """Return what `calm self-preference --perplexity` calls, of models on a server that says how likely texts are."""
+    with wire_server(authors_respond(questions(folder, 12))) as server:
+        for model in MARKS:
+            judge_file(folder, model, server, "rubric-all")
+        one = Studio(folder, server)
+        answers, cache = one.answer(), folder / "cache.sqlite"
+        given = [*one.judges, f"--cases={answers}", "--perplexity", f"--cache-file={cache}"]
+        status, names = small_runs.called("self-preference", *given)
+    assert status == 0
+    return names
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """Return what a run calls; each run is made once."""
@@ -47,6 +65,8 @@ def run(tmp_path_factory):
         if name == "compare":
             made("protocol")
             return small_runs.called("compare", "protocol.json", "protocol.json", "--as", "calm")[1]
+        if name == "perplexity":
+            return likely(tmp_path_factory.mktemp("likely"))
         *before, last = RUNS[name]
         for arguments in before:
             assert small_runs.called(*arguments)[0] == 0
@@ -64,7 +84,7 @@ def test_each_method_is_called_by_its_command(run, subtests):
         with subtests.test(f"{paper}: {method.name}"):
             if method.run == "mitigations":
                 assert [fault(name) for name in method.calls] == [""]
-            elif method.run != "perplexity":  # its own test asks a server
+            else:
                 assert set(method.calls) <= run(method.run)
 
 
@@ -76,3 +96,20 @@ def test_each_method_has_a_test_of_a_known_value(subtests):
             tree = ast.parse((TESTS / file).read_text("utf-8"))
 
             assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=[title for title, _ in PAPERS])
+def test_each_figure_is_computed_by_what_serves_users(paper):
+    """What the page names for a figure is called while it is computed, and the table of methods has its command."""
+    lines, called = small_runs.profiled(lambda: list(paper[1]()))
+
+    for one in lines:
+        assert (one.ours == "-") <= (not one.by)
+        if one.by:
+            assert one.by in called
+            assert BY[one.by]
+
+
+def test_two_printed_numbers_are_no_reproduction():
+    """No figure that comes from other printed numbers is counted as equal."""
+    assert not [one for _, lines in PAPERS for one in lines() if not one.raw and one.cells != (0, 0)]
