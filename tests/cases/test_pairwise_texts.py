@@ -14,6 +14,7 @@ from calm.perturbations.sentiment import PLANTED as MOOD
 from calm.perturbations.sentiment import TONES
 from calm.perturbations.triggers import Seen, Slot
 from calm.perturbations.verbosity import PLANTED as LENGTH
+from calm.results.provenance import cases_record
 from calm.suites.test_refinement_aware import REVISIONS
 from calm.suites.test_sentiment import MOODS
 from calm.suites.test_verbosity import PADDING
@@ -129,6 +130,7 @@ def test_only_texts_that_somebody_brings_count_as_brought(cases):
     mine = replace(first, variants={**first.variants, "polish": {"bad": "Pour water on it."}, "sad": {"bad": "Alas."}})
 
     assert texts_brought(cases) == {}
+    assert "texts" not in cases_record(cases, 240)
+    assert cases_record([mine, other], 2)["texts"] == {"polish": 1, "sad": 1}
     assert texts_brought(cases[:40]) == {}
-    assert texts_brought([mine, other]) == {"polish": 1, "sad": 1}
     assert texts_brought([replace(other, id="mine")]) == dict.fromkeys(sorted(other.variants), 1)

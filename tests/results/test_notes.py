@@ -78,6 +78,16 @@ def test_a_judge_that_turns_on_length_is_told_in_how_many_probes():
     assert notes_of(found) == [because(Kind.TURNS_ON_LENGTH, 2)]
 
 
+def test_texts_that_no_probe_showed_are_named():
+    """A row that shows one names it; a record of no texts has none to name."""
+    some = probe(3)
+    shows = replace(some, trials=(*some.trials[:2], replace(some.trials[2], own="sad")))
+
+    assert notes_of([shows], {"sad": 4, "polish": 2}) == [because(Kind.TEXTS_UNASKED, "polish", 2)]
+    assert notes_of([some], {"sad": 4}) == [because(Kind.TEXTS_UNASKED, "sad", 4)]
+    assert notes_of([shows], {"sad": 4}) == notes_of([some]) == []
+
+
 def test_room_is_told_of_judges_that_give_scores():
     """A case counts if an answer can gain in any of its rows."""
     scored = probe(10, task="score", room=False)
