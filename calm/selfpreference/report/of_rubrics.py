@@ -8,13 +8,8 @@ from random import Random
 
 from calm.core.claims import Estimate
 from calm.core.units import Unit
-from calm.selfpreference import (
-    committees,
-    credit,
-    overestimation,
-    rubric,
-)
-from calm.selfpreference.contrasts import DRAWS, Grid
+from calm.selfpreference import committees, credit, overestimation, rubric
+from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import Curves
@@ -46,8 +41,7 @@ def of_rubrics(
     """
     Return all figures of a table of verdicts on criteria.
 
-    Published: `mra`, `mipa`, HSPP ratios by rubric and instance for self, family with self and family without, and the
-    shares of the lost comparisons of its own answers that it calls a win (`loss_to_win`) or a tie (`loss_to_tie`).
+    Published: `mra`, `mipa`, and HSPP ratios by rubric and instance for self, family with self and family without.
     Corrected: `self_preference_ratio` (the double ratio by rubric, which suites claim), the same by instance as
     `self_preference_ratio_instance`, `family_preference_ratio`, `overestimation_excess` (double-centred, by rubric),
     and `self_preference_excess` (where any truth is known that of credit, as `credit.credit_excess` does; else that of
@@ -82,7 +76,6 @@ def of_rubrics(
             published[f"hspp_self_{name}"] = found.ratio_self
             published[f"hspp_family_with_self_{name}"] = found.ratio_family_with_self
             published[f"hspp_family_without_self_{name}"] = found.ratio_family_without_self
-        published |= _parts(by_instance, grid, judge)
         ratio = partial(overestimation.double_ratio, grid=grid, judge=judge, level=level)
         wanted: dict[str, Callable[[], Estimate]] = {
             "self_preference_ratio": partial(ratio, samples[0]),
@@ -110,14 +103,3 @@ def of_rubrics(
     return SelfPreference(
         "rubric", len(table.instances), tuple(rows), matrices, families_in(grid), curves or {}, tuple(leaks)
     )
-
-
-def _parts(by_instance: overestimation.Over, grid: Grid, judge: str) -> dict[str, float | None]:
-    """Return the shares of the lost comparisons of a judge's own answers that it calls a win, and a tie."""
-    own, row = grid.own(judge), grid.row(judge)
-    lost = 0.0 if own is None else float(by_instance.eligible[row, own].sum())
-    parts = {"loss_to_win": by_instance.to_win, "loss_to_tie": by_instance.to_tie}
-    return {
-        name: None if not lost or counts is None else float(counts[row, own].sum()) / lost
-        for name, counts in parts.items()
-    }
