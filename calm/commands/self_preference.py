@@ -103,6 +103,7 @@ def _run(options: argparse.Namespace) -> int:
     typed, families = _families(options)
     judges = [judge_from(spec) for spec in options.judges]
     if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
+        _refuse_asking(options.judges[0], options)
         tables = crossing.recorded_tables(judges[0])
         _check_outsider(options.outsider, tables.family, tables.judges)
         report.check(asked, tables.family, tables.judges)
@@ -150,6 +151,21 @@ def _record(options: argparse.Namespace) -> dict[str, Json] | None:
     body = read_json(Path(named[0]), "a record of `calm self-preference`")
     if len(options.judges) > 1:
         raise ConfigError(f"{named[0]}: a record holds all of its judges, so it stands alone; name it without others")
+    _refuse_asking(named[0], options)
+    if not isinstance(body, dict) or body.get("schema") != "calm-self-preference/1":
+        raise ConfigError(f"{named[0]}: expected a record that `calm self-preference -o` wrote, got another file")
+    if "judged" not in body:
+        raise ConfigError(f"{named[0]}: its verdicts ship with calm and are not in it; name the recorded judge again")
+    return body
+
+
+def _refuse_asking(name: str, options: argparse.Namespace) -> None:
+    """
+    Refuse options that would ask where all verdicts are given.
+
+    Raises:
+        ConfigError: there is such an option.
+    """
     asking = {
         "--cases": options.cases,
         "--sample": options.sample is not None,
@@ -160,12 +176,7 @@ def _record(options: argparse.Namespace) -> dict[str, Json] | None:
         "--perplexity": options.perplexity,
     }
     if useless := [option for option, given in asking.items() if given]:
-        raise ConfigError(f"{', '.join(useless)}: has no effect on a record, whose verdicts are given; leave it out")
-    if not isinstance(body, dict) or body.get("schema") != "calm-self-preference/1":
-        raise ConfigError(f"{named[0]}: expected a record that `calm self-preference -o` wrote, got another file")
-    if "judged" not in body:
-        raise ConfigError(f"{named[0]}: its verdicts ship with calm and are not in it; name the recorded judge again")
-    return body
+        raise ConfigError(f"{', '.join(useless)}: has no effect on {name}, which holds its verdicts; leave it out")
 
 
 def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) -> int:

@@ -218,7 +218,10 @@ def test_every_figure_can_be_computed_again_from_the_record(crossed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sample", "3", "--perplexity"], "--sample, --perplexity: has no effect on a record"),
+        (
+            ["--sample", "3", "--perplexity"],
+            "--sample, --perplexity: has no effect on cross.json, which holds its verdicts",
+        ),
         (["lexical"], "a record holds all of its judges, so it stands alone"),
         (["-o", "cross.json"], "cross.json"),
     ],
