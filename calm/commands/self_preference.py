@@ -11,6 +11,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.self_preference_wordings import about_each, add_wordings, dimensions_of, framed
 from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible
 from calm.errors import ConfigError, EstimateError, nearest
 from calm.results.wording import printable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing import CrossDesign, Member
+    from calm.selfpreference.crossing import CrossDesign
     from calm.selfpreference.report import Asked, SelfPreference
 
 
@@ -59,12 +60,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="FILE",
         help="the same for many, as .toml or .csv (name,family)",
     )
-    own.add_argument(
-        "--framings",
-        choices=("standard", "both"),
-        default="standard",
-        help="scores: 'both' also asks each judge's inverted twin, and shows what that changes (twice the calls)",
-    )
+    add_wordings(own)
     own.add_argument("--plan", action="store_true", help="show what the command would ask and cost; make no call")
     own.add_argument("--perplexity", action="store_true", help="also fetch how likely each judge finds each answer")
     own.add_argument("--outsider", metavar="MODEL", help="scores: also compare with this neutral judge alone")
@@ -101,7 +97,9 @@ def _run(options: argparse.Namespace) -> int:
     if (known := _record(options)) is not None:
         return _again(known, asked, options)
     typed, families = _families(options)
+    dimensions = dimensions_of(options)
     judges = [judge_from(spec) for spec in options.judges]
+    worded = [one for judge in judges for one in about_each(judge, dimensions)]
     if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
         _refuse_asking(options.judges[0], options)
         tables = crossing.recorded_tables(judges[0])
@@ -113,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
     cases = _cases(options, judges[0])
     for judge in judges:
         recall(judge, cases)
-    members = [member for judge in judges for member in _asked(judge, options)]
+    members = [member for dimension, judge in worded for member in framed(judge, dimension, options)]
     _check_names(typed, cases, [member.model for member in members])
     try:
         arranged = crossing.arrange(
@@ -172,6 +170,7 @@ def _refuse_asking(name: str, options: argparse.Namespace) -> None:
         "--family": options.family,
         "--families": options.families,
         "--framings": options.framings != "standard",
+        "--dimension": options.dimension,
         "--plan": options.plan,
         "--perplexity": options.perplexity,
     }
@@ -199,29 +198,6 @@ def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) ->
         asked=asked,
     )
     return _report(figures, crossing.record_again(figures, tables, known, options.seed), options)
-
-
-def _asked(judge: Judge, options: argparse.Namespace) -> list[Member]:
-    """
-    Return a judge as it is to be asked: once, or in each framing.
-
-    Raises:
-        ConfigError: both framings are wanted, and the judge gives no scores or has no inverted twin.
-    """
-    from calm.core.case import Framing
-    from calm.experiment.twins import twin_of
-    from calm.selfpreference import crossing
-
-    if options.framings == "standard":
-        return [crossing.member_of(judge)]
-    if judge.task != "score":
-        raise ConfigError(f"--framings both: expected judges with task = 'score', got {judge.name} ({judge.task})")
-    if (twin := twin_of(judge)) is None:
-        raise ConfigError(
-            f"--framings both: {judge.name} has no inverted twin; give it negative_user or negative_user_file in "
-            "[prompt], or use the bundled prompt"
-        )
-    return [crossing.member_of(judge, framing=framing) for framing in (Framing.STANDARD, twin)]
 
 
 def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:

@@ -2,5 +2,6 @@
 
 from calm.judges.judgefile.judge import read_judge
 from calm.judges.judgefile.keys import KEYS
+from calm.judges.judgefile.prompt import prompt_faults
 
-__all__ = ["KEYS", "read_judge"]
+__all__ = ["KEYS", "prompt_faults", "read_judge"]

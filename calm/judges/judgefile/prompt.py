@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -43,9 +44,18 @@ def prompt_of(table: Table, task: Task | None, form: Format, scale: Scale, provi
     if negative_system is not None or negative_user is not None:
         negative = _turns(system if negative_system is None else negative_system, negative_user or user or "")
     prompt = Prompt(messages or _turns(system, user or ""), negative, notes=notes or "question")
-    problems = prompts.check(prompt, task, scale, names=names) or _hidden(prompt, task)
+    problems = prompt_faults(prompt, task, scale, names)
     table.problems.extend(f"{table.path}: [prompt] {problem}" for problem in problems)
     return prompt
+
+
+def prompt_faults(prompt: Prompt, task: Task, scale: Scale, names: Mapping[str, str]) -> list[str]:
+    """
+    Return what is wrong with a user's prompt, a line for each fault: a bad template, or nothing that shows the answers.
+
+    `names` holds the file or key of each template, by its text, for the messages.
+    """
+    return prompts.check(prompt, task, scale, names=names) or _hidden(prompt, task)
 
 
 def _unasked(path: Path, form: Format) -> list[str]:
