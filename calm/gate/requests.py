@@ -88,13 +88,12 @@ class Prompts(Sequence[Rendering]):
 class RequestFinder:
     """Finds the calls that an ask of a judge makes, by having it judge through a `send` that calls nobody."""
 
-    def __init__(self, judge: Judge, sources: list[Source], assumed: list[str]) -> None:
-        self.judge, self._sources = judge, sources
+    def __init__(self, judge: Judge, sources: list[Source], assumed: list[str], places: dict[str, int]) -> None:
+        self.judge, self._sources, self._places = judge, sources, places
         self.memo = Memo()
         """What is made of the cases for this judge."""
         self._known: dict[str, Rendering] = {}
         self._same: dict[Identity, Rendering] = {}
-        self._places: dict[str, int] = {}
         for endpoint in judge.endpoints:
             self._place(endpoint)
         if not judge.endpoints:
@@ -160,12 +159,14 @@ class RequestFinders:
         self._found: list[RequestFinder] = []
         self.sources: list[Source] = []
         self.assumed: list[str] = []
+        self._places: dict[str, int] = {}
+        """The source of each endpoint, by its identity: judges may share one."""
 
     def of(self, judge: Judge) -> RequestFinder:
         """Return what finds the requests of a judge."""
         known = next((finder for finder in self._found if finder.judge is judge), None)
         if known is None:
-            known = RequestFinder(judge, self.sources, self.assumed)
+            known = RequestFinder(judge, self.sources, self.assumed, self._places)
             self._found.append(known)
         return known
 

@@ -103,7 +103,7 @@ def test_calibration_is_paid_once_and_planned_so(labelled):
     judge, found, seen = asked(model(by_length), labelled(SCORED), NEW, scale=STEPS)
 
     sources = []
-    prompts = [prompt for _, prompt in RequestFinder(judge, sources, []).prompts(NEW)]
+    prompts = [prompt for _, prompt in RequestFinder(judge, sources, [], {}).prompts(NEW)]
     planned = Tally(sources, Assumptions()).rendered((prompt, ask) for prompt in prompts for ask in (1, 2))
 
     assert planned.calls == len(seen) == 50 + 4
