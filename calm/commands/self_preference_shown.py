@@ -46,7 +46,11 @@ def summary(figures: SelfPreference, body: Mapping[str, Json], width: int | None
     asked = body.get("questions")
     drawn = f" of {asked['of']}" if isinstance(asked, dict) and asked["of"] != asked["n"] else ""
     title = f"{figures.items}{drawn} questions{' (--sample)' if drawn else ''}, {figures.kind} verdicts"
-    parts = [line for part in figures.parts for line in ("", *lines_of(part.name, part.rows, part.reason, width))]
+    parts = [
+        line
+        for part in figures.parts
+        for line in ("", *lines_of(part.name, part.rows, part.reason, width, few=part.few))
+    ]
     return "\n".join([title, *lines, *_agreed(body), *parts])
 
 

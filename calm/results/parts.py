@@ -61,6 +61,22 @@ PARTS: Final[Mapping[str, Words]] = {
         "Mean HSPP over the judges that have one. By cell: each answer to a criterion is kept on its own agreement.",
     ),
     "slices": Words("HSPP by kind of criterion"),
+    "ranking": Words(
+        "Ranking of the authors",
+        "mean: score, or share of pairs won, without verdicts on own answers; with own: with these. strength: "
+        "Bradley-Terry, on the log-odds scale, without own answers, each bound one-sided at 5 %, with the questions as "
+        "clusters. Peer Rank: a judge weighs as much as its own answers win in the eyes of the others, and the rate is "
+        "the share of comparisons won under these weights.",
+    ),
+    "transitivity": Words(
+        "Circles: a beats b, b beats c, c beats a",
+        "Shares of the n triples of authors in which each pair has a winner. Of authors: by who won more questions. "
+        "zeta: 1 without a circle, 0 with as many as there can be.",
+    ),
+    "judge_pairs": Words(
+        "How far each two judges agree",
+        "n: verdicts that both gave. raw: share of equal ones. Those that agree least come first.",
+    ),
     "self_evaluation": Words(
         "what judges give themselves, receive and give others",
         "own, received, given: mean over n questions, with the standard deviation (sd). Negative framings are turned "
@@ -107,6 +123,17 @@ COLUMNS: Final[Mapping[str, str]] = {
     "l2w_others": "to win, others",
     "l2t_others": "to tie, others",
     "p_holm": "p Holm",
+    "mean_with_own": "with own",
+    "peer_rate": "Peer Rank rate",
+    "rank_mean": "rank",
+    "rank_mean_with_own": "rank with own",
+    "rank_strength": "rank by strength",
+    "rank_peer_rate": "rank by Peer Rank",
+    "circular_in_items": "circular in a question",
+    "n_in_items": "n in questions",
+    "circular_of_authors": "circular of authors",
+    "icc": "ICC",
+    "r": "Pearson's r",
 }
 """Columns that are not called as in the record; in all others a space stands for `_`."""
 
@@ -176,19 +203,24 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in clean]
 
 
-def lines_of(name: str, rows: Sequence[Mapping[str, Json]], reason: str = "", width: int | None = None) -> list[str]:
+def lines_of(
+    name: str, rows: Sequence[Mapping[str, Json]], reason: str = "", width: int | None = None, *, few: int = 0
+) -> list[str]:
     """
     Return a table for a terminal: its title, its rows, and what a reader must know.
 
-    One that is wider than `width` is told in pieces under each other, each with the first column.
+    One that is wider than `width` is told in pieces under each other, each with the first column. Of more than `few`
+    rows only the first are shown, and the rest is counted; 0 shows all.
     """
     words = words_of(name)
-    lines = [f"{words.title}:"]
-    for columns in _pieces(columns_of(rows), rows, None if width is None else width - len(INDENT)):
+    lines, shown = [f"{words.title}:"], rows[:few] if few else rows
+    left = len(rows) - len(shown)
+    more = f"{left} more row{'s' * (left != 1)}: in the record (-o) and on the page" if left else ""
+    for columns in _pieces(columns_of(rows), shown, None if width is None else width - len(INDENT)):
         heads = [head_of(column) for column in columns]
-        table = aligned([heads, *([cell(row.get(column)) for column in columns] for row in rows)])
+        table = aligned([heads, *([cell(row.get(column)) for column in columns] for row in shown)])
         lines += [f"{INDENT}{line}" for line in table]
-    for text in (reason, words.note if rows else ""):
+    for text in (more, reason, words.note if rows else ""):
         lines += [f"{INDENT}{line}" for line in (wrap(text, width - len(INDENT)) if width else [text]) if line]
     return lines
 

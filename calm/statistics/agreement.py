@@ -76,7 +76,8 @@ def cohen_kappa(
         return float(apart > 0) if weights == "none" else float(apart if weights == "linear" else apart**2)
 
     n = len(first)
-    observed = fsum(cost(a, b) for a, b in zip(first, second, strict=True)) / n
+    both = Counter(zip(first, second, strict=True))
+    observed = fsum(cost(a, b) * count for (a, b), count in both.items()) / n
     left, right = Counter(first), Counter(second)
     expected = fsum(cost(a, b) * left[a] * right[b] for a in left for b in right) / (n * n)
     if expected == 0:

@@ -3,40 +3,28 @@ Strengths from comparisons of pairs, and whether these agree with each other.
 
 | function | what it gives |
 |---|---|
-| `count_wins` | how often each beat each other, from results in order; a tie is half a win for both |
 | `bradley_terry` | strengths with standard errors, from counts: for inference |
-| `elo` | ratings updated result by result: they depend on the order, so use them only where it matters |
+| `clustered_errors` | their standard errors where several comparisons are of one item |
 | `transitivity` | share of triples that go in a circle, and Kendall's zeta |
+| `circles` | how many triples go in a circle, item by item |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import exp, isfinite, sqrt
+from typing import TYPE_CHECKING, TypeAlias
 
 from calm.errors import EstimateError
 
-Result = tuple[str, str, float]
-"""First, second, and the share that the first won: 1, 0, or 0.5 for a tie."""
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-
-def count_wins(results: Iterable[Result]) -> dict[tuple[str, str], float]:
-    """
-    Return how often the first of each pair beat the second; a tie is half a win for both.
-
-    Raises `EstimateError` for a share outside [0, 1] or a comparison with itself.
-
-    >>> count_wins([("a", "b", 1), ("a", "b", 0.5)])
-    {('a', 'b'): 1.5, ('b', 'a'): 0.5}
-    """
-    wins: dict[tuple[str, str], float] = {}
-    for first, second, share in results:
-        _check_result(first, second, share)
-        wins[first, second] = wins.get((first, second), 0.0) + share
-        wins[second, first] = wins.get((second, first), 0.0) + 1 - share
-    return wins
+    Floats: TypeAlias = NDArray[np.float64]
+    Ints: TypeAlias = NDArray[np.int64]
+    Bools: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,33 +68,36 @@ def bradley_terry(wins: Mapping[tuple[str, str], float]) -> dict[str, Strength]:
     return dict(sorted(found.items(), key=lambda item: -item[1].value))
 
 
-def elo(
-    results: Iterable[Result], *, start: float = 1200.0, k: float = 32.0, base: float = 10.0, scale: float = 400.0
-) -> dict[str, float]:
+def clustered_errors(strengths: Sequence[float], games: Floats, surprises: Floats) -> Floats:
     """
-    Return Elo ratings after results taken one by one.
+    Return the standard errors of strengths, shape [contestants], where the comparisons of an item go together.
 
-    Expected share 1 / (1 + base ** ((second - first) / scale)); each rating moves by k times what the share exceeds it
-    (Elo 1978). Some papers take base e. The order of the results matters. The sum of all ratings stays the same.
-    Smallest n: 1.
+    Args:
+        strengths: those that `bradley_terry` found, by contestant.
+        games: how often each pair met, symmetric, shape [contestants, contestants].
+        surprises: by contestant and item, what it won less what its strength lets expect, shape [contestants, items].
 
-    Raises `EstimateError` for no results, a share outside [0, 1], a comparison with itself, or a base or scale that
-    cannot be used.
+    The sandwich of the inverse information around the sum over items of the outer products of their surprises, with the
+    factor items / (items - 1) (Liang & Zeger 1986). Items are independent. Smallest n: 2 items.
 
-    >>> elo([("a", "b", 1)])
-    {'a': 1216.0, 'b': 1184.0}
+    Raises `EstimateError` for fewer than two items.
+
+    >>> import numpy as np
+    >>> games, won = np.array([[0.0, 4.0], [4.0, 0.0]]), np.array([0.5, -0.5, 0.5, -0.5])
+    >>> [round(float(error), 4) for error in clustered_errors([0.0, 0.0], games, np.stack([won, -won]))]  # sqrt(1 / 3)
+    [0.5774, 0.5774]
     """
-    if not (base > 1 and scale > 0 and isfinite(k)):
-        raise EstimateError(f"expected base above 1, scale above 0 and a finite k, got {base!r}, {scale!r}, {k!r}")
-    ratings: dict[str, float] = {}
-    for first, second, share in results:
-        _check_result(first, second, share)
-        a, b = ratings.setdefault(first, start), ratings.setdefault(second, start)
-        change = k * (share - 1 / (1 + base ** ((b - a) / scale)))
-        ratings[first], ratings[second] = a + change, b - change
-    if not ratings:
-        raise EstimateError("expected at least one result, got none")
-    return ratings
+    import numpy as np
+
+    items = surprises.shape[1]
+    if items < 2:
+        raise EstimateError(f"expected at least 2 items to vary, got {items}")
+    values = np.asarray(strengths, dtype=np.float64)
+    expected = 1 / (1 + np.exp(values[None, :] - values[:, None]))
+    weight = games * expected * (1 - expected)
+    bread = np.linalg.pinv(np.diag(weight.sum(axis=1)) - weight, hermitian=True)
+    covariance = bread @ (surprises @ surprises.T) @ bread * items / (items - 1)
+    return np.asarray(np.sqrt(np.maximum(0.0, np.diag(covariance))), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +127,38 @@ def transitivity(wins: Mapping[tuple[str, str], float]) -> Transitivity:
     >>> transitivity({("a", "b"): 2, ("b", "c"): 1, ("c", "a"): 3}).share
     1.0
     """
+    import numpy as np
+
     names = sorted({name for pair in wins for name in pair})
-    beats = {(a, b) for a in names for b in names if wins.get((a, b), 0) > wins.get((b, a), 0)}
-    circular = triples = 0
-    for a, b, c in combinations(names, 3):
-        if all((x, y) in beats or (y, x) in beats for x, y in ((a, b), (b, c), (a, c))):
-            triples += 1
-            circular += ((a, b) in beats) == ((b, c) in beats) == ((c, a) in beats)
-    if not triples:
-        raise EstimateError(f"expected three contestants of which each pair has a winner, got n={len(names)}")
+    beats = np.array([[wins.get((a, b), 0) > wins.get((b, a), 0) for b in names] for a in names], dtype=np.bool_)
     n = len(names)
+    [circular], [triples] = circles(beats.reshape(1, n, n))
+    if not triples:
+        raise EstimateError(f"expected three contestants of which each pair has a winner, got n={n}")
     most = (n**3 - n) // 24 if n % 2 else (n**3 - 4 * n) // 24
-    complete = len(beats) == n * (n - 1) // 2
-    return Transitivity(circular, triples, circular / triples, 1 - circular / most if complete else None)
+    complete = int(beats.sum()) == n * (n - 1) // 2
+    found = int(circular), int(triples)
+    return Transitivity(*found, found[0] / found[1], 1 - found[0] / most if complete else None)
 
 
-def _check_result(first: str, second: str, share: float) -> None:
-    if first == second or not 0 <= share <= 1:
-        raise EstimateError(f"expected two contestants and a share in [0, 1], got {first!r}, {second!r}, {share!r}")
+def circles(beats: Bools) -> tuple[Ints, Ints]:
+    """
+    Return how many triples of contestants go in a circle, and how many are strict, of each item: shape [items].
+
+    `beats` [items, contestants, contestants] says who beat whom; never both ways, never oneself. A triple is strict if
+    all three pairs have a winner. Counted as closed walks of three steps: three of each circle, six of each triple.
+
+    >>> import numpy as np
+    >>> [found.tolist() for found in circles(np.array([[[0, 1, 0], [0, 0, 1], [1, 0, 0]]], dtype=bool))]
+    [[1], [1]]
+    """
+    import numpy as np
+
+    forth = beats.astype(np.float64)
+    decided = forth + forth.swapaxes(1, 2)
+    walks = [np.einsum("iab,iba->i", one @ one, one) for one in (forth, decided)]
+    circular, triples = (np.rint(found / steps).astype(np.int64) for found, steps in zip(walks, (3, 6), strict=True))
+    return circular, triples
 
 
 def _check_linked(names: Sequence[str], won: Mapping[tuple[str, str], float]) -> None:

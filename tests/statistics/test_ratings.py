@@ -1,16 +1,14 @@
 """Ratings against a logistic regression, and by hand."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 from math import e, log, sqrt
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from calm.errors import EstimateError
-from calm.statistics.ratings import bradley_terry, count_wins, elo, transitivity
+from calm.statistics.ratings import bradley_terry, circles, clustered_errors, transitivity
 
 
 def tournament(seed, *, contestants=6, games=40):
@@ -58,13 +56,6 @@ def test_two_contestants_by_hand():
     assert list(found) == ["a", "b"]
 
 
-def test_ties_are_half_wins():
-    """Ten ties say that two are equal."""
-    found = bradley_terry(count_wins([("a", "b", 0.5)] * 10))
-
-    assert found["a"].value == pytest.approx(0)
-
-
 def test_unlinked_contestants_are_named():
     """Two groups that never met have no common scale; the message names both."""
     with pytest.raises(EstimateError, match=r"2 groups without any: a, b; c, d"):
@@ -79,24 +70,6 @@ def test_a_contestant_who_never_won_is_named(subtests):
 
             with pytest.raises(EstimateError, match="strengths are infinite"):
                 bradley_terry(wins)
-
-
-def test_elo_by_hand(subtests):
-    """After a first win of 100 points each way, the next expected share is that of 200 points."""
-    for base, expected in [(10.0, 1 / (1 + 10 ** (-200 / 400))), (e, 1 / (1 + e ** (-200 / 400)))]:
-        with subtests.test(base=base, expected=expected):
-            ratings = elo([("a", "b", 1), ("a", "b", 0)], start=1000, k=200, base=base)
-
-            assert ratings["a"] == pytest.approx(1100 - 200 * expected)
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from([0, 0.5, 1])), min_size=1))
-@settings(max_examples=60, deadline=None)
-def test_elo_is_a_zero_sum_game(results):
-    """The sum of the ratings does not move."""
-    ratings = elo(results, start=1200)
-
-    assert sum(ratings.values()) == pytest.approx(1200 * len(ratings))
 
 
 def test_transitivity_of_an_order_and_of_a_circle():
@@ -123,11 +96,37 @@ def test_no_data_or_wrong_data_raise(subtests):
         lambda: bradley_terry({}),
         lambda: bradley_terry({("a", "b"): -1.0}),
         lambda: bradley_terry({("a", "a"): 1.0}),
-        lambda: elo([]),
-        lambda: elo([("a", "b", 2)]),
-        lambda: elo([("a", "b", 1)], base=1.0),
-        lambda: count_wins([("a", "a", 1)]),
         lambda: transitivity({("a", "b"): 1}),
+        lambda: clustered_errors([0.0, 0.0], np.ones((2, 2)), np.zeros((2, 1))),
     ]:
         with subtests.test(call=call), pytest.raises(EstimateError, match="expected"):
             call()
+
+
+def test_circles_are_counted_item_by_item():
+    """By trying all triples; a pair without a winner makes no strict triple."""
+    rng = Random(3)
+    signs = np.triu(np.array([rng.randint(-1, 1) for _ in range(20 * 25)]).reshape(20, 5, 5), 1)
+    signs = signs - signs.swapaxes(1, 2)
+
+    circular, triples = circles(signs == 1)
+
+    for item, beats in enumerate(signs == 1):
+        strict = [
+            t for t in combinations(range(5), 3) if all(beats[x, y] or beats[y, x] for x, y in combinations(t, 2))
+        ]
+        turning = [t for t in strict if sorted(beats[np.ix_(t, t)].sum(axis=1)) == [1, 1, 1]]
+        assert (circular[item], triples[item]) == (len(turning), len(strict))
+
+
+def test_errors_of_repeated_items_do_not_shrink():
+    """Every item counted twice: the naive error falls by sqrt(2), the clustered one stays that of a rate of items."""
+    shares = np.array([1, 1, 1, 0, 1, 0, 1, 1, 0, 1], float)
+    value = log(7 / 3) / 2
+    games = np.array([[0, 20.0], [20.0, 0]])
+    surprises = 2 * np.vstack([shares - 0.7, 0.7 - shares])
+
+    [first, second] = clustered_errors([value, -value], games, surprises)
+
+    assert first == pytest.approx(sqrt(0.7 * 0.3 / 9) / (0.7 * 0.3) / 2)  # error of the rate, delta method, half of it
+    assert second == pytest.approx(first)

@@ -8,8 +8,7 @@ question has its own ranking, which needs only the question. So an audit pays fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import combinations
 from math import fsum
 
@@ -20,49 +19,7 @@ from calm.judges.mitigations.mitigation import Mitigation, Reader, judges_argume
 from calm.judges.mitigations.panels import weighted_panel
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
-
-CAP = 100
-CLOSE = 1e-9
-
-Wins = Mapping[int, Mapping[int, float]]
-"""By reviewer, by contestant: the contestant's win rate as that reviewer sees it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The weights of members, which sum to one; after how many rounds, and whether they had converged."""
-
-    values: tuple[float, ...]
-    rounds: int
-    converged: bool
-
-
-def peer_rank(wins: Wins, members: int, *, cap: int = CAP) -> Weights:
-    """
-    Return the weights that follow from win rates: a fixed point, or equal weights if there is none in `cap` rounds.
-
-    >>> rates = {0: 1.0, 1: 0.5, 2: 0.0}
-    >>> [round(w, 3) for w in peer_rank({0: rates, 1: rates, 2: rates}, 3).values]
-    [0.667, 0.333, 0.0]
-    """
-    equal = (1.0 / members,) * members
-    weights = equal
-    for turn in range(1, cap + 1):
-        rates = [_rate(wins, weights, j) for j in range(members)]
-        total = fsum(rates)
-        if not total > 0:
-            return Weights(equal, turn, converged=False)
-        after = tuple(rate / total for rate in rates)
-        if max(abs(a - b) for a, b in zip(weights, after, strict=True)) < CLOSE:
-            return Weights(after, turn, converged=True)
-        weights = after
-    return Weights(equal, cap, converged=False)
-
-
-def _rate(wins: Wins, weights: Sequence[float], contestant: int) -> float:
-    known = [(weights[i], rates[contestant]) for i, rates in wins.items() if contestant in rates]
-    total = fsum(w for w, _ in known)
-    return fsum(w * rate for w, rate in known) / total if total > 0 else 0.0
+from calm.statistics.peers import Weights, peer_rank
 
 
 async def peer_weights(members: Sequence[Judge], case: Case, send: Send) -> Weights:

@@ -15,12 +15,12 @@ from calm.core.case import Case, Framing, digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Family, Scale, Task, code, readable
+from calm.core.verdict import Family, Preferred, Scale, Task, Tie, readable
 from calm.errors import EstimateError
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.selfpreference import credit, overestimation, pairs, panels, report, rubric
-from calm.selfpreference.contrasts import DRAWS
+from calm.selfpreference.contrasts import DRAWS, Floats, Grid
 from calm.selfpreference.crossing.design import UNIT, CrossResult, identity
 from calm.selfpreference.evidence import of_comparisons, of_criteria, of_shares
 from calm.selfpreference.families import Leak
@@ -134,22 +134,32 @@ class Tables:
         rows: dict[str, list[Hashable | None]] = {}
         for one in self.pairs:
             row = rows.setdefault(one.case.id, [None] * len(judges))
-            row[judges.index(one.judge)] = str(code(one.verdict)) if readable(one.verdict) else None
+            row[judges.index(one.judge)] = _place(one)
         return list(rows.values())
+
+    def means(self, *, own: bool = True) -> tuple[Grid, Floats]:
+        """
+        Return each judge's mean score of each author, or the share of pairs won, [judges, generators]; NaN for nothing.
+
+        Without `own`, verdicts on a judge's own answers, pairs with one included, are left out.
+        """
+        if self.family == "pairwise":
+            grid = pairs.grid_of(self.pairs, self.families)
+            seen = [one for one in self.pairs if own or all(a.author != one.judge for a in one.case.answers)]
+            return grid, pairs.win_rates(seen, grid)
+        points = self.points
+        known = ~np.isnan(points.scores)
+        if not own:
+            known &= np.array([[j != g for g in points.grid.generators] for j in points.grid.judges])[..., None]
+        with np.errstate(invalid="ignore"):
+            means = np.where(known, points.scores, 0.0).sum(axis=2) / known.sum(axis=2)
+        return points.grid, means
 
     def panel(self) -> dict[str, Json]:
         """Return how far the judges agree, and whether the ranking of the authors depends on one of them."""
-        if self.family == "pairwise":
-            whole = pairs.grid_of(self.pairs, self.families)
-            grid, means = (whole.judges, whole.generators), pairs.win_rates(self.pairs, whole)
-        else:
-            points = self.points
-            known = ~np.isnan(points.scores)
-            with np.errstate(invalid="ignore"):
-                means = np.where(known, points.scores, 0.0).sum(axis=2) / known.sum(axis=2)
-            grid = points.grid.judges, points.grid.generators
-        left = panels.stability(means, *grid)
-        agreed = panels.agreements(self.ratings(), numeric=self.family == "score") if len(grid[0]) > 1 else {}
+        grid, means = self.means()
+        left = panels.stability(means, grid.judges, grid.generators)
+        agreed = panels.agreements(self.ratings(), numeric=self.family == "score") if len(grid.judges) > 1 else {}
         return {
             "agreement": dict(agreed),
             "leave_one_out": [{"judge": one.judge, "tau": one.tau, "best": one.best} for one in left],
@@ -169,7 +179,7 @@ class Tables:
         Return all figures of all judges; for scores also the excess over a neutral `outsider`, if one is named.
 
         `likely` holds the log-perplexities of the answers by judge, item and author, where servers gave them. `asked`
-        says which tables of HSPP stand beside the rows; None: no such table.
+        says which tables of HSPP stand beside the rows; None: no such table, nor those of the ranking of the authors.
         """
         found = self._figures(seed, curves or {}, leaking, outsider)
         parts = report.perplexity_parts(likely or {}, curves or {}, level=LEVEL)
@@ -177,7 +187,8 @@ class Tables:
         return replace(found, log_perplexities=likely or {}, parts=(*found.parts, *parts, *beside))
 
     def _beside(self, asked: Asked, seed: int) -> tuple[Part, ...]:
-        """Return the tables of HSPP, or why there are none."""
+        """Return the tables of HSPP and of the ranking, or why there are none, and how far each two judges agree."""
+        agreed = report.judge_pairs(self.ratings(), self.judges, numeric=self.family == "score")
         try:
             if self.rubrics is not None:
                 evidence = of_criteria(self.rubrics, self.shapes)
@@ -186,8 +197,11 @@ class Tables:
             else:
                 evidence = of_comparisons(self.pairs, self.families)
         except EstimateError as error:
-            return (Part("hspp", (), str(error)),)
-        return report.beside(evidence, asked, seed)
+            return (Part("hspp", (), str(error)), Part("ranking", (), str(error)), *agreed)
+        (grid, foreign), (_, every) = self.means(own=False), self.means()
+        assert grid == evidence.grid
+        ranked = report.ranking(evidence, foreign, every, level=LEVEL)
+        return (*report.beside(evidence, asked, seed), *ranked, *agreed)
 
     def _figures(
         self, seed: int, curves: Mapping[str, Curves], leaking: Sequence[Leak], outsider: str | None
@@ -208,6 +222,13 @@ class Tables:
                 worded=self.worded,
             )
         return report.of_pairs(self.pairs, self.families, rng, level=LEVEL, curves=curves, leaks=leaking)
+
+
+def _place(one: Judgment) -> str | None:
+    """Return what a verdict says of a pair, by where the answers stood; None where it could not be read."""
+    if isinstance(one.verdict, Preferred):
+        return "first" if one.verdict.answer == one.case.shown[0].id else "second"
+    return "tie" if isinstance(one.verdict, Tie) else None
 
 
 def tables_of(crossed: CrossResult) -> Tables:

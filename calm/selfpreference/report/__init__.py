@@ -9,10 +9,12 @@ from calm.selfpreference.report.beside import Asked as Asked
 from calm.selfpreference.report.beside import asked_of as asked_of
 from calm.selfpreference.report.beside import beside as beside
 from calm.selfpreference.report.beside import check as check
+from calm.selfpreference.report.judge_pairs import judge_pairs as judge_pairs
 from calm.selfpreference.report.of_pairs import of_pairs as of_pairs
 from calm.selfpreference.report.of_perplexity import perplexity_parts as perplexity_parts
 from calm.selfpreference.report.of_rubrics import of_rubrics as of_rubrics
 from calm.selfpreference.report.of_scores import of_scores as of_scores
+from calm.selfpreference.report.ranking import ranking as ranking
 from calm.selfpreference.report.rows import EXCESS as EXCESS
 from calm.selfpreference.report.rows import SCHEMA as SCHEMA
 from calm.selfpreference.report.rows import JudgeRow as JudgeRow

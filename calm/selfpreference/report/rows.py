@@ -61,7 +61,8 @@ class Part:
     A table beside the rows, such as the counts behind a figure: `name` in the record, and its rows, by column.
 
     `reason` says why it has no rows, or what limits it. `x` names the column of the rows that a chart puts on its
-    horizontal axis, and `lines` those that it draws; without `x` there is no chart.
+    horizontal axis, and `lines` those that it draws; without `x` there is no chart. `few` says how many rows, the first
+    ones, a terminal shows; 0: all.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Part:
     reason: str = ""
     x: str = ""
     lines: tuple[str, ...] = ()
+    few: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from calm.errors import ConfigError
 from calm.experiment.asks import Design
 from calm.experiment.run import run
 from calm.judges.mitigations import mitigated
-from calm.judges.mitigations.peer_rank import CAP, peer_rank
 from calm.perturbations.planted import planted
 from calm.perturbations.self_authorship import claim_authorship
+from calm.statistics.peers import CAP, peer_rank
 from tests.judges.mitigations.judging import PAIR, SINGLE, asked, judge_at, system, user, verdict
 from tests.planted import Planted, setup
 

@@ -1,0 +1,143 @@
+"""Rankings of authors against a likelihood maximised here, fixed points and agreement by hand, and by the command."""
+
+from itertools import product
+from math import sqrt
+from random import Random
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import t
+
+from calm.selfpreference.contrasts import Grid
+from calm.selfpreference.evidence import Evidence, Reading
+from calm.selfpreference.report.judge_pairs import judge_pairs
+from calm.selfpreference.report.ranking import ranking
+
+NAMES = ("a", "b", "c", "d")
+
+
+def evidence(judges, values, authors=NAMES):
+    """Return evidence from the signs of the first of each pair: {(judge, a, b): [sign by item]}."""
+    items = max(map(len, values.values()))
+    signs = np.full((len(judges), len(authors), len(authors), items), 2, dtype=np.int8)
+    for (judge, one, other), given in values.items():
+        row, a, b = judges.index(judge), authors.index(one), authors.index(other)
+        signs[row, a, b, : len(given)] = given
+        signs[row, b, a, : len(given)] = [-sign for sign in given]
+    families = {name: name for name in (*judges, *authors)}
+    return Evidence(Grid(tuple(judges), tuple(authors), families), Reading(signs), None)
+
+
+def tables(found, foreign=None):
+    """Return the two tables by name; means are not looked at unless given."""
+    shape = len(found.grid.judges), len(found.grid.generators)
+    means = np.full(shape, np.nan) if foreign is None else np.array(foreign, float)
+    return {part.name: part for part in ranking(found, means, means)}
+
+
+def test_strengths_maximise_the_likelihood_without_own_answers():
+    """The likelihood and its sandwich, written out over single comparisons; verdicts on own answers do not count."""
+    rng = Random(5)
+    pairs = [(x, y) for i, x in enumerate(NAMES) for y in NAMES[i + 1 :]]
+    said = {(j, *pair): [rng.choice([1, 1, 0, -1, -1]) for _ in range(12)] for j, pair in product(("a", "x"), pairs)}
+    rows = {row["author"]: row["strength"] for row in tables(evidence(("a", "x"), said))["ranking"].rows}
+
+    counted = [
+        (NAMES.index(one), NAMES.index(other), item, (sign + 1) / 2)
+        for (judge, one, other), signs in said.items()
+        if judge not in (one, other)
+        for item, sign in enumerate(signs)
+    ]
+
+    def loss(free):
+        s = np.append(free, -free.sum())
+        return -sum(
+            w * -np.log1p(np.exp(s[b] - s[a])) + (1 - w) * -np.log1p(np.exp(s[a] - s[b])) for a, b, _, w in counted
+        )
+
+    fit = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-9})
+    best = np.append(fit.x, -fit.x.sum())
+    information, by_item = np.zeros((4, 4)), np.zeros((4, 12))
+    for a, b, item, w in counted:
+        p, apart = 1 / (1 + np.exp(best[b] - best[a])), np.eye(4)[a] - np.eye(4)[b]
+        information += p * (1 - p) * np.outer(apart, apart)
+        by_item[:, item] += (w - p) * apart
+    bread = np.linalg.pinv(information)
+    errors = np.sqrt(np.diag(bread @ by_item @ by_item.T @ bread) * 12 / 11)
+    assert [rows[name]["value"] for name in NAMES] == pytest.approx(list(best), abs=1e-5)
+    assert [rows[n]["high"] - rows[n]["value"] for n in NAMES] == pytest.approx(
+        list(t.ppf(0.95, 11) * errors), rel=1e-4
+    )
+
+
+def test_peer_rank_is_the_fixed_point_written_out():
+    """Rates by reviewer; each weight is the win rate under the weights; an author that is no judge has a rank alone."""
+    said = {
+        ("a", "b", "c"): [1, 1, 1, -1],
+        ("a", "b", "d"): [1, 0, 0, 1],
+        ("a", "c", "d"): [1, -1, 1, 1],
+        ("b", "a", "c"): [1, 1, -1, 1],
+        ("b", "a", "d"): [1, 1, 1, 1],
+        ("c", "a", "b"): [1, -1, 1, 1],
+        ("c", "b", "d"): [1, 1, 0, -1],
+        ("c", "c", "d"): [1, 1, 1, 1],
+    }
+    part = tables(evidence(("a", "b", "c"), said))["ranking"]
+    rows = {row["author"]: row for row in part.rows}
+
+    w = np.array([rows[name]["weight"] for name in "abc"])
+    # by b and c; by a and c; by a and b. Each reviewer's rate is over all comparisons that it saw of the author
+    of_a = (w[1] * 7 / 8 + w[2] * 3 / 4) / (w[1] + w[2])
+    of_b = (w[0] * (3 + 3) / 8 + w[2] * (1 + 2.5) / 8) / (w[0] + w[2])
+    of_c = (w[0] * (1 + 3) / 8 + w[1] * 1 / 4) / (w[0] + w[1])
+    of_d = (w[0] * (1 + 1) / 8 + w[1] * 0 + w[2] * 1.5 / 4) / 1
+    assert w == pytest.approx(np.array([of_a, of_b, of_c]) / (of_a + of_b + of_c), abs=1e-8)
+    assert rows["d"]["weight"] is None
+    assert [rows[n]["peer_rate"] for n in NAMES] == pytest.approx([of_a, of_b, of_c, of_d], abs=1e-7)
+    assert [rows[n]["rank_peer_rate"] for n in NAMES] == [1, 2, 3, 4]
+
+
+def test_circles_in_questions_and_of_authors():
+    """One circle of two triples in questions; by majority a beats b, b ties c, so no triple is strict."""
+    said = {("x", "a", "b"): [1, 1], ("x", "b", "c"): [1, -1], ("x", "a", "c"): [-1, 1]}
+    [row] = tables(evidence(("x",), said, NAMES[:3]))["transitivity"].rows
+
+    assert (row["authors"], row["circular_in_items"], row["n_in_items"]) == (3, 0.5, 2)
+    assert (row["circular_of_authors"], row["n_of_authors"], row["zeta"]) == (None, 0, None)
+
+
+def test_pairs_of_judges_by_hand():
+    """Kappa (.75 - .5) / (1 - .5); scores 1 2 3 against 2 2 5: r and ICC from the sums of squares."""
+    [kappas] = judge_pairs([["m", "m"], ["n", "n"], ["m", "n"], ["n", "n"], [None, "n"]], ("x", "y"))
+    [scores] = judge_pairs([[1.0, 2.0], [2.0, 2.0], [3.0, 5.0]], ("x", "y"), numeric=True)
+
+    assert dict(kappas.rows[0]) == {"judge": "x", "other_judge": "y", "n": 4, "raw": 0.75, "kappa": 0.5}
+    # items 1.5 2 4, judges 2 3, all 2.5: between items 3.5, between judges 1.5, within 1.5 - that leaves .5 a degree
+    assert scores.rows[0]["icc"] == pytest.approx((3.5 - 0.5) / (3.5 + 0.5 + 2 * (1.5 - 0.5) / 3))
+    assert scores.rows[0]["r"] == pytest.approx(3 / sqrt(2 * 6))
+
+
+def test_many_judges_show_the_pairs_that_agree_least():
+    """Seven judges have 21 pairs; a terminal shows three, and the record has all, the lowest kappa first."""
+    rng = Random(2)
+    ratings = [[rng.choice("mn") for _ in range(7)] for _ in range(30)]
+    [part] = judge_pairs(ratings, "abcdefg")
+    [few] = judge_pairs([row[:6] for row in ratings], "abcdef")
+
+    kappas = [row["kappa"] for row in part.rows]
+    assert (len(kappas), part.few, few.few) == (21, 3, 0)
+    assert kappas == sorted(kappas)
+
+
+def test_no_strength_and_no_weight_are_explained():
+    """Who always wins has no finite strength; two judges that are the only authors compare no answers of others."""
+    said = {("x", "a", "b"): [1, 1]}
+    alone = tables(evidence(("x",), said, NAMES[:2]))["ranking"]
+    two = tables(evidence(("a", "b"), {("a", "a", "b"): [1], ("b", "a", "b"): [-1]}, NAMES[:2]))["ranking"]
+
+    assert alone.rows[0]["strength"] is None
+    assert "strengths are infinite" in alone.reason
+    assert "got 0" in alone.reason
+    assert "compared two answers of others, got none" in two.reason
+    assert [row["weight_with_own"] for row in two.rows] == [0.5, 0.5]
