@@ -356,6 +356,13 @@ def test_a_map_that_does_not_fit_lists_the_columns(tmp_path):
     assert problems(path)[-1] == "its columns: prompt, first, second, winner"
 
 
+def test_a_file_of_a_known_format_is_told_its_name(tmp_path):
+    """A person who forgets --format is not asked for a map of columns that the format knows."""
+    path = wrote(tmp_path / "votes.json", '[{"conversation_a": [], "conversation_b": [], "winner": "tie"}]')
+
+    assert "these are the columns of --format mtbench: add it instead of --map" in problems(path)
+
+
 @pytest.mark.parametrize(
     ("maps", "said"),
     [

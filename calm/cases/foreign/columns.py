@@ -152,6 +152,14 @@ def _settled(cases: Sequence[tuple[int, Case]], shape: _Shape) -> tuple[list[tup
     return kept, [note]
 
 
+KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {
+    "mtbench": frozenset({"conversation_a", "conversation_b", "winner"}),
+    "ifeval": frozenset({"prompt", "instruction_id_list"}),
+    "llmbar": frozenset({"input", "output_1", "output_2", "label"}),
+}
+"""The columns by which a format that needs no map is known."""
+
+
 def _shape(table: Table, plan: Columns) -> _Shape:
     own = {name: name for name in table.columns if _is_field(name)}
     columns = {**own, **plan.columns}
@@ -169,6 +177,8 @@ def _shape(table: Table, plan: Columns) -> _Shape:
             "--map: expected the columns of the answers, got none; add --map answer_a=COLUMN --map answer_b=COLUMN, "
             "or --map answer=COLUMN for one answer a case"
         )
+    known = [form for form, keys in KNOWN_BY.items() if faults and keys <= set(table.columns)]
+    faults += [f"these are the columns of --format {form}: add it instead of --map" for form in known]
     if letters and "answer" in columns:
         faults.append("--map: expected answer or answer_a, answer_b, ..., got both; keep one of them")
     elif letters and (len(letters) < 2 or letters != ascii_lowercase[: len(letters)]):
