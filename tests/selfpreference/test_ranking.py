@@ -1,5 +1,8 @@
 """Rankings of authors against a likelihood maximised here, fixed points and agreement by hand, and by the command."""
 
+import json
+from contextlib import redirect_stdout
+from io import StringIO
 from itertools import product
 from math import sqrt
 from random import Random
@@ -9,8 +12,12 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import t
 
+from calm.cases.lines import line
+from calm.commands import cli
+from calm.core.case import Answer, Case
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.evidence import Evidence, Reading
+from calm.selfpreference.recorded import rubric_table
 from calm.selfpreference.report.judge_pairs import judge_pairs
 from calm.selfpreference.report.ranking import ranking
 
@@ -141,3 +148,72 @@ def test_no_strength_and_no_weight_are_explained():
     assert "got 0" in alone.reason
     assert "compared two answers of others, got none" in two.reason
     assert [row["weight_with_own"] for row in two.rows] == [0.5, 0.5]
+
+
+def command(folder, *arguments):
+    """Run `calm self-preference`; return the parts of its record by name, what it said, and its page."""
+    told, out = StringIO(), folder / "record.json"
+    with redirect_stdout(told):
+        status = cli.main(["self-preference", *map(str, arguments), "-o", str(out), "--report", f"{out}.html"])
+    assert status in (0, 1)  # 1: a judge that wrote no answers has no excess
+    parts = {part["name"]: part for part in json.loads(out.read_text("utf-8"))["parts"]}
+    return parts, told.getvalue(), (folder / "record.json.html").read_text("utf-8")
+
+
+def test_recorded_judges_rank_the_authors_by_command(tmp_path):
+    """Scores: five authors and ten pairs of judges; criteria: three of 66 pairs in the terminal, GPT-5 the first."""
+    headlines, _, _ = command(tmp_path, "recorded:headlines/deepseek-chat")
+    parts, told, page = command(tmp_path, "recorded:ifeval/GPT-5")
+
+    assert [len(headlines[name]["rows"]) for name in ("ranking", "transitivity", "judge_pairs")] == [5, 5, 10]
+    rows = {row["author"]: row for row in parts["ranking"]["rows"]}
+    assert {value for name, value in rows["GPT-5"].items() if name.startswith("rank_")} == {1}
+    assert sum(row["weight"] for row in rows.values()) == pytest.approx(1)
+    assert len(parts["judge_pairs"]["rows"]) == 66
+    assert "63 more rows" in told
+    assert all(title in told and title in page for title in ("Ranking of the authors", "How far each two judges agree"))
+    table = rubric_table()
+    one, other = (table.verdicts[table.grid.row(name)].ravel() for name in ("Gemma-4B", "Claude-Haiku"))
+    chance = one.mean() * other.mean() + (1 - one.mean()) * (1 - other.mean())
+    [least] = [
+        row for row in parts["judge_pairs"]["rows"] if row["judge"] + row["other_judge"] == "Gemma-4BClaude-Haiku"
+    ]
+    assert least["kappa"] == pytest.approx(((one == other).mean() - chance) / (1 - chance))
+
+
+JUDGE = """
+def judge(case):
+    return min(case.answers, key=lambda answer: {order}.index(answer.text[0])).id
+
+judge.reads = ("answers",)
+judge.fingerprint = judge.name = "{name}"
+judge.quick = True
+"""
+
+
+def test_judges_of_pairs_rank_the_authors_by_command(tmp_path, monkeypatch):
+    """Two Python judges on three authors: one always ranks a, b, c; the other the other way round, so kappa is -1."""
+    cases = [
+        Case(
+            f"{q}-{x}{y}",
+            f"Question {q}?",
+            (Answer(x, f"{x} says {q}", author=x), Answer(y, f"{y} says {q}", author=y)),
+        )
+        for q in range(4)
+        for x, y in ("ab", "bc", "ac")
+    ]
+    (tmp_path / "cases.jsonl").write_text("".join(line(case) + "\n" for case in cases), "utf-8")
+    for name, order in (("ranks_up", "abc"), ("ranks_down", "cba")):
+        (tmp_path / f"{name}.py").write_text(JUDGE.format(order=repr(order), name=name), "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    judges = [f"{name}:judge" for name in ("ranks_up", "ranks_down")]
+    families = [f"--family={name}={name}" for name in ("a", "b", "c", "ranks_up", "ranks_down")]
+    parts, _, _ = command(tmp_path, *judges, f"--cases={tmp_path / 'cases.jsonl'}", *families)
+
+    rows = parts["ranking"]["rows"]
+    assert [(row["author"], row["mean"], row["strength"]["value"], row["weight"]) for row in rows] == [
+        (name, 0.5, 0.0, None) for name in "abc"
+    ]
+    assert [(row["n_in_items"], row["circular_in_items"]) for row in parts["transitivity"]["rows"]] == [(4, 0.0)] * 2
+    [pair] = parts["judge_pairs"]["rows"]
+    assert (pair["n"], pair["raw"], pair["kappa"]) == (24, 0.0, pytest.approx(-1))
