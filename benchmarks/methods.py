@@ -94,6 +94,23 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
                 "headlines",
                 "--framings both",
             ),
+            _own(
+                "several dimensions (Likert form)",
+                "report.evaluations:with_means",
+                "commands/test_graded_self_evaluation.py::test_each_dimension_has_its_rows_and_all_have_a_mean",
+                "headlines",
+                "--dimension NAME=PROMPT",
+            ),
+            _own(
+                "Peer Rank of models",
+                "statistics.peers:peer_rank",
+                "selfpreference/test_ranking.py::test_peer_rank_is_the_fixed_point_written_out",
+            ),
+            _own(
+                "Bradley-Terry strengths",
+                "statistics.ratings:bradley_terry",
+                "selfpreference/test_ranking.py::test_strengths_maximise_the_likelihood_without_own_answers",
+            ),
             _mitigation("G-Eval", "g-eval", f"{_PROMPTS}test_g_eval_is_the_mean_of_the_scores_by_their_probabilities"),
             _mitigation("GEMBA: segments", "segments:k", f"{_PROMPTS}test_an_answer_is_scored_in_pieces"),
             _mitigation("MEC", "evidence:k", f"{_PROMPTS}test_evidence_is_averaged_over_its_evaluations"),

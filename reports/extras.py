@@ -31,7 +31,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calm.models.wire import Json
-from calm.results.parts import head_of, words_of
+from calm.results.parts import cell, head_of, words_of
 from calm.results.reports.charts import finite, number
 from calm.results.reports.lines import Lines, dots_of, ends_of, interval_in_words, lines_of, place_in
 
@@ -167,6 +167,10 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
     tables = [t for rows in _figures(body) if (t := _table(rows)) is not None]
     curves = [c for c in (*_short_curves(body), *_bin_curves(body)) if c is not None]
     notes = [str(as_mapping(leak).get("text", "")) for leak in as_list(body.get("leaks"))]
+    lost = as_mapping(body.get("lost"))
+    if lost:
+        told = ("n", "of", "why")
+        notes.insert(0, "{} of {} verdicts were lost: {}".format(*(_in_words(lost.get(name)) for name in told)))
     panel = as_mapping(body.get("panel"))
     without = [row for row in map(as_mapping, as_list(panel.get("leave_one_out"))) if row]
     found = SelfPreference(
@@ -188,9 +192,16 @@ def _part(body: Mapping[str, Json]) -> Part | None:
     if not isinstance(name, str) or not (rows or reason):
         return None
     words = words_of(name)
-    told = [{head_of(column): _estimate(value) for column, value in row.items()} for row in rows]
+    told = [{head_of(column): _as_told(value) for column, value in row.items()} for row in rows]
     notes = tuple(text for text in (reason, words.note if rows else "") if isinstance(text, str) and text)
     return Part(words.title, notes, _table(told), _chart(words.title, body, rows))
+
+
+def _as_told(value: Json) -> Json:
+    """Return a value in the words of the terminal, with the signs of print."""
+    if isinstance(value, str) or value is None:
+        return value
+    return cell(value).replace("-", "\N{MINUS SIGN}")
 
 
 def _chart(title: str, body: Mapping[str, Json], rows: Sequence[Mapping[str, Json]]) -> Lines | None:

@@ -197,7 +197,12 @@ def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) ->
         outsider=options.outsider,
         asked=asked,
     )
-    return _report(figures, crossing.record_again(figures, tables, known, options.seed), options)
+    status = _report(figures, crossing.record_again(figures, tables, known, options.seed), options)
+    lost = known.get("lost")
+    if isinstance(lost, dict) and lost.get("missing"):
+        print(printable(f"incomplete: {lost['missing']}; repeat the command that wrote the record"))
+        return REFUSED
+    return status
 
 
 def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
@@ -273,7 +278,6 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
 
 def _ask(arranged: CrossDesign, asked: Asked, options: argparse.Namespace) -> int:
-    from calm.core.reasons import counted
     from calm.selfpreference import crossing
     from calm.selfpreference.likelihood import Likelihood, likelihood_of
 
@@ -296,10 +300,6 @@ def _ask(arranged: CrossDesign, asked: Asked, options: argparse.Namespace) -> in
         why = "; ".join(filter(None, (str(error), str(crossed.missing), spent)))
         print(printable(f"no figures of self-preference: {why}"))
         return REFUSED
-    if crossed.lost:
-        lost = sum(crossed.lost.values())
-        whole = len(crossed.judged) + lost
-        print(printable(f"from a part of the data: {lost} of {whole} verdicts were lost: {counted(crossed.lost)}"))
     status = _report(figures, crossing.record(figures, tables, crossed, options.seed), options)
     for model, reason in likely.without.items():
         print(printable(f"no perplexity of {model}: {reason}"))

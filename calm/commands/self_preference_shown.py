@@ -42,10 +42,11 @@ def summary(figures: SelfPreference, body: Mapping[str, Json], width: int | None
     rows = [head, *((row.judge, row.family, *(_figure(row, name) for name in names)) for row in figures.rows)]
     lines = aligned(rows)
     lines += [*_reasons(figures.rows), *_not_compared(figures.rows), *left_out(body.get("left_out"))]
-    lines += [str(leak) for leak in figures.leaks]
+    lines += [*lost(body), *(str(leak) for leak in figures.leaks)]
     asked = body.get("questions")
     drawn = f" of {asked['of']}" if isinstance(asked, dict) and asked["of"] != asked["n"] else ""
-    title = f"{figures.items}{drawn} questions{' (--sample)' if drawn else ''}, {figures.kind} verdicts"
+    noun = "question" if figures.items == 1 and not drawn else "questions"
+    title = f"{figures.items}{drawn} {noun}{' (--sample)' if drawn else ''}, {figures.kind} verdicts"
     parts = [
         line
         for part in figures.parts
@@ -92,6 +93,14 @@ def left_out(counts: Json | Mapping[str, int]) -> list[str]:
         named = f"{first} and {len(counts) - MOST_NAMED} more authors"
         return [f"{named}: cases with their answers left out, as their families are stated as unknown"]
     return [f"{author}: {count} case{'s' * (count != 1)} with its answers {of}" for author, count in counts.items()]
+
+
+def lost(body: Mapping[str, Json]) -> list[str]:
+    """Return how many verdicts are in no figure as no reply came, and why."""
+    found = body.get("lost")
+    if not isinstance(found, dict):
+        return []
+    return [f"from a part of the data: {found.get('n')} of {found.get('of')} verdicts were lost: {found.get('why')}"]
 
 
 def _figure(row: JudgeRow, name: str) -> str:

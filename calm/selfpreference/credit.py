@@ -71,6 +71,11 @@ def credit_excess(given: Credit, grid: Grid, judge: str, *, level: float = 0.05)
     row, own = grid.row(judge), grid.columns(judge, "self")[0]
     enough(Cells(given.credited[:, row, own], given.known[:, row, own], 2))
     others = _outsiders(given, grid, row)
+    if not others and _outsiders(given, grid, row, least=1):
+        raise EstimateError(
+            f"the judges outside the family of {judge!r} saw too few criteria that pass, or too few that fail, for an "
+            f"interval: expected {LEAST} questions of each, on its answers and on those of others; add questions"
+        )
     if not others:
         raise EstimateError(
             f"expected a judge outside the family of {judge!r} and a generator related to neither, got none; "
@@ -102,8 +107,8 @@ def credit_excess(given: Credit, grid: Grid, judge: str, *, level: float = 0.05)
     return joined(readings, (mine, float(_outsiders_right(rates))))
 
 
-def _outsiders(given: Credit, grid: Grid, row: int) -> list[tuple[int, list[int]]]:
-    """Return each outsider with enough verdicts, and the columns over which it is compared."""
+def _outsiders(given: Credit, grid: Grid, row: int, least: int = LEAST) -> list[tuple[int, list[int]]]:
+    """Return each outsider with at least so many verdicts of each kind, and the columns over which it is compared."""
     kin, own = grid.kin(), grid.columns(grid.judges[row], "self")
     told: Bools = np.asarray(given.known > 0)
     seen: Bools = np.asarray(told.any(axis=(0, 3)))
@@ -113,7 +118,7 @@ def _outsiders(given: Credit, grid: Grid, row: int) -> list[tuple[int, list[int]
         columns = [int(g) for g in np.flatnonzero(free)]
         cells = ((row, columns), (other, own), (other, columns))
         items = [np.count_nonzero(told[part, who][whose].any(axis=0)) for who, whose in cells for part in (0, 1)]
-        if grid.families[name] != grid.families[grid.judges[row]] and min(items) >= LEAST:
+        if grid.families[name] != grid.families[grid.judges[row]] and min(items) >= least:
             found.append((other, columns))
     return found
 

@@ -41,7 +41,8 @@ def import_ifeval(table: Table) -> ImportResult:
         for case in cases
         for c in case.criteria
     )
-    notes = (f"{unknown} instructions have no truth: no check decides them, and no `followed` says it",)
+    noun = "instruction has" if unknown == 1 else "instructions have"
+    notes = (f"{unknown} {noun} no truth: no check and no `followed` decides",)
     return ImportResult(tuple(named(cases)), len(table.rows), notes if unknown else ())
 
 

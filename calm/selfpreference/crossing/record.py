@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.items import ITEM, item_of
+from calm.core.reasons import counted
 from calm.core.verdict import FAMILY, Criteria, Family, Preferred, Scale, Score, Tie, Verdict, code, decode
 from calm.errors import ConfigError
 from calm.models.wire import Json
@@ -36,6 +37,10 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
         return body
     body["left_out"] = {**crossed.crossing.left_out}
     body["questions"] = {"n": crossed.crossing.items, "of": crossed.crossing.there}
+    if crossed.lost:
+        lost = sum(crossed.lost.values())
+        whole = len(crossed.judged) + lost
+        body["lost"] = {"n": lost, "of": whole, "why": str(counted(crossed.lost)), "missing": str(crossed.missing)}
     said: dict[tuple[str, Wording], dict[str, Json]] = {(m.model, m.wording): {} for m in crossed.crossing.members}
     shares: dict[tuple[str, Wording], dict[str, Json]] = {(m.model, m.wording): {} for m in crossed.crossing.members}
     for one in crossed.judged:
@@ -149,8 +154,8 @@ def _crossed_from(body: Mapping[str, Json]) -> CrossResult:
     families = {name: str(family) for name, family in _object(body["families"]).items()}
     leaking = tuple(_leak_from(one) for one in map(_object, _array(body["leaks"])))
     left_out = {name: int(str(count)) for name, count in _object(body["left_out"]).items()}
-    there = int(str(_object(body["questions"])["of"]))
-    crossing = CrossDesign(tuple(members), tuple(cases.values()), families, leaking, left_out, there)
+    asked = {name: int(str(_object(body["questions"])[name])) for name in ("n", "of")}
+    crossing = CrossDesign(tuple(members), tuple(cases.values()), families, leaking, left_out, asked["of"])
     return CrossResult(crossing, tuple(judged))
 
 

@@ -69,6 +69,8 @@ class Tables:
     """The scale that each judge was asked on, where the scores are shares of it."""
     shapes: Mapping[str, Task] = field(default_factory=dict)
     """The task of each judge."""
+    asked: tuple[str, ...] = ()
+    """All judges that were asked: one that gave no verdict keeps a row that says so."""
     cases: tuple[Case, ...] = ()
     """What is known of the answers that were scored."""
 
@@ -184,7 +186,14 @@ class Tables:
         found = self._figures(seed, curves or {}, leaking, outsider)
         parts = report.perplexity_parts(likely or {}, curves or {}, level=LEVEL)
         beside = () if asked is None else self._beside(asked, seed)
-        return replace(found, log_perplexities=likely or {}, parts=(*found.parts, *parts, *beside))
+        there = {row.judge for row in found.rows}
+        silent = tuple(
+            report.JudgeRow(name, self.families[name], {}, {}, {"own": f"{name} gave no verdict"})
+            for name in self.asked
+            if name not in there
+        )
+        every = (*found.rows, *silent)
+        return replace(found, rows=every, log_perplexities=likely or {}, parts=(*found.parts, *parts, *beside))
 
     def _beside(self, asked: Asked, seed: int) -> tuple[Part, ...]:
         """Return the tables of HSPP and of the ranking, or why there are none, and how far each two judges agree."""
@@ -239,11 +248,12 @@ def tables_of(crossed: CrossResult) -> Tables:
     """
     families, judged, family = crossed.crossing.families, crossed.judged, crossed.crossing.family
     shapes = {member.model: member.task for member in crossed.crossing.members}
+    asked = tuple(shapes)
     if not any(readable(one.verdict) for one in judged):
         raise EstimateError("no reply holds a verdict")
     if family == "rubric":
         table = rubric_table_of(judged, families)
-        return Tables(family, families, rubrics=table, unread=unread_of(judged), shapes=shapes)
+        return Tables(family, families, rubrics=table, unread=unread_of(judged), shapes=shapes, asked=asked)
     if family == "score":
         worded = score_tables_of(judged, families, UNIT)
         usual = averaged([table for wording, table in worded.items() if wording.framing is Framing.STANDARD])
@@ -257,8 +267,9 @@ def tables_of(crossed: CrossResult) -> Tables:
             scales=scales,
             shapes=shapes,
             cases=crossed.crossing.cases,
+            asked=asked,
         )
-    return Tables(family, families, pairs=tuple(judged))
+    return Tables(family, families, pairs=tuple(judged), asked=asked)
 
 
 def recorded_tables(judge: TableJudge) -> Tables:

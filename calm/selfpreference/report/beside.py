@@ -50,6 +50,9 @@ def asked_of(
             raise ConfigError(f"--agreement: expected numbers from 0 to 1, such as 0.5,0.8, got {text!r}")
         thresholds.append(threshold)
     ways = _split(slices or "")
+    for option, given, found in (("--agreement", agreement, thresholds), ("--slices", slices, ways)):
+        if given is not None and not found:
+            raise ConfigError(f"{option}: expected a value after it, got {given!r}; give one or leave the option out")
     if strange := [way for way in ways if way not in SLICES]:
         known = ", ".join(SLICES)
         raise ConfigError(f"--slices: expected some of {known}, got {strange[0]!r}{nearest(strange[0], SLICES)}")

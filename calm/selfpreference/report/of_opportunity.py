@@ -15,7 +15,7 @@ from calm.selfpreference import opportunity
 from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.opportunity import NONE, OTHER, SELF, Outcomes
 from calm.selfpreference.pairs import AuthorPair
-from calm.selfpreference.report.rows import Part
+from calm.selfpreference.report.rows import Part, known
 
 VERDICTS, SCORES = "verdicts", "probabilities"
 """What decides a pair: the winner of both orders, or the mean score of the own answer in both."""
@@ -156,4 +156,4 @@ def _outside(seen: Sequence[AuthorPair], judge: str, families: Mapping[str, str]
             values["parity"].append(opportunity.demographic_parity(*picked).value)
     if not used:
         return None
-    return {"judges": used, **{name: fsum(some) / len(some) if some else None for name, some in values.items()}}
+    return {"judges": used, **{n: known(fsum(some) / len(some)) if some else None for n, some in values.items()}}

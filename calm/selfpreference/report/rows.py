@@ -22,6 +22,8 @@ from calm.selfpreference.verdicts import Unread
 
 SCHEMA = "calm-self-preference/1"
 EXCESS = "self_preference_excess"
+ROUND_OFF = 12
+"""Decimals of a rate in a record: beyond them there is nothing but the round-off of its sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,4 +187,4 @@ def matrix_of(unit: Unit, grid: Grid, values: Floats) -> Matrix:
 
 def known(value: float) -> float | None:
     """Return a number, None for NaN."""
-    return None if np.isnan(value) else float(value)
+    return None if np.isnan(value) else round(float(value), ROUND_OFF)
