@@ -157,7 +157,7 @@ def _train(options: argparse.Namespace) -> int:
     from calm.studies.uda.reading import read, read_gold
     from calm.studies.uda.settings import Settings
     from calm.studies.uda.training import apply, judge_weights
-    from calm.studies.uda.weighting import EQUAL, choice_of, name_of
+    from calm.studies.uda.weighting import EQUAL, choice_of, name_of, refuse_strangers
 
     _refuse_outputs(options, "out", "checkpoint")
     settings = Settings(
@@ -174,6 +174,7 @@ def _train(options: argparse.Namespace) -> int:
     embed = embedder(options.embed, base_url=options.base_url)
     gold = read_gold(options.gold) if options.gold else None
     data, unread = read(options.comparisons, options.answers, embed, extra=settings.extra)
+    refuse_strangers(options.weights, data.judges)
     state = _trained(data, settings, options)
     save_model(options.out, Model(state.best, settings, data.dims, embed.name))
     fits, held_out = split(data, settings.validation)
@@ -207,7 +208,7 @@ def _apply(options: argparse.Namespace) -> int:
     from calm.studies.uda.embeddings import embedder
     from calm.studies.uda.reading import read, read_gold
     from calm.studies.uda.training import apply, judge_weights
-    from calm.studies.uda.weighting import choice_of, name_of
+    from calm.studies.uda.weighting import choice_of, name_of, refuse_strangers
 
     _refuse_outputs(options)
     model = load_model(options.model)
@@ -219,6 +220,7 @@ def _apply(options: argparse.Namespace) -> int:
     gold = read_gold(options.gold) if options.gold else None
     embed = embedder(model.embedder, base_url=options.base_url)
     data, unread = read(options.comparisons, options.answers, embed, extra=model.settings.extra)
+    refuse_strangers(options.weights, data.judges)
     chosen = choice_of(options.weights) if options.weights else model.settings.weights
     settings = replace(model.settings, weights=chosen)
     made = _report(data, *apply(model.params, data, settings), gold, judge_weights(data, settings))
@@ -270,6 +272,7 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
     import numpy as np
 
     from calm.studies.uda.consensus import correlation, squared_error
+    from calm.studies.uda.report import FEWEST_GOLD
     from calm.studies.uda.training import apply, train
 
     found: dict[str, object] = {}
@@ -285,7 +288,7 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
                 "correlation_with_others": correlation(ratings, others),
                 "squared_error_to_others": squared_error(ratings, others),
             }
-            if gold and len(known) >= 3:
+            if gold and len(known) >= FEWEST_GOLD:
                 figures["correlation_with_gold"] = correlation(
                     ratings[known], np.array([gold[data.models[m]] for m in known])
                 )

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
@@ -68,6 +68,20 @@ def refuse_large(file: IO[bytes], name: object, most: int = MOST_BYTES) -> None:
     size = os.fstat(file.fileno()).st_size
     if size > most:
         _refuse_bytes(name, most, megabytes(size))
+
+
+def refuse_twice(paths: Iterable[Path]) -> None:
+    """
+    Return if no two paths lead to one file, however they are written.
+
+    Raises:
+        ConfigError: two do.
+    """
+    seen: dict[str, Path] = {}
+    for path in paths:
+        other = seen.setdefault(os.path.realpath(path), path)
+        if other is not path:
+            raise ConfigError(f"{path}: expected files that differ, got {other} again; leave one of the two out")
 
 
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:

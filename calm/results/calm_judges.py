@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from calm.core.files import read_json
+from calm.core.files import read_json, refuse_twice
 from calm.errors import ConfigError
 from calm.results.audit import read
 from calm.results.calm_protocol import (
@@ -133,9 +133,10 @@ def judge_table(paths: Sequence[Path]) -> JudgeTable:
     Return the table of some results files, in their order; records of `calm self-preference` give Err_SE.
 
     Raises:
-        ConfigError: fewer than two results, a record of another kind, one without the figures, judges of one task on
-            different cases, or a record of `calm self-preference` about none of the judges.
+        ConfigError: a file twice, fewer than two results, a record of another kind, one without the figures, judges of
+            one task on different cases, or a record of `calm self-preference` about none of the judges.
     """
+    refuse_twice(paths)
     bodies: dict[Path, object] = {path: read_json(path, "a results file written by --calm-results") for path in paths}
     crossed = {
         path: body

@@ -157,13 +157,15 @@ def test_the_page_has_the_same_rows(files):
 
 def test_the_same_judge_twice_has_two_names(files, capsys):
     """First by its file, then by a number."""
-    write(SOUND, files / "again.json")
+    (files / "other").mkdir()
+    for name in ("again.json", "other/sound.json"):
+        write(SOUND, files / name)
 
-    assert main(["compare", "sound.json", "again.json", "sound.json", "--as", "calm"]) == 0
+    assert main(["compare", "sound.json", "again.json", "other/sound.json", "--as", "calm"]) == 0
 
     told = capsys.readouterr().out
     assert "sound (again): pairwise, 4 cases, again.json" in told
-    assert "sound (sound) #2: pairwise, 4 cases, sound.json" in told
+    assert "sound (sound) #2: pairwise, 4 cases, other/sound.json" in told
 
 
 def test_what_cannot_be_compared_is_refused(files, capsys, subtests):
@@ -175,6 +177,12 @@ def test_what_cannot_be_compared_is_refused(files, capsys, subtests):
     mistakes = {
         ("sound.json", "swayed.json", "scored.json"): "made by --as calm",
         ("sound.json",): "expected two files, the old one and the new one, got 1",
+        (
+            "sound.json",
+            f"../{files.name}/sound.json",
+            "--as",
+            "calm",
+        ): "expected files that differ, got sound.json again",
         ("sound.json", "own.json", "--as", "calm"): "at least 2 runs of `pytest suites/papers`, got 1",
         ("sound.json", "other.json", "--as", "calm"): "asked about the same cases, got 4 cases of sha256 555555555555",
         ("sound.json", "gate.json", "--as", "calm"): "gate.json: expected a run of CALM's protocol, got one without",

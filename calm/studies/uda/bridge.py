@@ -29,24 +29,53 @@ from calm.studies.uda.verdicts import Known, Said, key_of, named, outcome
 
 RECORDS: Final = (report.SCHEMA.partition("/")[0], audit.SCHEMA.partition("/")[0])
 """The schemas of the records that hold verdicts on answers, without their versions."""
+_HEAD: Final = 200
+"""A record names its schema within so many characters."""
 
 
 def record_in(path: Path) -> Mapping[str, Json] | None:
-    """Return the record that a file holds; None for a file of comparisons, or one that cannot be read here."""
-    if path.suffix.lower() != ".json":
+    """
+    Return the record that a file holds, whatever its name; None for comparisons, or a file that cannot be read here.
+
+    Raises:
+        ConfigError: an empty file, a record cut short, or JSON of another kind.
+    """
+    if not path.is_file():
         return None
     try:
-        body = json_of(read_bytes(path).decode("utf-8"))
-    except (OSError, ValueError):
+        text = read_bytes(path).decode("utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError):
         return None
-    if not isinstance(body, dict) or "schema" not in body:
+    if not text:
+        raise ConfigError(f"{path}: expected at least one comparison, got an empty file; write one JSON object a line")
+    line = text.partition("\n")[0].strip()
+    if path.suffix.lower() == ".csv" or _is_line(line):
         return None
-    if str(body["schema"]).partition("/")[0] not in RECORDS:
+    if path.suffix.lower() != ".json" and line != "{" and '"schema"' not in line[:_HEAD]:
+        return None
+    try:
+        body = json_of(text)
+    except ValueError as error:
+        raise ConfigError(
+            f"{path}: expected comparisons, one JSON object a line, or a whole record, got damaged JSON: {error}; "
+            f"write the file again"
+        ) from error
+    schema = body.get("schema") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or str(schema).partition("/")[0] not in RECORDS:
         raise ConfigError(
             f"{path}: expected comparisons, a record of `calm self-preference` or the results of a run, got "
-            f"schema={body['schema']!r}; give one of these"
+            f"schema={schema!r}; give one of these"
         )
     return body
+
+
+def _is_line(line: str) -> bool:
+    """Return whether the first line of a file is JSON by itself, and no record."""
+    try:
+        body = json_of(line)
+    except ValueError:
+        return False
+    return not isinstance(body, dict) or "schema" not in body
 
 
 def compared(

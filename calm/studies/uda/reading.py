@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from calm.core.files import json_of, read_bytes, refuse_large
+from calm.core.files import json_of, read_bytes, refuse_large, refuse_twice
 from calm.core.inputs import noted
 from calm.errors import ConfigError, nearest
 from calm.studies.uda import bridge
@@ -74,6 +74,7 @@ def read(
     Raises:
         ConfigError: all faults of the files, the first `MAX_SHOWN` spelled out; or embeddings that do not fit together.
     """
+    refuse_twice(files)
     faults, held = _Faults(), Answers()
     records = {path: body for path in files if (body := bridge.record_in(path)) is not None}
     lines = [path for path in files if path not in records]

@@ -14,6 +14,8 @@ from calm.studies.uda.clusters import clustered
 from calm.studies.uda.elo import Floats
 
 SCHEMA = "calm-uda-report/1"
+FEWEST_GOLD = 3
+"""With true ratings of fewer models there is no correlation with them."""
 
 
 def report(
@@ -35,7 +37,7 @@ def report(
     anchor = consensus.centre(before, weights)
     first, second = (_side(ratings, anchor, (judges, models), gold, weights) for ratings in (before, after))
     warned = [*consensus.warnings(before, judges, models, gold, rng), *_shrunk(before, after, weights)]
-    warned += _turned(first, second)
+    warned += [*_turned(first, second), *_unmatched(gold, models)]
     counted = np.full(len(judges), 1 / len(judges)) if weights is None else weights
     return {
         "schema": SCHEMA,
@@ -85,7 +87,7 @@ def _side(
         "mean_correlation_with_other_judges": _mean(loo),
     }
     known = [m for m, name in enumerate(models) if gold and name in gold]
-    if gold and len(known) >= 3:
+    if gold and len(known) >= FEWEST_GOLD:
         truth = np.array([gold[models[m]] for m in known])
         by_judge = {judge: consensus.correlation(ratings[j, known], truth) for j, judge in enumerate(judges)}
         without = {
@@ -105,6 +107,18 @@ def _without(ratings: Floats, left_out: int, weights: Floats | None) -> Floats:
     rest = np.delete(ratings, left_out, axis=0)
     kept = None if weights is None else np.delete(weights, left_out)
     return consensus.centre(rest, None if kept is None or not kept.sum() else kept / kept.sum())
+
+
+def _unmatched(gold: Mapping[str, float] | None, models: Sequence[str]) -> list[str]:
+    """Return which names of the true ratings are no models, and whether too few are left."""
+    if gold is None:
+        return []
+    odd = [name for name in gold if name not in models]
+    told = [f"the true ratings name {', '.join(map(repr, odd))}, which match no model"] if odd else []
+    left = len(gold) - len(odd)
+    if left < FEWEST_GOLD:
+        told.append(f"true ratings of {left} of {len(models)} models: with fewer than {FEWEST_GOLD} they are not used")
+    return told
 
 
 def _shrunk(before: Floats, after: Floats, weights: Floats | None) -> list[str]:

@@ -6,6 +6,7 @@ The weights go into the anchor that ratings are trained toward, and into the con
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -20,6 +21,8 @@ from calm.studies.uda.elo import Floats
 
 EQUAL: Final = "equal"
 AGREEMENT: Final = "agreement"
+MOST: Final = sys.float_info.max
+"""The largest weight: a whole number above it has no place in 64 bits."""
 Choice: TypeAlias = "str | tuple[tuple[str, float], ...]"
 """`equal`, `agreement`, or the weight of each judge by name."""
 
@@ -58,9 +61,10 @@ def weights_of(choice: Choice, ratings: Floats, judges: Sequence[str]) -> Floats
             f"it, or use equal or agreement"
         )
     chosen = np.array([table[judge] for judge in judges], np.float64)
-    if not chosen.sum() > 0:
+    if not chosen.max() > 0:
         raise ConfigError(f"--weights: expected a weight above 0 of one of {', '.join(judges)}, got none; raise one")
-    return np.asarray(chosen / chosen.sum(), np.float64)
+    shares = chosen / chosen.max()  # first, as the sum of huge weights is infinite
+    return np.asarray(shares / shares.sum(), np.float64)
 
 
 def choice_of(said: str) -> Choice:
@@ -80,6 +84,22 @@ def choice_of(said: str) -> Choice:
     return tuple(sorted((str(judge), float(weight)) for judge, weight in body.items()))
 
 
+def refuse_strangers(said: str | None, judges: Sequence[str]) -> None:
+    """
+    Return if a file of weights names judges only; `said` is what `--weights` says, None if it was not given.
+
+    Raises:
+        ConfigError: a name that is no judge of the comparisons.
+    """
+    choice = choice_of(said) if said else EQUAL
+    if isinstance(choice, tuple) and (odd := [name for name, _ in choice if name not in judges]):
+        others = f" and {len(odd) - 1} more" if odd[1:] else ""
+        raise ConfigError(
+            f"--weights: {said} names {odd[0]!r}{others}, who is no judge{nearest(odd[0], judges)}; expected "
+            f"{', '.join(judges)}"
+        )
+
+
 def name_of(choice: Choice) -> str:
     """Return how judges are weighed, in a word: `equal`, `agreement` or `file`."""
     return choice if isinstance(choice, str) else "file"
@@ -88,4 +108,4 @@ def name_of(choice: Choice) -> str:
 def _weights(body: Mapping[object, object]) -> bool:
     """Return whether all values are finite numbers of 0 or more."""
     values = body.values()
-    return all(isinstance(w, int | float) and not isinstance(w, bool) and 0 <= w < float("inf") for w in values)
+    return all(isinstance(w, int | float) and not isinstance(w, bool) and 0 <= w <= MOST for w in values)

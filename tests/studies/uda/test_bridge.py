@@ -13,6 +13,7 @@ from calm.results.audit import write as audit_write
 from calm.selfpreference import crossing
 from calm.selfpreference.crossing import CrossResult, Member
 from calm.selfpreference.verdicts import Judgment
+from calm.studies.uda import bridge, reading
 from calm.studies.uda.embeddings import HashedWords
 from calm.studies.uda.reading import read
 from tests.reports.planted_audit import sample
@@ -186,3 +187,40 @@ def test_criteria_count_by_their_points(tmp_path):
 
     assert rows(data) == [("x-1", "x-1", "y-1", 0.0)] * 2 + [("critic", "x-1", "y-1", 0.0)] * 2
     assert unread == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("r.json", '{"schema": "calm-self-preference/1", "judged": [', "got damaged JSON"),
+        ("r.json", '{\n "schema": "calm-results/1",\n "fin', "got damaged JSON"),
+        ("r.txt", '{\n "schema": "calm-results/1",\n "fin', "got damaged JSON"),
+        ("r.json", " ", "got an empty file"),
+        ("r.txt", '{\n "schema": "calm-hunt/1"\n}', "got schema='calm-hunt/1'"),
+        ("r.json", '{\n "a": 1\n}', "got schema=None"),
+    ],
+)
+def test_a_damaged_file_is_named_once_whatever_its_name(tmp_path, name, text, told):
+    """One message, about the file and not about the answers."""
+    path, cases = tmp_path / name, tmp_path / "pairs.jsonl"
+    path.write_text(text)
+    cases.write_text('{"id": "x"}\n' * 3)
+
+    with pytest.raises(ConfigError, match=told) as raised:
+        reading.read([path], cases, None)
+
+    assert len(raised.value.problems) == 1
+    assert raised.value.problems[0].startswith(str(path))
+
+
+def test_a_record_is_told_by_what_it_holds(tmp_path):
+    """A record named .txt is one; comparisons named .json are none; one file under two names is refused."""
+    record, lines = tmp_path / "r.txt", tmp_path / "lines.json"
+    record.write_text('{"schema": "calm-results/1"}')
+    lines.write_text('{"prompt": "p"}\n{"prompt": "q"}\n')
+
+    assert bridge.record_in(record) == {"schema": "calm-results/1"}
+    assert bridge.record_in(lines) is None
+    twice = [record, tmp_path / "x" / ".." / "r.txt"]
+    with pytest.raises(ConfigError, match="expected files that differ, got"):
+        reading.read(twice, None, None)

@@ -12,7 +12,7 @@ from calm.studies.uda import consensus
 from calm.studies.uda.report import report
 from calm.studies.uda.settings import Settings
 from calm.studies.uda.training import apply, gradient, judge_weights, new_state
-from calm.studies.uda.weighting import choice_of, weights_of
+from calm.studies.uda.weighting import choice_of, refuse_strangers, weights_of
 
 JUDGES = ("x", "y", "z")
 RATINGS = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0]])
@@ -30,6 +30,40 @@ def test_agreement_is_the_correlation_with_the_others():
     assert weights_of((("x", 1.0), ("y", 3.0), ("z", 0.0)), RATINGS, JUDGES) == pytest.approx([0.25, 0.75, 0])
 
 
+def test_huge_weights_do_not_overflow():
+    """Two weights whose sum is infinite count as two of 1."""
+    huge = (("x", 1e308), ("y", 1e308), ("z", 0.0))
+    assert weights_of(huge, RATINGS, JUDGES) == pytest.approx([0.5, 0.5, 0])
+
+
+def test_a_name_that_is_no_judge_is_refused(tmp_path):
+    """The message names the file and the name; a file of judges only is taken, also of all judges alike."""
+    path = tmp_path / "w.json"
+    path.write_text('{"x": 1, "nobody": 2}')
+    with pytest.raises(ConfigError, match=r"w\.json names 'nobody', who is no judge"):
+        refuse_strangers(str(path), JUDGES)
+
+    path.write_text('{"x": 1, "y": 2}')
+    for said in (str(path), "agreement", None):
+        refuse_strangers(said, JUDGES)
+
+
+def test_gold_that_matches_no_model_is_told():
+    """By name, and that too few are left; nothing is said where all match."""
+
+    def told(gold):
+        made = report(RATINGS, RATINGS, JUDGES, "abc", gold=gold, rng=Random(0))
+        return [text for text in made["warnings"] if "true ratings" in text], made["before"]
+
+    warned, side = told({"a": 1, "b": 2, "typo": 3})
+    assert warned == [
+        "the true ratings name 'typo', which match no model",
+        "true ratings of 2 of 3 models: with fewer than 3 they are not used",
+    ]
+    assert "correlation_with_gold" not in side
+    assert told({"a": 1, "b": 2, "c": 3})[0] == []
+
+
 def test_nobody_agrees_and_a_judge_without_weight_are_refused():
     """Each message says what to do."""
     with pytest.raises(ConfigError, match="nobody can be weighed by agreement; use --weights equal"):
@@ -38,7 +72,9 @@ def test_nobody_agrees_and_a_judge_without_weight_are_refused():
         weights_of((("x", 1.0), ("y", 1.0)), RATINGS, JUDGES)
 
 
-@pytest.mark.parametrize("body", ["[1]", '{"x": -1}', '{"x": 0}', '{"x": "1"}', '{"x": true}', "no json"])
+@pytest.mark.parametrize(
+    "body", ["[1]", '{"x": -1}', '{"x": 0}', '{"x": "1"}', '{"x": true}', f'{{"x": 1{"0" * 309}}}', "no json"]
+)
 def test_a_file_of_weights_holds_numbers(tmp_path, body):
     """Anything else is refused with an example; numbers are read."""
     path = tmp_path / "weights.json"
