@@ -11,7 +11,7 @@ from calm.experiment.asks import Design
 from calm.gate.plan import PlanSettings
 from calm.studies.mitigate.differences import differences
 from calm.studies.mitigate.gate import assess
-from calm.studies.mitigate.study import MitigationSet
+from calm.studies.mitigate.study import MitigationSet, tried
 from tests.planted import Planted, chance, engine, fair, pair, pairs, traced
 
 BOOK = "(A Book)"
@@ -100,3 +100,13 @@ def test_the_furthest_two_sets_can_be_apart_is_no_error():
     moved = next(d for d in differences([bare, other]) if d.measure == "robustness")
     assert (moved.value, moved.n) == (2.0, 60)
     assert moved.low <= 2.0 <= moved.high
+
+
+def test_a_reason_names_a_mitigation_once():
+    """The label of a set of one is its name; of a set of several, the reason says which one it is."""
+    _, *left_out = tried(Planted(fair), [["samples:3"], ["swap", "plan"]], pytest.fail)
+
+    assert [one.reason for one in left_out] == [
+        "the judge has no prompt that can be rewritten",
+        "plan: the judge has no model that could be asked another question",
+    ]

@@ -218,6 +218,26 @@ def _labelled(case: Case, judge: Judge) -> bool:
             return case.better is not None
 
 
+def _refuse_off_scale(cases: Sequence[Case], judge: Judge, file: str) -> None:
+    """
+    Refuse gold scores outside the judge's scale; a mean between two steps is none.
+
+    Raises:
+        ConfigError: names the file, the first such case, and the scale.
+    """
+    if FAMILY[judge.task] != "score":
+        return
+    low, high = judge.scale.low, judge.scale.high
+    golds = [(case.id, case.scores[case.answers[0].id]) for case in cases]
+    off = [(case, gold) for case, gold in golds if not low <= gold <= high]
+    if off:
+        case, gold = off[0]
+        raise ConfigError(
+            f"mitigations: 'autocalibrate' expects gold scores on the scale from {low:g} to {high:g} in {file}; "
+            f"got {gold:g} in case {case!r} ({len(off)} of {len(cases)} cases are off the scale); rescale the scores"
+        )
+
+
 def _identity(case: Case) -> str:
     return digest(case.question, sorted(answer.text for answer in case.answers))
 
@@ -238,6 +258,7 @@ def _calibrated(judge: Judge, argument: str, reader: Reader) -> Judge:
     path = path_argument("autocalibrate", argument, reader)
     every = read_cases(path, task=judge.task)
     found = [case for case in every if _labelled(case, judge)]
+    _refuse_off_scale(found, judge, argument)
     drawn = sample(found, MOST, 0)
     cases = tuple(drawn if judge.traits.as_given else (case.balanced("autocalibrate") for case in drawn))
     labels = {pair[1] for case in cases for pair in _compared(Tie(), case, judge.scale)}

@@ -142,7 +142,10 @@ def tried(judge: Judge, sets: Sequence[Sequence[str]], reader: Reader) -> list[M
         try:
             found.append(MitigationSet(names, mitigated(judge, names, reader)))
         except NotApplicable as error:
-            found.append(MitigationSet(names, None, str(error).removeprefix("mitigations: ")))
+            reason = str(error).removeprefix("mitigations: ")
+            if len(names) == 1:  # the set's own label says which; of several, the reason does
+                reason = reason.removeprefix(f"{names[0].partition(':')[0]}: ")
+            found.append(MitigationSet(names, None, reason))
         except ConfigError as error:
             problems += error.problems
     if problems:

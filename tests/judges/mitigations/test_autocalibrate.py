@@ -1,6 +1,7 @@
 """AutoCalibrate: criteria from labelled cases, chosen by how well verdicts by them agree with the labels."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -169,6 +170,11 @@ def test_what_cannot_be_calibrated_is_told(labelled, subtests):
     for cases, task, told in [
         (SCORED[:5], "score", "at least 6 labelled cases, with labels that differ, in labelled.jsonl; got 5 of 5"),
         ([Case(c.id, c.question, c.answers) for c in SCORED], "score", "got 0 of 9"),
+        (
+            [replace(c, scores={"a": c.scores["a"] * 100}) for c in SCORED],
+            "score",
+            r"scale from 1 to 10 in labelled.jsonl; got 100 in case 's1' \(9 of 9",
+        ),
     ]:
         with subtests.test(told), pytest.raises(ConfigError, match=told):
             mitigated(judge_at(task=task, scale=STEPS), [labelled(cases)])

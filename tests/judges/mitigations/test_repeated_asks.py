@@ -12,7 +12,7 @@ from calm.judges.prompts import bundled
 from tests.judges.mitigations.judging import PAIR, RUBRIC, SINGLE, asked, judge_at, system, user
 
 STEPS = Scale(1, 5, 1.0)
-OPTIONS = "Options:\n- 1: bad\n- 3: fair\n- 5: good\nSay [[N]]."
+OPTIONS = "Options:\n- 1: bad\n- 2: poor\n- 3: fair\n- 4: so so\n- 5: good\nSay [[N]]."
 LISTED = Prompt((Message("user", f"{{{{ question }}}} {{{{ answers[0].text }}}}\n{OPTIONS}"),))
 
 # ------------------------------------------------------------------------------------------------------------- samples
@@ -82,7 +82,43 @@ def test_the_lines_of_a_users_own_list_change_places():
     """What stands around them stays."""
     found = permuted(LISTED, 1, STEPS).messages[0].text
 
-    assert "Options:\n- 5: good\n- 3: fair\n- 1: bad\nSay [[N]]." in found
+    assert "Options:\n- 5: good\n- 4: so so\n- 3: fair\n- 2: poor\n- 1: bad\nSay [[N]]." in found
+
+
+GRADES = "1: bad\n2: poor\n3: fair\n4: good\n5: best"
+STEPS_TO_TAKE = "1. Read the question.\n2. List what the answer gets wrong.\n3. Only then give a score."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            f"Score the answer from 1 to 5.\n{STEPS_TO_TAKE}",
+            f"Score the answer (one of 5, 4, 3, 2, 1).\n{STEPS_TO_TAKE}",
+        ),
+        (
+            "Score the answer from 1 to 5. Good answers have 1-5 sentences.",
+            "Score the answer (one of 5, 4, 3, 2, 1). Good answers have 1-5 sentences.",
+        ),
+        (
+            "Good answers have 1-5 sentences. Score the answer from 1 to 5.",
+            "Good answers have 1-5 sentences. Score the answer (one of 5, 4, 3, 2, 1).",
+        ),
+        (f"Scores: {GRADES}\nGo.", "Scores: 5: best\n4: good\n3: fair\n2: poor\n1: bad\nGo."),
+        (
+            GRADES.replace("bad", "bad,\n   wrong"),
+            "5: best\n4: good\n3: fair\n2: poor\n1: bad,\n   wrong",
+        ),
+        (f"{STEPS_TO_TAKE}\n\n{GRADES}", f"{STEPS_TO_TAKE}\n\n5: best\n4: good\n3: fair\n2: poor\n1: bad"),
+        ("Answers have 1-5 sentences, of 1-5 clauses.", "Answers have 1-5 sentences, of 1-5 clauses."),
+    ],
+    ids=["instructions", "other range", "other range first", "header", "two lines", "two lists", "unclear"],
+)
+def test_only_the_scale_changes(text, expected):
+    """Numbered instructions and other ranges stay; a description of two lines moves as one."""
+    prompt = Prompt((Message("user", text),))
+
+    assert permuted(prompt, 1, STEPS).messages[0].text == expected
 
 
 def test_a_scale_without_steps_has_two_orders():
