@@ -142,7 +142,7 @@ def test_a_prompt_that_shows_no_scale_has_none_to_reorder(subtests):
     """The reason is told."""
     bare = Prompt((Message("user", "{{ question }} {{ answers[0].text }} Give a grade."),))
     for settings, told in [
-        ({"prompt": bare, "scale": STEPS}, "neither as a list, with"),
+        ({"prompt": bare, "scale": STEPS}, "shows its scale at no clear place"),
         ({"scale": Scale(0, 1, 1.0)}, "a scale of 3 to 21 values"),
     ]:
         with subtests.test(told), pytest.raises(NotApplicable, match=told):
