@@ -22,6 +22,7 @@ def add_wordings(command: argparse.ArgumentParser) -> None:
     """Add the options that say in which words judges are asked."""
     command.add_argument(
         "--framings",
+        metavar="WHICH",
         choices=("standard", "both"),
         default="standard",
         help="scores: 'both' also asks each judge's inverted twin, and shows what that changes (twice the calls)",

@@ -98,7 +98,10 @@ def test_the_record_holds_the_papers_figures(paired, subtests):
             assert rate["value"] == pytest.approx(rates[bias], abs=1e-6)
             assert (rate["low"], rate["high"]) == pytest.approx(wilson(rates[bias], 60), abs=1e-5)
             assert rate["n"] == 60
-            assert one["consistency_rate"]["value"] == pytest.approx(consistency, abs=1e-6)
+            own = {row["case"]: row for row in rows}.values()  # refined texts have clean asks of their own
+            repeated = fmean(row["clean"][0] == row["clean"][1] for row in own)
+            assert one["consistency_rate"]["value"] == pytest.approx(repeated, abs=1e-6)
+            assert repeated == consistency or bias == "refinement-aware"
             assert one["accuracy"]["value"] == pytest.approx(fmean(right(r, "clean") for r in rows), abs=1e-6)
             hacked = fmean(right(r, "perturbed") for r in rows)
             assert one["accuracy_hacked"]["value"] == pytest.approx(hacked, abs=1e-6)

@@ -124,7 +124,7 @@ def test_what_is_shrunk_is_seen():
     lengths = [len(one.best) for one in told if one.best]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > lengths[-1] == len(found.confirmed[0].words)
-    assert len({one.asks for one in told}) > 20
+    assert len({one.asks for one in told}) > 10  # it moves while a text is shrunk
 
 
 @pytest.mark.parametrize("cap", [1, 5, 17, 60, 110])
