@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -44,6 +45,10 @@ FORMS = {
     "parquet": outputs.PARQUET,
     "json": outputs.RESULTS,
 }
+
+_HEAD = 200
+_SCHEMA = re.compile(r'\s*\{\s*"schema":\s*"([^"/]*)')
+"""The beginning of a record that calm wrote."""
 
 SHOWS_HUNTS = ("html", "json")
 """The formats that hold what a hunt found."""
@@ -137,6 +142,9 @@ def kind_of(source: Path) -> str | None:
 
     from calm.core.files import read_json
 
+    with suppress(OSError, UnicodeDecodeError), source.open(encoding="utf-8") as file:
+        if named := _SCHEMA.match(file.read(_HEAD)):  # results are large: what calm wrote says its kind at once
+            return named[1]
     with suppress(ConfigError):
         body = read_json(source, "a record that calm wrote")
         schema = body.get("schema") if isinstance(body, dict) else None

@@ -142,6 +142,7 @@ def _record(options: argparse.Namespace) -> dict[str, Json] | None:
         ConfigError: it is no record, stands beside judges, or an option would ask again.
     """
     from calm.core.files import read_json
+    from calm.selfpreference.report import SCHEMA
 
     named = [name for name in options.judges if name.endswith(".json")]
     if not named:
@@ -150,7 +151,7 @@ def _record(options: argparse.Namespace) -> dict[str, Json] | None:
     if len(options.judges) > 1:
         raise ConfigError(f"{named[0]}: a record holds all of its judges, so it stands alone; name it without others")
     _refuse_asking(named[0], options)
-    if not isinstance(body, dict) or body.get("schema") != "calm-self-preference/1":
+    if not isinstance(body, dict) or body.get("schema") != SCHEMA:
         raise ConfigError(f"{named[0]}: expected a record that `calm self-preference -o` wrote, got another file")
     if "judged" not in body:
         raise ConfigError(f"{named[0]}: its verdicts ship with calm and are not in it; name the recorded judge again")
