@@ -25,8 +25,8 @@ from calm.commands.plan import traced
 from calm.core.case import Case
 from calm.core.claims import Claim, Outcome
 from calm.core.verdict import Scale, Verdict
-from calm.engine.batches import Question
 from calm.engine.engine import Engine
+from calm.engine.inbox import Question
 from calm.engine.verdicts import Judgment
 from calm.experiment import run as experiment
 from calm.experiment.lookahead import Order

@@ -10,10 +10,10 @@ from typing import Final
 
 from calm.core.reasons import Reason
 from calm.engine.attempts import Attempts
-from calm.engine.batches import Batches
 from calm.engine.budget import Budget
 from calm.engine.cache import Cache
 from calm.engine.calls import STOPPED, Calls
+from calm.engine.inbox import Inbox
 from calm.engine.leases import BEAT_S
 from calm.engine.ledger import Ledger
 from calm.engine.scheduler import Scheduler
@@ -31,7 +31,7 @@ class Desk:
     Asks judges about cases and models for texts, many at a time, in one event loop.
 
     `start` begins a task in that loop; every method is to be called there. `patience_s` turns the seconds for which
-    calls under way are waited for at the end into those that are left. `batches` takes what is asked,
+    calls under way are waited for at the end into those that are left. `inbox` takes what is asked,
     `attempts` makes single calls.
     """
 
@@ -62,7 +62,7 @@ class Desk:
         )
         self._cache = Cache(store, self.calls, self.servers, self.attempts, self.scheduler.idling)
         verdicts = Verdicts(self._cache, self.calls, replay=store.mode is Mode.REPLAY)
-        self.batches = Batches(verdicts, self.scheduler, self.servers, seed)
+        self.inbox = Inbox(verdicts, self.scheduler, self.servers, seed)
 
     def end_waits(self, why: Reason = STOPPED) -> None:
         """End all waits, for servers and for other processes: whoever waits gets a `JudgeError` with the reason."""
@@ -87,7 +87,7 @@ class Desk:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._cache.flush()
         self.scheduler.clear()
-        self.batches.clear()
+        self.inbox.clear()
 
     async def live(self) -> None:
         """Let other processes know that this one is alive; a sign that fails is not the last one."""

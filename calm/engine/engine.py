@@ -10,11 +10,11 @@ from typing import Final, TypeVar
 
 from calm.core.case import Case
 from calm.core.reasons import Kind, Reason, because, name
-from calm.engine.batches import Prefetch, Question
 from calm.engine.budget import Budget, Caps
 from calm.engine.desk import Desk
 from calm.engine.gathering import Gathering
 from calm.engine.greeting import Greeting
+from calm.engine.inbox import Prefetch, Question
 from calm.engine.signals import SIGNALS
 from calm.engine.store import Store
 from calm.engine.thread import CLOSING_S, LoopThread
@@ -124,7 +124,7 @@ class Engine:
 
     def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
         """Return the same where each question names its judge, for example because prompts differ from case to case."""
-        return self._run(self._desk.batches.ask(questions))
+        return self._run(self._desk.inbox.ask(questions))
 
     def generate(self, requests: Sequence[tuple[Request, int]]) -> list[Response]:
         """
@@ -132,17 +132,17 @@ class Engine:
 
         A request that fails has a `NoReply` in place of its reply, with the reason; the others are not affected.
         """
-        return self._run(self._desk.batches.generate(requests))
+        return self._run(self._desk.inbox.generate(requests))
 
     def prefetch(self, questions: Sequence[Question]) -> Prefetch:
         """Ask what may be wanted soon, in the round of the context; nobody waits."""
         prefetch = Prefetch()
-        self._thread.soon(lambda: self._thread.start(self._desk.batches.prefetch(questions, prefetch)))
+        self._thread.soon(lambda: self._thread.start(self._desk.inbox.prefetch(questions, prefetch)))
         return prefetch
 
     def withdraw(self, prefetch: Prefetch) -> None:
         """Take questions back: what has not begun, and nobody else wants, is not asked."""
-        self._thread.soon(self._desk.batches.withdraw, prefetch)
+        self._thread.soon(self._desk.inbox.withdraw, prefetch)
 
     @contextmanager
     def gathering(self) -> Iterator[Gathering]:

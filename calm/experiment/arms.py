@@ -16,7 +16,7 @@ from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials, distance
 from calm.core.verdict import Code, Family, NoReply, Scale, code, readable
-from calm.engine.batches import PlainQuestion, Prefetch, Question
+from calm.engine.inbox import PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
 from calm.experiment.asks import Asks

@@ -15,7 +15,7 @@ from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
 from calm.core.reasons import Kind, Reason, because, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
-from calm.engine.batches import PlainQuestion
+from calm.engine.inbox import PlainQuestion
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
 from calm.experiment.setup import Setup, clusters_of

@@ -7,7 +7,7 @@ import pytest
 
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import Criteria, Preferred, Refused, Unreadable, readable
-from calm.engine.batches import PlainQuestion
+from calm.engine.inbox import PlainQuestion
 from calm.engine.legibility import LOOKS, Legibility
 from calm.errors import JudgeError
 from calm.judges.python import PythonJudge

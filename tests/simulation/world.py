@@ -235,7 +235,7 @@ class World:
         judge = Reading(Server(self, process))
         judge.world, judge.process = self, process
         try:
-            found = await desk.batches.ask([(judge, case, 1) for case in self.cases])
+            found = await desk.inbox.ask([(judge, case, 1) for case in self.cases])
             process.verdicts = [one.verdict for one in found]
         finally:
             if not process.dead:

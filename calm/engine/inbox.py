@@ -46,7 +46,7 @@ R = TypeVar("R", Judgment, Response)
 
 
 @dataclass(eq=False, slots=True)
-class _Batch(Generic[R]):
+class _Group(Generic[R]):
     """Results that a caller waits for together, by their places; `left` of them are not there yet."""
 
     results: list[R | None]
@@ -54,7 +54,7 @@ class _Batch(Generic[R]):
     done: asyncio.Future[None]
 
     @classmethod
-    def of(cls, size: int) -> _Batch[R]:
+    def of(cls, size: int) -> _Group[R]:
         return cls([None] * size, size, asyncio.get_running_loop().create_future())
 
     def take(self, place: int, result: R) -> None:
@@ -85,7 +85,7 @@ class _Job:
     judge: Judge
     case: Case
     ask: int
-    waiting: list[tuple[_Batch[Judgment], int]] = field(default_factory=list)
+    waiting: list[tuple[_Group[Judgment], int]] = field(default_factory=list)
     prefetches: int = 0
     place: Place | None = None
     plain: bool = False
@@ -118,7 +118,7 @@ def _round(ask: int) -> int:
     return PRIORITY.get() if ask else FIRST - 1
 
 
-class Batches:
+class Inbox:
     """
     Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`. A
     judge that cannot be read is asked no more: whoever waits for it gets a `JudgeError`.
@@ -137,12 +137,12 @@ class Batches:
 
     async def ask(self, questions: Sequence[Question]) -> list[Judgment]:
         """Return the verdict on each question, in their order."""
-        batch = _Batch[Judgment].of(len(questions))
-        await self._enqueue(questions, batch)
+        group = _Group[Judgment].of(len(questions))
+        await self._enqueue(questions, group)
         guest = GUEST.get()
         if guest is not None and any(_round(ask) >= FIRST for *_, ask in questions):
             guest.arrived()
-        return await batch.all()
+        return await group.all()
 
     async def prefetch(self, questions: Sequence[Question], prefetch: Prefetch) -> None:
         """Put questions into their queues that nobody waits for yet."""
@@ -157,19 +157,19 @@ class Batches:
 
     async def generate(self, requests: Sequence[tuple[Request, int]]) -> list[Response]:
         """Return the response to each request, in their order."""
-        batch = _Batch[Response].of(len(requests))
+        group = _Group[Response].of(len(requests))
         for place, (request, ask) in enumerate(requests):
             if place % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
-            work = partial(self._generate, request, ask, batch, place)
+            work = partial(self._generate, request, ask, group, place)
             self._scheduler.put(self._queue((request.endpoint,)), work, PRIORITY.get())
-        return await batch.all()
+        return await group.all()
 
     def clear(self) -> None:
         """Forget what has no verdict."""
         self._judgments = {key: one for key, one in self._judgments.items() if isinstance(one, Judgment)}
 
-    async def _enqueue(self, questions: Sequence[Question], to: _Batch[Judgment] | Prefetch) -> None:
+    async def _enqueue(self, questions: Sequence[Question], to: _Group[Judgment] | Prefetch) -> None:
         """Put questions that were not asked yet into their queues, and note who wants them."""
         shown: dict[tuple[_Handle, Identity], bytes] = {}
         for place, question in enumerate(questions):
@@ -190,7 +190,7 @@ class Batches:
                 found.place = self._scheduler.hasten(found.place, _round(ask))
             if isinstance(found, _Job):
                 found.plain |= isinstance(question, PlainQuestion)
-            if isinstance(to, _Batch):
+            if isinstance(to, _Group):
                 if isinstance(found, Judgment):
                     to.take(place, found)
                 else:
@@ -216,15 +216,15 @@ class Batches:
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             self._judgments.pop(job.key, None)
-            for batch, _ in job.waiting:
-                batch.fail(error)
+            for group, _ in job.waiting:
+                group.fail(error)
             return
         if isinstance(judgment.verdict, NoReply):
             self._judgments.pop(job.key, None)
         else:
             self._judgments[job.key] = judgment
-        for batch, place in job.waiting:
-            batch.take(place, judgment)
+        for group, place in job.waiting:
+            group.take(place, judgment)
 
     def _refuse_unread(self, job: _Job) -> None:
         """Raise a `JudgeError` if the judge of a job cannot be read."""
@@ -232,13 +232,13 @@ class Batches:
         if why is not None:
             raise JudgeError(why, fatal=True)
 
-    async def _generate(self, request: Request, ask: int, batch: _Batch[Response], place: int) -> None:
+    async def _generate(self, request: Request, ask: int, group: _Group[Response], place: int) -> None:
         try:
-            batch.take(place, await self._verdicts.generate(request, ask))
+            group.take(place, await self._verdicts.generate(request, ask))
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
-            batch.fail(error)
+            group.fail(error)
 
     def _lot(self, key: bytes) -> int:
         """Return the lot of a question: it depends on nothing but the seed and the question."""
