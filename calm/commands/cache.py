@@ -122,7 +122,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         ConfigError: it is not there, is none of ours, or is damaged; it is left as it was.
     """
-    from calm.engine.database import fault, open_file
+    from calm.engine.sqlite import fault, open_file
 
     db = open_file(path)
     try:

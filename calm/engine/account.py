@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from calm.engine.budget import NOTHING, Amount, Grant
-from calm.engine.database import Database
+from calm.engine.database import Connection, Database
 from calm.engine.leases import Leases
 
+_BEGIN: Final = "insert into spent values (?, 0, 0, 0) on conflict (run) do nothing"
 _FITTING: Final = (
-    "update spent set calls = calls + :calls, tokens = tokens + :tokens, usd = usd + :usd where run = :run "
-    "and calls + :calls <= :most_calls and tokens + :tokens <= :most_tokens and usd + :usd <= :most_usd"
+    "update spent set calls = calls + ?, tokens = tokens + ?, usd = usd + ? where run = ? "
+    "and calls + ? <= ? and tokens + ? <= ? and usd + ? <= ?"
 )
 _CHANGE: Final = "update spent set calls = calls + ?, tokens = tokens + ?, usd = usd + ? where run = ?"
-_HOLD: Final = """
-insert into held values (?, ?, ?, ?, ?) on conflict (run, owner) do update set
-calls = calls + excluded.calls, tokens = tokens + excluded.tokens, usd = usd + excluded.usd
-"""
+_HOLD: Final = (
+    "insert into held values (?, ?, ?, ?, ?) on conflict (run, owner) do update set "
+    "calls = held.calls + excluded.calls, tokens = held.tokens + excluded.tokens, usd = held.usd + excluded.usd"
+)
 
 
 class SharedAccount:
@@ -35,15 +35,10 @@ class SharedAccount:
 
     def reserve(self, worst: Amount, limits: Amount) -> Grant:
         """Reserve an amount if the sum stays within limits."""
-        values = {
-            "run": self._run,
-            **_columns(worst),
-            **{f"most_{name}": value for name, value in _columns(limits).items()},
-        }
         with self._writing() as db:
             self._leases.beat(db)
-            db.execute("insert or ignore into spent values (?, 0, 0, 0)", (self._run,))
-            if db.execute(_FITTING, values).rowcount:
+            db.execute(_BEGIN, (self._run,))
+            if db.execute(_FITTING, _fitting(self._run, worst, limits)).rowcount:
                 self._hold(db, worst)
                 return Grant.GIVEN
             under_way = self._held_by_the_living(db)
@@ -62,7 +57,7 @@ class SharedAccount:
                 pass
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Iterator[Connection]:
         """Write, in this block, after what was used since the last step that worked."""
         settled = len(self._unsettled)
         with self._database.writing() as db:
@@ -78,14 +73,14 @@ class SharedAccount:
         with self._database.reading() as db:
             return self._sum(db)
 
-    def _sum(self, db: sqlite3.Connection) -> Amount:
+    def _sum(self, db: Connection) -> Amount:
         row = db.execute("select calls, tokens, usd from spent where run = ?", (self._run,)).fetchone()
         return Amount(*row) if row else NOTHING
 
-    def _hold(self, db: sqlite3.Connection, amount: Amount) -> None:
+    def _hold(self, db: Connection, amount: Amount) -> None:
         db.execute(_HOLD, (self._run, self._leases.me, amount.calls, amount.tokens, amount.usd))
 
-    def _held_by_the_living(self, db: sqlite3.Connection) -> Amount:
+    def _held_by_the_living(self, db: Connection) -> Amount:
         found = NOTHING
         for owner, *row in db.execute("select owner, calls, tokens, usd from held where run = ?", (self._run,)):
             if row[0] > 0 and self._leases.lives(db, owner):
@@ -93,5 +88,7 @@ class SharedAccount:
         return found
 
 
-def _columns(amount: Amount) -> dict[str, float]:
-    return {"calls": amount.calls, "tokens": amount.tokens, "usd": amount.usd}
+def _fitting(run: str, worst: Amount, limits: Amount) -> tuple[str | float, ...]:
+    """Return the parameters of `_FITTING`."""
+    pairs = (worst.calls, limits.calls, worst.tokens, limits.tokens, worst.usd, limits.usd)
+    return (worst.calls, worst.tokens, worst.usd, run, *pairs)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
+from typing import Final
 
-from calm.engine.database import Database
+from calm.engine.database import Connection, Database
+
+_KEEP: Final = (
+    "insert into bill values (?, ?, ?) on conflict (owner) do update set run = excluded.run, figures = excluded.figures"
+)
 
 
 class Bills:
@@ -31,10 +35,10 @@ class Bills:
         with self._database.writing() as db:
             self.write(db)
 
-    def write(self, db: sqlite3.Connection) -> None:
+    def write(self, db: Connection) -> None:
         """Write the bill of this process down, in a transaction of the caller's."""
         if self._figures is not None:
-            db.execute("insert or replace into bill values (?, ?, ?)", (self._me, self._run, self._figures()))
+            db.execute(_KEEP, (self._me, self._run, self._figures()))
 
     def call_off(self) -> None:
         """
@@ -44,7 +48,7 @@ class Bills:
             StorageError: the file cannot be written.
         """
         with self._database.writing() as db:
-            db.execute("insert or replace into bill values (?, ?, '')", (self._over, self._run))
+            db.execute(_KEEP, (self._over, self._run, ""))
 
     @property
     def late(self) -> bool:
@@ -64,7 +68,7 @@ class Bills:
             rows = db.execute(wanted, (self._run,)).fetchall()
         return [figures for (figures,) in rows]
 
-    def close(self, db: sqlite3.Connection) -> None:
+    def close(self, db: Connection) -> None:
         """Forget the bills of this run, if this is the process that has read them."""
         if self._read:
             db.execute("delete from bill where run = ?", (self._run,))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
 
+from calm.engine.database import BY, Connection, marks
 from calm.engine.host import Host
 
 BEAT_S: Final = 1.0
@@ -18,6 +18,12 @@ LONGEST_LOOK_S: Final = 2 * BEAT_S
 """What lies between two looks counts as so many seconds at most: whoever slept, or stood still, saw nothing."""
 LONG_AGO_S: Final = 3600.0
 """A last sign of life of another place that is older than this, by the calendar, is not watched at all."""
+
+_SHOW: Final = (
+    "insert into owner values (?, ?, ?, ?, ?) on conflict (id) do update "
+    "set place = excluded.place, pid = excluded.pid, beat = excluded.beat, at = excluded.at"
+)
+_TAKE: Final = "insert into lease values (?, ?) on conflict (key) do nothing"
 
 
 @dataclass(slots=True)
@@ -45,21 +51,23 @@ class Leases:
         self._watched: dict[str, _Watch] = {}
         self._given_up: set[bytes] = set()
 
-    def claim(self, db: sqlite3.Connection, key: bytes) -> bool:
-        """Return whether this process holds the lease on a call now; False while another live process does."""
-        self._given_up.discard(key)
-        if db.execute("insert or ignore into lease values (?, ?)", (key, self.me)).rowcount:
-            return True
-        holder = db.execute("select owner from lease where key = ?", (key,)).fetchone()[0]
-        if holder == self.me:
-            return True
-        if self.lives(db, holder):
-            return False
-        # the transaction is the only one that writes: of several heirs of a dead one, one gets it
-        db.execute("update lease set owner = ? where key = ?", (self.me, key))
-        return True
+    def claim(self, db: Connection, keys: Sequence[bytes]) -> list[bool]:
+        """Return for each of some calls whether this process holds the lease on it now, or another live one does."""
+        self._given_up.difference_update(keys)
+        taken = [db.execute(_TAKE, (key, self.me)) for key in keys]
+        mine = [one.rowcount > 0 for one in taken]
+        holders = _holders(db, [key for key, got in zip(keys, mine, strict=True) if not got])
+        alive = {owner: self.lives(db, owner) for owner in sorted(set(holders.values()) - {self.me})}
+        for at, key in enumerate(keys):
+            holder = holders.get(key, self.me)
+            if not mine[at] and not alive.get(holder, False):
+                # the transaction is the only one that writes: of several heirs of a dead one, one gets it
+                if holder != self.me:
+                    db.execute("update lease set owner = ? where key = ?", (self.me, key))
+                mine[at] = True
+        return mine
 
-    def end(self, db: sqlite3.Connection, keys: Iterable[bytes]) -> None:
+    def end(self, db: Connection, keys: Iterable[bytes]) -> None:
         """End the leases on calls that are answered, whoever holds them."""
         db.executemany("delete from lease where key = ?", [(key,) for key in keys])
 
@@ -67,14 +75,14 @@ class Leases:
         """Note leases that this process has no use for; the next `beat` ends them."""
         self._given_up.update(keys)
 
-    def beat(self, db: sqlite3.Connection, *, now: bool = False) -> None:
+    def beat(self, db: Connection, *, now: bool = False) -> None:
         """Show other processes that this one is alive, if the last sign is `BEAT_S` old or this is wanted `now`."""
         if not now and self._host.now() < self._next:
             return
         host = self._host
         self._beats += 1
         row = self.me, host.place, host.pid, self._beats, host.wall()
-        db.execute("insert or replace into owner values (?, ?, ?, ?, ?)", row)
+        db.execute(_SHOW, row)
         if self._given_up:
             mine: Sequence[tuple[bytes, str]] = [(key, self.me) for key in self._given_up]
             db.executemany("delete from lease where key = ? and owner = ?", mine)
@@ -86,7 +94,7 @@ class Leases:
         """Whether there is something for `beat` to write."""
         return bool(self._given_up) or self._host.now() >= self._next
 
-    def lives(self, db: sqlite3.Connection, owner: str) -> bool:
+    def lives(self, db: Connection, owner: str) -> bool:
         """Return whether a process is alive, as far as this one can know."""
         if owner == self.me:
             return True
@@ -114,7 +122,16 @@ class Leases:
         watch.looked = now
         return watch.stood_s
 
-    def close(self, db: sqlite3.Connection) -> None:
+    def close(self, db: Connection) -> None:
         """End all leases of this process, and its signs of life."""
         db.execute("delete from lease where owner = ?", (self.me,))
         db.execute("delete from owner where id = ?", (self.me,))
+
+
+def _holders(db: Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
+    """Return who holds the leases on some calls."""
+    found: dict[bytes, str] = {}
+    for at in range(0, len(keys), BY):
+        some = keys[at : at + BY]
+        found.update(db.execute(f"select key, owner from lease where key in ({marks(some)})", tuple(some)))  # noqa: S608 - marks alone
+    return found

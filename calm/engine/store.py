@@ -14,21 +14,25 @@ from uuid import uuid4
 from calm.core.templates import Message
 from calm.engine.account import SharedAccount
 from calm.engine.bills import Bills
-from calm.engine.database import Database
+from calm.engine.database import BY, Connection, Database, Rows, marks
 from calm.engine.host import Host
 from calm.engine.leases import Leases
 from calm.engine.rows import Entry, checksum, reply_in, reply_text, request_text
 from calm.engine.spill import Spill, rows, spilled
+from calm.engine.sqlite import SqliteFile
 from calm.errors import ConfigError, StorageError
 from calm.models.wire import Json, Reply
 
-_PUT = """
+_PUT: Final = """
 insert into reply values (?, ?, ?, ?, ?) on conflict (key) do update
-set request = excluded.request, reply = excluded.reply, at = excluded.at, sum = excluded.sum where at < ?
+set request = excluded.request, reply = excluded.reply, at = excluded.at, sum = excluded.sum where reply.at < ?
 """
-_ROW = "select key, request, reply, sum from reply where key = ? and at >= ?"
-BY: Final = 500
-"""How many keys one query names; older builds of SQLite take at most 999."""
+_ROW: Final = "select key, request, reply, sum from reply where key = ? and at >= ?"
+_KEEP: Final = "insert into reply values (?, ?, ?, ?, ?) on conflict (key) do nothing"
+_FRESH: Final = "insert into fresh values (?, ?) on conflict (key) do update set run = excluded.run"
+_SERVES: Final = (
+    "insert into served values (?, ?, ?) on conflict (endpoint) do update set model = excluded.model, at = excluded.at"
+)
 
 
 class Mode(StrEnum):
@@ -78,9 +82,9 @@ class Store:
         if mode is Mode.REPLAY and path is not None:
             if not path.exists():
                 raise ConfigError(f"{path}: there is no cache to replay; run once without --calm-cache=replay")
-            self._database = Database.to_read(path)
+            self._database: Database = SqliteFile.to_read(path)
         else:
-            self._database = Database(None if mode is Mode.OFF else path, driver=driver)
+            self._database = SqliteFile(None if mode is Mode.OFF else path, driver=driver)
         self._leases = Leases(self.host)
         self.account = SharedAccount(self._database, self._leases, self.run)
         self.bills = Bills(self._database, self._leases.me, self.run)
@@ -93,7 +97,7 @@ class Store:
     def get(self, key: bytes) -> Reply | None:
         """Return the reply under a key; in `refresh` only what this run has put there."""
         with self._database.reading() as db:
-            if self.mode is Mode.REFRESH and not self._is_fresh(db, key):
+            if self.mode is Mode.REFRESH and not self._fresh(db, [key]):
                 return None
             row = db.execute(_ROW, (key, self.oldest)).fetchone()
         return None if row is None else self._reply(*row)
@@ -102,11 +106,12 @@ class Store:
         """Return the replies that are stored, by their keys."""
         found: dict[bytes, Reply] = {}
         with self._database.reading() as db:
-            wanted = [key for key in keys if self.mode is not Mode.REFRESH or self._is_fresh(db, key)]
+            wanted = list(keys)
+            if self.mode is Mode.REFRESH:
+                wanted = list(self._fresh(db, wanted))
             for at in range(0, len(wanted), BY):
                 some = wanted[at : at + BY]
-                marks = ",".join("?" * len(some))
-                question = f"select key, request, reply, sum from reply where key in ({marks}) and at >= ?"  # noqa: S608 - marks alone
+                question = f"select key, request, reply, sum from reply where key in ({marks(some)}) and at >= ?"  # noqa: S608 - marks alone
                 for row in db.execute(question, (*some, self.oldest)).fetchall():
                     reply = self._reply(*row)
                     if reply is not None:
@@ -120,23 +125,25 @@ class Store:
     def put_all(self, answered: Sequence[Entry]) -> list[Reply]:
         """Store answered calls, all or none of them, and return the replies that now stand."""
         refresh = self.mode is Mode.REFRESH
-        stands: list[bool] = []
+        keys = [call.key for call in answered]
         with self._database.writing() as db:
+            fresh = self._fresh(db, keys) if refresh else set()
+            done: list[Rows] = []
             for call in answered:
-                worthless = call.key in self.damaged or (refresh and not self._is_fresh(db, call.key))
+                worthless = call.key in self.damaged or (refresh and call.key not in fresh)
                 before = float("inf") if worthless else self.oldest
                 reply = reply_text(call.reply)
                 found = checksum(call.key, call.request, reply)
-                done = db.execute(_PUT, (call.key, call.request, reply, self.host.wall(), found, before))
-                stands.append(done.rowcount > 0)
+                done.append(db.execute(_PUT, (call.key, call.request, reply, self.host.wall(), found, before)))
                 if refresh:
-                    db.execute("insert or replace into fresh values (?, ?)", (call.key, self.run))
+                    db.execute(_FRESH, (call.key, self.run))
             if not self._alone:
-                self._leases.end(db, [call.key for call in answered])
+                self._leases.end(db, keys)
                 self.bills.write(db)
-        self.damaged.difference_update(call.key for call in answered)
+            stands = [one.rowcount > 0 for one in done]
+        self.damaged.difference_update(keys)
         if refresh:
-            self._seen.update(call.key for call in answered)
+            self._seen.update(keys)
         return [c.reply if new else self.get(c.key) or c.reply for c, new in zip(answered, stands, strict=True)]
 
     def spill(self, answered: Sequence[Entry]) -> Path:
@@ -172,8 +179,10 @@ class Store:
             return [True] * len(keys)
         with self._database.writing() as db:
             self._leases.beat(db)
-            # by another process, since this one looked for a reply
-            return [not self._answered(db, key) and self._leases.claim(db, key) for key in keys]
+            answered = self._answered(db, keys)  # by another process, since this one looked for a reply
+            free = [key for key in keys if key not in answered]
+            mine = dict(zip(free, self._leases.claim(db, free), strict=True))
+        return [mine.get(key, False) for key in keys]
 
     def release(self, key: bytes) -> None:
         """Give up a lease on a call that was not answered."""
@@ -215,19 +224,15 @@ class Store:
         self.damaged.add(key)
         return False
 
-    def _is_fresh(self, db: sqlite3.Connection, key: bytes) -> bool:
-        """Return whether this run has put a reply there: this process, or another one of the same run."""
-        if key in self._seen:
-            return True
-        row = db.execute("select 1 from fresh where key = ? and run = ?", (key, self.run)).fetchone()
-        return row is not None
+    def _fresh(self, db: Connection, keys: Sequence[bytes]) -> set[bytes]:
+        """Return for which keys this run has put a reply there: this process, or another one of the same run."""
+        unseen = [key for key in keys if key not in self._seen]
+        return self._seen.intersection(keys) | _listed(db, "fresh", "run = ?", self.run, unseen)
 
-    def _answered(self, db: sqlite3.Connection, key: bytes) -> bool:
+    def _answered(self, db: Connection, keys: Sequence[bytes]) -> set[bytes]:
         if self.mode is Mode.REFRESH:
-            return self._is_fresh(db, key)
-        if key in self.damaged:
-            return False
-        return db.execute("select 1 from reply where key = ? and at >= ?", (key, self.oldest)).fetchone() is not None
+            return self._fresh(db, keys)
+        return _listed(db, "reply", "at >= ?", self.oldest, [key for key in keys if key not in self.damaged])
 
     def _take_in(self, path: Path) -> None:
         """Put the replies into the cache that runs before could only write beside it."""
@@ -238,7 +243,7 @@ class Store:
                         continue
                     for row in rows(file):
                         values = row.key, row.request, row.reply, row.at, row.sum
-                        db.execute("insert or ignore into reply values (?, ?, ?, ?, ?)", values)
+                        db.execute(_KEEP, values)
                         self._leases.end(db, [row.key])
                 file.unlink(missing_ok=True)
 
@@ -262,7 +267,7 @@ class Store:
     def serves(self, endpoint: str, model: str) -> None:
         """Note the model that serves an endpoint now."""
         with self._database.writing() as db:
-            db.execute("insert or replace into served values (?, ?, ?)", (endpoint, model, self.host.wall()))
+            db.execute(_SERVES, (endpoint, model, self.host.wall()))
 
     def close(self) -> None:
         """Close the file, and give up the leases of this process."""
@@ -273,3 +278,13 @@ class Store:
         if self._spill is not None:
             self._spill.close()
         self._database.close()
+
+
+def _listed(db: Connection, table: str, condition: str, value: str | float, keys: Sequence[bytes]) -> set[bytes]:
+    """Return which of some keys have a row in a table that meets a condition."""
+    found: set[bytes] = set()
+    for at in range(0, len(keys), BY):
+        some = keys[at : at + BY]
+        question = f"select key from {table} where key in ({marks(some)}) and {condition}"  # noqa: S608 - words of ours
+        found.update(key for (key,) in db.execute(question, (*some, value)))
+    return found

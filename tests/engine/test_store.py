@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.engine.database import APPLICATION_ID, VERSION
+from calm.engine.database import VERSION
+from calm.engine.sqlite import APPLICATION_ID
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.models.wire import Message, Reply, Token, Usage
@@ -310,6 +311,7 @@ def test_processes_that_start_together_share_one_file_and_the_first_reply_wins(p
 DYING = """
 import sys
 from pathlib import Path
+from calm.engine.sqlite import APPLICATION_ID
 from calm.engine.store import Mode, Store
 from calm.models.wire import Message, Reply
 
