@@ -26,6 +26,9 @@ from calm.models.wire import Endpoint, Judge, Request
 AT_ONCE: Final = 256
 """How many questions are put into queues before the loop turns to something else."""
 
+LOT_BYTES: Final = 8
+"""A lot has so many bytes for the case and so many for the question."""
+
 Question: TypeAlias = tuple[Judge, Case, int]
 """A judge, a case and the repeat index."""
 
@@ -124,7 +127,9 @@ class Inbox:
     judge that cannot be read is asked no more: whoever waits for it gets a `JudgeError`.
 
     Each question has a lot, drawn from the seed and the question itself: among all that wait, the order is the same
-    whoever asked first. So what drifts while a run lasts meets all arms alike. Requests go as they came.
+    whoever asked first. The questions about one case are a block: they go together, in an order of their own. So what
+    drifts while a run lasts meets all arms alike, and a server that keeps the beginnings of prompts meets those that
+    share one in a row. Requests go as they came.
     """
 
     def __init__(self, verdicts: Verdicts, scheduler: Scheduler, servers: Servers, seed: int) -> None:
@@ -185,7 +190,8 @@ class Inbox:
             found = self._judgments.get(key)
             if found is None:
                 found = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
-                found.place = self._scheduler.put(handle.queue, partial(self._ask, found), _round(ask), self._lot(key))
+                lot = self._lot(case, key)
+                found.place = self._scheduler.put(handle.queue, partial(self._ask, found), _round(ask), lot)
             elif isinstance(found, _Job) and found.place is not None:
                 found.place = self._scheduler.hasten(found.place, _round(ask))
             if isinstance(found, _Job):
@@ -240,9 +246,12 @@ class Inbox:
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             group.fail(error)
 
-    def _lot(self, key: bytes) -> int:
-        """Return the lot of a question: it depends on nothing but the seed and the question."""
-        return int.from_bytes(blake2b(key, digest_size=8, key=self._seed).digest())
+    def _lot(self, case: Case, key: bytes) -> int:
+        """Return the lot of a question, first that of its case: it depends on nothing but the seed and the two."""
+        return int.from_bytes(self._drawn(case.id.encode("utf-8", "surrogatepass")) + self._drawn(key))
+
+    def _drawn(self, what: bytes) -> bytes:
+        return blake2b(what, digest_size=LOT_BYTES, key=self._seed).digest()
 
     def _handle(self, judge: Judge) -> _Handle:
         """Return what a judge is known by; one without a fingerprint is known by itself alone."""

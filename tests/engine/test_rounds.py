@@ -2,15 +2,22 @@
 
 import _thread
 import threading
+from collections import Counter
 from contextlib import suppress
+from itertools import groupby, permutations
 from time import monotonic, sleep
 
 import pytest
+from scipy.stats import binom
 
+from calm.core.edits import Expects, perturbation
+from calm.core.measures import net_robustness
+from calm.engine import inbox
 from calm.engine.gathering import GUEST
-from calm.experiment.run import in_round
+from calm.experiment.asks import Design
+from calm.experiment.run import in_round, run
 from calm.models.wire import Limits, Traits
-from tests.planted import Asking, Local, Planted, engine, fair, pairs
+from tests.planted import Asking, Local, Planted, engine, fair, pairs, setup
 
 ONE_BY_ONE = Traits(concurrency=1)
 
@@ -32,6 +39,88 @@ def test_the_seed_draws_the_order():
     assert order_of(cases[::-1], seed=3) == drawn
     assert order_of(cases, seed=4) != drawn
     assert drawn not in (sorted(drawn), sorted(drawn)[::-1])
+
+
+def test_the_questions_about_a_case_go_together():
+    """Whoever asks, in one call or in several, and as often as they are asked: each case is a block."""
+    judge, until = Planted(fair, traits=ONE_BY_ONE), threading.Event()
+    cases = pairs(30)
+    edited = [case.edit("bad", lambda text: f"{text} (Nature, 2021)") for case in cases]
+    with engine(seed=3) as running:
+        guest = held(running, until=until)
+        first = asking(running, judge, [(case, ask) for ask in (1, 2) for case in cases], 1)
+        wait_for(lambda: running.pending >= 60)
+        second = asking(running, judge, [(case, 1) for case in edited[::-1]], 1)
+        wait_for(lambda: running.pending >= 90)
+        until.set()
+        for thread in (guest, first, second):
+            thread.join()
+
+    blocks = [(name, len(list(block))) for name, block in groupby(case.id for case, _ in judge.asked)]
+    assert sorted(blocks) == [(case.id, 3) for case in cases]
+    assert [name for name, _ in blocks] == order_of(cases, seed=3)  # more questions about a case do not move it
+
+
+@perturbation(bias="citing", expects=Expects.NOT_BETTER)
+def cite(case, rng):
+    """Cite a source in the weaker answer."""
+    return case.edit(case.target, lambda text: f"{text} (Nature, 2021)")
+
+
+FALSE_ALARM = 1e-6
+"""How probable it is, over seeds, that a fair draw fails the test below."""
+
+
+def test_no_arm_of_a_probe_is_first_by_rule():
+    """In a block all orders of two clean asks, one inert and one edited ask are as likely: 12 can be told apart."""
+    judge, until, cases = Planted(fair, traits=ONE_BY_ONE), threading.Event(), pairs(600)
+    with setup(judge, cases, design=Design(2, 1), seed=5) as given:
+        guest = held(given.engine, until=until)
+        probe = threading.Thread(target=run, args=(given, cite, []), kwargs={"observed": [net_robustness]})
+        probe.start()
+        wait_for(lambda: given.engine.pending >= 4 * len(cases))
+        until.set()
+        for thread in (guest, probe):
+            thread.join()
+    as_they_are = {case.id: {a.text for a in case.answers} for case in cases}
+
+    def arm(case):
+        if any("Nature" in a.text for a in case.answers):
+            return "edited"
+        return "clean" if {a.text for a in case.answers} == as_they_are[case.id] else "inert"
+
+    asked = [(case.id, arm(case)) for case, ask in judge.asked if ask]
+    found = Counter(tuple(kind for _, kind in block) for _, block in groupby(asked, key=lambda one: one[0]))
+    orders = set(permutations(("clean", "clean", "inert", "edited")))
+    share = FALSE_ALARM / len(orders) / 2
+    low, high = binom.ppf(share, len(cases), 1 / len(orders)), binom.isf(share, len(cases), 1 / len(orders))
+
+    assert set(found) == orders
+    assert found.total() == len(cases)
+    assert all(low <= count <= high for count in found.values()), found
+    assert low > 10
+    assert high < 100  # so the bounds say something
+
+
+def test_a_place_in_the_order_costs_the_same_however_many_wait(monkeypatch):
+    """Two draws for each question that was not asked before, at 100 cases and at 400."""
+    draws = Counter()
+
+    def counted(*given, **named):
+        draws["all"] += 1
+        return blake2b(*given, **named)
+
+    blake2b = inbox.blake2b
+    monkeypatch.setattr(inbox, "blake2b", counted)
+    judge = Planted(fair)
+    with engine() as running:
+        found = []
+        for count in (100, 400, 400):
+            draws.clear()
+            running.ask(judge, [(case, 1) for case in pairs(count)])
+            found.append(draws["all"])
+
+    assert found == [200, 600, 0]
 
 
 @pytest.mark.parametrize("fingerprint", [None, "known"])
