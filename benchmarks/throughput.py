@@ -30,6 +30,8 @@ from time import perf_counter, sleep
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 ASKS_A_CASE = 10
+REPEATS = "2+2"
+"""Asks of a case in a gate of three probes: 2 as it stands, 2 with inert words, and 2 for each probe, 10 together."""
 PEERS = {
     "openevals": ["openevals", "openai"],
     "pydantic-evals": ["pydantic-evals", "pydantic-ai-slim[openai]"],
@@ -160,6 +162,7 @@ def gate(name: str, load: Load, cache: Path | None = None) -> Entrant:
             *(sys.executable, "-m", "pytest", "-q", *where, str(HERE / "gate" / "test_load.py")),
             *(f"--calm-judge={folder / 'judge.toml'}", f"--calm-cases={load.cases}", *outputs),
             *(f"--calm-sample={load.judgments // ASKS_A_CASE}", f"--calm-cache-file={folder / 'cache.sqlite'}"),
+            *("--calm-stopping=fixed", f"--calm-repeats={REPEATS}"),
         ]
 
     return Entrant(name, load.judgments, command, prepare)

@@ -1,4 +1,4 @@
-"""A gate of three probes: 4 clean asks a case for all of them and 2 perturbed ones for each, 10 a case together."""
+"""A gate of three probes: 2 clean and 2 inert asks a case for all of them, and 2 for each, 10 a case together."""
 
 from dataclasses import replace
 from random import Random

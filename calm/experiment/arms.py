@@ -80,7 +80,7 @@ class Arms:
             pair = row.pair
             self._asked[pair.source.id, pair.variant] = clean, inert, perturbed
             self._shared[pair.source.id, "" if pair.base == pair.source else pair.variant] = len(clean)
-            trial = self._trial(pair, clean, inert, perturbed)
+            trial = self._trial(pair, clean, inert, perturbed, [case.slots for _, case, _ in arms[2]])
             if isinstance(trial, Reason):
                 gone[pair.source.id] = trial
             else:
@@ -132,8 +132,14 @@ class Arms:
         return self._floors[key]
 
     def _trial(
-        self, pair: Pair, clean: list[Judgment], inert: list[Judgment], perturbed: list[Judgment]
+        self,
+        pair: Pair,
+        clean: list[Judgment],
+        inert: list[Judgment],
+        perturbed: list[Judgment],
+        shown: list[tuple[str, ...]],
     ) -> Trial | Reason:
+        """Return what came of a row, whose perturbed asks showed the answers so ordered; why it is lost, if it is."""
         arms = []
         for arm in (clean, inert, perturbed):
             answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
@@ -143,7 +149,6 @@ class Arms:
                 return (capped or missing)[0]
             arms.append(answered)
         case = pair.source
-        shown = [pair.ask(k + 1)[0].slots for k in range(len(perturbed))]
         kept = [s for s, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
         return Trial(
             case=case.id,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice, zip_longest
 from typing import Final, TypeVar
 
@@ -196,6 +197,7 @@ def worded(case: Case, number: int) -> Case:
     return _in_each(case, number, min(CLASSES)).case
 
 
+@lru_cache(maxsize=16)
 def forms(length: int) -> tuple[Form, ...]:
     """Return the inert texts of about so many words: in turn such as close a text, and such as open it."""
     count, brief = length // _SENTENCE, length % _SENTENCE > 0

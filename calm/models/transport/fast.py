@@ -1,29 +1,32 @@
 """
-The fast transport: the SDK draws a request once, and one session of aiohttp sends all of them.
+The fast transport: the SDK draws a request once, and connections of our own send all of them.
 
-That takes about an eighth of the SDK's own time. It relies on what no SDK promises: `fault` says how one breaks it.
+That takes a small part of the SDK's own time. It relies on what no SDK promises: `fault` says how one breaks it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from calm.models.address import Address
 from calm.models.transport import headers, sdk
-from calm.models.transport.response import MOST_BYTES, NoResponse, Response, packed, plain, read
+from calm.models.transport.response import NoResponse, Response
 from calm.models.wire import Json
 
 if TYPE_CHECKING:
-    import aiohttp
     import httpx2
-    import yarl
+
+    from calm.models.transport.direct import Direct
+    from calm.models.transport.proxied import Proxied
 
 _BODIES: Final = (b'{"a":1}', b'{"b":[2]}')
 """What is drawn to find out whether two requests differ in their bodies alone."""
 _VERSION: Final = "2000-01-01"
 """A version of the API that is drawn to find out whether it can be chosen."""
+_BREAKS: Final = frozenset("\r\n\0")
 _NOT_AS_KNOWN: Final = (AttributeError, TypeError, LookupError, RuntimeError, ImportError)
 """What comes of calling an SDK whose functions are not the known ones."""
 
@@ -32,58 +35,81 @@ _NOT_AS_KNOWN: Final = (AttributeError, TypeError, LookupError, RuntimeError, Im
 class _Head:
     """The head of a request: where it goes, and its headers, which hold the key: a traceback shows neither."""
 
-    url: yarl.URL
+    url: str
     headers: Mapping[str, str]
+    start: bytes
+    """All bytes before the number of those of the body."""
 
 
 class FastTransport:
-    """Requests as the SDK draws them, over one session of aiohttp."""
+    """Requests as the SDK draws them, over connections of our own; through a proxy, over aiohttp."""
 
     def __init__(self, address: Address) -> None:
-        import aiohttp
-        import httpx2
-
         self._address = address
         self._heads: dict[str, _Head] = {}
+        self._errors = sdk.errors(address.provider)
         self._proxy = sdk.proxy_of(address.url)
-        self._errors: tuple[type[Exception], ...] = (*sdk.errors(address.provider), aiohttp.ClientError)
-        safe = address.url.lower().startswith("https:")
-        self._session = aiohttp.ClientSession(
-            # the SDKs' own choice of certificates, with SSL_CERT_FILE and SSL_CERT_DIR
-            connector=aiohttp.TCPConnector(limit=0, ssl=httpx2.create_ssl_context() if safe else True),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=address.timeout_s),
-            trust_env=False,  # it would also read passwords from .netrc
-        )
+        self._direct: Direct | None = None
+        self._proxied: Proxied | None = None
 
     async def send(self, body: Mapping[str, Json], version: str = "") -> Response:
         """Send a body once and return the response; see `Transport`."""
+        content = sdk.encoded(body)
         try:
             head = self._heads.get(version) or await self._draw(version)
-            async with self._session.post(
-                head.url,
-                data=sdk.encoded(body),
-                headers=head.headers,
-                allow_redirects=False,  # else a header from a variable could reach another host
-                proxy=self._proxy,
-            ) as response:
-                content = await _content(response)
-                return Response(response.status, plain(response.headers.items()), content)
+            async with asyncio.timeout(self._address.timeout_s):
+                if self._direct is not None:
+                    return await self._direct.post(b"%b%d\r\n\r\n%b" % (head.start, len(content), content))
+                assert self._proxied is not None, "what is drawn goes one way or the other"
+                return await self._proxied.post(head.url, head.headers, content)
         except self._errors as error:
             raise NoResponse(error) from None
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._session.close()
+        if self._direct is not None:
+            self._direct.close()
+        if self._proxied is not None:
+            await self._proxied.close()
 
     async def _draw(self, version: str) -> _Head:
-        import yarl
-
+        """Return the head of all requests of a version, as the SDK draws it; the first one opens the way."""
         request = (await drawn(self._address, (b"{}", version)))[0]
-        found = self._heads[version] = _Head(
-            yarl.URL(str(request.url), encoded=True), headers.sent(self._address, request.headers)
-        )
+        sent, url = headers.sent(self._address, request.headers), request.url
+        host = url.netloc.decode("ascii")
+        found = _Head(str(url), sent, _start(url.raw_path, {"host": host, **sent}))
+        if self._direct is None and self._proxied is None:
+            self._open(url)
+        self._heads[version] = found
         return found
+
+    def _open(self, url: httpx2.URL) -> None:
+        import httpx2
+
+        from calm.models.transport.direct import Direct, Peer
+
+        safe = url.scheme == "https"
+        # the SDKs' own choice of certificates, with SSL_CERT_FILE and SSL_CERT_DIR
+        safety = httpx2.create_ssl_context() if safe else None
+        if self._proxy:
+            from calm.models.transport.proxied import Proxied
+
+            self._proxied = Proxied(self._proxy, safety)
+        else:
+            self._direct = Direct(Peer(url.raw_host.decode("ascii"), url.port or (443 if safe else 80), safety))
+
+
+def _start(path: bytes, named: Mapping[str, str]) -> bytes:
+    """
+    Return how a request begins, up to the number of bytes of its body.
+
+    Raises:
+        ValueError: a header would end before its end.
+    """
+    lines = [f"{name}: {value}" for name, value in named.items()]
+    if any(not _BREAKS.isdisjoint(line) for line in lines):
+        raise ValueError("a header holds a line break, which would begin another header")
+    return b"\r\n".join([b"POST %b HTTP/1.1" % path, *(line.encode() for line in lines), b"content-length: "])
 
 
 async def drawn(address: Address, *calls: tuple[bytes, str]) -> list[httpx2.Request]:
@@ -141,11 +167,3 @@ def _broken(address: Address, requests: Sequence[httpx2.Request]) -> Iterator[st
             yield f"two requests differ in the header {name!r}"
     if address.provider == "anthropic" and versioned.headers.get("anthropic-version") != _VERSION:
         yield "the version of the API cannot be chosen"
-
-
-async def _content(response: aiohttp.ClientResponse) -> bytes:
-    """Return what was answered, within a limit of size; a body of a known length is read at once."""
-    length = response.content_length
-    if length is not None and length <= MOST_BYTES and not packed(response.headers):
-        return await response.read()
-    return await read(response.content.iter_any(), response.headers)
