@@ -101,25 +101,31 @@ class Wire:
 
     def answer(self, seen: Seen) -> Answer:
         """Return the answer to a request."""
-        if self.coming:
-            return self.coming.popleft()
-        if refused := self._refused(seen):
+        return self.coming.popleft() if self.coming else self.think(seen)
+
+    def think(self, seen: Seen) -> Answer:
+        """Return the answer to a request without regard to those that were told to come next."""
+        if refused := self.turned_away(seen.headers, seen.query) or self._refused(seen):
             return refused
         if self.greetings and seen.messages[-1:] == [("user", GREETING)]:
             return Answer("ready")
         found = self.respond(seen.messages, dict(seen.body))
         return Answer(found) if isinstance(found, str) else found
 
-    def _refused(self, seen: Seen) -> Answer | None:
-        if self.api_key is not None and self.api_key not in _keys(seen.headers):
-            given = next(iter(_keys(seen.headers)), "")
+    def turned_away(self, headers: Mapping[str, str], query: Mapping[str, str]) -> Answer | None:
+        """Return what is answered to a request without the key, the headers or the query that must come."""
+        if self.api_key is not None and self.api_key not in _keys(headers):
+            given = next(iter(_keys(headers)), "")
             return Answer(status=401, code="invalid_api_key", message=f"Incorrect API key provided: {given}.")
         for name, value in self.headers.items():
-            if seen.headers.get(name.lower()) != value:
+            if headers.get(name.lower()) != value:
                 return Answer(status=403, message=f"the header {name} is missing or wrong")
         for name, value in self.query.items():
-            if seen.query.get(name) != value:
+            if query.get(name) != value:
                 return Answer(status=404, message=f"the query parameter {name} is missing or wrong")
+        return None
+
+    def _refused(self, seen: Seen) -> Answer | None:
         model = str(seen.body.get("model"))
         if self.models is not None and model not in self.models:
             return Answer(status=404, code="model_not_found", message=f"The model `{model}` does not exist")
@@ -154,12 +160,19 @@ def wire_server(
     each request (401, 403, 404); `models` are the only ones that exist.
     """
     wire = Wire(respond, model, api_key, headers or {}, query or {}, models, greetings)
+    with serving(wire):
+        yield wire
+
+
+@contextmanager
+def serving(wire: Wire, add: Callable[[web.Application], None] = lambda app: None) -> Iterator[None]:
+    """Run a server, and the routes that `add` gives it, in a thread of its own until the block ends."""
     loop = asyncio.new_event_loop()
-    runner = loop.run_until_complete(_start(wire))
+    runner = loop.run_until_complete(_start(wire, add))
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
-        yield wire
+        yield
     finally:
         asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(timeout=10)
         loop.call_soon_threadsafe(loop.stop)
@@ -177,7 +190,7 @@ async def _end_all() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _start(wire: Wire) -> web.AppRunner:
+async def _start(wire: Wire, add: Callable[[web.Application], None]) -> web.AppRunner:
     app = web.Application(client_max_size=50_000_000)
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -185,6 +198,7 @@ async def _start(wire: Wire) -> web.AppRunner:
 
     for path in MOST_TOKENS:
         app.router.add_post(path, handle)
+    add(app)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -197,7 +211,7 @@ async def _handle(wire: Wire, request: web.Request) -> web.StreamResponse:
     content = await request.read()
     body = json.loads(content)
     headers = {name.lower(): value for name, value in request.headers.items()}
-    seen = Seen(request.path, headers, dict(request.query), body, _turns(request.path, body), content)
+    seen = Seen(request.path, headers, dict(request.query), body, turns_of(request.path, body), content)
     wire.seen.append(seen)
     answer = wire.answer(seen)
     if answer.delay_s:
@@ -211,16 +225,21 @@ async def _handle(wire: Wire, request: web.Request) -> web.StreamResponse:
         return web.Response(text="<!doctype html><title>Sign in</title>", content_type="text/html")
     if answer.payload is not None:
         return web.Response(body=answer.payload, content_type="application/json", headers=answer.headers)
-    shape = {"/v1/chat/completions": _chat, "/v1/responses": _responses, "/v1/messages": _messages}[request.path]
-    data = _error(request.path, answer) if answer.status != 200 else shape(wire, seen, answer)
-    text = json.dumps(data)
+    text = json.dumps(shaped(wire, seen, answer))
     if answer.fault == "truncated":
         text = text[: len(text) // 2]
     kind = "text/plain" if answer.fault == "mistyped" else "application/json"
     return web.Response(text=text, status=answer.status, content_type=kind, headers=answer.headers)
 
 
-def _turns(path: str, body: Mapping[str, Any]) -> Turns:
+def shaped(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
+    """Return an answer, or an error, in the form of the path that was asked."""
+    shape = {"/v1/chat/completions": _chat, "/v1/responses": _responses, "/v1/messages": _messages}[seen.path]
+    return error_of(seen.path, answer) if answer.status != 200 else shape(wire, seen, answer)
+
+
+def turns_of(path: str, body: Mapping[str, Any]) -> Turns:
+    """Return what a body says: the role and the text of each turn."""
     turns = body["input"] if path == "/v1/responses" else body["messages"]
     system = body.get("system", []) if path == "/v1/messages" else []
     return [("system", t) for t in _texts(system)] + [(t["role"], "".join(_texts(t["content"]))) for t in turns]
@@ -251,10 +270,11 @@ def _not_taken(seen: Seen, model: str) -> Iterator[str]:
         yield "schema"
 
 
-def _error(path: str, answer: Answer) -> dict[str, Any]:
-    if path == "/v1/messages":
+def error_of(path: str, answer: Answer) -> dict[str, Any]:
+    """Return an error in the form of the provider of that path."""
+    if path.startswith("/v1/messages"):
         kinds = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error"}
-        kinds |= {404: "not_found_error", 429: "rate_limit_error"}
+        kinds |= {404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error"}
         kind = kinds.get(answer.status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": answer.message}, "request_id": "req_1"}
     kind = "invalid_request_error" if answer.status < 500 else "server_error"
