@@ -7,12 +7,16 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self
+from functools import cache
+from json.encoder import encode_basestring
+from typing import Any, Self, TypeVar, cast
 
 from calm.core.annotations import Annotation
 from calm.core.checks import verify
 from calm.core.pretty import print_set_fields
 from calm.errors import EditError
+
+C = TypeVar("C", bound="Case")
 
 TIE = "tie"
 """The value of `Case.better` when the answers are equally good; therefore no answer may have this id."""
@@ -40,7 +44,10 @@ def digest(*parts: object) -> str:
     >>> digest("order", "case-1") == digest("order", "case-1")
     True
     """
-    text = _CANONICAL.encode(parts)
+    if all(type(part) is str for part in parts):  # the same text, without an encoder made for it
+        text = f"[{','.join(map(encode_basestring, cast('tuple[str, ...]', parts)))}]"
+    else:
+        text = _CANONICAL.encode(parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -223,8 +230,8 @@ class Case:
     def edit(self, answer_id: str | None, change: Callable[[str], str]) -> Self:
         """Return a copy in which one answer's text went through `change`."""
         old = self[answer_id]
-        new = replace(old, text=change(old.text))
-        return replace(self, answers=tuple(new if a.id == old.id else a for a in self.answers))
+        new = Answer(old.id, change(old.text), old.author, old.history)
+        return _changed(self, "answers", tuple([new if a.id == old.id else a for a in self.answers]))
 
     def present(
         self,
@@ -250,7 +257,7 @@ class Case:
             framing=now.framing if framing is None else framing,
             follow_ups=now.follow_ups if follow_ups is None else follow_ups,
         )
-        return replace(self, presentation=changed)
+        return _changed(self, "presentation", changed)
 
     def drafted(self, answer_id: str | None, *texts: str) -> Self:
         """Return a copy in which texts are shown as the latest drafts of one answer, oldest first."""
@@ -280,7 +287,7 @@ class Case:
 
     def treat(self, target: str | None) -> Treated:
         """Return the case with the id of the answer that an edit is to treat."""
-        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(Case)}
+        values: dict[str, Any] = {name: getattr(self, name) for name in _names(Case)}
         return Treated(**values, treatment=Treatment(target))
 
     def truth_kept_by(self, other: Case) -> bool:
@@ -369,11 +376,11 @@ class Treated(Case):
 
     def treat(self, target: str | None) -> Treated:
         """Return the case with another treated answer."""
-        return replace(self, treatment=replace(self.treatment, target=target))
+        return _changed(self, "treatment", replace(self.treatment, target=target))
 
     def untreated(self) -> Case:
         """Return the case as a judge may be handed it: without the treatment."""
-        return Case(**{f.name: getattr(self, f.name) for f in fields(Case)})
+        return Case(**{name: getattr(self, name) for name in _names(Case)})
 
     def damage(self, answer_id: str | None, change: Callable[[str], str], *, hit: str | None = None) -> Self | None:
         """
@@ -417,6 +424,20 @@ class Treated(Case):
             scores={k: v - 3 if k == old.id else v for k, v in self.scores.items()},
             treatment=Treatment(old.id, old.id, hit),
         )
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
+
+
+def _changed(case: C, name: str, value: object) -> C:
+    """Return a copy with another value; `replace` asks of each field what it is, and each question makes copies."""
+    kind: type = type(case)
+    copy: C = object.__new__(kind)
+    for one in _names(kind):
+        object.__setattr__(copy, one, value if one == name else getattr(case, one))
+    return copy
 
 
 _UNSEEN = ("presentation", "better", "scores", "met", "annotations")

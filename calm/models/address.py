@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -38,6 +39,7 @@ class Address:
         return f"judge model {self.model!r} at {self.url}"
 
 
+@lru_cache(maxsize=1024)
 def host_of(url: str) -> str | None:
     """Return the host of a URL; None if it has none."""
     try:

@@ -55,6 +55,8 @@ class Secrets:
 
     def hide_all(self, data: object) -> object:
         """Do the same to all texts in what a JSON reply holds."""
+        if not vault.knows_any():
+            return data
         if isinstance(data, str):
             return self.hide(data)
         if isinstance(data, list):

@@ -11,7 +11,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Literal
@@ -98,7 +98,8 @@ def rendered(text: str, context: Mapping[str, object], *, ours: bool = False) ->
     """
     try:
         if ours:
-            return _written(_compiled(text), context)
+            template = _compiled(text)
+            return template.render(context) if "{" in text else text
         plain = _plain(text)
         if plain is not None and plain.work.with_values(context) <= MOST_WORK:
             return _written(plain.template, context)
@@ -259,12 +260,15 @@ class _Code(CodeGenerator):
         self.writeline("inf, nan = float('inf'), float('nan')")
 
 
+_FIELDS: Final = {kind: frozenset(field.name for field in fields(kind)) for kind in DATA}
+
+
 class _Sandbox(ImmutableSandboxedEnvironment):  # the one way to tell Jinja2 what is safe
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+    def getattr(self, obj: Any, attribute: str) -> Any:
         """Know our own frozen data at once: it has fields and nothing else, and a template reads it again and again."""
-        if type(obj) in DATA:
-            return not attr.startswith("_")
-        return super().is_safe_attribute(obj, attr, value)
+        if type(obj) in DATA and attribute in _FIELDS[type(obj)]:
+            return getattr(obj, attribute)
+        return super().getattr(obj, attribute)
 
 
 def _spans(value: object) -> int:

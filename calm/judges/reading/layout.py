@@ -188,7 +188,7 @@ class Layout:
         return any(
             _in_pair(before, after, left, right)
             for left, right in _QUOTES
-            if not (whole.startswith(left) and whole.endswith(right))
+            if left in before and right in after and not (whole.startswith(left) and whole.endswith(right))
         )
 
     def block_quoted(self, mark: Mark) -> bool:

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
+from string import punctuation
 from typing import Final
 
 from calm.judges.reading.marks import Mark, line_of
@@ -38,6 +39,7 @@ _WORD = re.compile(r"\S+")
 _LETTER = re.compile(r"[^\W_]")
 _SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
 _NEAREST = 6
+_SIGNS = frozenset(punctuation) - {"\\"}
 FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
 
 
@@ -56,7 +58,8 @@ def _repeats(content: str, judged: Sequence[str]) -> bool:
 def quoted(text: str, mark: Mark, judged: Sequence[str]) -> bool:
     """Return whether a verdict stands in a quotation of a judged text."""
     plain = _normal(text[mark.start : mark.end])
-    if not any(plain in _normal(text) for text in judged):
+    sign = next((sign for sign in plain if sign in _SIGNS), "")  # it stays as it is in any normal form: a quick look
+    if not any(sign in text and plain in _normal(text) for text in judged):
         return False
     return _in_quotes(text, mark, judged) or _in_block(text, mark, judged) or _in_place(text, mark, judged)
 

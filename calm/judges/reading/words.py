@@ -26,6 +26,8 @@ AFTER: Final = frozenset(("ja", "ko"))
 class Cue(Enum):
     """What a word says of the verdict beside it."""
 
+    __hash__ = object.__hash__  # that of `Enum` computes anew, and a reply is looked at for 36 of them
+
     NOUN = "noun"  # it names a verdict
     CHOICE = "choice"  # it says that the judge decides
     DENIED = "denied"  # it denies
