@@ -51,7 +51,9 @@ class JudgeError(CalmError, RuntimeError):
     The message is a text, or a `calm.core.reasons.Reason` where code has to know why. `fatal` if no later call can be
     answered; `unproven` if that holds of a server that has not answered yet, while one that has refuses this call
     alone; `again` if the same call may be answered, after `after_s` seconds if the server says so; `limited` if the
-    server only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money.
+    server only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money;
+    `refused` if the server said that it did not take the call; `pending` if the reply comes later, in a batch, and is
+    counted then.
     """
 
     def __init__(
@@ -64,10 +66,13 @@ class JudgeError(CalmError, RuntimeError):
         after_s: float | None = None,
         limited: bool = False,
         billed: bool = False,
+        refused: bool = False,
+        pending: bool = False,
     ) -> None:
         self.fatal, self.unproven = fatal, unproven
         self.again, self.after_s = again, after_s
         self.limited, self.billed = limited, billed
+        self.refused, self.pending = refused, pending
         super().__init__(message)
 
 

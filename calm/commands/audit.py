@@ -26,6 +26,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     audit.add_argument("judge", metavar="JUDGE", help=JUDGES)
     audit.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
     audit.add_argument("--out", default="calm-audit", metavar="DIR", help="the folder to write to (default calm-audit)")
+    audit.add_argument(
+        "--batch",
+        action="store_true",
+        help="send the calls by the provider's batch API, at about half the price, and wait for the replies",
+    )
     audit.set_defaults(run=_audit)
 
     demo = add_command(
@@ -40,9 +45,16 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     demo.set_defaults(run=_demo)
 
 
-def _gate(judge: str, out: Path, options: Sequence[str], suites: Sequence[str] = ()) -> int:
-    """Run the shipped suites, or some of them, in this process, whatever pytest is told in the current folder."""
+def gate(judge: str, out: Path | None, options: Sequence[str], suites: Sequence[str] = ()) -> int:
+    """
+    Run the shipped suites, or some of them, in this process, whatever pytest is told in the current folder.
+
+    The outputs go to the folder `out`; without one, none is written.
+    """
     import pytest
+
+    written = {"report": "report.html", "results": "results.json", "summary": "summary.md", "sarif": "results.sarif"}
+    outputs = [] if out is None else [f"--calm-{name}={out / file}" for name, file in written.items()]
 
     with importable(Path.cwd()):
         return int(
@@ -61,10 +73,7 @@ def _gate(judge: str, out: Path, options: Sequence[str], suites: Sequence[str] =
                     "-W",  # an editable install is imported before pytest can rewrite it
                     "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning",
                     f"--calm-judge={judge}",
-                    f"--calm-report={out / 'report.html'}",
-                    f"--calm-results={out / 'results.json'}",
-                    f"--calm-summary={out / 'summary.md'}",
-                    f"--calm-sarif={out / 'results.sarif'}",
+                    *outputs,
                     *options,
                 ]
             )
@@ -72,18 +81,18 @@ def _gate(judge: str, out: Path, options: Sequence[str], suites: Sequence[str] =
 
 
 def _audit(options: argparse.Namespace) -> int:
-    files = [f"--calm-cases={f}" for f in options.cases]
-    status = _gate(options.judge, Path(options.out), [*files, *options.pytest])
+    files = [*(f"--calm-cases={f}" for f in options.cases), *(["--calm-batch"] if options.batch else [])]
+    status = gate(options.judge, Path(options.out), [*files, *options.pytest])
     return status if status in (DONE, REFUSED) else CONFIGURATION if status == CONFIGURATION else REFUSED
 
 
 def _demo(options: argparse.Namespace) -> int:
     out = Path(options.out)
     if options.real:
-        return real.demonstrate(options, out, _gate)
+        return real.demonstrate(options, out, gate)
     real.refuse_alone(options)
     print(f"A simulated judge with planted biases ({DEMO}): it prefers padded answers and cited books.\n")
-    status = _gate(DEMO, out, ["--calm-cache=off"])
+    status = gate(DEMO, out, ["--calm-cache=off"])
     if status not in (DONE, REFUSED):
         return CONFIGURATION
     print(f"\nThe gate is red, as it should be. Open {printable(str(out / 'report.html'))}.")

@@ -36,6 +36,15 @@ class Kind(StrEnum):
     CAPPED = "capped"
     CAPPED_UNPRICED = "capped-unpriced"
     CAP_SEES_NO_CODE = "cap-sees-no-code"
+    IN_BATCH = "in-batch"
+    HELD = "held"
+    BATCHES_OUT = "batches-out"
+    BY_BATCH = "by-batch"
+    BATCH_EXPIRED = "batch-expired"
+    BATCH_CANCELLED = "batch-cancelled"
+    BATCH_LACKS = "batch-lacks"
+    BATCH_FAULT = "batch-fault"
+    BATCH_TOO_LARGE = "batch-too-large"
     STOPPED = "stopped"
     CACHE_FAILED = "cache-failed"
     NOT_KEPT = "not-kept"
@@ -239,6 +248,11 @@ class Reason:
         """Whether a detail, or one of a repeated reason, is a text that somebody said."""
         return any(isinstance(d, Said) or (isinstance(d, Reason) and d.quotes) for d in self.details)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether the run itself left something unasked, so that nobody knows what would have been answered."""
+        return any(map(self.has, (Kind.CAPPED, Kind.IN_BATCH, Kind.HELD)))
+
     def has(self, kind: Kind) -> bool:
         """Return whether this reason, or one that it repeats, is of a kind."""
         return self.kind is kind or any(isinstance(d, Reason) and d.has(kind) for d in self.details)
@@ -356,6 +370,23 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "--calm-max-usd counts the calls that calm makes: {} is Python code, and what it spends by itself is neither "
         "known nor stopped; --calm-max-calls stops it"
     ),
+    Kind.IN_BATCH: (
+        "{} calls stand in batches that did not come back yet: run the same command again to go on with them; "
+        "`calm batch status` shows how far they are"
+    ),
+    Kind.HELD: (
+        "{} calls are held for a file: `calm batch write -o FILE` writes them, `calm batch read FILE` takes the replies"
+    ),
+    Kind.BATCHES_OUT: (
+        "{} calls stand in batches that did not come back; a live run asks and pays for what it needs of them a second "
+        "time: run with --calm-batch, or first `calm batch collect`"
+    ),
+    Kind.BY_BATCH: "calls went by the provider's batch API, where one costs {} of the live price",
+    Kind.BATCH_EXPIRED: "the provider did not answer it before its batch expired",
+    Kind.BATCH_CANCELLED: "its batch was cancelled before the provider answered it; run again to ask it",
+    Kind.BATCH_LACKS: "the results of its batch lack it",
+    Kind.BATCH_FAULT: "the provider did not take the batch: {}",
+    Kind.BATCH_TOO_LARGE: "the request is larger than a batch may be",
     Kind.STOPPED: "the run was stopped",
     Kind.CACHE_FAILED: "the cache failed, so nothing more is asked: {}",
     Kind.NOT_KEPT: "the cache failed, and what cannot be kept is not asked",

@@ -10,7 +10,7 @@ from random import Random
 from typing import Final
 
 from calm.core.reasons import Kind, because, name, reason_of
-from calm.engine.budget import Amount
+from calm.engine.budget import NOTHING, Amount
 from calm.engine.calls import ONE, Calls
 from calm.engine.servers import Server, Servers
 from calm.errors import JudgeError
@@ -29,7 +29,8 @@ class Call:
     A call that may take several attempts: `make` makes one.
 
     `size` counts the characters of its body (0: a greeting), `tokens` is about how many it will use, and `retries` is
-    how often it may be tried again.
+    how often it may be tried again. Those that go by `batch` cost less, wait for nobody and say nothing of the server's
+    health.
     """
 
     endpoint: Endpoint
@@ -37,6 +38,7 @@ class Call:
     size: int
     tokens: int
     retries: int
+    batch: bool = False
 
 
 class Attempts:
@@ -74,14 +76,17 @@ class Attempts:
         loop = asyncio.get_running_loop()
         try:
             while True:
-                if failures or not (health.sound and pace.grab()):
+                if call.batch:
+                    health.check()
+                elif failures or not (health.sound and pace.grab()):
                     async with health.waiting():
                         await _place(pace, health, call.tokens, again=bool(failures))
                 began_s = loop.time()
                 try:
                     found = await self._attempt(call, server, again=bool(failures))
                 finally:
-                    pace.give()
+                    if not call.batch:
+                        pace.give()
                 if isinstance(found, Reply):
                     pace.answered()
                     health.answered()
@@ -91,15 +96,16 @@ class Attempts:
                     health.begin_retries()
                 if found.limited:
                     pace.limited(began_s, loop.time())
-                self._weigh(server, call.endpoint, failures)
-                await self._wait(server, failures, call.retries)
+                if not call.batch:
+                    self._weigh(server, call.endpoint, failures)
+                await self._wait(server, failures, call)
         finally:
             if failures:
                 health.end_retries()
 
     async def _attempt(self, call: Call, server: Server, *, again: bool) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
-        price, model = server.price, call.endpoint.model
+        price, model = server.price_of(batch=call.batch), call.endpoint.model
         if price is None and call.endpoint.live and self._calls.budget.caps.usd is not None:
             raise JudgeError(because(Kind.CAPPED_UNPRICED, name(model)))
         counted = self._calls.budget.counts or price is not None
@@ -112,7 +118,7 @@ class Attempts:
         self._ledger.calls["retried"] += again
         used = worst
         try:
-            longest_s = self._calls.longest_s
+            longest_s = None if call.batch else self._calls.longest_s
             if longest_s is None:
                 reply = await call.make()
             else:
@@ -123,7 +129,10 @@ class Attempts:
             self._count_worst(call, dollars)
             return JudgeError(self._calls.budget.out_of_time, billed=True)
         except JudgeError as error:
-            if error.billed:
+            if error.pending:  # whoever collects its reply counts it
+                self._ledger.calls["made"] -= 1
+                used = NOTHING
+            elif error.billed:
                 self._count_worst(call, dollars)
             else:
                 used = ONE
@@ -146,7 +155,7 @@ class Attempts:
 
     def _used(self, call: Call, server: Server, used: Usage, worst: Usage) -> Amount:
         """Note what a call used, and return it; where the server does not say, the most that it can have used."""
-        ledger, price = self._ledger, server.price
+        ledger, price = self._ledger, server.price_of(batch=call.batch)
         ledger.tokens["input"] += used.input or 0
         ledger.tokens["output"] += used.output or 0
         server.note(used, call.size)
@@ -171,12 +180,16 @@ class Attempts:
             self._servers.lose(server, because(self._lost, name(endpoint.model), health.row, reason_of(last)))
         health.check()
 
-    async def _wait(self, server: Server, failures: list[JudgeError], retries: int) -> None:
+    async def _wait(self, server: Server, failures: list[JudgeError], call: Call) -> None:
         """Wait before the next attempt; raise the last failure if there is none."""
         last = failures[-1]
-        if not last.again or len(failures) > retries or (last.after_s is not None and last.after_s > MOST_WAIT_S):
+        if last.pending:
+            raise last
+        if not last.again or len(failures) > call.retries or (last.after_s is not None and last.after_s > MOST_WAIT_S):
             why = reason_of(last)
             raise JudgeError(because(Kind.TRIED, why, len(failures)) if len(failures) > 1 else why)
+        if call.batch:  # the next batch is wait enough
+            return
         if last.after_s:
             wait_s = last.after_s * self._random.uniform(1.0, 1.1)  # not all at the same moment
         else:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from functools import partial
 
 from calm.core.reasons import Kind, because
 from calm.engine.attempts import Attempts
+from calm.engine.batching.desk import BatchDesk, GoLive
 from calm.engine.calls import STOPPED, Calls
 from calm.engine.journal import Journal
 from calm.engine.requests import PreparedRequest, Requests
@@ -22,7 +25,8 @@ class Cache:
     """
     Replies by key: each is asked for once in a run, and once in the life of the store.
 
-    `idling` is entered while a call waits for another process.
+    `idling` is entered while a call waits for another process. `batches` sends the calls to servers that take batches
+    (None: every call is made live).
     """
 
     def __init__(
@@ -32,8 +36,11 @@ class Cache:
         servers: Servers,
         attempts: Attempts,
         idling: Callable[[], AbstractContextManager[None]],
+        *,
+        batches: BatchDesk | None = None,
     ) -> None:
         self._store, self._calls, self._servers, self._attempts = store, calls, servers, attempts
+        self._batches = batches
         self._idling = idling
         self._journal = Journal(store, calls)
         self._requests = Requests(servers, store.series)
@@ -148,6 +155,12 @@ class Cache:
     async def _call(self, prepared: PreparedRequest, key: bytes) -> Reply:
         if self._store.mode is Mode.REPLAY:
             raise JudgeError(because(Kind.CALL_DAMAGED if key in self._store.damaged else Kind.CALL_NOT_CACHED))
+        if self._batches is not None and self._batches.takes(prepared.server):
+            make = partial(self._batches.reply, prepared, key)
+            with suppress(GoLive):
+                reply = await self._attempts.reply(replace(prepared.call, make=make, batch=True))
+                self._calls.ledger.answered(key)
+                return reply
         reply = await self._attempts.reply(prepared.call)
         if why := self._servers.mismatch(prepared.server, reply.model):
             self._servers.lose(prepared.server, why)

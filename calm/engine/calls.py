@@ -6,12 +6,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.engine.budget import Amount, Budget
 from calm.engine.ledger import Ledger
 from calm.errors import JudgeError, StorageError
+
+T = TypeVar("T")
 
 STOPPED: Final = because(Kind.STOPPED)
 NOT_KEPT: Final = because(Kind.NOT_KEPT)
@@ -106,6 +108,24 @@ class Calls:
         if self._busy_since is None:
             self._busy_since = now
         return now - self._busy_since < PATIENCE_S
+
+    async def storing(self, step: Callable[[], T]) -> T:
+        """
+        Return what a step on the cache returns; while others keep the cache locked, it is tried again.
+
+        Raises:
+            JudgeError: the cache failed.
+        """
+        while True:
+            try:
+                found = step()
+            except StorageError as error:
+                if not self.patient(error):
+                    raise self.broken(error) from error
+                await asyncio.sleep(LOOK_S)
+            else:
+                self.served()
+                return found
 
     def served(self) -> None:
         """Note that the cache took or gave something: it is not locked."""

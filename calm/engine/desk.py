@@ -10,6 +10,7 @@ from typing import Final
 
 from calm.core.reasons import Reason
 from calm.engine.attempts import Attempts
+from calm.engine.batching.desk import BatchDesk, Batches
 from calm.engine.budget import Budget
 from calm.engine.cache import Cache
 from calm.engine.calls import STOPPED, Calls
@@ -32,7 +33,8 @@ class Desk:
 
     `start` begins a task in that loop; every method is to be called there. `patience_s` turns the seconds for which
     calls under way are waited for at the end into those that are left. `inbox` takes what is asked,
-    `attempts` makes single calls.
+    `attempts` makes single calls. `batches` says what becomes of calls that can go by batch (None: all are made live),
+    and `least` how many make a batch; `computing` whether a thread computes that may soon ask for more.
     """
 
     def __init__(
@@ -46,11 +48,14 @@ class Desk:
         grace_s: float,
         seed: int,
         patience_s: Callable[[float], float] = float,
+        batches: Batches | None = None,
+        least: int = 1,
+        computing: Callable[[], bool] = lambda: False,
     ) -> None:
         self.store, self.ledger = store, Ledger()
         self._patience_s = patience_s
         self.scheduler = Scheduler(start)
-        self.servers = Servers(served)
+        self.servers = Servers(served, batches=batches is not None)
         self.calls = Calls(budget, self.ledger, grace_s, self.end_waits)
         self.attempts = Attempts(
             self.servers,
@@ -60,7 +65,21 @@ class Desk:
             kept=store.mode is not Mode.OFF,
             jitter=Random(f"{store.host.place} {store.host.pid}"),  # processes do not wait in step
         )
-        self._cache = Cache(store, self.calls, self.servers, self.attempts, self.scheduler.idling)
+        self.batch_desk = None
+        if batches is not None:
+            self.batch_desk = BatchDesk(
+                store,
+                self.calls,
+                self.servers,
+                idle=lambda waiting: self.scheduler.under_way <= waiting and not computing(),
+                start=start,
+                batches=batches,
+                least=least,
+                first_wait_s=first_wait_s,
+            )
+        self._cache = Cache(
+            store, self.calls, self.servers, self.attempts, self.scheduler.idling, batches=self.batch_desk
+        )
         verdicts = Verdicts(self._cache, self.calls, replay=store.mode is Mode.REPLAY)
         self.inbox = Inbox(verdicts, self.scheduler, self.servers, seed)
 
@@ -68,6 +87,8 @@ class Desk:
         """End all waits, for servers and for other processes: whoever waits gets a `JudgeError` with the reason."""
         self.scheduler.release()
         self.servers.stop(why)
+        if self.batch_desk is not None:
+            self.batch_desk.stop(why)
         self._cache.stop()
 
     async def drain(self) -> None:

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 from calm.core.case import Case
 from calm.core.reasons import Kind, Reason, because, name
+from calm.engine.batching.desk import Batches, Figures
 from calm.engine.budget import Budget, Caps
 from calm.engine.desk import Desk
 from calm.engine.gathering import Gathering
@@ -26,6 +27,8 @@ from calm.models.wire import Endpoint, Judge, Request
 T = TypeVar("T")
 
 FIRST_WAIT_S: Final = 0.5
+LEAST_BATCH: Final = 20
+"""A wave of fewer calls than this is made live."""
 GRACE_S: Final = 10.0
 """For how many seconds a stopped run waits for the calls under way: they are billed anyway, and go to the cache."""
 
@@ -39,7 +42,8 @@ class Engine:
     caps. A server that stopped answering is given up (`broken`).
 
     Questions that wait are asked by round (`calm.models.pacing.PRIORITY`), and within a round in an order drawn from
-    `seed`.
+    `seed`. With `batches`, calls to servers that take batches go by batch, all
+    but the first one and waves of fewer than `least` calls.
 
     The cap in dollars holds because the most that a call can cost is reserved before the call is made: a token for two
     characters of its body, and the longest reply that is allowed, or more if the server was seen to report more. One
@@ -57,6 +61,8 @@ class Engine:
         first_wait_s: float = FIRST_WAIT_S,
         grace_s: float = GRACE_S,
         seed: int = 0,
+        batches: Batches | None = None,
+        least: int = LEAST_BATCH,
     ) -> None:
         self.store = store
         self.budget = budget or Budget(caps or Caps())
@@ -70,6 +76,9 @@ class Engine:
             grace_s=grace_s,
             seed=seed,
             patience_s=SIGNALS.patience_s,
+            batches=batches,
+            least=least,
+            computing=lambda: self._thread.computing,
         )
         self.ledger = desk.ledger
         self._greeting = Greeting(store, self.served, self.ledger, lambda call: self._run(desk.attempts.reply(call)))
@@ -94,6 +103,16 @@ class Engine:
     def pending(self) -> int:
         """How many asks are under way or wait for their turn."""
         return self._desk.scheduler.pending
+
+    @property
+    def batch_figures(self) -> Figures | None:
+        """How far the batches of this process are; None: all calls are made live."""
+        return None if self._desk.batch_desk is None else self._desk.batch_desk.figures
+
+    def note_batches(self) -> None:
+        """Note calls that stand in batches, where this run makes its calls live: it may pay for them twice."""
+        if self._desk.batch_desk is None and (count := self.store.batches.out()):
+            self.ledger.note(because(Kind.BATCHES_OUT, count))
 
     def greet(self, *endpoints: Endpoint) -> None:
         """
@@ -203,6 +222,8 @@ class Engine:
             return
         self._desk.calls.stopping = False
         self._desk.servers.trust()
+        if self._desk.batch_desk is not None:
+            self._desk.batch_desk.trust()
         self._thread.soon(self._show_life)
 
     def _release(self) -> None:

@@ -269,4 +269,4 @@ class Inbox:
     def _queue(self, endpoints: Sequence[Endpoint]) -> Queue:
         """Return the queue of what goes to the servers of some endpoints."""
         servers = tuple(map(self._servers.of, endpoints))
-        return self._scheduler.queue(servers, lambda: sum(server.pace.limits.concurrency for server in servers))
+        return self._scheduler.queue(servers, lambda: sum(map(self._servers.width, servers)))

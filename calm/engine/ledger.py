@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from calm.core.reasons import Reason
+from calm.engine.batching.records import Bill
 from calm.models.pricing import Cost
 
 KEY_BYTES: Final = 12
@@ -74,6 +75,13 @@ class Ledger:
         """Note a call that this process made."""
         if self.keys is not None:
             self.keys.answered.add(key[:KEY_BYTES])
+
+    def collected(self, bill: Bill) -> None:
+        """Count replies that a batch brought and nobody here waits for."""
+        self.calls["made"] += bill.answered
+        self.tokens["input"] += bill.input
+        self.tokens["output"] += bill.output
+        self.usd += bill.usd
 
     @property
     def cost(self) -> Cost:

@@ -97,6 +97,11 @@ class Scheduler:
         queues = list(self._queues.values())
         return sum(len(queue.waiting) - queue.empty + queue.under_way for queue in queues)
 
+    @property
+    def under_way(self) -> int:
+        """How many pieces of work are under way."""
+        return sum(queue.under_way for queue in self._queues.values())
+
     def clear(self) -> None:
         """Drop the work that has not begun; nothing is held any more."""
         self._held = False

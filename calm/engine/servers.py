@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -11,12 +11,13 @@ from calm.core.identity import Identity
 from calm.core.reasons import NONE, Kind, Reason, because, name
 from calm.models.pacing import Health, Pace
 from calm.models.pricing import price_of, tokens_in
-from calm.models.wire import Endpoint, Price, Usage
+from calm.models.wire import Batchable, Endpoint, Price, Usage
 
 GREETING_TOKENS: Final = 1000
 """The most tokens that the prompt of a greeting is taken to have: one short sentence, and the judge's schema."""
 MARGIN: Final = 1.2
 """A call may use this many times the most that was seen so far."""
+ALL: Final = 10**9
 MOST_ENDPOINTS: Final = 1024
 """How many endpoints are remembered with their servers; beyond that their identities are read again."""
 
@@ -41,6 +42,20 @@ class Server:
         """What its tokens cost, if it is known. The look-up takes a moment, and a replay does not need it."""
         return price_of(self.endpoint) if self.endpoint.live else None
 
+    @cached_property
+    def batch_price(self) -> Price | None:
+        """What its tokens cost in a batch, if it is known."""
+        price, endpoint = self.price, self.endpoint
+        if price is None or not isinstance(endpoint, Batchable):
+            return price
+        share = endpoint.batch_share
+        tiers = tuple(replace(tier, input=share * tier.input, output=share * tier.output) for tier in price.tiers)
+        return replace(price, input=share * price.input, output=share * price.output, tiers=tiers)
+
+    def price_of(self, *, batch: bool) -> Price | None:
+        """Return what its tokens cost, live or in a batch."""
+        return self.batch_price if batch else self.price
+
     def worst(self, size: int, max_tokens: int) -> Usage:
         """Return the most tokens that a call with a body of `size` characters can use; 0 stands for a greeting."""
         put = tokens_in(size, max(0.5, MARGIN * self.per_character)) if size else GREETING_TOKENS
@@ -58,10 +73,12 @@ class Servers:
     The servers of a run, by the identities of their endpoints.
 
     `served` names the model that serves each of those that were greeted; `broken` is why the first one was given up.
+    With `batches`, the calls to those that take batches go by batch.
     """
 
-    def __init__(self, served: Mapping[str, str]) -> None:
+    def __init__(self, served: Mapping[str, str], *, batches: bool = False) -> None:
         self.served = dict(served)
+        self._batches = batches
         self._first: dict[str, str] = {}
         self._servers: dict[str, Server] = {}
         self._endpoints: dict[Identity, Server] = {}
@@ -79,6 +96,10 @@ class Servers:
                 self._endpoints.clear()
             self._endpoints[Identity(endpoint)] = found
         return found
+
+    def width(self, server: Server) -> int:
+        """Return how many asks of a server may be under way; those that wait for a batch stand in nobody's way."""
+        return ALL if self._batches and isinstance(server.endpoint, Batchable) else server.pace.limits.concurrency
 
     def mismatch(self, server: Server, model: str) -> Reason:
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from calm.core.templates import Message
 from calm.engine.account import SharedAccount
+from calm.engine.batching.records import BatchRecords
 from calm.engine.bills import Bills
 from calm.engine.database import BY, Connection, Database, Rows, marks
 from calm.engine.host import Host
@@ -88,6 +89,7 @@ class Store:
         self._leases = Leases(self.host)
         self.account = SharedAccount(self._database, self._leases, self.run)
         self.bills = Bills(self._database, self._leases.me, self.run)
+        self._batches: BatchRecords | None = None
         if path is not None and not self._alone:
             self._take_in(path)
             with suppress(StorageError):  # before its file is there: others remove those of the dead
@@ -122,8 +124,8 @@ class Store:
         """Store an answered call and return the reply that now stands: the first one, if another process was faster."""
         return self.put_all([Entry(key, request_text(prompt, json.dumps(body)), reply)])[0]
 
-    def put_all(self, answered: Sequence[Entry]) -> list[Reply]:
-        """Store answered calls, all or none of them, and return the replies that now stand."""
+    def put_all(self, answered: Sequence[Entry], also: Callable[[Connection], None] | None = None) -> list[Reply]:
+        """Store answered calls, all or none of them, and return the replies that now stand; `also` writes with them."""
         refresh = self.mode is Mode.REFRESH
         keys = [call.key for call in answered]
         with self._database.writing() as db:
@@ -140,6 +142,8 @@ class Store:
             if not self._alone:
                 self._leases.end(db, keys)
                 self.bills.write(db)
+            if also is not None:
+                also(db)
             stands = [one.rowcount > 0 for one in done]
         self.damaged.difference_update(keys)
         if refresh:
@@ -190,6 +194,13 @@ class Store:
             self._leases.give_up([key])
             with suppress(StorageError):  # the next sign of life does it
                 self._beat(now=True)
+
+    @property
+    def batches(self) -> BatchRecords:
+        """The record of batches, made when it is first wanted."""
+        if self._batches is None:
+            self._batches = BatchRecords(self._database, self._leases)
+        return self._batches
 
     def show_life(self) -> None:
         """Show other processes that this one is alive; to be called at least every `BEAT_S` seconds."""

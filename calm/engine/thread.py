@@ -90,6 +90,11 @@ class LoopThread:
             finally:
                 self._mine.held = False
 
+    @property
+    def computing(self) -> bool:
+        """Whether a thread computes, and may soon ask for more."""
+        return self._turn.locked()
+
     def start(self, work: Coroutine[object, object, None]) -> None:
         """Begin some work that nobody waits for; to be called in the loop."""
         task = self.loop.create_task(work)

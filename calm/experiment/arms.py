@@ -11,7 +11,7 @@ from calm.core.agreement import on_scale, said_by, truth_of
 from calm.core.annotations import mean_places
 from calm.core.case import Case, digest
 from calm.core.measures import MEASURES, flip
-from calm.core.reasons import Kind, Reason, reason_of
+from calm.core.reasons import Reason, reason_of
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials, distance
@@ -93,7 +93,10 @@ class Arms:
 
     def prefetch(self, n: int, asks: Asks) -> None:
         """Begin to ask what a later look will want; those before it want a part of the same."""
-        rows = [row for pair in self._pairing.pairs[:n] for row in self._rows(pair, asks)]
+        self.prefetch_rows([row for pair in self._pairing.pairs[:n] for row in self._rows(pair, asks)], asks)
+
+    def prefetch_rows(self, rows: Sequence[Row], asks: Asks) -> None:
+        """Begin to ask about some rows."""
         questions = [one for row in rows for arm in self._questions(row, asks) for one in arm]
         self._prefetched.append(self._setup.engine.prefetch(questions))
 
@@ -144,7 +147,7 @@ class Arms:
         for arm in (clean, inert, perturbed):
             answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
             missing = [reason_of(a.verdict.reason) for a in arm if isinstance(a.verdict, NoReply)]
-            capped = [reason for reason in missing if reason.has(Kind.CAPPED)]
+            capped = [reason for reason in missing if reason.unfinished]
             if capped or len(answered) < min(2, len(arm)):  # what a cap left unfinished is lost, however far it got
                 return (capped or missing)[0]
             arms.append(answered)

@@ -134,12 +134,12 @@ class Pairing:
 
     def pilot(self, n: int) -> None:
         """Ask the pilots of the first n cases; where one is lost, its case leaves and the next takes its place."""
-        while missing := [pair for pair in self.pairs[:n] if self._wants(pair)]:
+        while missing := [pair for pair in self.pairs[:n] if self.wants(pair)]:
             self.pilot_each(missing)
 
     def pilot_each(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Ask the pilots of some cases, and return those with a reply, with the room that they have."""
-        missing = [pair.source for pair in pairs if self._wants(pair)]
+        missing = [pair.source for pair in pairs if self.wants(pair)]
         verdicts = dict(zip([c.id for c in missing], _pilots(self.setup, missing), strict=True))
         for case_id, verdict in verdicts.items():
             if isinstance(verdict, NoReply):
@@ -155,7 +155,8 @@ class Pairing:
         kept = [pair for pair in pairs if pair.source.id in here]
         return [self._with_room(pair, self._starts[pair.source.id][1].pilot) for pair in kept]
 
-    def _wants(self, pair: Pair) -> bool:
+    def wants(self, pair: Pair) -> bool:
+        """Return whether a case still needs its pilot."""
         known = self._starts.get(pair.source.id)
         return (
             self.edit is not None

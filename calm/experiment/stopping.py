@@ -79,7 +79,7 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
     if reason := too_few(measure, asks, trials):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     cells = measure.cells(trials)
-    capped = any(reason.has(Kind.CAPPED) for reason in trials.lost)  # then nobody knows what room the others leave
+    capped = any(reason.unfinished for reason in trials.lost)  # then nobody knows what room the others leave
     if not capped and (reason := _no_room(claim, measure, trials, cells)):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
     try:
@@ -155,7 +155,7 @@ def untested(
 
 def missing(measure: Measure, trials: Trials) -> Reason:
     """Return why the data of a claim about a measure are incomplete, or `NONE`."""
-    if trials.lost_share > LOST or any(reason.has(Kind.CAPPED) for reason in trials.lost):
+    if trials.lost_share > LOST or any(reason.unfinished for reason in trials.lost):
         return counted(trials.lost)
     if measure.agrees and trials.rows:
         silent = sum(isinstance(cell, Reason) and cell.kind is Kind.UNREAD_ASK for cell in measure.cells(trials))

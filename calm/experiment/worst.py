@@ -90,6 +90,7 @@ class Variants:
     def __init__(self, pairing: Pairing, arms: Arms, asks: Asks, trials: Trials) -> None:
         self._pairing, self._arms, self._trials = pairing, arms, trials
         self._few = replace(asks, perturbed=1)
+        self._ahead = pairing.setup.looks_ahead
         self._cases = {row.case for row in trials.rows}
         self._several = len({row.edit for row in trials.rows}) > 1
 
@@ -105,9 +106,11 @@ class Variants:
         edit = self._pairing.edit
         assert edit is not None, "a rotation"
         limit = most_harm(claim, measure) - self._lost_to_inert(measure)
+        self._begin_screens(edit.variants)
         found = [self._screened(variant, claim, measure, limit) for variant in edit.variants]
         known = [one for one in found if one is not None]
         suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
+        self._begin_decisions(suspects, measure)
         decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
         left = [one.variant.label for one, verdict in zip(suspects, decided, strict=True) if verdict is None]
         known = [one for one in known if one not in suspects] + [one for one in decided if one is not None]
@@ -119,6 +122,37 @@ class Variants:
             reason = because(Kind.FEW_FRESH, *map(name, left[:1]), len(left))
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
         return ruling
+
+    def _begin_screens(self, variants: Sequence[AnyEdit]) -> None:
+        """
+        Begin to ask what the first screening of each variant wants, all together: none of it depends on another.
+
+        Where later looks are asked ahead, later screenings are, too, and so are decisions.
+        """
+        rows: list[Row] = []
+        wanted = SCREENS[min(self._ahead, len(SCREENS) - 1)]
+        for variant in variants:
+            mine = {row.cluster for row in self._rows_of(variant)}
+            pairs = self._spare(variant, mine, asked=True).take(wanted - len(mine))
+            if len(mine) + len(pairs) >= FEWEST:
+                rows += [Row(pair, 1) for pair in pairs if not self._pairing.wants(pair)]
+        self._arms.prefetch_rows(rows, replace(self._few, inert=0))
+
+    def _begin_decisions(self, suspects: Sequence[_Verdict], measure: Measure) -> None:
+        """Begin to ask what the first decision on each suspicious variant wants."""
+        rows: list[Row] = []
+        wanted = DECISIONS[min(self._ahead, len(DECISIONS) - 1)]
+        for suspect in suspects:
+            looked_at = {row.cluster for row in suspect.trials.rows}
+            fresh = {row.cluster for row in self._rows_of(suspect.variant)} - looked_at
+            spare = self._spare(suspect.variant, looked_at | fresh, asked=False)
+            pairs = spare.take(wanted - len(fresh))
+            rows += [Row(pair, 1) for pair in pairs if self._ahead or not self._pairing.wants(pair)]
+        self._arms.prefetch_rows(rows, self._few_of(measure))
+
+    def _few_of(self, measure: Measure) -> Asks:
+        """Return the asks of a row in a decision."""
+        return self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
 
     def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure, limit: float) -> _Verdict | None:
         """
@@ -163,7 +197,7 @@ class Variants:
         trials = replace(suspect.trials, rows=fresh, lost={})
         outcome, estimate = Outcome.UNDECIDED, None
         for count, prove, disprove in zip(DECISIONS, proofs, counters, strict=True):
-            asks = self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
+            asks = self._few_of(measure)
             trials = self._more(trials, spare, count - len(trials.rows), asks)
             if lacking := missing(measure, trials):
                 if fails_as_read(claim, trials, lacking, disprove):

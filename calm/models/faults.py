@@ -45,6 +45,7 @@ def answered(address: Address, response: Response) -> JudgeError:
         again=not fatal and _worth_another_try(response),
         after_s=_after_s(response.headers),
         limited=response.status == 429,
+        refused=400 <= response.status < 500,
     )
 
 

@@ -19,8 +19,8 @@ from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
 from calm.models.sampling import SAMPLING, reasons, sampling
 from calm.models.secrets import Secrets
-from calm.models.transport import Connections, NoResponse, TransportName
-from calm.models.wire import Json, Limits, Price, Reply
+from calm.models.transport import Connections, NoResponse, Response, TransportName
+from calm.models.wire import Batching, Json, Limits, Price, Reply
 
 APIS: Final[Mapping[Provider, Api]] = {
     "openai": openai_chat.API,
@@ -30,6 +30,8 @@ APIS: Final[Mapping[Provider, Api]] = {
 PROVIDERS: Final = tuple(APIS)
 GREETING: Final = "Answer with the one word: ready."
 RETRIES: Final = 6
+BATCH_SHARE: Final = 0.5
+"""What a call in a batch costs, as a share of the live price, with both providers."""
 _LIMITS_OF_TOKENS: Final = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 
 
@@ -67,6 +69,7 @@ class Server:
     retries: int = RETRIES
     keyless: bool = False
     transport: TransportName = "fast"
+    batch_share: float = BATCH_SHARE
     secrets: Secrets = field(default_factory=Secrets, repr=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Session] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False
@@ -180,11 +183,59 @@ class Server:
                 fatal=True,
             )
         connections = await self._connections()
-        address = connections.address
         try:
             response = await connections.send(body, anthropic.OLD_VERSION if self._needs_old_version(body) else "")
         except NoResponse as error:
-            raise faults.unreached(address, error.cause) from None  # what the SDK raises may quote the key
+            raise faults.unreached(connections.address, error.cause) from None  # the SDK's error may quote the key
+        return self._read(connections.address, response)
+
+    def read(self, response: Response) -> Reply:
+        """Return the reply in a response; a `JudgeError` if there is none."""
+        return self._read(self.address, response)
+
+    @property
+    def reached_by(self) -> dict[str, Json]:
+        """The keys of a [model] table by which a later command reaches it; no credential is in it."""
+        found: dict[str, Json] = {
+            "provider": self.provider,
+            "model": self.model,
+            "base_url": self.base_url,
+            "api_key_env": self.api_key_env,
+            "headers": dict(self.headers),
+            "headers_env": dict(self.headers_env),
+            "query": dict(self.query),
+            "query_env": dict(self.query_env),
+            "extra_body": dict(self.extra_body),
+            "max_tokens": self.max_tokens,
+            "temperature": self.temperature,
+            "timeout_s": self.timeout_s,
+            "served_as": self.served_as,
+        }
+        if self.price is not None:
+            rates = {"input": self.price.input, "output": self.price.output, "batch": self.batch_share}
+            found["price_usd_per_mtok"] = dict(rates)
+        return {name: value for name, value in found.items() if value not in (None, {})}
+
+    def batching(self) -> Batching:
+        """Return the batch API of its server."""
+        from calm.models.batch_api import batching_of  # only a run by batches needs it
+
+        return batching_of(self)
+
+    def request_line(self, key: bytes, body: str) -> bytes:
+        """Return a request in OpenAI's batch format, without the end of its line."""
+        from calm.models.batch_api import request_line
+
+        path = self.address.path
+        return request_line(key, path if path.startswith("/v1/") else f"/v1{path}", body)
+
+    def answer(self, line: Mapping[str, object]) -> Reply | JudgeError:
+        """Return the reply in a line of OpenAI's batch output; a `JudgeError` if there is none."""
+        from calm.models.batch_api import answer_in
+
+        return answer_in(line, self.read)
+
+    def _read(self, address: Address, response: Response) -> Reply:
         if not response.ok:
             if (refusal := faults.declined(address, response)) is not None:
                 return refusal
@@ -193,6 +244,11 @@ class Server:
             return self.secrets.hide_in(APIS[self.provider].reply(faults.parsed(address, response)))
         except BadReply as error:
             raise faults.bad_reply(address, error) from None
+
+    @property
+    def version(self) -> str:
+        """The version of the API that its own parameters need; nothing: the SDK's own."""
+        return anthropic.OLD_VERSION if self._needs_old_version({**self.sampling, **self.extra_body}) else ""
 
     def _needs_old_version(self, body: Mapping[str, Json]) -> bool:
         if self.provider != "anthropic" or SAMPLING.isdisjoint(body):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import BinaryIO, Literal, Protocol, TypeAlias, runtime_checkable
 
 from calm.core.case import Case
 from calm.core.reasons import Reason
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale, Task, Verdict
+from calm.errors import JudgeError
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 
@@ -130,6 +131,72 @@ class Endpoint(Protocol):
     def notes(self) -> tuple[Reason, ...]: ...
     async def call(self, body: Mapping[str, Json]) -> Reply: ...
     async def greet(self) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """
+    How far a batch is.
+
+    `over` once nothing more is answered. `done` and `total` count requests, as far as the server says. `fault` is why
+    it took none of them, and `crowded` says that the same batch may be taken later, or in parts.
+    """
+
+    over: bool
+    done: int = 0
+    total: int = 0
+    fault: str = ""
+    crowded: bool = False
+
+
+class Batching(Protocol):
+    """
+    The batch API of a server: it takes many requests at once and answers them within a day.
+
+    `most` and `most_bytes` are what one batch may hold. `line` writes one request as it stands in the file of a batch,
+    `opening`, `between` and `closing` stand around and between. `submit` hands a file in, under a `mark` of calm's own
+    that the server may keep, and returns the server's name of the batch. `find` returns that name for a batch whose
+    submission was not answered ("": there is none); `known` are the names of others, `since` is the time, in seconds
+    since the epoch. `results` yields the key of each request with its reply, or why there is none, in any order; what
+    it leaves out was not answered. All but `line` raise `calm.errors.JudgeError` if the server does not answer.
+    """
+
+    most: int
+    most_bytes: int
+    opening: bytes
+    between: bytes
+    closing: bytes
+
+    def line(self, key: bytes, body: str) -> bytes: ...
+    async def submit(self, mark: str, file: BinaryIO) -> str: ...
+    async def find(self, mark: str, total: int, since: float, known: Collection[str]) -> str: ...
+    async def state(self, batch: str) -> BatchState: ...
+    def results(self, batch: str) -> AsyncIterator[tuple[bytes, Reply | JudgeError]]: ...
+    async def cancel(self, batch: str) -> None: ...
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Batchable(Protocol):
+    """
+    What an endpoint is besides, if its server takes batches.
+
+    `reached_by` holds the keys of a [model] table by which a later command reaches it, and no credential.
+    `batch_share` is the share of the live price that a call in a batch costs. `request_line`
+    writes a request in OpenAI's batch format, for whatever engine, and `answer` reads a line of its replies.
+    """
+
+    @property
+    def reached_by(self) -> Mapping[str, Json]: ...
+    @property
+    def batch_share(self) -> float: ...
+    def batching(self) -> Batching: ...
+    def request_line(self, key: bytes, body: str) -> bytes: ...
+    def answer(self, line: Mapping[str, object]) -> Reply | JudgeError: ...
+
+
+class BatchableEndpoint(Endpoint, Batchable, Protocol):
+    """An endpoint whose server takes batches."""
 
 
 @dataclass(frozen=True, slots=True)

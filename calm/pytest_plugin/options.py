@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from calm.engine.batching.desk import Batches
     from calm.engine.budget import Caps
     from calm.experiment.asks import Design
     from calm.experiment.stopping import Stopping
@@ -38,6 +39,7 @@ OPTIONS = (
     ("max-calls", "", "N", "make at most this many calls; unfinished claims are INCOMPLETE"),
     ("max-tokens", "", "N", "use at most this many tokens, in prompts and replies together"),
     ("max-usd", "", "X", "spend at most this many US dollars"),
+    ("batch-least", "20", "N", "with --calm-batch: make a wave of fewer than N calls live, without delay (default 20)"),
     ("max-minutes", "", "M", "start no call after this many minutes"),
     ("lookahead", "500", "N", "ask N probes at once, before their tests run (default 500; 0: test by test)"),
     ("peers", "", "A,B", "peers in a test of self-preference: judge files, or records of such a test"),
@@ -83,6 +85,13 @@ OPTIONS = (
     ),
 )
 FLAGS = (
+    (
+        "batch",
+        "send the calls by the batch API of the judge's provider, at about half the price, and wait for the replies; "
+        "the same command goes on after an end of any kind",
+    ),
+    ("batch-leave", "as --calm-batch, but end once all is handed in; the same command goes on later"),
+    ("batch-hold", "as --calm-batch, but hand nothing in: `calm batch write` writes it to a file for any engine"),
     ("plan", "print what the run would ask and what it would cost; ask nothing"),
     ("every-variant", "also run each variant of a rotation by itself (only a FAIL by Benjamini-Hochberg is red)"),
 )
@@ -282,6 +291,31 @@ def _amount(config: pytest.Config, name: str) -> float | None:
     if not 0 < amount < float("inf"):
         raise ConfigError(f"--calm-{name}: expected an amount above 0, got {text!r}")
     return amount
+
+
+def batches_of(config: pytest.Config) -> Batches | None:
+    """
+    Return how calls go by batch; None: they are made live.
+
+    Raises:
+        ConfigError: two of the options exclude each other, or there would be no record to go on from.
+    """
+    from calm.engine.batching.desk import Batches
+    from calm.errors import ConfigError
+
+    leave, hold, cache = flag(config, "batch-leave"), flag(config, "batch-hold"), option(config, "cache")
+    if leave and hold:
+        raise ConfigError("--calm-batch-hold: expected this option or --calm-batch-leave, got both; leave one out")
+    if not (leave or hold or flag(config, "batch")):
+        return None
+    if cache in ("off", "replay"):
+        raise ConfigError(f"--calm-batch: expected --calm-cache=on or refresh, which keep what is asked, got {cache!r}")
+    return Batches.HOLD if hold else Batches.LEAVE if leave else Batches.WAIT
+
+
+def batch_least_of(config: pytest.Config) -> int:
+    """Return how many calls make a batch."""
+    return _whole(config, "batch-least", 1) or 1
 
 
 def days_of(config: pytest.Config) -> float | None:

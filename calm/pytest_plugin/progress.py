@@ -40,6 +40,8 @@ class ProgressFigures:
     tokens: int = 0
     cost: Cost | None = None
     seconds_left: float | None = None
+    batches: int = 0
+    over: int = 0
 
 
 def said(figures: ProgressFigures) -> str:
@@ -55,6 +57,8 @@ def said(figures: ProgressFigures) -> str:
     'calm: 3 of 20 probes decided; 1240 calls made, 0 cached; unknown price'
     >>> said(ProgressFigures(0, 1, 7))
     'calm: 0 of 1 probes decided; 7 calls made, 0 cached'
+    >>> said(ProgressFigures(0, 1, 7, batches=3, over=1))
+    'calm: 0 of 1 probes decided; 7 calls made, 0 cached; 1 of 3 batches back (Ctrl-C leaves them under way)'
     """
     f = figures
     parts = [f"calm: {f.decided} of {f.probes} probes decided", f"{f.made} calls made, {f.cached} cached"]
@@ -65,7 +69,9 @@ def said(figures: ProgressFigures) -> str:
     if f.cost is not None and (f.cost.usd or f.cost.unpriced):
         known = f"{'>= ' if f.cost.unpriced else ''}{f.cost.usd:.2f} USD"
         parts.append(known if f.cost.usd else "unknown price")
-    if f.seconds_left is not None:
+    if f.batches:
+        parts.append(f"{f.over} of {f.batches} batches back (Ctrl-C leaves them under way)")
+    elif f.seconds_left is not None:
         parts.append(f"about {_span(f.seconds_left)} left")
     return "; ".join(parts)
 
@@ -125,6 +131,7 @@ class ProgressLine:
             self._seen.popleft()
         then, before = self._seen[0]
         rate = (calls["made"] - before) / (now - then) if now > then else 0.0
+        batches = self._engine.batch_figures
         return ProgressFigures(
             lookahead.decided,
             lookahead.submitted,
@@ -134,6 +141,8 @@ class ProgressLine:
             ledger.tokens.total(),
             ledger.cost,
             self._engine.pending / rate if rate > 0 else None,
+            batches.batches if batches else 0,
+            batches.over if batches else 0,
         )
 
     def _write(self, text: str) -> None:

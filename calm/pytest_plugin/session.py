@@ -17,6 +17,8 @@ import pytest
 
 from calm.pytest_plugin.options import (
     OUTPUTS,
+    batch_least_of,
+    batches_of,
     caps_of,
     case_files,
     days_of,
@@ -143,6 +145,8 @@ def check_options(config: pytest.Config) -> None:
     problems: list[str] = []
     readers = (
         *(design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of),
+        batches_of,
+        batch_least_of,
         families_of,
     )
     for reader in readers:
@@ -305,8 +309,17 @@ def engine_of(config: pytest.Config) -> Engine:
         store = Store(path, mode, run=given.get("calm_run", ""), oldest=given.get("calm_oldest", oldest))
         shared = store.account if given or distributed(config) else None
         budget = Budget(caps_of(config), shared, given.get("calm_started"))
-        session.engine = Engine(store, budget=budget, served=given.get("calm_served"), seed=seed_of(config))
+        session.engine = Engine(
+            store,
+            budget=budget,
+            served=given.get("calm_served"),
+            seed=seed_of(config),
+            batches=batches_of(config),
+            least=batch_least_of(config),
+        )
         session.engine.ledger.keys = Keys()
+        if mode is Mode.ON and not given:
+            session.engine.note_batches()
         if given:
             engine = session.engine
             store.bills.keep(lambda: json.dumps(_bill_of(config, engine)))

@@ -22,6 +22,8 @@ SIGHT: Final = 1 << 20
 """Bytes at the beginning and at the end of a file that are looked at where it is not parsed."""
 _SUMMARY: Final = re.compile(rb"# calm: [A-Z_]+\n\n\*\*The gate is ")
 _JUNIT: Final = re.compile(rb"(?:<\?xml[^>]*\?>\s*)?<testsuites name=\"calm\"")
+_BEFORE_KEY: Final = b'{"custom_id": "'
+_REQUEST: Final = re.compile(_BEFORE_KEY + rb'[0-9a-f]{64}"')
 _SUITE: Final = re.compile(rb"<testsuite\s[^>]*")
 
 
@@ -39,6 +41,11 @@ def begins(*texts: str) -> Shape:
     """Return the shape of a file that begins with one of some texts."""
     wanted = tuple(text.encode() for text in texts)
     return lambda file: file.read(max(map(len, wanted))).startswith(wanted)
+
+
+def requests(file: IO[bytes]) -> bool:
+    """Return whether a file begins with a request that is named by a key of the cache."""
+    return _REQUEST.match(file.read(len(_BEFORE_KEY) + 66)) is not None
 
 
 def schema(prefix: str) -> Shape:

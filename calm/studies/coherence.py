@@ -70,7 +70,7 @@ class Check:
     def incomplete(self) -> Reason:
         """Why the data are incomplete, or `NONE`."""
         lost = sum(self.lost.values())
-        capped = any(reason.has(Kind.CAPPED) for reason in self.lost)
+        capped = any(reason.unfinished for reason in self.lost)
         return counted(self.lost) if capped or lost > LOST * (lost + len(self.signs)) else NONE
 
 
@@ -182,7 +182,7 @@ def _signs(
     """Return what each round says of a case, or why fewer than two rounds say anything."""
     missing = [reason_of(v.reason) for verdicts, _ in edges for v in verdicts if isinstance(v, NoReply)]
     if missing:
-        capped = [reason for reason in missing if reason.has(Kind.CAPPED)]
+        capped = [reason for reason in missing if reason.unfinished]
         return Omission((capped or missing)[0], lost=True)
     rounds = [one for one in zip(*values, strict=True) if None not in one]
     if len(rounds) < 2:

@@ -18,8 +18,9 @@ from calm.judges.judgefile.verdict import format_of, scale_of
 from calm.judges.mitigations import MITIGATIONS, fault, mitigated, unfit
 from calm.judges.panel import RULES, panel
 from calm.judges.prompted import PromptedJudge
+from calm.models.server import Server
 from calm.models.settings import wrong_settings
-from calm.models.wire import Judge
+from calm.models.wire import Json, Judge
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 
@@ -51,6 +52,21 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
     for table in (judge, model, prompt, verdict):
         table.unknown()
     if problems or found is None:
+        raise ConfigError(problems)
+    return found
+
+
+def endpoint_of(model: Mapping[str, Json], env: Mapping[str, str], where: str) -> Server:
+    """
+    Return the server that a [model] table describes, with the keys that `env` holds; `where` names the table's place.
+
+    Raises:
+        ConfigError: one line for each fault.
+    """
+    problems: list[str] = []
+    table = Table(Path(where), "model", dict(model), problems, KEYS["model"])
+    found = server_of(table, env, None, logprobs=False)
+    if problems:
         raise ConfigError(problems)
     return found
 

@@ -30,7 +30,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "tpm",
         "price_usd_per_mtok",
     ),
-    "model.price_usd_per_mtok": ("input", "output"),
+    "model.price_usd_per_mtok": ("input", "output", "batch"),
     "prompt": (
         "system",
         "system_file",

@@ -11,7 +11,7 @@ from typing import Final
 
 from calm.judges.judgefile.tables import Table, one_of, shown
 from calm.models.secrets import Secrets
-from calm.models.server import APIS, PROVIDERS, Server
+from calm.models.server import APIS, BATCH_SHARE, PROVIDERS, Server
 from calm.models.transport import KEY_HEADERS, TRANSPORTS
 from calm.models.wire import Json, Limits, Price
 
@@ -55,6 +55,7 @@ def server_of(
         timeout_s=model.number("timeout_s", above=0) or 120.0,
         limits=limits,
         price=_price(model),
+        batch_share=_batch_share(model),
         served_as=model.line("served_as"),
         schema=schema,
         logprobs=logprobs,
@@ -120,6 +121,13 @@ def _is_json(value: object) -> bool:
     return isinstance(value, str | int | bool)
 
 
+def _batch_share(model: Table) -> float:
+    """Return the share of the live price that a call in a batch costs; `_price` says what is wrong with it."""
+    table = model.values.get("price_usd_per_mtok")
+    share = table.get("batch") if isinstance(table, dict) else None
+    return float(share) if isinstance(share, int | float) and not isinstance(share, bool) else BATCH_SHARE
+
+
 def _price(model: Table) -> Price | None:
     table = model.table("price_usd_per_mtok")
     if table is None:
@@ -128,6 +136,9 @@ def _price(model: Table) -> Price | None:
     for name in prices:
         if name not in table.values:
             table.say(name, "missing; expected US dollars for a million tokens")
+    share = table.number("batch", least=0)
+    if share is not None and share > 1:
+        table.say("batch", f"expected the share of the live price that a call in a batch costs, 0 to 1, got {share:g}")
     table.unknown()
     put, got = prices["input"], prices["output"]
     return None if put is None or got is None else Price(put, got, model.path.name)

@@ -11,7 +11,7 @@ from typing import Final
 from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
 from calm.core.checks import verify
 from calm.core.items import clashes, item_of
-from calm.core.reasons import NONE, Kind, Reason, counted
+from calm.core.reasons import NONE, Reason, counted
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
 from calm.errors import ConfigError, EstimateError
@@ -109,7 +109,7 @@ class CrossResult:
     def missing(self) -> Reason:
         """Why the verdicts are incomplete, or `NONE`."""
         lost = sum(self.lost.values())
-        capped = any(reason.has(Kind.CAPPED) for reason in self.lost)
+        capped = any(reason.unfinished for reason in self.lost)
         return counted(self.lost) if capped or lost > LOST * (lost + len(self.judged)) else NONE
 
 

@@ -109,7 +109,7 @@ class Attack:
     def incomplete(self) -> Reason:
         """Why the data are incomplete, or `NONE`."""
         lost = self.trials.lost
-        capped = any(reason.has(Kind.CAPPED) for reason in lost)
+        capped = any(reason.unfinished for reason in lost)
         return counted(lost) if capped or self.trials.lost_share > LOST else NONE
 
     @property
@@ -210,7 +210,7 @@ def _measured(setup: Setup, sought: Sequence[AttackedCase], excluded: Counter[Re
         after = [next(answers).verdict for _ in range(perturbed)] if one.found is not None else []
         missing = [reason_of(v.reason) for v in (*before, *after) if isinstance(v, NoReply)]
         first, second = (tuple(v for v in arm if not isinstance(v, NoReply)) for arm in (before, after))
-        capped = [reason for reason in missing if reason.has(Kind.CAPPED)]
+        capped = [reason for reason in missing if reason.unfinished]
         if capped or len(first) < min(2, clean) or (one.found is not None and not second):
             lost[(capped or missing)[0]] += 1
             continue

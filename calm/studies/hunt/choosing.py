@@ -68,7 +68,7 @@ def _sort(found: Choice, case: Case, verdicts: Sequence[Verdict], setup: Setup, 
     missing = next((reason_of(v.reason) for v in verdicts if isinstance(v, NoReply)), NONE)
     if missing:
         found.lost[missing] += 1
-        found.capped = missing if missing.has(Kind.CAPPED) else found.capped
+        found.capped = missing if missing.unfinished else found.capped
     one = missing or _quarry(case, verdicts, setup, place)
     if isinstance(one, Quarry):
         found.quarries.append(one)

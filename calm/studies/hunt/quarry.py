@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from calm.core.reasons import NONE, Kind, Reason, reason_of
+from calm.core.reasons import NONE, Reason, reason_of
 from calm.core.trials import Trials
 from calm.core.verdict import NoReply, Verdict, code
 from calm.experiment.referee import Ask, Flip, Ruling, Terms, rule
@@ -136,7 +136,7 @@ class Quarry:
         if isinstance(verdict, NoReply):
             reason = reason_of(verdict.reason)
             self.lost[reason] += 1
-            if reason.has(Kind.CAPPED):
+            if reason.unfinished:
                 self.stopped = reason
             return Said(False, 0.0, verdict)
         x = favour_of(self.aim, verdict, blank)

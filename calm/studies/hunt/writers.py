@@ -24,7 +24,7 @@ from itertools import count, takewhile
 from math import fsum
 from typing import Final
 
-from calm.core.reasons import Kind, Reason, in_words, reason_of
+from calm.core.reasons import Reason, in_words, reason_of
 from calm.core.verdict import NoReply
 from calm.experiment.referee import Flip
 from calm.experiment.setup import Setup
@@ -184,7 +184,7 @@ class _Written:
     def _failed(self, desk: _Desk, reason: Reason) -> None:
         """Write nothing more in a case: the engine has tried again already. A cap ends the hunt."""
         desk.closed = True
-        if reason.has(Kind.CAPPED):
+        if reason.unfinished:
             desk.quarry.stopped = reason
         else:
             self.writings.failed[reason] += 1

@@ -18,6 +18,7 @@ from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Verdict
 from calm.engine.engine import Engine
+from calm.engine.inbox import Prefetch, Question
 from calm.engine.verdicts import Judgment
 from calm.experiment import run as experiment
 from calm.experiment.asks import Asks
@@ -50,12 +51,18 @@ class _Meter:
     def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Judgment]:
         return self.ask_each([(judge, case, ask) for case, ask in questions])
 
-    def ask_each(self, questions: Sequence[tuple[Judge, Case, int]]) -> list[Judgment]:
+    def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
         found = self._engine.ask_each(questions)
         for asked in found:
             self.keys |= {*asked.calls, *asked.once}
             self.calls.append(len(set(asked.calls)))
         return found
+
+    def prefetch(self, questions: Sequence[Question]) -> Prefetch:
+        return self._engine.prefetch(questions)
+
+    def withdraw(self, prefetch: Prefetch) -> None:
+        self._engine.withdraw(prefetch)
 
 
 def assess(

@@ -10,7 +10,7 @@ from typing import cast
 
 from calm.core.case import Case
 from calm.core.order import RUN_ASKS
-from calm.core.reasons import Kind, Reason, reason_of
+from calm.core.reasons import Reason, reason_of
 from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict, chances, code, decode
 from calm.engine.engine import Engine
 from calm.experiment.pairs import ORDER_SALT
@@ -56,7 +56,7 @@ def ask_anchors(engine: Engine, judge: Judge, cases: Sequence[Case], number: int
     every = [[next(found).verdict for _ in asks] for _ in cases]
     lost = Counter(reason_of(one.reason) for row in every for one in row if isinstance(one, NoReply))
     kept = tuple(tuple(one for one in row if not isinstance(one, NoReply)) for row in every)
-    capped = any(reason.has(Kind.CAPPED) for reason in lost)
+    capped = any(reason.unfinished for reason in lost)
     stopped = engine.broken is not None and bool(engine.broken)
     much = lost.total() > LOST * len(cases) * repeats
     return Asked(kept, lost.total(), max(lost, key=lost.__getitem__) if lost and (capped or stopped or much) else None)

@@ -1,0 +1,244 @@
+"""`calm batch`: batches that a run handed in to a provider, and files of requests for any other engine."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING
+
+from calm.commands import CACHE, CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_command
+from calm.commands.audit import gate
+from calm.core.files import MOST_BYTES
+from calm.errors import ConfigError
+from calm.results.outputs import REQUESTS, Output, refuse, written_beside
+from calm.results.wording import printable
+
+if TYPE_CHECKING:
+    from calm.engine.batching.later import LaterBatches, Standing
+    from calm.engine.batching.records import BatchRow
+    from calm.models.server import Server
+    from calm.models.wire import Json
+
+MOST_LINE = MOST_BYTES
+"""A line of replies that is longer than so many bytes is refused."""
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `batch` with `status`, `collect`, `cancel`, `write` and `read`."""
+    batch = add_command(
+        commands, "batch", "Show, collect or cancel batches of a run with --calm-batch, or use files in their place."
+    )
+    verbs = batch.add_subparsers(required=True, metavar="status|collect|cancel|write|read")
+    status = add_command(
+        verbs,
+        "status",
+        "Show the batches that are not over, and how far their servers are. Nothing changes.",
+        "calm batch status",
+    )
+    collect = add_command(
+        verbs,
+        "collect",
+        "Take the replies of all batches that are over into the cache, where the next run finds them.",
+        "calm batch collect --wait",
+    )
+    collect.add_argument("--wait", action="store_true", help="wait for the batches that are not over")
+    cancel = add_command(
+        verbs,
+        "cancel",
+        "Cancel batches. What was answered by then is billed: `calm batch collect` takes it. Calls that are held for a "
+        "file are forgotten.",
+        "calm batch cancel --all",
+    )
+    cancel.add_argument("batch", nargs="*", metavar="BATCH", help="batches by the names that `calm batch status` shows")
+    cancel.add_argument("--all", action="store_true", help="all batches that are not over")
+    write = add_command(
+        verbs,
+        "write",
+        "Write the calls that a run would make next to a file in OpenAI's batch format, which vLLM and other engines "
+        "read. With JUDGE, run all suites first, and make no call but the first one. Without it, write what a run with "
+        "--calm-batch-hold has left. Options of pytest may follow after --.",
+        "calm batch write judge.toml -o requests.jsonl",
+    )
+    write.add_argument("judge", nargs="?", metavar="JUDGE", help=JUDGES)
+    write.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
+    write.add_argument("-o", "--out", required=True, metavar="FILE.jsonl", help="the file to write")
+    read = add_command(
+        verbs,
+        "read",
+        "Take the replies of an engine into the cache, from a file in OpenAI's batch output format. Then run the same "
+        "command again: it writes the calls of the next wave, or has all that it needs.",
+        "calm batch read replies.jsonl",
+    )
+    read.add_argument("replies", nargs="+", metavar="FILE.jsonl", help="files of replies; lines may be in any order")
+    for verb, run in ((status, _status), (collect, _collect), (cancel, _cancel), (write, _write), (read, _read)):
+        verb.add_argument("--cache-file", default=CACHE, metavar="FILE", help=f"the cache (default {CACHE})")
+        verb.set_defaults(run=run)
+
+
+def _status(options: argparse.Namespace) -> int:
+    with _opened(options) as later:
+        standings = asyncio.run(later.states())
+    for standing in standings:
+        print(printable(_standing(standing)))
+    if not standings:
+        print("no batch is under way, and nothing is held for a file")
+    return DONE
+
+
+def _collect(options: argparse.Namespace) -> int:
+    with _opened(options) as later:
+        standings = asyncio.run(later.collect(wait=options.wait))
+        ledger, faults = later.ledger, later.faults
+    for standing in standings:
+        print(printable(_standing(standing)))
+    for why, count in faults.items():
+        print(printable(f"  {count} without a reply: {why}"))
+    left = [standing for standing in standings if not standing.done]
+    if not standings:
+        print("no batch is under way")
+        return DONE
+    print(f"collected {ledger.calls['made']} replies, {ledger.cost}; run the same command as before to go on")
+    return REFUSED if left else DONE
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    wanted: Sequence[str] = options.batch
+    if bool(wanted) == options.all:
+        raise ConfigError("calm batch cancel: expected the names of batches, or --all; `calm batch status` shows them")
+    with _opened(options) as later:
+        known = {name for row in later.open_rows() for name in (row.id, row.remote) if name}
+        if missing := [name for name in wanted if name not in known]:
+            raise ConfigError(f"calm batch cancel: no batch that is not over is called {missing[0]!r}")
+        standings = asyncio.run(later.cancel(lambda row: options.all or bool({row.id, row.remote} & set(wanted))))
+    for standing in standings:
+        print(printable(f"{_name(standing.row)}: {standing.why or 'cancelled'}"))
+    return REFUSED if any(not standing.done for standing in standings) else DONE
+
+
+def _write(options: argparse.Namespace) -> int:
+    out, started = Path(options.out), 0.0
+    refuse([Output("-o", out, REQUESTS)], caches=[Path(options.cache_file)])
+    if options.judge is not None:
+        started = time()
+        given = [f"--calm-cases={file}" for file in options.cases]
+        status = gate(
+            options.judge,
+            None,
+            ["--calm-batch-hold", f"--calm-cache-file={options.cache_file}", *given, *options.pytest],
+        )
+        if status not in (DONE, REFUSED):
+            return CONFIGURATION
+    elif options.cases or options.pytest:
+        raise ConfigError("calm batch write: expected JUDGE with --cases and options of pytest, got none")
+    with _opened(options) as later:
+        if next(later.requests(started), None) is None:
+            print(
+                "no call is left to make: the run has all its replies"
+                if options.judge
+                else "no call is held for a file"
+            )
+            return DONE
+        with written_beside(out, REQUESTS, private=True) as file:
+            count = 0
+            for line in later.requests(started):
+                file.write(line)
+                count += 1
+    print(f"wrote {count} requests to {printable(str(out))}; let an engine answer them, then `calm batch read`")
+    return DONE
+
+
+def _read(options: argparse.Namespace) -> int:
+    status = DONE
+    with _opened(options) as later:
+        for name in options.replies:
+            path = Path(name)
+            try:
+                with path.open("rb") as file:
+                    taken = later.read(_lines(file, path))
+            except OSError as error:
+                raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+            print(printable(f"{path}: {taken.kept} replies kept"))
+            for why, count in taken.faults.items():
+                print(printable(f"  {count} failed: {why}; they stay to be written again"))
+            if taken.unknown:
+                print(f"  {taken.unknown} lines are about no call that is held: they were read before, or are not ours")
+            status = status if taken.kept and not taken.failed else REFUSED
+        left = sum(1 for _ in later.requests())
+    print(
+        f"{left} calls are still held" if left else "all calls that were held have replies; run the same command again"
+    )
+    return status
+
+
+def _lines(file: Iterable[bytes], path: Path) -> Iterator[bytes]:
+    for line in file:
+        if len(line) > MOST_LINE:
+            raise ConfigError(f"{path}: a line is longer than {MOST_LINE} bytes; is it a file of replies?")
+        yield line
+
+
+@contextmanager
+def _opened(options: argparse.Namespace) -> Iterator[LaterBatches]:
+    """
+    Open the record of batches in a cache that is there.
+
+    Raises:
+        ConfigError: it is not there, is none of ours, or is damaged.
+    """
+    from calm.engine.batching.later import LaterBatches
+    from calm.engine.store import Mode, Store
+
+    path = Path(options.cache_file)
+    if not path.is_file():
+        raise ConfigError(f"{path}: there is no cache; name another file with --cache-file")
+    store = Store(path, Mode.ON)
+    try:
+        yield LaterBatches(store, _endpoint)
+    except KeyboardInterrupt:
+        print("calm: the batches go on; run the same command again", file=sys.stderr)
+        raise
+    finally:
+        store.close()
+
+
+def _endpoint(model: Mapping[str, Json]) -> Server:
+    from calm.judges.judgefile.judge import endpoint_of
+
+    return endpoint_of(model, os.environ, "the record of batches")
+
+
+def _standing(standing: Standing) -> str:
+    """Return how a batch stands, in one line."""
+    from calm.engine.batching.records import State
+
+    row, state = standing.row, standing.state
+    about = row.about["model"]
+    model = about.get("model", "") if isinstance(about, dict) else ""
+    begun = datetime.fromtimestamp(row.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    head = f"{_name(row)}: {row.total} calls to {model}, begun {begun}"
+    if standing.done:
+        bill = row.bill
+        return f"{head}: collected, {bill.answered} answered, {bill.failed} failed, {bill.usd:.4f} USD"
+    if standing.why:
+        return f"{head}: {standing.why}"
+    if standing.held:
+        return f"{head}: another process waits for it"
+    if state is not None:
+        return f"{head}: {'over, to be collected' if state.over else f'{state.done} of {row.total} answered'}"
+    words = {
+        State.HELD: "held for a file: `calm batch write -o FILE`",
+        State.SENDING: "being handed in",
+        State.OPEN: "not handed in",
+    }
+    return f"{head}: {words.get(row.state, row.state.value)}"
+
+
+def _name(row: BatchRow) -> str:
+    return row.remote or row.id

@@ -1,0 +1,255 @@
+"""
+The record of batches, in the database of the cache: which call stands in which batch, and what became of each batch.
+
+A call stands in one batch at most, whoever wants it, on whichever machine: so it is not paid for twice. Its row goes in
+the transaction that keeps its reply, and the bill of the batch grows in the same one: so it is counted once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from calm.engine.database import BY, Connection, Database, marks
+from calm.engine.leases import Leases
+
+_TABLES: Final = (
+    "create table if not exists batch (id text primary key, state text not null, remote text not null, "
+    "owner text not null, server text not null, total integer not null, at real not null, answered integer not null, "
+    "failed integer not null, input integer not null, output integer not null, usd real not null)",
+    "create table if not exists batched (key blob primary key, batch text not null, place integer not null, "
+    "request text not null)",
+    "create index if not exists batched_batch on batched (batch, place)",
+)
+_FIELDS: Final = "id, state, remote, owner, server, total, at, answered, failed, input, output, usd"
+
+
+class State(StrEnum):
+    """How far a batch is, as far as this record knows."""
+
+    OPEN = "open"
+    """It takes calls, and was not handed in."""
+    SENDING = "sending"
+    """It is being handed in: the server may have it."""
+    SENT = "sent"
+    """The server has it."""
+    HELD = "held"
+    """It is not handed in: a file takes it to whatever engine."""
+    OVER = "over"
+    """All of it was collected or given up."""
+
+
+OUT: Final = (State.SENDING, State.SENT)
+"""The states in which a server may work, and charge, for a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What came of a batch so far: how many calls were answered and failed, their tokens, and US dollars."""
+
+    answered: int = 0
+    failed: int = 0
+    input: int = 0
+    output: int = 0
+    usd: float = 0.0
+
+    def plus(self, other: Bill) -> Bill:
+        """Return the sum of two bills."""
+        return Bill(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """
+    A batch. `remote` is the server's own name of it, or the file that it was written to.
+
+    `server` is its server as JSON: the identity of the endpoint and what a later command needs to reach it, without
+    any credential. `owner` is the process that waits for it, `at` when it was begun, in seconds since the epoch.
+    """
+
+    id: str
+    state: State
+    remote: str
+    owner: str
+    server: str
+    total: int
+    at: float
+    bill: Bill = field(default_factory=Bill)
+
+    @property
+    def about(self) -> Mapping[str, object]:
+        """What its server is, for people and for later commands."""
+        found: dict[str, object] = json.loads(self.server)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class BatchedCall:
+    """A call in a batch: its key, and what the cache keeps of its request."""
+
+    key: bytes
+    request: str
+
+    @property
+    def body(self) -> str:
+        """The body of the request, as JSON."""
+        return json.dumps(json.loads(self.request)["body"], separators=(",", ":"))
+
+
+class BatchRecords:
+    """
+    The batches in a database. `leases` tell which process is alive.
+
+    Raises:
+        StorageError: the database cannot be read or written. Each method may raise it.
+    """
+
+    def __init__(self, database: Database, leases: Leases) -> None:
+        self._database, self._leases = database, leases
+        with database.writing() as db:
+            for table in _TABLES:
+                db.execute(table)
+
+    def begin(self, id_: str, server: str, at: float) -> None:
+        """Begin a batch that takes calls."""
+        with self._database.writing() as db:
+            values = id_, State.OPEN.value, "", self._leases.me, server, at
+            db.execute(f"insert into batch ({_FIELDS}) values (?, ?, ?, ?, ?, 0, ?, 0, 0, 0, 0, 0)", values)  # noqa: S608 - names of ours
+
+    def add(self, id_: str, calls: Sequence[BatchedCall]) -> dict[bytes, str]:
+        """
+        Add calls to a batch; return the batches of those that stand in another one that comes back, by their keys.
+
+        A call that is held for a file is taken over, and so is one that a dead process did not hand in.
+        """
+        elsewhere: dict[bytes, str] = {}
+        with self._database.writing() as db:
+            (place,) = db.execute("select total from batch where id = ?", (id_,)).fetchone()
+            holders = self._holders(db, [call.key for call in calls])
+            back = {holder: self._comes_back(db, holder) for holder in set(holders.values())}
+            for call in calls:
+                holder = holders.get(call.key)
+                if holder == id_:
+                    continue
+                if holder is None:
+                    db.execute("insert into batched values (?, ?, ?, ?)", (call.key, id_, place, call.request))
+                elif back[holder]:
+                    elsewhere[call.key] = holder
+                    continue
+                else:
+                    db.execute("update batched set batch = ?, place = ? where key = ?", (id_, place, call.key))
+                    db.execute("update batch set total = total - 1 where id = ?", (holder,))
+                place += 1
+            db.execute("update batch set total = ? where id = ?", (place, id_))
+        return elsewhere
+
+    def _holders(self, db: Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
+        found: dict[bytes, str] = {}
+        for at in range(0, len(keys), BY):
+            some = keys[at : at + BY]
+            rows = db.execute(f"select key, batch from batched where key in ({marks(some)})", some).fetchall()  # noqa: S608 - marks alone
+            found |= {bytes(key): batch for key, batch in rows}
+        return found
+
+    def _comes_back(self, db: Connection, id_: str) -> bool:
+        """Return whether the replies of a batch come without anybody's help."""
+        row = db.execute("select state, owner from batch where id = ?", (id_,)).fetchone()
+        if row is None or row[0] in (State.HELD, State.OVER):
+            return False
+        return row[0] != State.OPEN or self._leases.lives(db, row[1])
+
+    def moves(self, id_: str, state: State, remote: str = "") -> None:
+        """Note how far a batch is now."""
+        with self._database.writing() as db:
+            db.execute("update batch set state = ?, remote = ? where id = ?", (state.value, remote, id_))
+
+    def claim(self, id_: str) -> bool:
+        """Return whether this process is to wait for a batch; False while another live process does."""
+        with self._database.writing() as db:
+            row = db.execute("select owner from batch where id = ?", (id_,)).fetchone()
+            if row is None or (row[0] not in ("", self._leases.me) and self._leases.lives(db, row[0])):
+                return False
+            db.execute("update batch set owner = ? where id = ?", (self._leases.me, id_))
+            return True
+
+    def release(self) -> None:
+        """Let other processes wait for the batches of this one."""
+        with self._database.writing() as db:
+            db.execute("update batch set owner = '' where owner = ?", (self._leases.me,))
+
+    def row(self, id_: str) -> BatchRow | None:
+        """Return a batch; None if there is none of this name."""
+        return next((row for row in self.rows() if row.id == id_), None)
+
+    def rows(self) -> list[BatchRow]:
+        """Return all batches, the oldest first."""
+        with self._database.reading() as db:
+            found = db.execute(f"select {_FIELDS} from batch order by at, id").fetchall()  # noqa: S608 - names of ours
+        return [
+            BatchRow(row[0], State(row[1]), row[2], row[3], row[4], row[5], row[6], Bill(*row[7:])) for row in found
+        ]
+
+    def keys(self, id_: str) -> set[bytes]:
+        """Return the keys of the calls that stand in a batch and were not collected."""
+        with self._database.reading() as db:
+            return {bytes(key) for (key,) in db.execute("select key from batched where batch = ?", (id_,)).fetchall()}
+
+    def calls(self, id_: str) -> Iterator[BatchedCall]:
+        """Yield the calls of a batch in the order in which they were added."""
+        after = -1
+        while True:
+            with self._database.reading() as db:
+                rows = db.execute(
+                    "select key, request, place from batched where batch = ? and place > ? order by place limit ?",
+                    (id_, after, BY),
+                ).fetchall()
+            if not rows:
+                return
+            yield from (BatchedCall(bytes(key), request) for key, request, _ in rows)
+            after = rows[-1][2]
+
+    def requests(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return what the cache keeps of the requests of up to `BY` calls that stand in a batch, by their keys."""
+        with self._database.reading() as db:
+            rows = db.execute(f"select key, request from batched where key in ({marks(keys)})", keys).fetchall()  # noqa: S608 - marks alone
+        return {bytes(key): request for key, request in rows}
+
+    def split(self, id_: str, other: str) -> None:
+        """Move the later half of the calls of a batch to another one."""
+        with self._database.writing() as db:
+            rows = db.execute("select place from batched where batch = ? order by place", (id_,)).fetchall()
+            middle = rows[len(rows) // 2][0]
+            moved = db.execute("update batched set batch = ? where batch = ? and place >= ?", (other, id_, middle))
+            db.execute("update batch set total = total + ? where id = ?", (moved.rowcount, other))
+            db.execute("update batch set total = total - ? where id = ?", (moved.rowcount, id_))
+
+    def answered(self, db: Connection, id_: str, keys: Sequence[bytes], bill: Bill) -> None:
+        """Take out calls whose replies are kept in the same transaction of the caller's, and add to the bill."""
+        db.executemany("delete from batched where key = ?", [(key,) for key in keys])
+        db.execute(
+            "update batch set answered = answered + ?, failed = failed + ?, input = input + ?, output = output + ?, "
+            "usd = usd + ? where id = ?",
+            (bill.answered, bill.failed, bill.input, bill.output, bill.usd, id_),
+        )
+
+    def failed(self, id_: str, keys: Sequence[bytes]) -> None:
+        """Take out calls that a batch did not answer: they may be asked again."""
+        with self._database.writing() as db:
+            self.answered(db, id_, keys, Bill(failed=len(keys)))
+
+    def drop(self, id_: str) -> None:
+        """Forget a batch that no server took, with all of its calls."""
+        with self._database.writing() as db:
+            db.execute("delete from batched where batch = ?", (id_,))
+            db.execute("delete from batch where id = ?", (id_,))
+
+    def out(self) -> int:
+        """Return how many calls stand in batches that a server may be working on."""
+        states = tuple(state.value for state in OUT)
+        with self._database.reading() as db:
+            question = "select count(*) from batched c join batch b on c.batch = b.id where b.state in (?, ?)"
+            (count,) = db.execute(question, states).fetchone()
+        return int(count)
