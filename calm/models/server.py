@@ -220,7 +220,7 @@ class Server:
         """Return the batch API of its server."""
         from calm.models.batch_api import batching_of  # only a run by batches needs it
 
-        return batching_of(self)
+        return batching_of(self.address, self.version, self.read)
 
     def request_line(self, key: bytes, body: str) -> bytes:
         """Return a request in OpenAI's batch format, without the end of its line."""

@@ -7,18 +7,25 @@ name each request by a `custom_id`; here that is its key in the cache, in hexade
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from calm.models.address import Address
 from calm.models.batch_api.anthropic import AnthropicBatches
 from calm.models.batch_api.openai import OpenAIBatches, answer_in, request_line
 from calm.models.batch_api.session import BatchSession
-from calm.models.server import Server
-from calm.models.wire import Batching
+from calm.models.transport import Response
+from calm.models.wire import Batching, Reply
 
 __all__ = ["answer_in", "batching_of", "request_line"]
 
 
-def batching_of(server: Server) -> Batching:
-    """Return the batch API of a server; nothing is sent before it is used."""
-    session = BatchSession(server.address, server.version)
-    if server.provider == "anthropic":
-        return AnthropicBatches(session, server.read)
-    return OpenAIBatches(session, server.read, f"/v1{server.address.path}")
+def batching_of(address: Address, version: str, read: Callable[[Response], Reply]) -> Batching:
+    """
+    Return the batch API at an address; nothing is sent before it is used.
+
+    `version` is that of the API, if not the SDK's own. `read` makes a reply of what the live API would have sent.
+    """
+    session = BatchSession(address, version)
+    if address.provider == "anthropic":
+        return AnthropicBatches(session, read)
+    return OpenAIBatches(session, read, f"/v1{address.path}")
