@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from calm.core.reasons import Reason
-from calm.engine.batching.records import Bill
+from calm.engine.batch_records import Bill
 from calm.models.pricing import Cost
 
 KEY_BYTES: Final = 12

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from calm.core.templates import Message
 from calm.engine.account import SharedAccount
-from calm.engine.batching.records import BatchRecords
+from calm.engine.batch_records import BatchRecords
 from calm.engine.bills import Bills
 from calm.engine.database import BY, Connection, Database, Rows, marks
 from calm.engine.host import Host

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Final, TypeVar
 
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
-from calm.engine.batching.records import BatchRecords, BatchRow, Bill, State
+from calm.engine.batch_records import BatchRecords, BatchRow, Bill, State
 from calm.engine.calls import Calls
 from calm.engine.rows import Entry
 from calm.engine.store import Store

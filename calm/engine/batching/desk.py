@@ -18,8 +18,8 @@ from typing import Final
 from uuid import uuid4
 
 from calm.core.reasons import NONE, Kind, Reason, Said, because, reason_of
+from calm.engine.batch_records import BatchedCall, BatchRecords, State
 from calm.engine.batching.carrier import Carrier, NotThere
-from calm.engine.batching.records import BatchedCall, BatchRecords, State
 from calm.engine.calls import Calls
 from calm.engine.requests import PreparedRequest
 from calm.engine.servers import Server, Servers

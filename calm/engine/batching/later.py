@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Final
 
 from calm.core.reasons import NONE, Kind, Reason, Said, because, reason_of
+from calm.engine.batch_records import OUT, BatchedCall, BatchRow, Bill, State
 from calm.engine.batching.carrier import Carrier, NotThere
-from calm.engine.batching.records import OUT, BatchedCall, BatchRow, Bill, State
 from calm.engine.budget import Budget, Caps
 from calm.engine.calls import Calls
 from calm.engine.ledger import Ledger
