@@ -17,7 +17,7 @@ from calm.engine.requests import PreparedRequest, Requests
 from calm.engine.rows import Entry
 from calm.engine.servers import Servers
 from calm.engine.store import Mode, Store
-from calm.errors import JudgeError, StorageError
+from calm.errors import JudgeError
 from calm.models.wire import Reply, Request
 
 
@@ -67,7 +67,7 @@ class Cache:
         """
         prepared = self._requests.prepared(request)
         key = prepared.key(ask)
-        reply = self.get(key)
+        reply = await self.get(key)
         if reply is not None:
             return key, reply
         flight = self._flights.get(key)
@@ -79,12 +79,9 @@ class Cache:
         flight.add_done_callback(lambda _: self._flights.pop(key, None))
         return key, await asyncio.shield(flight)
 
-    def get(self, key: bytes) -> Reply | None:
+    async def get(self, key: bytes) -> Reply | None:
         """Return the reply that the store holds under a key, and count it."""
-        try:
-            reply = self._store.get(key)
-        except StorageError as error:
-            raise self._calls.broken(error) from error
+        reply = await self._journal.find(key)
         if reply is not None:
             self._calls.ledger.found(key)
         elif self._store.damaged:

@@ -1,4 +1,4 @@
-"""Leases and replies on their way to the store: those of one moment share one transaction."""
+"""Look-ups, leases and replies on their way to the store: those of one moment share one statement or transaction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AGAIN_S: Final = 0.2
 
 class Journal:
     """
-    Takes leases and commits replies for one event loop.
+    Looks replies up, takes leases and commits replies for one event loop.
 
     A reply is returned only after it is committed, so no decision rests on one that a crash could lose. While the file
     is locked, leases and replies wait. Replies that it does not take are written beside it, and no more calls begin.
@@ -38,12 +38,41 @@ class Journal:
 
     def __init__(self, store: Store, calls: Calls) -> None:
         self._store, self._calls = store, calls
+        self._sought: list[tuple[bytes, asyncio.Future[Reply | None]]] = []
         self._claims: list[tuple[bytes, asyncio.Future[bool]]] = []
         self._entries: list[tuple[Entry, asyncio.Future[Reply]]] = []
         self._timer: asyncio.Handle | None = None
         self._next = 0.0
         self._awaited: dict[asyncio.Future[Reply | None], tuple[bytes, int]] = {}
         self._looking: asyncio.TimerHandle | None = None
+
+    async def find(self, key: bytes) -> Reply | None:
+        """
+        Return the reply that the store holds under a key.
+
+        Callbacks of a loop run in the order of their calls. So whoever gets None goes on before the task of a reply
+        that was committed after the look-up: its call is still under way then, and is not made twice.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Reply | None] = loop.create_future()
+        if not self._sought:
+            loop.call_soon(self._find_all)
+        self._sought.append((key, future))
+        return await future
+
+    def _find_all(self) -> None:
+        sought, self._sought = self._sought, []
+        try:
+            found = self._store.find({key for key, _ in sought})
+        except StorageError as error:
+            _fail((future for _, future in sought), self._calls.broken(error))
+            return
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            _fail((future for _, future in sought), error)
+            return
+        for key, future in sought:
+            if not future.done():
+                future.set_result(found.get(key))
 
     async def claim(self, key: bytes) -> bool:
         """Return whether this process is to make a call; False while another live process makes it."""

@@ -79,7 +79,7 @@ class Verdicts:
             series = (self._cache.series,) if self._cache.series else ()
             seen = repr(judge.sees(case))
             key = bytes.fromhex(digest("verdict", judge.fingerprint, seen, case.slots, send.ask, *series))
-            kept = self._cache.get(key)
+            kept = await self._cache.get(key)
             if kept is not None:
                 found = json.loads(kept.text)
                 return Judgment(decode(found["code"], found["reason"]))

@@ -1,9 +1,11 @@
 """Leases and replies that share a commit: the same results as one by one, in fewer steps."""
 
 import asyncio
+import sqlite3
 
 from calm.engine.budget import Budget, Caps
 from calm.engine.calls import Calls
+from calm.engine.database import BY
 from calm.engine.journal import Journal
 from calm.engine.ledger import Ledger
 from calm.engine.rows import Entry, request_text
@@ -114,4 +116,54 @@ def test_whoever_waits_gets_a_fault_of_the_program(tmp_path):
     found = asyncio.run(work())
 
     assert [type(one) for one in found] == [TypeError] * 3
+    store.close()
+
+
+class Counting(sqlite3.Connection):
+    """A connection that counts the statements that look replies up."""
+
+    looked_up = 0
+
+    def execute(self, sql, *given):
+        Counting.looked_up += sql.startswith("select key, request")
+        return super().execute(sql, *given)
+
+
+def test_look_ups_of_one_moment_are_one_statement(tmp_path):
+    """A thousand at once take as few statements as the names of keys in one allow; each gets its own reply, or none."""
+    store = Store(tmp_path / "cache.sqlite", Mode.ON, driver=Counting)
+    store.put_all([entry(n) for n in range(0, 1000, 2)])
+
+    async def work(count):
+        journal = journal_of(store)
+        before = Counting.looked_up
+        found = await asyncio.gather(*(journal.find(n.to_bytes(32)) for n in range(count)))
+        return [reply and reply.text for reply in found], Counting.looked_up - before
+
+    for count in (1, 100, 1000):
+        found, statements = asyncio.run(work(count))
+        assert found == [None if n % 2 else f"reply {n}" for n in range(count)]
+        assert statements == -(-count // BY)
+    store.close()
+
+
+def test_who_finds_nothing_goes_on_before_the_call_that_is_committed_then():
+    """So an equal call is still under way, and is not made again."""
+    store = Store(None, Mode.OFF)
+    order = []
+
+    async def finder(journal):
+        order.append(("found", await journal.find((1).to_bytes(32))))
+
+    async def caller(journal):
+        await journal.record(entry(1))
+        order.append(("called", None))
+
+    async def work():
+        journal = journal_of(store)
+        await asyncio.gather(finder(journal), caller(journal))
+
+    asyncio.run(work())
+
+    assert order == [("found", None), ("called", None)]
     store.close()
