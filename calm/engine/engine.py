@@ -41,9 +41,9 @@ class Engine:
     fails is tried again after a wait of `first_wait_s` seconds, then twice as many; each attempt counts against the
     caps. A server that stopped answering is given up (`broken`).
 
-    Questions that wait are asked by round (`calm.models.pacing.PRIORITY`), and within a round in an order drawn from
-    `seed`. With `batches`, calls to servers that take batches go by batch, all
-    but the first one and waves of fewer than `least` calls.
+    Questions that wait are asked by round (`calm.models.pacing.PRIORITY`), within a round case by case; the order of
+    the cases, and that of the questions about each, are drawn from `seed`. With `batches`, calls to servers that take
+    batches go by batch, all but the first one and waves of fewer than `least` calls.
 
     The cap in dollars holds because the most that a call can cost is reserved before the call is made: a token for two
     characters of its body, and the longest reply that is allowed, or more if the server was seen to report more. One
