@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -35,6 +36,7 @@ class BatchSession:
         self.address = address
         self._version = version
         self._client: httpx2.AsyncClient | None = None
+        self._opening = asyncio.Lock()
 
     async def asked(
         self,
@@ -125,22 +127,24 @@ class BatchSession:
             yield response
 
     async def _opened(self) -> httpx2.AsyncClient:
-        if self._client is None:
-            import httpx2
+        async with self._opening:
+            if self._client is None:
+                self._client = await self._made()
+            return self._client
 
-            (request,) = await drawn(self.address, (b"{}", self._version))
-            known = {
-                n: v for n, v in sent(self.address, request.headers).items() if n not in ("content-type", "accept")
-            }
-            timeout_s = max(LEAST_TIMEOUT_S, self.address.timeout_s)
-            self._client = httpx2.AsyncClient(
-                headers=known,
-                proxy=proxy_of(self.address.url),
-                timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 30.0)),
-                follow_redirects=False,
-                trust_env=False,
-            )
-        return self._client
+    async def _made(self) -> httpx2.AsyncClient:
+        import httpx2
+
+        (request,) = await drawn(self.address, (b"{}", self._version))
+        headers = sent(self.address, request.headers)
+        timeout_s = max(LEAST_TIMEOUT_S, self.address.timeout_s)
+        return httpx2.AsyncClient(
+            headers={name: value for name, value in headers.items() if name not in ("content-type", "accept")},
+            proxy=proxy_of(self.address.url),
+            timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 30.0)),
+            follow_redirects=False,
+            trust_env=False,
+        )
 
 
 def answered(read: Callable[[Response], Reply], status: int, data: object) -> Reply | JudgeError:

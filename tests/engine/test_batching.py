@@ -1,0 +1,333 @@
+"""Calls by batch: the replies of a live run, each call handed in once and billed once, whatever happens on the way."""
+
+import json
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from calm.core.reasons import Kind
+from calm.core.templates import Message
+from calm.core.verdict import NoReply
+from calm.engine.batch_records import State
+from calm.engine.batching import carrier, desk
+from calm.engine.batching.desk import Batches
+from calm.engine.budget import Caps
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.models.secrets import Secrets
+from calm.models.server import Server
+from calm.models.wire import Price, Request
+from tests.servers import Answer
+from tests.servers.batching import Conduct, batch_server
+
+PROVIDERS = ("openai", "openai-responses", "anthropic")
+KEY = "sk-batch-1234567890"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(desk, "SETTLED_S", 0.03)
+    monkeypatch.setattr(desk, "TICK_S", 0.01)
+    monkeypatch.setattr(desk, "WATCH_S", 0.05)
+    monkeypatch.setattr(carrier, "FIRST_LOOK_S", 0.02)
+
+
+def respond(messages, body):
+    return f"about {messages[-1][1]}"
+
+
+def at(server, provider="openai"):
+    return Server(
+        provider, "tiny", base_url=server.url, max_tokens=50, price=Price(1.0, 2.0, "test"), secrets=Secrets(KEY)
+    )
+
+
+def requests(endpoint, count, first=0):
+    prompts = [(Message("user", f"question {number}"),) for number in range(first, first + count)]
+    return [(Request(endpoint, prompt, endpoint.body(prompt)), 1) for prompt in prompts]
+
+
+@contextmanager
+def engine(path=None, batches=Batches.WAIT, *, least=1, **given):
+    running = Engine(Store(path, Mode.ON), batches=batches, least=least, first_wait_s=0.01, **given)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+def texts(responses):
+    return [None if isinstance(one.reply, NoReply) else one.reply.text for one in responses]
+
+
+def expected(count, first=0):
+    return [f"about question {number}" for number in range(first, first + count)]
+
+
+def reasons(responses):
+    return {one.reply.reason.kind for one in responses if isinstance(one.reply, NoReply)}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_replies_are_those_of_a_live_run_at_half_the_price(provider, tmp_path):
+    """One batch, no live call; the same keys and replies, so that a live run finds them in the cache."""
+    with batch_server(respond, api_key=KEY) as server:
+        endpoint = at(server, provider)
+        with engine(tmp_path / "c.sqlite") as running:
+            found = running.generate(requests(endpoint, 12))
+            batched = running.ledger
+        live = Engine(Store(None, Mode.ON))
+        direct = live.generate(requests(endpoint, 12))
+        again = Engine(Store(tmp_path / "c.sqlite", Mode.ON))
+        cached = again.generate(requests(endpoint, 12))
+        live.close()
+        again.close()
+
+    assert [(one.key, one.reply) for one in found] == [(one.key, one.reply) for one in direct]
+    assert [one.reply for one in cached] == [one.reply for one in direct]
+    assert again.ledger.calls["made"] == 0
+    assert batched.usd == pytest.approx(live.ledger.usd / 2)
+    assert batched.calls["made"] == 12
+    assert len(server.batches) == 1
+    assert len(server.wire.judged) == 12  # of the live engine alone
+    assert [note.kind for note in batched.notes] == [Kind.BY_BATCH]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_what_failed_or_expired_is_asked_again(provider):
+    """Each answered call is billed once, in whatever order, and however often its lines come."""
+    conduct = Conduct(seed=3, expires=0.1, fails={500: 0.1, 429: 0.05}, torn=0.05, repeated=3, unknown=3, lies=True)
+    with batch_server(respond, conduct=conduct) as server, engine() as running:
+        found = running.generate(requests(at(server, provider), 40))
+        ledger = running.ledger
+
+    assert texts(found) == expected(40)
+    assert len(server.batches) > 1
+    assert ledger.calls["retried"] > 3
+    answered = [batch.items for batch in server.batches]
+    assert all(sum(items.get(key) == "answered" for items in answered) == 1 for key in server.billed if _ours(key))
+
+
+def _ours(key):
+    return len(key) == 64
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"lose_submits": 1},
+        {"refuse_submits": 2},
+        {"lose_uploads": 1},
+        {"fail_polls": 2},
+        {"fail_polls": 2, "poll_fault": "cut"},
+        {"cut_downloads": 2},
+    ],
+    ids=lambda faults: "-".join(faults),
+)
+def test_a_fault_on_the_way_makes_no_second_batch(provider, faults):
+    """A batch whose submission was not answered is found at its server."""
+    with batch_server(respond, conduct=Conduct(**faults)) as server, engine() as running:
+        found = running.generate(requests(at(server, provider), 8))
+
+    assert texts(found) == expected(8)
+    assert len(server.batches) == 1
+    assert {bill.times for bill in server.billed.values()} == {1}
+
+
+def test_a_full_batch_makes_room_for_the_next(monkeypatch):
+    """No batch holds more requests, or bytes, than its provider takes."""
+    from calm.models.batch_api.openai import OpenAIBatches
+
+    monkeypatch.setattr(OpenAIBatches, "most", 4)
+    with batch_server(respond, conduct=Conduct(most_requests=4)) as server, engine() as running:
+        found = running.generate(requests(at(server), 10))
+        sizes = sorted(len(batch.items) for batch in server.batches)
+        monkeypatch.setattr(OpenAIBatches, "most_bytes", 700)
+        more = running.generate(requests(at(server), 10, first=10))
+        largest = max(batch.source.stat().st_size for batch in server.batches[3:])
+
+    assert texts(found) + texts(more) == expected(20)
+    assert sizes == [2, 4, 4]
+    assert len(server.batches) > 6
+    assert largest <= 700
+
+
+def test_a_batch_that_does_not_fit_goes_in_halves():
+    """The server refuses it for the tokens that wait there."""
+    with batch_server(respond, conduct=Conduct(most_enqueued_tokens=300)) as server, engine() as running:
+        found = running.generate(requests(at(server), 16))
+
+    assert texts(found) == expected(16)
+    taken = [batch for batch in server.batches if batch.status == "completed"]
+    assert len(taken) > 1
+    assert {bill.times for bill in server.billed.values()} == {1}
+
+
+def test_what_a_cap_forbids_is_not_handed_in():
+    """The others say so."""
+    with batch_server(respond) as server, engine(caps=Caps(calls=5)) as running:
+        found = running.generate(requests(at(server), 12))
+
+    assert len([text for text in texts(found) if text]) == 5
+    assert reasons(found) == {Kind.CAPPED}
+    assert sum(len(batch.items) for batch in server.batches) == 5
+
+
+def test_a_run_that_leaves_is_gone_on_with(tmp_path):
+    """The second run finds the batch under way, the third its replies; nothing is handed in twice, or billed twice."""
+    path = tmp_path / "c.sqlite"
+    with batch_server(respond, conduct=Conduct(takes_s=None)) as server:
+        endpoint = at(server)
+        bills = []
+        for _ in range(2):
+            with engine(path, Batches.LEAVE) as running:
+                found = running.generate(requests(endpoint, 6))
+                bills.append((running.ledger.calls["made"], running.ledger.usd))
+            assert reasons(found) == {Kind.IN_BATCH}
+        server.finish()
+        with engine(path, Batches.LEAVE) as running:
+            found = running.generate(requests(endpoint, 6))
+            bills.append((running.ledger.calls["made"], running.ledger.usd))
+
+    assert texts(found) == expected(6)
+    assert len(server.batches) == 1
+    assert bills[:2] == [(0, 0.0)] * 2
+    assert bills[2] == (6, pytest.approx(6 * (11 * 1.0 + 7 * 2.0) / 1e6 / 2))
+
+
+def test_replies_that_nobody_wants_any_more_are_kept_and_billed(tmp_path):
+    """A later run asks for half of what a batch holds: it collects the whole."""
+    path = tmp_path / "c.sqlite"
+    with batch_server(respond, conduct=Conduct(takes_s=None)) as server:
+        with engine(path, Batches.LEAVE) as running:
+            running.generate(requests(at(server), 6))
+        server.finish()
+        with engine(path) as running:
+            running.generate(requests(at(server), 3))
+            assert running.ledger.calls["made"] == 6
+        with engine(path) as running:
+            assert texts(running.generate(requests(at(server), 6))) == expected(6)
+            assert running.ledger.calls["made"] == 0
+            assert {row.state for row in running.store.batches.rows()} == {State.OVER}
+            (row,) = running.store.batches.rows()
+            assert (row.bill.answered, row.bill.failed, row.bill.input, row.bill.output) == (6, 0, 66, 42)
+
+
+def test_two_processes_share_one_batch(tmp_path):
+    """The second one waits for what the first one handed in."""
+    path = tmp_path / "c.sqlite"
+    with batch_server(respond, conduct=Conduct(takes_s=None)) as server, engine(path) as one, engine(path) as other:
+        endpoint = at(server)
+        results = {}
+
+        def ask(name, running, count):
+            results[name] = running.generate(requests(endpoint, count))
+
+        threads = [threading.Thread(target=ask, args=("one", one, 6))]
+        threads[0].start()
+        while not server.batches:
+            pass
+        threads.append(threading.Thread(target=ask, args=("other", other, 8)))
+        threads[1].start()
+        while len(server.batches) < 2:
+            server.desk.loop.call_soon_threadsafe(lambda: None)
+            if other.batch_figures.batches >= 1 and not server.batches[0].ended.is_set():
+                server.finish(server.batches[0].id)
+        server.finish()
+        for thread in threads:
+            thread.join(30)
+
+    assert texts(results["one"]) == expected(6)
+    assert texts(results["other"]) == expected(8)
+    assert {bill.times for bill in server.billed.values()} == {1}
+
+
+def test_few_calls_are_made_live():
+    """A batch of so few saves nothing; they pay the live price, and keep to the limits of the server."""
+    with batch_server(respond) as server, engine(least=20) as running:
+        found = running.generate(requests(at(server), 19))
+        spent = running.ledger.usd
+
+    assert texts(found) == expected(19)
+    assert not server.batches
+    assert len(server.wire.judged) == 19
+    assert spent == pytest.approx(19 * (11 * 1.0 + 7 * 2.0) / 1e6)
+
+
+def test_a_refused_batch_says_why():
+    """The reason stands with each call, and nothing is left behind."""
+    with batch_server(respond, conduct=Conduct(most_requests=3)) as server, engine() as running:
+        found = running.generate(requests(at(server), 8))
+        rows = running.store.batches.rows()
+
+    assert texts(found) == [None] * 8
+    assert "the provider did not take the batch" in str(found[0].reply.reason)
+    assert all(running_row.state is State.OVER for running_row in rows)
+
+
+def test_a_wrong_key_ends_the_run_and_stands_nowhere(tmp_path):
+    """Nothing was handed in; no file of the cache holds the key."""
+    path = tmp_path / "c.sqlite"
+    with batch_server(respond, api_key="another") as server, engine(path) as running:
+        found = running.generate(requests(at(server), 4))
+        assert running.broken is not None
+        assert not running.store.batches.rows()
+
+    assert texts(found) == [None] * 4
+    assert "the server wants a key" in str(found[0].reply.reason)
+    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_batch_of_another_model_is_not_kept():
+    """The server answers as somebody else: no reply of it is used."""
+    with batch_server(lambda messages, body: Answer("x", model="other")) as server, engine() as running:
+        endpoint = at(server)
+        running.greet(endpoint)
+        found = running.generate(requests(endpoint, 4))
+
+    assert reasons(found) == {Kind.OTHER_MODEL}
+
+
+def test_calls_are_held_for_a_file_and_its_replies_are_read(tmp_path):
+    """No call is made; the file is in OpenAI's batch format; what failed stays, and what is read is not held."""
+    from calm.engine.batching.later import LaterBatches
+
+    path = tmp_path / "c.sqlite"
+    with batch_server(respond) as server:
+        endpoint = at(server)
+        with engine(path, Batches.HOLD) as running:
+            found = running.generate(requests(endpoint, 5))
+            assert running.ledger.calls["made"] == 0
+        assert reasons(found) == {Kind.HELD}
+        store = Store(path, Mode.ON)
+        later = LaterBatches(store, lambda model: endpoint)
+        asked = [json.loads(line) for line in later.requests()]
+        lines = [
+            {
+                "custom_id": one["custom_id"],
+                "response": {
+                    "status_code": 200,
+                    "body": _completion(f"about {one['body']['messages'][-1]['content']}"),
+                },
+            }
+            for one in asked[::-1]
+        ]
+        lines[0]["response"] = {"status_code": 500, "body": {"error": {"message": "out of memory"}}}
+        taken = later.read([json.dumps(line).encode() for line in [*lines, *lines, {"custom_id": "ab"}]] + [b"{"])
+        left = [json.loads(line)["custom_id"] for line in later.requests()]
+        store.close()
+        with engine(path, Batches.HOLD) as running:
+            found = running.generate(requests(endpoint, 5))
+
+    assert {(one["method"], one["url"]) for one in asked} == {("POST", "/v1/chat/completions")}
+    assert (taken.kept, taken.failed, taken.unknown) == (4, 2, 6)
+    assert left == [lines[0]["custom_id"]]
+    assert texts(found).count(None) == 1
+    assert not server.wire.seen
+
+
+def _completion(text):
+    message = {"role": "assistant", "content": text}
+    return {"model": "tiny", "choices": [{"message": message, "finish_reason": "stop"}]}
