@@ -27,7 +27,8 @@ def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) 
     seed = found.settings.seed
     cases = f"{plan.cases} cases" if plan.cases >= found.there else f"{plan.cases} of {found.there} cases"
     head = f"{found.judge} ({found.task}): {cases}, {asks}{early}, seed {seed}. Nothing was asked."
-    rows: list[tuple[str, ...]] = [("", "cases", "asks", "calls", "input tokens", "output tokens", "USD", "time")]
+    names = ("", "cases", "asks", "calls", "input tokens", "output tokens", "USD", "USD by batch", "time")
+    rows: list[tuple[str, ...]] = [names]
     rows += [_cells(line.name, line.cases, line.most, line.exact) for line in plan.lines]
     rows.append(_cells("total", None, plan.most, plan.exact, at_least=bool(found.floors)))
     for name, figure in ((LEAST, plan.least), (EXPECTED, plan.expected)):
@@ -35,6 +36,8 @@ def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) 
             rows.append(_cells(name, None, figure, True, at_least=bool(found.floors)))
     if not any(source.live for source in found.sources):  # no tokens, no price
         rows = [(*row[:4], row[-1]) for row in rows]
+    elif all(source.batch_share is None for source in found.sources):
+        rows = [(*row[:7], row[-1]) for row in rows]
     text = [head, "", *_aligned(rows)]
     if not plan.exact:
         text += ["", *_three_figures(plan)]
@@ -68,6 +71,7 @@ def _cells(name: str, cases: int | None, figure: Figure, exact: bool, *, at_leas
         "" if cases is None else str(cases),
         *(shown(n, str(n)) for n in counts),
         _usd(figure.cost, shown),
+        _usd(figure.batch, shown),
         time,
     )
 

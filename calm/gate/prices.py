@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from math import ceil
 
@@ -28,7 +28,7 @@ FIRST_CALL = "first live call"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Asks, calls, tokens, cost and seconds."""
+    """Asks, calls, tokens, cost and seconds; `batch` is the cost where calls go by batch as far as they can."""
 
     asks: int = 0
     calls: int = 0
@@ -36,6 +36,7 @@ class Figure:
     output: int = 0
     cost: Cost = field(default_factory=Cost)
     seconds: float = 0.0
+    batch: Cost = field(default_factory=Cost)
 
     @property
     def usd(self) -> float | None:
@@ -51,6 +52,7 @@ class Figure:
             self.output + other.output,
             self.cost.plus(other.cost),
             self.seconds + other.seconds,
+            self.batch.plus(other.batch),
         )
 
 
@@ -109,7 +111,7 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     topped = {row: _topped_up(row, found, within) for row in found.rows}
     most_of = {row: _most(row, design, within, topped_up=topped[row]) for row in found.rows}
     greeted = [tally.figure([greeting(place)], 0) for place, source in enumerate(found.sources) if source.greeted]
-    lines = [PriceRow(FIRST_CALL, None, figure, True) for figure in greeted]
+    lines = [PriceRow(FIRST_CALL, None, replace(figure, batch=figure.cost), True) for figure in greeted]
     for arm in (PILOT, CLEAN, INERT):
         shared = [(row, u) for row in found.rows for u in row.units if u.arm == arm and u.shared and _taken(u, within)]
         if shared:
@@ -259,9 +261,10 @@ class Tally:
         price = source.price
         usd = sum(self._usd(price, call, written / n) for call in calls) if price else 0.0
         spent = Cost(usd, () if price else (source.name,))
+        share = 1.0 if source.batch_share is None else source.batch_share
         # as the engine counts them towards the limit of tokens a minute
         paced = sum(tokens_in(call.characters) // 2 + source.max_tokens // 8 for call in calls)
-        return Figure(0, n, read, written, spent, self._seconds(source, n, paced))
+        return Figure(0, n, read, written, spent, self._seconds(source, n, paced), replace(spent, usd=share * usd))
 
     @staticmethod
     def _usd(price: Price, call: CallSize, written: float) -> float:

@@ -19,7 +19,7 @@ from calm.core.memo import Memo
 from calm.errors import JudgeError
 from calm.gate.stand_in import StandIn
 from calm.models.pricing import price_of
-from calm.models.wire import Endpoint, Judge, Limits, Price, Reply, Request
+from calm.models.wire import Batchable, Endpoint, Judge, Limits, Price, Reply, Request
 
 OUTPUT_TOKENS = 200
 """The tokens of a reply are assumed to be this many, or max_tokens if that is less."""
@@ -30,7 +30,8 @@ class Source:
     """
     What answers: a model on a server, or the user's code.
 
-    `free`: it costs no money and almost no time. `greeted`: a run begins with a live call to it.
+    `free`: it costs no money and almost no time. `greeted`: a run begins with a live call to it. `batch_share` is the
+    share of the live price that a call by batch costs; None: it takes no batches.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Source:
     live: bool
     free: bool
     greeted: bool = False
+    batch_share: float | None = None
 
 
 class CallSize(NamedTuple):
@@ -147,7 +149,8 @@ class RequestFinder:
             self._places[endpoint.identity] = len(self._sources)
             live = endpoint.live
             greeted = live and endpoint.greeting
-            source = Source(endpoint.model, endpoint.limits, price, endpoint.max_tokens, live, not live, greeted)
+            share = endpoint.batch_share if isinstance(endpoint, Batchable) else None
+            source = Source(endpoint.model, endpoint.limits, price, endpoint.max_tokens, live, not live, greeted, share)
             self._sources.append(source)
         return self._places[endpoint.identity]
 

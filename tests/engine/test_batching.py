@@ -124,7 +124,7 @@ def _ours(key):
         {"fail_polls": 2, "poll_fault": "cut"},
         {"cut_downloads": 2},
     ],
-    ids=lambda faults: "-".join(faults),
+    ids="-".join,
 )
 def test_a_fault_on_the_way_makes_no_second_batch(provider, faults):
     """A batch whose submission was not answered is found at its server."""
