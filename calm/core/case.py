@@ -201,7 +201,8 @@ class Case:
     @property
     def shown(self) -> tuple[Answer, ...]:
         """The answers in slot order."""
-        return tuple(self[i] for i in self.order) if self.order else self.answers
+        order = self.presentation.order
+        return tuple([self[i] for i in order]) if order else self.answers
 
     @property
     def slots(self) -> tuple[str, ...]:

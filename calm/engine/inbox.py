@@ -182,11 +182,13 @@ class Inbox:
             if place % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             handle = self._handle(judge)
-            if (handle, Identity(case)) not in shown:
+            about = handle, Identity(case)
+            content = shown.get(about)
+            if content is None:
                 if type(case) is not Case:
                     raise TypeError(f"case {case.id}: expected a plain Case, which holds no secret of the experiment")
-                shown[handle, Identity(case)] = _content_key(handle, case)
-            key = shown[handle, Identity(case)] + ask.to_bytes(4)
+                content = shown[about] = _content_key(handle, case)
+            key = content + ask.to_bytes(4)
             found = self._judgments.get(key)
             if found is None:
                 found = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)

@@ -18,6 +18,7 @@ from calm.models.wire import Request, Sent
 if TYPE_CHECKING:
     from hashlib import _Hash as _Digest
 
+_COMPACT: Final = json.JSONEncoder(separators=(",", ":"))
 MOST_REQUESTS: Final = 1024
 """How many requests are remembered; the same one is sent several times, under several repeat indices."""
 
@@ -72,7 +73,7 @@ class Requests:
         if found is None:
             server = self._servers.of(request.endpoint)
             served = self._servers.served.get(server.identity, "")
-            whose = json.dumps([server.identity, served, *self._series], separators=(",", ":"))
+            whose = _COMPACT.encode([server.identity, served, *self._series])
             sent = Sent(request.body)
             shown = sum(len(m.text) for m in request.prompt)
             if len(self._prepared) >= MOST_REQUESTS:

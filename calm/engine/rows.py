@@ -11,6 +11,7 @@ from calm.core.templates import Message
 from calm.models.wire import Json, Reply, Token, Usage
 
 SUM_BYTES: Final = 16
+_PLAIN: Final = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Entry:
 
 def request_text(prompt: tuple[Message, ...], body: str) -> str:
     """Return a prompt and a body, which is JSON, as one text to store."""
-    messages = json.dumps([[m.role, m.text] for m in prompt], ensure_ascii=False)
+    messages = _PLAIN.encode([[m.role, m.text] for m in prompt])
     return storable(f'{{"prompt": {messages}, "body": {body}}}')
 
 
@@ -61,7 +62,7 @@ def reply_text(reply: Reply) -> str:
         "usage": usage,
         "retries": reply.retries,
     }
-    return storable(json.dumps(data, ensure_ascii=False))
+    return storable(_PLAIN.encode(data))
 
 
 def reply_in(text: str) -> Reply:

@@ -699,6 +699,8 @@ def _is_finite(value: float) -> bool:
 
 def _plain(value: object) -> Json:
     """Return dataclasses, tuples and enums as JSON-able data (`asdict` copies deeply and knows no enums)."""
+    if type(value) in _ATOMS:  # most of a record: a row has dozens of them
+        return cast("Json", value)
     if isinstance(value, Outcome):
         return value.value
     if value is None or isinstance(value, bool | int | float | str):
@@ -714,6 +716,7 @@ def _plain(value: object) -> Json:
     return {k: v for k, v in plain.items() if v or k not in _IF_ANY} if kind is TrialRecord else plain
 
 
+_ATOMS = frozenset({bool, int, float, str, type(None)})
 _IF_ANY = ("order", "worth", "people")
 """What a row holds only where it is not empty."""
 

@@ -1,6 +1,8 @@
 """What a judge is asked about: damage, order, hidden fields, identity."""
 
+import json
 from dataclasses import fields, replace
+from hashlib import sha256
 from itertools import count
 
 import pytest
@@ -270,3 +272,11 @@ def test_the_content_of_a_case_names_every_field():
     for name, value in changes.items():
         other = base.present(**{name: value}) if name in shown else replace(base, **{name: value})
         assert other.content() != base.content()
+
+
+@given(st.lists(st.text(st.characters()) | st.text('"\\\x00\x1f\x7f\u2028\ud800é😀/', max_size=9), max_size=4))
+def test_a_digest_of_texts_is_that_of_their_json(texts):
+    """However it is made: keys of replies and orders of answers rest on it."""
+    written = json.dumps(texts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+    assert digest(*texts) == sha256(written.encode("utf-8", "surrogatepass")).hexdigest()

@@ -13,6 +13,7 @@ from calm.core.templates import FORMS, Prompt
 from calm.core.verdict import Scale, Task, Unreadable
 from calm.errors import ConfigError
 from calm.judges.prompts import bundled, check, neutral, render, rendered_with_places, sandbox
+from calm.judges.prompts.variables import context_of
 from calm.judges.reading import Format, read, view
 from calm.models.wire import Message, Reply
 from tests.each import each
@@ -190,6 +191,24 @@ def test_every_bundled_prompt_renders_in_every_format(subtests):
                     assert all(f"\n{a.text}\n</answer>" in user.text for a in a_case(task).answers)
                     assert not user.text.endswith("\n")
                     assert check(prompt, task, SCALE) == []
+
+
+def test_our_own_templates_are_written_as_any_others(subtests):
+    """In one go, and constant ones as they are: what is sent, and so each key of a cache, is the same."""
+    notes, bylines, drafts = ("A note.",), {"good": "Kim"}, {"bad": ("A draft.",)}
+    examples = (Example("Why?", ("So.", "Because."), "A"),)
+    for task in TASKS:
+        case = a_case(task, reference="Light.", fields={"context": "Home."})
+        shown = case.present(notes=notes, bylines=bylines, drafts=drafts, examples=examples)
+        for form in FORMS:
+            prompt = bundled(task, form)
+            for message in (*prompt.messages, *(prompt.negative or ()), *(prompt.inverted or ())):
+                with subtests.test(task=task, form=form):
+                    for one in (case, shown):
+                        context = context_of(one, SCALE, CRITERIA[0] if task == "rubric" else None, bundled=True)
+                        ours = sandbox.rendered(message.text, context, ours=True)
+                        assert ours == sandbox.rendered(message.text, context)
+                        assert ours == sandbox._written(sandbox._compiled(message.text), context)
 
 
 def test_a_bundled_prompt_that_is_echoed_holds_no_verdict(subtests):
