@@ -115,8 +115,10 @@ def answer_in(data: Mapping[str, object], read: Callable[[Response], Reply]) -> 
     """Return the reply in a line of OpenAI's batch output; a `JudgeError` if it holds none."""
     response, error = table(data.get("response")), table(data.get("error"))
     if response:
-        status = response.get("status_code")
-        return answered(read, status if isinstance(status, int) else 200, response.get("body"))
+        status, body = response.get("status_code"), response.get("body")
+        if body is None:  # vLLM says beside the response what is wrong
+            body = dict(error) if "error" in error else {"error": data.get("error")}
+        return answered(read, status if isinstance(status, int) else 200, body)
     code = string(error.get("code"))
     if code == EXPIRED:
         return not_answered(Kind.BATCH_EXPIRED, again=True)
