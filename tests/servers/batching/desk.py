@@ -240,8 +240,7 @@ class Desk:
             return {}
 
         async def forget(request: web.Request) -> Any:
-            for each in (self.batches, self.files, self.billed, self.taken, self.wire.seen):
-                each.clear()
+            self.forget()
             return {}
 
         app.router.add_get("/v1/told", self.handler(told))
@@ -252,6 +251,11 @@ class Desk:
             self.loop = asyncio.get_running_loop()
 
         app.on_startup.append(begun)
+
+    def forget(self) -> None:
+        """Begin anew, with no batch, no file and no bill."""
+        for each in (self.batches, self.files, self.billed, self.taken, self.wire.seen):
+            each.clear()
 
     def told(self) -> dict[str, Any]:
         """Return all counts."""
