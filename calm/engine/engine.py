@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import Event
@@ -25,6 +25,7 @@ from calm.models.pricing import SET_PRICE
 from calm.models.wire import Endpoint, Judge, Request
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 FIRST_WAIT_S: Final = 0.5
 LEAST_BATCH: Final = 20
@@ -187,6 +188,10 @@ class Engine:
         Where the work was given up meanwhile, its next wait ends with a `CancelledError`.
         """
         return self._thread.working(given_up)
+
+    def each(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Return what some work that asks returns for each item, in their order; what they ask is asked together."""
+        return self._thread.each(work, items, self._interrupted)
 
     def stop(self) -> None:
         """

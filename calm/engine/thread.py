@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import CancelledError, Future
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Final, TypeVar
 
 from calm.engine.collector import RareCollections
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 SLICE_S: Final = 0.2
 """A thread waits in slices of so many seconds, because a wait without an end cannot be interrupted everywhere."""
@@ -89,6 +91,38 @@ class LoopThread:
                 yield
             finally:
                 self._mine.held = False
+
+    def each(self, work: Callable[[T], R], items: Sequence[T], interrupted: Callable[[], None]) -> list[R]:
+        """
+        Return what some work returns for each item, in their order; while one waits for answers, another one computes.
+
+        The first error is raised once all have ended. `interrupted` is called where the wait ends before that: it ends
+        what is asked.
+        """
+        if len(items) < 2:
+            return [work(item) for item in items]
+        held, given_up = getattr(self._mine, "held", False), getattr(self._mine, "given_up", threading.Event())
+
+        def one(item: T) -> R:
+            with self.working(given_up):
+                return work(item)
+
+        if held:
+            self._turn.release()
+        try:
+            with ThreadPoolExecutor(max_workers=len(items), thread_name_prefix="calm-each") as pool:
+                futures = [pool.submit(copy_context().run, one, item) for item in items]
+                try:
+                    for future in futures:
+                        while not future.done():  # in slices, as an untimed wait cannot be interrupted everywhere
+                            wait([future], SLICE_S)
+                except BaseException:
+                    interrupted()
+                    raise
+        finally:
+            if held:
+                self._turn.acquire()
+        return [future.result() for future in futures]
 
     @property
     def computing(self) -> bool:

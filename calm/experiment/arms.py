@@ -93,10 +93,7 @@ class Arms:
 
     def prefetch(self, n: int, asks: Asks) -> None:
         """Begin to ask what a later look will want; those before it want a part of the same."""
-        self.prefetch_rows([row for pair in self._pairing.pairs[:n] for row in self._rows(pair, asks)], asks)
-
-    def prefetch_rows(self, rows: Sequence[Row], asks: Asks) -> None:
-        """Begin to ask about some rows."""
+        rows = [row for pair in self._pairing.pairs[:n] for row in self._rows(pair, asks)]
         questions = [one for row in rows for arm in self._questions(row, asks) for one in arm]
         self._prefetched.append(self._setup.engine.prefetch(questions))
 

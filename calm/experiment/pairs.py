@@ -137,13 +137,18 @@ class Pairing:
         while missing := [pair for pair in self.pairs[:n] if self.wants(pair)]:
             self.pilot_each(missing)
 
-    def pilot_each(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Ask the pilots of some cases, and return those with a reply, with the room that they have."""
+    def pilot_each(self, pairs: Sequence[Pair]) -> tuple[list[Pair], Counter[Reason]]:
+        """
+        Ask the pilots of some cases; return those with a reply, with the room that they have, and why others have none.
+
+        Several threads may ask at a time, also about the same cases.
+        """
+        gone: Counter[Reason] = Counter()
         missing = [pair.source for pair in pairs if self.wants(pair)]
         verdicts = dict(zip([c.id for c in missing], _pilots(self.setup, missing), strict=True))
         for case_id, verdict in verdicts.items():
             if isinstance(verdict, NoReply):
-                self.lost[reason_of(verdict.reason)] += 1
+                gone[reason_of(verdict.reason)] += 1
                 self.pairs = [pair for pair in self.pairs if pair.source.id != case_id]
                 continue
             case, start = self._starts[case_id]
@@ -153,7 +158,8 @@ class Pairing:
         for case_id in verdicts.keys() & here.keys():
             self.pairs[here[case_id]] = self._under[case_id][0]
         kept = [pair for pair in pairs if pair.source.id in here]
-        return [self._with_room(pair, self._starts[pair.source.id][1].pilot) for pair in kept]
+        self.lost += gone
+        return [self._with_room(pair, self._starts[pair.source.id][1].pilot) for pair in kept], gone
 
     def wants(self, pair: Pair) -> bool:
         """Return whether a case still needs its pilot."""

@@ -90,7 +90,6 @@ class Variants:
     def __init__(self, pairing: Pairing, arms: Arms, asks: Asks, trials: Trials) -> None:
         self._pairing, self._arms, self._trials = pairing, arms, trials
         self._few = replace(asks, perturbed=1)
-        self._ahead = pairing.setup.looks_ahead
         self._cases = {row.case for row in trials.rows}
         self._several = len({row.edit for row in trials.rows}) > 1
 
@@ -106,12 +105,12 @@ class Variants:
         edit = self._pairing.edit
         assert edit is not None, "a rotation"
         limit = most_harm(claim, measure) - self._lost_to_inert(measure)
-        self._begin_screens(edit.variants)
-        found = [self._screened(variant, claim, measure, limit) for variant in edit.variants]
+        each = self._pairing.setup.engine.each  # no variant depends on another, so they are asked together
+        variants: Sequence[AnyEdit] = edit.variants
+        found = each(lambda variant: self._screened(variant, claim, measure, limit), variants)
         known = [one for one in found if one is not None]
         suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
-        self._begin_decisions(suspects, measure)
-        decided = [self._decided(one, claim, measure, len(suspects)) for one in suspects]
+        decided = each(lambda one: self._decided(one, claim, measure, len(suspects)), suspects)
         left = [one.variant.label for one, verdict in zip(suspects, decided, strict=True) if verdict is None]
         known = [one for one in known if one not in suspects] + [one for one in decided if one is not None]
         if not known and not left:
@@ -122,33 +121,6 @@ class Variants:
             reason = because(Kind.FEW_FRESH, *map(name, left[:1]), len(left))
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
         return ruling
-
-    def _begin_screens(self, variants: Sequence[AnyEdit]) -> None:
-        """
-        Begin to ask what the first screening of each variant wants, all together: none of it depends on another.
-
-        Where later looks are asked ahead, later screenings are, too, and so are decisions.
-        """
-        rows: list[Row] = []
-        wanted = SCREENS[min(self._ahead, len(SCREENS) - 1)]
-        for variant in variants:
-            mine = {row.cluster for row in self._rows_of(variant)}
-            pairs = self._spare(variant, mine, asked=True).take(wanted - len(mine))
-            if len(mine) + len(pairs) >= FEWEST:
-                rows += [Row(pair, 1) for pair in pairs if not self._pairing.wants(pair)]
-        self._arms.prefetch_rows(rows, replace(self._few, inert=0))
-
-    def _begin_decisions(self, suspects: Sequence[_Verdict], measure: Measure) -> None:
-        """Begin to ask what the first decision on each suspicious variant wants."""
-        rows: list[Row] = []
-        wanted = DECISIONS[min(self._ahead, len(DECISIONS) - 1)]
-        for suspect in suspects:
-            looked_at = {row.cluster for row in suspect.trials.rows}
-            fresh = {row.cluster for row in self._rows_of(suspect.variant)} - looked_at
-            spare = self._spare(suspect.variant, looked_at | fresh, asked=False)
-            pairs = spare.take(wanted - len(fresh))
-            rows += [Row(pair, 1) for pair in pairs if self._ahead or not self._pairing.wants(pair)]
-        self._arms.prefetch_rows(rows, self._few_of(measure))
 
     def _few_of(self, measure: Measure) -> Asks:
         """Return the asks of a row in a decision."""
@@ -259,12 +231,14 @@ class Variants:
 
     def _more(self, trials: Trials, spare: _Spare, wanted: int, asks: Asks) -> Trials:
         """Return the trials with so many more rows, as far as there are cases; those without room do not count."""
-        before = Counter(self._pairing.lost)
+        lost: Counter[Reason] = Counter()
         while wanted > 0 and (pairs := spare.take(wanted)):
-            some = [pair for pair in self._pairing.pilot_each(pairs) if pair.room]
+            known, gone = self._pairing.pilot_each(pairs)
+            some = [pair for pair in known if pair.room]
+            lost += gone
             wanted -= len(some)
             trials = self._with(trials, some, asks)
-        return replace(trials, lost=Counter(trials.lost) + (self._pairing.lost - before))
+        return replace(trials, lost=Counter(trials.lost) + lost)
 
     def _again(self, variant: AnyEdit, trials: Trials, asks: Asks) -> Trials:
         """Return the trials with `AGAIN` times the asks of each row, where there are no more cases to ask."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import fsum
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from calm.cases import sample
 from calm.core.case import Case
@@ -18,7 +18,7 @@ from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Verdict
 from calm.engine.engine import Engine
-from calm.engine.inbox import Prefetch, Question
+from calm.engine.inbox import Question
 from calm.engine.verdicts import Judgment
 from calm.experiment import run as experiment
 from calm.experiment.asks import Asks
@@ -40,6 +40,10 @@ COUNTED = 20
 """The number of cases on which the asks of a judge in code are counted."""
 
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+
 class _Meter:
     """The part of an engine that an experiment needs; it notes what was asked."""
 
@@ -58,11 +62,8 @@ class _Meter:
             self.calls.append(len(set(asked.calls)))
         return found
 
-    def prefetch(self, questions: Sequence[Question]) -> Prefetch:
-        return self._engine.prefetch(questions)
-
-    def withdraw(self, prefetch: Prefetch) -> None:
-        self._engine.withdraw(prefetch)
+    def each(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        return self._engine.each(work, items)
 
 
 def assess(
