@@ -1,4 +1,4 @@
-"""Python's collector of cycles while anybody waits for answers."""
+"""Python's collector of cycles while anybody waits for answers, or makes questions of them ahead of its test."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ RARELY: Final = (50_000, 20, 100)
 
 class RareCollections:
     """
-    Have the collector look less often while anybody waits, and set it back with the last answer.
+    Have the collector look less often while anybody waits or works ahead, and set it back with the last one.
 
-    Thousands of questions are under way then. To go through them all again and again takes a third of the time, though
-    none of them is garbage. A collector that is switched off stays off.
+    Thousands of questions are made and under way then. To go through them all again and again takes a third of the
+    time, though none of them is garbage. A collector that is switched off stays off.
     """
 
     def __init__(self) -> None:

@@ -83,7 +83,7 @@ class LoopThread:
         Threads that compute side by side gain nothing in Python, and they slow the loop down. One whose work is given
         up ends after its next wait.
         """
-        with self._turn:
+        with self._collections, self._turn:
             if given_up.is_set():
                 raise CancelledError
             self._mine.held, self._mine.given_up = True, given_up

@@ -1,11 +1,13 @@
 """What an ask leaves behind is freed at once: no cycle of objects waits for the collector."""
 
 import gc
+import threading
 from dataclasses import replace
 
 import pytest
 
 from calm.cases import bundled
+from calm.engine.collector import RARELY
 from calm.engine.engine import Engine
 from calm.engine.requests import MOST_REQUESTS
 from calm.engine.store import Mode, Store
@@ -33,3 +35,17 @@ def test_asks_leave_no_cycles(engine):
         gc.enable()
 
     assert found < MOST_REQUESTS
+
+
+def test_the_collector_looks_rarely_while_a_probe_works_ahead_and_is_set_back(engine):
+    """Also where several work at a time, and one of them fails."""
+    before = gc.get_threshold()
+    with engine.working(threading.Event()):
+        during = gc.get_threshold()
+        engine.ask(judge_from("planted:noise=0.02"), [(bundled("pairwise")[0], 1)])
+        again = gc.get_threshold()
+    with pytest.raises(ValueError, match="x"), engine.working(threading.Event()):
+        raise ValueError("x")
+
+    assert during == again == tuple(map(max, before, RARELY))
+    assert gc.get_threshold() == before
