@@ -25,6 +25,7 @@ from calm.core.verdict import (
 from calm.errors import ConfigError
 from calm.judges.reading import MAX_CHARS, Format, View, check, read, view
 from calm.judges.reading.logprobs import _stands_alone, label_of
+from calm.judges.reading.words import Cue, cue, table
 from calm.models.wire import Reply, Token
 from calm.testing.operations import Tally
 from tests.replies import FORMATS, JUDGED, VIEWS, reply, soup
@@ -980,3 +981,11 @@ def test_no_text_raises(text, form, about):
 
     for one in (Reply(text), Reply(text, tokens=letters), Reply(text, stop="length", tokens=letters)):
         assert isinstance(read(one, form, about), Verdict)
+
+
+def test_no_cue_stands_in_nothing():
+    """So nothing is looked for where a verdict stands on a line of its own."""
+    kinds = [(kind, before) for kind in Cue if kind.value in table() for before in (False, True)]
+
+    assert len(kinds) > 20
+    assert not any(cue(kind, before=before).search("") for kind, before in kinds)

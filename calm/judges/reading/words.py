@@ -92,7 +92,7 @@ _LETTERS: Final = {"*": r"\w*", " ": r"\s"}
 
 def plain(text: str) -> str:
     """Return a text in lower case, without the phrases that hold the word of a cue and are none."""
-    return _forced().sub(" ", cue(Cue.ALLOWED).sub(" ", text.lower()))
+    return _forced().sub(" ", cue(Cue.ALLOWED).sub(" ", text.lower())) if text else ""
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +101,6 @@ def _forced() -> re.Pattern[str]:
     return re.compile(rf"(?:{one_of('forced')})(?=\s*(?:[,:.;!?)*，、：。]|\Z))")
 
 
-@lru_cache(maxsize=4096)
 def has(kind: Cue, text: str, *, before: bool = False) -> bool:
     """
     Return whether a text has a cue.
@@ -109,6 +108,11 @@ def has(kind: Cue, text: str, *, before: bool = False) -> bool:
     >>> has(Cue.DENIED, "The verdict is not"), has(Cue.DENIED, "There is no doubt that it is")
     (True, False)
     """
+    return bool(text) and _has(kind, text, before)  # beside a verdict on a line of its own there is nothing
+
+
+@lru_cache(maxsize=4096)
+def _has(kind: Cue, text: str, before: bool) -> bool:
     return cue(kind, before=before).search(plain(text)) is not None
 
 
