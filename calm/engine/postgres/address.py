@@ -1,0 +1,100 @@
+"""Where a shared record is: its URL, without any password that a file or a command line could show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from calm.errors import ConfigError
+from calm.models.address import loopback
+from calm.models.vault import hidden, keep
+
+SCHEMES: Final = ("postgresql", "postgres")
+SCHEMA: Final = "calm"
+VARIABLE: Final = "CALM_CACHE_URL"
+"""The variable that may hold a whole URL, with its password."""
+_NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_FORM: Final = "postgresql://user@host/database"
+_PASSWORD: Final = (
+    "a password here could be seen by others; take it out, and set the variable PGPASSWORD, write it to ~/.pgpass, or "
+    f"put the whole URL into the variable {VARIABLE}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAddress:
+    """
+    Where a shared record is.
+
+    `conninfo` is what libpq connects by, a URL. It may hold a password, so nothing shows it. The tables are in `schema`.
+    """
+
+    conninfo: str = field(repr=False)
+    schema: str
+    shown: str
+    """What people see of it: no password, no parameters."""
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+def read_address(text: str, option: str, environment: Mapping[str, str]) -> RecordAddress:
+    """
+    Return the address that a URL names; `option` says where it stands, `VARIABLE` for the environment.
+
+    Where a password would go to another machine, the connection is encrypted, unless the URL states `sslmode`.
+
+    Raises:
+        ConfigError: it is none, or holds a password that does not come from the environment.
+    """
+    try:
+        parts = urlsplit(text)
+        pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError:
+        raise ConfigError(f"{option}: expected a URL such as {_FORM}") from None
+    password = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
+    passwords = [value for name, value in pairs if name in ("password", "sslpassword")]
+    if password or passwords:
+        keep([password, *passwords])
+        if option != VARIABLE:
+            raise ConfigError(f"{option}: expected a URL without a password such as {_FORM}; {_PASSWORD}")
+    if parts.scheme not in SCHEMES:
+        raise ConfigError(f"{option}: expected a URL such as {_FORM}, got {hidden(text)!r}")
+    if value := environment.get("PGPASSWORD"):
+        keep([value])
+    given = dict(pairs)
+    schema = given.pop("schema", SCHEMA)
+    if not _NAME.fullmatch(schema):
+        raise ConfigError(
+            f"{option}: schema: expected small letters, digits and _, at most 63, such as {SCHEMA!r}, got {schema!r}"
+        )
+    hosts = _hosts(parts.netloc, given, environment)
+    if "sslmode" not in given and "PGSSLMODE" not in environment and not all(map(_here, hosts)):
+        given["sslmode"] = "require"
+    place = parts.netloc.rpartition("@")[2] or ",".join(hosts) or "this machine"
+    shown = f"postgresql://{place}/{parts.path.lstrip('/')}"
+    conninfo = urlunsplit(("postgresql", parts.netloc, parts.path or "/", urlencode(given), ""))
+    if not parts.netloc:  # urlunsplit leaves the two slashes out
+        conninfo = f"postgresql://{conninfo.partition(':')[2]}"
+    return RecordAddress(conninfo, schema, shown if schema == SCHEMA else f"{shown} (schema {schema})")
+
+
+def _hosts(netloc: str, given: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
+    """Return the hosts that libpq would try; none: the socket of this machine."""
+    named = given.get("hostaddr") or given.get("host") or netloc.rpartition("@")[2]
+    if not named:
+        named = environment.get("PGHOSTADDR") or environment.get("PGHOST", "")
+    return [_without_port(unquote(host)) for host in named.split(",") if host]
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host if host.startswith("/") or host.count(":") > 1 else host.partition(":")[0]
+
+
+def _here(host: str) -> bool:
+    return host.startswith(("/", "@")) or loopback(host)

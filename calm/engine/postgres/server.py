@@ -1,0 +1,280 @@
+"""A record on a PostgreSQL server: its connection, which comes back after a loss, and its blocks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from calm.engine.database import TABLES, VERSION
+from calm.engine.postgres.address import RecordAddress
+from calm.engine.postgres.faults import fault
+from calm.engine.postgres.statements import Found, all_parameters, parameters, translated
+from calm.errors import ConfigError, StorageError
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+PATIENCE_S: Final = 300.0
+"""For how many seconds a lost connection is waited for: a server may restart, or another one may take its place."""
+SOON_S: Final = 0.1
+LATE_S: Final = 2.0
+"""The first wait before a connection is tried again, and the longest one, in seconds."""
+ALIVE_S: Final = 15
+"""After so many seconds without a sign of the other end, a connection is lost, on both sides."""
+_CONNECT: Final = {
+    "connect_timeout": 10,
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 1000 * ALIVE_S,
+    "application_name": "calm",
+    "client_encoding": "UTF8",
+}
+"""What libpq is told, unless the URL says otherwise; times in seconds but for `tcp_user_timeout`, in milliseconds."""
+_SETTINGS: Final = {
+    "idle_in_transaction_session_timeout": f"{ALIVE_S}s",
+    "lock_timeout": f"{ALIVE_S}s",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "2",
+}
+"""So a machine that is gone keeps the others waiting for no longer than this."""
+_VERSION_TABLE: Final = "create table if not exists version (version integer not null)"
+_LOCK: Final = "select pg_current_xact_id()::text from pg_advisory_xact_lock(%s)"
+_STATUS: Final = "select pg_xact_status(%s::xid8)"
+
+
+class PostgresRecord:
+    """
+    A record on a server; a `Database`. It waits for a lost connection, for `PATIENCE_S` seconds, or until `hurry`.
+
+    Writing blocks exclude each other by an advisory lock, so they are as exact as those of a file. Where the connection
+    is lost while a block is committed, the server is asked what became of it: no block is written twice.
+
+    Raises:
+        ConfigError: psycopg is missing, the database cannot be reached, or holds no record of this version.
+    """
+
+    def __init__(self, address: RecordAddress, *, read_only: bool = False) -> None:
+        self.address = address
+        self._lock = threading.Lock()
+        self._hurry = threading.Event()
+        self._psycopg = _library()
+        self._key = int.from_bytes(blake2b(f"calm {address.schema}".encode(), digest_size=8).digest(), signed=True)
+        self._db = self._begun(read_only=read_only)
+
+    @contextmanager
+    def reading(self) -> Iterator[_Reading]:
+        """Read, in this block: where the connection is lost, a statement is run again on the next one."""
+        with self._lock:
+            yield _Reading(self._read)
+
+    @contextmanager
+    def writing(self) -> Iterator[_Writing]:
+        """Read and write, in this block: all of it is written, or nothing, and once."""
+        with self._lock:
+            db = self._connected()
+            number: str | None = None
+            try:
+                with db.pipeline() as pipeline:
+                    db.execute("begin")
+                    first = db.execute(_LOCK, (self._key,))
+                    yield _Writing(db, pipeline.sync)
+                    found = first.fetchone()
+                    number = found[0] if found else None
+                    db.execute("commit")
+            except self._psycopg.Error as error:
+                if number is None or not self._was_committed(db, number, error):
+                    self._roll_back(db)
+                    raise self._fault(error, db) from error
+            except BaseException:
+                self._roll_back(db)
+                raise
+
+    def hurry(self) -> None:
+        """End all waits for a lost connection: the run is over."""
+        self._hurry.set()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.hurry()
+        with self._lock, suppress(self._psycopg.Error):
+            self._db.close()
+
+    def _read(self, sql: str, values: Sequence[Any]) -> Found:
+        while True:
+            db = self._connected()
+            try:
+                return Found(db.execute(translated(sql), parameters(values)), _nothing)
+            except self._psycopg.Error as error:
+                found = self._fault(error, db)
+                if not found.busy or self._hurry.is_set():
+                    raise found from error
+
+    def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """Return the connection, a new one if it was lost."""
+        if self._db.closed:
+            self._db = self._again(self._open)
+        return self._db
+
+    def _again(self, step: Callable[[], T]) -> T:
+        """Return what a step returns that needs the server; try it again while the server is away."""
+        until, wait_s = monotonic() + PATIENCE_S, SOON_S
+        while True:
+            try:
+                return step()
+            except self._psycopg.OperationalError as error:
+                if monotonic() >= until or self._hurry.wait(wait_s):
+                    raise fault(str(self.address), error) from error
+                wait_s = min(2 * wait_s, LATE_S)
+
+    def _open(self) -> psycopg.Connection[tuple[Any, ...]]:
+        given = self._psycopg.conninfo.conninfo_to_dict(self.address.conninfo)
+        db = self._psycopg.connect(**{**_CONNECT, **given}, autocommit=True)
+        try:
+            settings = {**_SETTINGS, "search_path": f'"{self.address.schema}"'}
+            names = ", ".join("set_config(%s, %s, false)" for _ in settings)
+            db.execute(f"select {names}", [part for pair in settings.items() for part in pair])  # noqa: S608 - marks alone
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _begun(self, *, read_only: bool) -> psycopg.Connection[tuple[Any, ...]]:
+        """Return the first connection: what is wrong now is for a person to mend, so nothing is waited for."""
+        db = None
+        try:
+            db = self._open()
+            if not read_only and _version(db) is None:
+                self._make(db)
+            self._check(db)
+        except self._psycopg.Error as error:
+            if db is not None:
+                db.close()
+            raise fault(str(self.address), error) from error
+        except BaseException:
+            if db is not None:
+                db.close()
+            raise
+        return db
+
+    def _make(self, db: psycopg.Connection[tuple[Any, ...]]) -> None:
+        """Make the tables, unless another process does at this time."""
+        schema = self.address.schema
+        with db.transaction():
+            db.execute(_LOCK, (self._key,))
+            others = "select relname from pg_class where relnamespace = to_regnamespace(%s) and relkind in ('r', 'v')"
+            if _version(db) is None:
+                if names := sorted(name for (name,) in db.execute(others, (f'"{schema}"',))):
+                    raise ConfigError(
+                        f"{self.address}: expected a record of calm, got other tables in the schema {schema!r} "
+                        f"({', '.join(names[:3])}); name another schema: ?schema=NAME"
+                    )
+                if db.execute("select to_regnamespace(%s)", (f'"{schema}"',)).fetchone() == (None,):
+                    db.execute(f'create schema "{schema}"')
+                for table in (*TABLES, _VERSION_TABLE):
+                    db.execute(translated(table))
+                db.execute("insert into version values (%s)", (VERSION,))
+
+    def _check(self, db: psycopg.Connection[tuple[Any, ...]]) -> None:
+        version = _version(db)
+        if version is None:
+            raise ConfigError(f"{self.address}: there is no record of calm; run once without --calm-cache=replay")
+        if version != VERSION:
+            raise ConfigError(
+                f"{self.address}: expected a record of version {VERSION}, got {version}; name another schema: "
+                "?schema=NAME"
+            )
+        encoding = db.execute("show server_encoding").fetchone()
+        if encoding != ("UTF8",):
+            got = encoding[0] if encoding else "none"
+            raise ConfigError(f"{self.address}: expected a database in the encoding UTF8, got {got}; make another one")
+
+    def _was_committed(self, db: psycopg.Connection[tuple[Any, ...]], number: str, error: psycopg.Error) -> bool:
+        """
+        Return whether a block was committed, of which the answer was lost.
+
+        Raises:
+            StorageError: the server did not come back, so nobody can tell.
+        """
+        if not db.closed:  # it answered: it was not
+            return False
+
+        def ask() -> bool:
+            db = self._connected()
+            while (found := db.execute(_STATUS, (number,)).fetchone()) == ("in progress",):
+                self._hurry.wait(SOON_S)
+            return found == ("committed",)
+
+        try:
+            return self._again(ask)
+        except self._psycopg.Error:
+            raise self._fault(error, db) from error
+
+    def _roll_back(self, db: psycopg.Connection[tuple[Any, ...]]) -> None:
+        try:
+            db.rollback()
+        except self._psycopg.Error:
+            db.close()
+
+    def _fault(self, error: psycopg.Error, db: psycopg.Connection[tuple[Any, ...]]) -> StorageError:
+        return fault(str(self.address), error, lost=db.closed)
+
+
+class _Reading:
+    """A connection in a block that reads."""
+
+    def __init__(self, read: Callable[[str, Sequence[Any]], Found]) -> None:
+        self._read = read
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Found:
+        return self._read(sql, values)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
+        for values in rows:
+            self._read(sql, values)
+
+
+class _Writing:
+    """A connection in a block that writes: statements are sent without waiting for the ones before."""
+
+    def __init__(self, db: psycopg.Connection[tuple[Any, ...]], sync: Callable[[], None]) -> None:
+        self._db, self._sync = db, sync
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Found:
+        return Found(self._db.execute(translated(sql), parameters(values)), self._sync)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
+        self._db.cursor().executemany(translated(sql), all_parameters(rows))
+
+
+def _version(db: psycopg.Connection[tuple[Any, ...]]) -> int | None:
+    """Return the version of the tables of the schema that is searched; None: it holds no record."""
+    there = db.execute("select to_regclass('version')").fetchone()
+    if there is None or there[0] is None:
+        return None
+    found = db.execute("select version from version").fetchone()
+    return None if found is None else int(found[0])
+
+
+def _library() -> Any:
+    """Return psycopg, which only a shared record needs."""
+    try:
+        import psycopg
+    except ImportError as error:
+        raise ConfigError(
+            f"--calm-cache-url: expected the package psycopg ({error}); install it: pip install 'calm-judge[postgres]'"
+        ) from error
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of comes as an error, too
+    return psycopg
+
+
+def _nothing() -> None:
+    """Do nothing: what was read is there."""
