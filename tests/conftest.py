@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import socket
+from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -69,3 +70,23 @@ def loopback_only():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", guarded)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL that all tests of a process share; each takes a schema of its own."""
+    from tests.servers.postgres import running
+
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def shared(postgres, request, monkeypatch, tmp_path):
+    """Return the URL of a schema for one test, with parameters; the password stands in the environment."""
+    from tests.servers.postgres import PASSWORD
+
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    monkeypatch.chdir(tmp_path)
+    name = sha256(request.node.nodeid.encode()).hexdigest()[:12]
+    return lambda **given: postgres.url(f"t_{name}", **given)

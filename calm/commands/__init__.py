@@ -6,8 +6,14 @@ There is one module for each noun. Its `register` adds the parsers.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, RawDescriptionHelpFormatter, _SubParsersAction
+import os
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _SubParsersAction
+from pathlib import Path
 from textwrap import fill
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from calm.engine.postgres.address import RecordAddress
 
 DONE, REFUSED, CONFIGURATION = 0, 1, 4
 """Exit statuses of all commands; usage errors exit with 2, as most command lines do."""
@@ -20,6 +26,36 @@ REPEATS = "clean asks and perturbed asks of each case (default 2+1)"
 """What `--repeats` takes."""
 CACHE = ".calm/cache.sqlite"
 """The file of replies, unless an option names another."""
+
+
+def add_cache(parser: ArgumentParser, what: str = "where replies are kept") -> None:
+    """Add the options that name a cache: a file, or a server."""
+    parser.add_argument("--cache-file", metavar="FILE", help=f"{what} (default {CACHE})")
+    parser.add_argument(
+        "--cache-url",
+        metavar="URL",
+        help="the same on a PostgreSQL server: postgresql://user@host/database; its password comes from PGPASSWORD or "
+        "~/.pgpass, or the whole URL from CALM_CACHE_URL",
+    )
+
+
+def cache_of(options: Namespace) -> Path | RecordAddress:
+    """
+    Return the cache that the options of a command name, or the environment.
+
+    Raises:
+        ConfigError: both options are given, or what is no URL.
+    """
+    from calm.engine.places import place
+
+    return place(options.cache_file, options.cache_url, os.environ, option="--cache-url", usual=CACHE)
+
+
+def cache_files(options: Namespace) -> list[Path]:
+    """Return the files of this machine that the cache of a command is. Raises `ConfigError` as `cache_of` does."""
+    from calm.engine.places import files
+
+    return files(cache_of(options))
 
 
 def add_command(commands: _SubParsersAction[ArgumentParser], name: str, does: str, example: str = "") -> ArgumentParser:

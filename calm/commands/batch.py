@@ -13,7 +13,7 @@ from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
 
-from calm.commands import CACHE, CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_command
+from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_cache, add_command, cache_files, cache_of
 from calm.commands.audit import gate
 from calm.core.files import MOST_BYTES
 from calm.errors import ConfigError
@@ -78,7 +78,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     read.add_argument("replies", nargs="+", metavar="FILE.jsonl", help="files of replies; lines may be in any order")
     for verb, run in ((status, _status), (collect, _collect), (cancel, _cancel), (write, _write), (read, _read)):
-        verb.add_argument("--cache-file", default=CACHE, metavar="FILE", help=f"the cache (default {CACHE})")
+        add_cache(verb, "the cache")
         verb.set_defaults(run=run)
 
 
@@ -124,14 +124,16 @@ def _cancel(options: argparse.Namespace) -> int:
 
 def _write(options: argparse.Namespace) -> int:
     out, started = Path(options.out), 0.0
-    refuse([Output("-o", out, REQUESTS)], caches=[Path(options.cache_file)])
+    refuse([Output("-o", out, REQUESTS)], caches=cache_files(options))
     if options.judge is not None:
         started = time()
         given = [f"--calm-cases={file}" for file in options.cases]
+        places = {"--calm-cache-file": options.cache_file, "--calm-cache-url": options.cache_url}
+        kept = [f"{name}={place}" for name, place in places.items() if place]
         status = gate(
             options.judge,
             None,
-            ["--calm-batch-hold", f"--calm-cache-file={options.cache_file}", *given, *options.pytest],
+            ["--calm-batch-hold", *kept, *given, *options.pytest],
         )
         if status not in (DONE, REFUSED):
             return CONFIGURATION
@@ -195,10 +197,10 @@ def _opened(options: argparse.Namespace) -> Iterator[LaterBatches]:
     from calm.engine.batching.later import LaterBatches
     from calm.engine.store import Mode, Store
 
-    path = Path(options.cache_file)
-    if not path.is_file():
-        raise ConfigError(f"{path}: there is no cache; name another file with --cache-file")
-    store = Store(path, Mode.ON)
+    place = cache_of(options)
+    if isinstance(place, Path) and not place.is_file():
+        raise ConfigError(f"{place}: there is no cache; name another file with --cache-file")
+    store = Store(place, Mode.ON)
     try:
         yield LaterBatches(store, _endpoint)
     except KeyboardInterrupt:

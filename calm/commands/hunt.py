@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands import CACHE, CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.hunt_shown import progress, show
 from calm.commands.hunt_writer import WRITING, Pen, add_writer, misplaced, pen_of
 from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, sampled, stays
@@ -156,7 +156,7 @@ def _hunted(
     """Hunt in one place after the other, until a cap ends it; return what was found by the name of the place."""
     from calm.studies import hunt as hunting
 
-    memory = hunting.Memory(Path(options.cache_file).parent / "hunts", fresh=options.fresh)
+    memory = hunting.Memory(Path(options.cache_file or CACHE).parent / "hunts", fresh=options.fresh)
     found: dict[str, Hunted] = {}
     for place in places:
         writers = pen.searches(setup, place)

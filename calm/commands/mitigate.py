@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import CACHE, CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
+from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
 from calm.errors import ConfigError
 from calm.results.wording import printable
@@ -78,9 +78,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     mitigate.add_argument(
         "--cache", choices=modes, default="on", metavar="MODE", help=f"{', '.join(modes)} (default on)"
     )
-    mitigate.add_argument(
-        "--cache-file", type=Path, default=Path(CACHE), metavar="FILE", help=f"where replies are kept (default {CACHE})"
-    )
+    add_cache(mitigate)
     mitigate.set_defaults(run=_mitigate, fit=False)
 
 
@@ -106,7 +104,7 @@ def _mitigate(options: argparse.Namespace) -> int:
     for one in sets:
         if one.judge is not None:
             refuse_unshowable(one.judge, drawn)
-    refuse(_outputs(options), inputs=inputs(), caches=[options.cache_file])
+    refuse(_outputs(options), inputs=inputs(), caches=cache_files(options))
     if options.plan:
         print(printable(_plan(sets, planner, cases), "\n"))
         return DONE
@@ -215,7 +213,7 @@ def _study(
 
     reader = _reader(options, keyless=options.cache == "replay")
     caps = Caps(calls=options.max_calls, usd=options.max_usd, minutes=options.max_minutes)
-    engine = Engine(Store(options.cache_file, Mode(options.cache)), caps=caps)
+    engine = Engine(Store(cache_of(options), Mode(options.cache)), caps=caps)
     settings = planner.settings
     try:
         figures = []

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from calm.commands import DONE, REFUSED, add_command
+from calm.commands import DONE, REFUSED, add_command, cache_files
 from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, stays
 from calm.errors import ConfigError
 from calm.results.wording import printable
@@ -49,7 +49,7 @@ def _rewrite(options: argparse.Namespace) -> int:
     cases = read_cases(options.cases)
     written = (Output("-o", out, REWRITTEN, options.force), Output("-o", replies.beside(out), UNUSED))
     if options.offline:
-        refuse(written, inputs=inputs(), caches=[Path(options.cache_file)])
+        refuse(written, inputs=inputs(), caches=cache_files(options))
         found, by, spent = rewriting.rewrite_by_rule(cases, names), rewriting.RULE_MADE, "no call made"
     else:
         writer = read_writer(Path(options.writer), os.environ)

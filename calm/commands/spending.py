@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import CACHE
+from calm.commands import add_cache, cache_files, cache_of
 from calm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def add_caps(parser: argparse.ArgumentParser) -> None:
     """Add the hard caps, and the cache from which a later run continues."""
     parser.add_argument("--max-calls", type=int, metavar="N", help="make at most N calls")
     parser.add_argument("--max-usd", type=float, metavar="X", help="spend at most X US dollars")
-    parser.add_argument("--cache-file", default=CACHE, metavar="FILE", help=f"where replies are kept (default {CACHE})")
+    add_cache(parser)
 
 
 def impossible(options: argparse.Namespace) -> list[str]:
@@ -78,8 +78,8 @@ def opened_engine(
     from calm.engine.store import Mode, Store
     from calm.results.outputs import refuse
 
-    refuse(written, inputs=inputs(), caches=[Path(options.cache_file)])
-    store = Store(Path(options.cache_file), Mode.ON, oldest=oldest, series=series)
+    refuse(written, inputs=inputs(), caches=cache_files(options))
+    store = Store(cache_of(options), Mode.ON, oldest=oldest, series=series)
     engine = Engine(store, caps=Caps(calls=options.max_calls, usd=options.max_usd))
     try:
         yield engine

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command, cache_files
 from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine
 from calm.errors import ConfigError
 from calm.results.wording import printable
@@ -101,7 +101,7 @@ def _watch(options: argparse.Namespace) -> int:
     refuse_unshowable(judge, cases)
     path = Path(options.history)
     outputs = _outputs(options)
-    refuse(outputs, inputs=inputs(), caches=[Path(options.cache_file)])
+    refuse(outputs, inputs=inputs(), caches=cache_files(options))
     if options.plan:
         history = watch.read_history(path)
         print(printable(_plan(options, judge, cases, history), "\n"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from calm.engine.database import Connection, Database
+from calm.engine.database import Connection, Database, patiently
 
 _KEEP: Final = (
     "insert into bill values (?, ?, ?) on conflict (owner) do update set run = excluded.run, figures = excluded.figures"
@@ -32,8 +32,12 @@ class Bills:
             StorageError: the file cannot be written.
         """
         self._figures = figures
-        with self._database.writing() as db:
-            self.write(db)
+
+        def write() -> None:
+            with self._database.writing() as db:
+                self.write(db)
+
+        patiently(write)
 
     def write(self, db: Connection) -> None:
         """Write the bill of this process down, in a transaction of the caller's."""
@@ -47,8 +51,12 @@ class Bills:
         Raises:
             StorageError: the file cannot be written.
         """
-        with self._database.writing() as db:
-            db.execute(_KEEP, (self._over, self._run, ""))
+
+        def write() -> None:
+            with self._database.writing() as db:
+                db.execute(_KEEP, (self._over, self._run, ""))
+
+        patiently(write)
 
     @property
     def late(self) -> bool:

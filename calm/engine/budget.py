@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from time import monotonic
@@ -57,10 +57,18 @@ class Grant(StrEnum):
 
 
 class Account(Protocol):
-    """Counts what calls use. The most that a call can use is reserved first; each step is done whole or not at all."""
+    """
+    Counts what calls use. The most that a call can use is reserved first; each step is done whole or not at all.
 
-    def reserve(self, worst: Amount, limits: Amount) -> Grant:
-        """Reserve an amount if the sum stays within limits."""
+    One that is `remote` takes its time: what several calls want is reserved in one step.
+    """
+
+    @property
+    def remote(self) -> bool:
+        """Whether a server keeps it."""
+
+    def reserve(self, worsts: Sequence[Amount], limits: Amount) -> list[Grant]:
+        """Reserve each amount for which the sum stays within limits; while one waits, none after it goes before it."""
 
     def settle(self, worst: Amount, used: Amount) -> None:
         """Replace a reserved amount by what was used."""
@@ -77,8 +85,16 @@ class LocalAccount:
     held: Amount = NOTHING
     under_way: int = 0
 
-    def reserve(self, worst: Amount, limits: Amount) -> Grant:
-        """Reserve an amount if the sum stays within limits."""
+    @property
+    def remote(self) -> bool:
+        """It is not."""
+        return False
+
+    def reserve(self, worsts: Sequence[Amount], limits: Amount) -> list[Grant]:
+        """Reserve each amount for which the sum stays within limits."""
+        return [self._reserve(worst, limits) for worst in worsts]
+
+    def _reserve(self, worst: Amount, limits: Amount) -> Grant:
         if not self.spent().plus(worst).within(limits):
             hope = self.under_way and self.used.plus(worst).within(limits)
             return Grant.LATER if hope else Grant.NEVER
@@ -129,6 +145,11 @@ class Budget:
         return self._counts
 
     @property
+    def remote(self) -> bool:
+        """Whether a server counts it: it takes its time."""
+        return self._counts and self._account.remote
+
+    @property
     def seconds_left(self) -> float | None:
         """For how many seconds new calls may still begin; None: there is no limit."""
         if self.caps.minutes is None:
@@ -147,15 +168,25 @@ class Budget:
         Raises:
             JudgeError: a cap would be passed; its reason is of the kind `CAPPED` and names the option.
         """
+        if not self._counts and self.caps.minutes is None:
+            return True
+        found = self.reserve_all([worst])[0]
+        if isinstance(found, JudgeError):
+            raise found
+        return found
+
+    def reserve_all(self, worsts: Sequence[Amount]) -> list[bool | JudgeError]:
+        """Do the same for several amounts in their order, and return the errors."""
         left = self.seconds_left
         if left is not None and left <= 0:
-            raise JudgeError(self.out_of_time)
+            return [JudgeError(self.out_of_time) for _ in worsts]
         if not self._counts:
-            return True
-        grant = self._account.reserve(worst, self._limits)
-        if grant is Grant.NEVER:
-            raise JudgeError(because(Kind.CAPPED, self._passed(worst)))
-        return grant is Grant.GIVEN
+            return [True] * len(worsts)
+        grants = self._account.reserve(worsts, self._limits)
+        return [
+            JudgeError(because(Kind.CAPPED, self._passed(worst))) if grant is Grant.NEVER else grant is Grant.GIVEN
+            for worst, grant in zip(worsts, grants, strict=True)
+        ]
 
     def spent(self) -> Amount:
         """Return what was used or is reserved; it is counted only where there is a cap on it."""

@@ -12,6 +12,7 @@ from calm.core.reasons import Kind, because
 from calm.engine.attempts import Attempts
 from calm.engine.batching.desk import BatchDesk, GoLive
 from calm.engine.calls import STOPPED, Calls
+from calm.engine.clerk import Clerk
 from calm.engine.journal import Journal
 from calm.engine.requests import PreparedRequest, Requests
 from calm.engine.rows import Entry
@@ -25,8 +26,8 @@ class Cache:
     """
     Replies by key: each is asked for once in a run, and once in the life of the store.
 
-    `idling` is entered while a call waits for another process. `batches` sends the calls to servers that take batches
-    (None: every call is made live).
+    `clerk` takes what it asks of the store there. `idling` is entered while a call waits for another process. `batches`
+    sends the calls to servers that take batches (None: every call is made live).
     """
 
     def __init__(
@@ -37,12 +38,13 @@ class Cache:
         attempts: Attempts,
         idling: Callable[[], AbstractContextManager[None]],
         *,
+        clerk: Clerk,
         batches: BatchDesk | None = None,
     ) -> None:
         self._store, self._calls, self._servers, self._attempts = store, calls, servers, attempts
         self._batches = batches
         self._idling = idling
-        self._journal = Journal(store, calls)
+        self._journal = Journal(store, calls, clerk)
         self._requests = Requests(servers, store.series)
         self._flights: dict[bytes, asyncio.Future[Reply]] = {}
 
@@ -67,9 +69,10 @@ class Cache:
         """
         prepared = self._requests.prepared(request)
         key = prepared.key(ask)
-        reply = await self.get(key)
-        if reply is not None:
-            return key, reply
+        if key not in self._flights:
+            reply = await self.get(key)
+            if reply is not None:
+                return key, reply
         flight = self._flights.get(key)
         if flight is not None:
             return key, await asyncio.shield(flight)
@@ -102,15 +105,15 @@ class Cache:
 
     def release(self, key: bytes) -> None:
         """Give up the lease on a call that was not answered."""
-        self._store.release(key)
+        self._journal.release(key)
 
     def stop(self) -> None:
         """End all waits for other processes."""
         self._journal.dismiss()
 
-    def flush(self) -> None:
+    async def flush(self) -> None:
         """Commit the replies that wait to be committed."""
-        self._journal.commit(last=True)
+        await self._journal.flush()
 
     async def _flown(self, prepared: PreparedRequest, key: bytes) -> Reply:
         """Make a call in the task of its caller, who is not cancelled; a task of its own would take longer."""

@@ -10,7 +10,10 @@ from typing import Final, TypeVar
 
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.engine.budget import Amount, Budget
+from calm.engine.clerk import Clerk
+from calm.engine.database import PATIENCE_S
 from calm.engine.ledger import Ledger
+from calm.engine.reservations import LOOK_S, Reservations
 from calm.errors import JudgeError, StorageError
 
 T = TypeVar("T")
@@ -18,10 +21,6 @@ T = TypeVar("T")
 STOPPED: Final = because(Kind.STOPPED)
 NOT_KEPT: Final = because(Kind.NOT_KEPT)
 ONE: Final = Amount(1)
-LOOK_S: Final = 0.05
-"""Who waits for room in the budget looks again after so many seconds: another process may have made some."""
-PATIENCE_S: Final = 60.0
-"""For how many seconds a cache may be kept locked by others before the run is stopped."""
 
 
 class Calls:
@@ -29,10 +28,12 @@ class Calls:
     Begins and ends the calls of a process. `grace_s` is how many seconds calls may go on after the end of a run.
 
     `fault` is why no call may begin any more: the cache failed. `halted` is called when that happens, with the reason
-    that each call gets.
+    that each call gets. `clerk` takes reservations to an account on a server.
     """
 
-    def __init__(self, budget: Budget, ledger: Ledger, grace_s: float, halted: Callable[[Reason], None]) -> None:
+    def __init__(
+        self, budget: Budget, ledger: Ledger, grace_s: float, halted: Callable[[Reason], None], clerk: Clerk
+    ) -> None:
         self.budget, self.ledger, self.grace_s = budget, ledger, grace_s
         self.stopping = False
         self.under_way = 0
@@ -40,6 +41,10 @@ class Calls:
         self._halted = halted
         self._line: deque[asyncio.Event] = deque()
         self._busy_since: float | None = None
+        self._clerk = clerk
+        self._reservations: Reservations | None = None
+        if budget.remote:
+            self._reservations = Reservations(budget, clerk, self.check, self._failed)
 
     def begin_now(self, worst: Amount) -> bool:
         """
@@ -48,10 +53,14 @@ class Calls:
         Raises:
             JudgeError: a cap would be passed, or the run is stopped.
         """
-        return not self._line and self._begins(worst)
+        return self._reservations is None and not self._line and self._begins(worst)
 
     async def begin(self, worst: Amount) -> None:
         """Do the same, and wait until there is room. Who came first goes first."""
+        if self._reservations is not None:
+            await self._reservations.take(worst)
+            self._count()
+            return
         mine = asyncio.Event()
         self._line.append(mine)
         try:
@@ -74,10 +83,17 @@ class Calls:
             if self.patient(error):
                 return False
             raise self.broken(error) from error
+        self._count()
+        return True
+
+    def _count(self) -> None:
         self.served()
         self.ledger.calls["made"] += 1
         self.under_way += 1
-        return True
+
+    def _failed(self, error: StorageError) -> JudgeError | None:
+        """Return the error for who waits; None: it may work a moment later."""
+        return None if self.patient(error) else self.broken(error)
 
     def end(self, worst: Amount, used: Amount) -> None:
         """Note what a call used; the rest of what was reserved is free again."""
@@ -90,7 +106,9 @@ class Calls:
         self._call_next()
 
     def _call_next(self) -> None:
-        if self._line:
+        if self._reservations is not None:
+            self._reservations.ask()
+        elif self._line:
             self._line[0].set()
 
     def check(self) -> None:
@@ -118,7 +136,7 @@ class Calls:
         """
         while True:
             try:
-                found = step()
+                found = await self._clerk.wait(step)
             except StorageError as error:
                 if not self.patient(error):
                     raise self.broken(error) from error

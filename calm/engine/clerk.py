@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 class Clerk:
     """
-    Runs steps, one after the other. With `remote`, the loop goes on meanwhile: a server may be far, or away for minutes.
+    Runs steps, one after the other. With `remote`, the loop goes on meanwhile: a server may be far, or away for long.
 
     Every method is to be called in the loop.
     """
@@ -32,16 +32,15 @@ class Clerk:
             else:
                 then(found)
             return
-        loop = asyncio.get_running_loop()
-        self._thread.submit(step).add_done_callback(
-            lambda done: loop.call_soon_threadsafe(partial(_hand_on, done, then, failed))
-        )
+        asyncio.wrap_future(self._thread.submit(step)).add_done_callback(partial(_hand_on, then, failed))
 
     async def wait(self, step: Callable[[], T]) -> T:
         """Return what a step returns. It is run to its end, also where nobody waits any more."""
         if self._thread is None:
             return step()
-        return await asyncio.wrap_future(self._thread.submit(step))
+        future = asyncio.wrap_future(self._thread.submit(step))
+        future.add_done_callback(_looked_at)
+        return await asyncio.shield(future)
 
     async def rest(self) -> None:
         """Wait until all steps that were given so far are done."""
@@ -55,7 +54,7 @@ class Clerk:
             self._thread.shutdown(wait=False)
 
 
-def _hand_on(done: Future[T], then: Callable[[T], None], failed: Callable[[Exception], None]) -> None:
+def _hand_on(then: Callable[[T], None], failed: Callable[[Exception], None], done: asyncio.Future[T]) -> None:
     error = done.exception()
     if error is None:
         then(done.result())
@@ -63,6 +62,12 @@ def _hand_on(done: Future[T], then: Callable[[T], None], failed: Callable[[Excep
         failed(error)
     else:
         raise error
+
+
+def _looked_at(done: asyncio.Future[T]) -> None:
+    """Look at an error that nobody waits for any more: asyncio would complain of it."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _nothing() -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from time import monotonic, sleep
+from typing import Any, Final, Protocol, TypeVar
+
+from calm.errors import StorageError
+
+T = TypeVar("T")
 
 VERSION: Final = 2
 """The version of the tables."""
+PATIENCE_S: Final = 60.0
+"""For how many seconds a database may be kept busy by others before what needs it fails."""
+AGAIN_S: Final = 0.2
+"""After so many seconds a step is tried again that a busy database refused."""
 BY: Final = 500
 """How many keys one statement names at most; older builds of SQLite take 999."""
 
@@ -92,6 +101,37 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close it."""
+
+
+class Inspected(Database, Protocol):
+    """A database that a person looks at. `model` is the SQL for the model that answered a row of `reply`."""
+
+    @property
+    def model(self) -> str:
+        """The expression."""
+
+    def size(self) -> int:
+        """Return how many bytes the record takes."""
+
+    def shrink(self) -> None:
+        """Give back the room of what was deleted, where nobody else uses the record."""
+
+
+def patiently(step: Callable[[], T]) -> T:
+    """
+    Return what a step on a database returns; while others keep it busy, it is tried again. Not for an event loop.
+
+    Raises:
+        StorageError: it failed, or was busy for `PATIENCE_S` seconds.
+    """
+    until = monotonic() + PATIENCE_S
+    while True:
+        try:
+            return step()
+        except StorageError as error:
+            if not error.busy or monotonic() >= until:
+                raise
+        sleep(AGAIN_S)
 
 
 def marks(values: Sequence[object]) -> str:

@@ -14,6 +14,7 @@ from calm.engine.batching.desk import BatchDesk, Batches
 from calm.engine.budget import Budget
 from calm.engine.cache import Cache
 from calm.engine.calls import STOPPED, Calls
+from calm.engine.clerk import Clerk
 from calm.engine.inbox import Inbox
 from calm.engine.leases import BEAT_S
 from calm.engine.ledger import Ledger
@@ -56,7 +57,8 @@ class Desk:
         self._patience_s = patience_s
         self.scheduler = Scheduler(start)
         self.servers = Servers(served, batches=batches is not None)
-        self.calls = Calls(budget, self.ledger, grace_s, self.end_waits)
+        self.clerk = Clerk(remote=store.remote)
+        self.calls = Calls(budget, self.ledger, grace_s, self.end_waits, self.clerk)
         self.attempts = Attempts(
             self.servers,
             self.calls,
@@ -78,7 +80,13 @@ class Desk:
                 first_wait_s=first_wait_s,
             )
         self._cache = Cache(
-            store, self.calls, self.servers, self.attempts, self.scheduler.idling, batches=self.batch_desk
+            store,
+            self.calls,
+            self.servers,
+            self.attempts,
+            self.scheduler.idling,
+            clerk=self.clerk,
+            batches=self.batch_desk,
         )
         verdicts = Verdicts(self._cache, self.calls, replay=store.mode is Mode.REPLAY)
         self.inbox = Inbox(verdicts, self.scheduler, self.servers, seed)
@@ -106,13 +114,17 @@ class Desk:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._cache.flush()
+        await self._cache.flush()
         self.scheduler.clear()
         self.inbox.clear()
+
+    def close(self) -> None:
+        """End the thread that takes steps to the store."""
+        self.clerk.close()
 
     async def live(self) -> None:
         """Let other processes know that this one is alive; a sign that fails is not the last one."""
         while True:
             await asyncio.sleep(BEAT_S)
             with suppress(StorageError):
-                self.store.show_life()
+                await self.clerk.wait(self.store.show_life)

@@ -213,6 +213,7 @@ class Engine:
             self._thread.end()
             self._thread.finish(self._desk.cancel_all())
             self._thread.close()
+            self._desk.close()
             self.store.close()
 
     def _run(self, work: Coroutine[object, object, T]) -> T:

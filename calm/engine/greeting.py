@@ -40,7 +40,7 @@ class Greeting:
         if self._store.mode is Mode.REPLAY:
             if before is None:
                 raise ConfigError(
-                    f"--calm-cache=replay: the cache {self._store.path} holds no run of the model {endpoint.model!r}"
+                    f"--calm-cache=replay: the cache {self._store.place} holds no run of the model {endpoint.model!r}"
                 )
             self._served[endpoint.identity] = before
             return

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
 
 from calm.engine.database import BY, Connection, marks
 from calm.engine.host import Host
+from calm.errors import StorageError
 
 BEAT_S: Final = 1.0
 """Every so many seconds a process shows that it is alive."""
@@ -83,11 +85,21 @@ class Leases:
         self._beats += 1
         row = self.me, host.place, host.pid, self._beats, host.wall()
         db.execute(_SHOW, row)
-        if self._given_up:
-            mine: Sequence[tuple[bytes, str]] = [(key, self.me) for key in self._given_up]
-            db.executemany("delete from lease where key = ? and owner = ?", mine)
-            self._given_up.clear()
+        given_up, self._given_up = self._given_up, set()
+        if given_up:
+            db.executemany("delete from lease where key = ? and owner = ?", [(key, self.me) for key in given_up])
         self._next = host.now() + BEAT_S
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep what is to be written with the next beat, if the block fails in which it was written."""
+        given_up = set(self._given_up)
+        try:
+            yield
+        except StorageError:
+            self._given_up |= given_up
+            self._next = float("-inf")
+            raise
 
     @property
     def due(self) -> bool:

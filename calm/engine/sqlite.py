@@ -52,7 +52,8 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._copy: TemporaryDirectory[str] | None = None
         if path is not None:
-            _make_private(path)
+            make_private(path.parent)
+            _make(path)
             _refuse_foreign(path)
         self._db = _connected(MEMORY if path is None else str(path), driver)
         self._inode = None if path is None else _inode(path)
@@ -83,6 +84,27 @@ class SqliteFile:
             self._db.execute("select 1 from reply limit 1").fetchone()
         except (sqlite3.Error, OSError) as error:
             raise _no_cache(path, error) from error
+        return self
+
+    @classmethod
+    def to_inspect(cls, path: Path) -> SqliteFile:
+        """
+        Open the file of an existing cache, to inspect or clean it.
+
+        Raises:
+            ConfigError: it does not exist, is no cache of calm, or is damaged; it is left as it was.
+        """
+        if not path.is_file():
+            raise ConfigError(f"{path}: there is no cache; name another file with --cache-file")
+        self = cls(path)
+        try:
+            said = self._db.execute("pragma quick_check(1)").fetchone()[0]
+        except sqlite3.Error as error:
+            self.close()
+            raise fault(path, error) from error
+        if said != "ok":
+            self.close()
+            raise ConfigError(f"{path}: expected a cache of calm, got a damaged one: {said}; name another file")
         return self
 
     @contextmanager
@@ -122,34 +144,27 @@ class SqliteFile:
             except sqlite3.Error as error:
                 raise fault(self.path, error) from error
 
+    @property
+    def model(self) -> str:
+        """The SQL for the model that answered a row of `reply`."""
+        return "coalesce(nullif(json_extract(reply, '$.model'), ''), json_extract(request, '$.body.model'), '')"
+
+    def size(self) -> int:
+        """Return how many bytes the file takes, with what was written last."""
+        path = self.path or Path()
+        return sum(f.stat().st_size for f in (path, path.with_name(f"{path.name}-wal")) if f.is_file())
+
+    def shrink(self) -> None:
+        """Give back the room of what was deleted; a run that has it open keeps the file at its size."""
+        with self._lock, suppress(sqlite3.OperationalError):
+            self._db.execute("vacuum")
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._db.close()
         if self._copy is not None:
             self._copy.cleanup()
-
-
-def open_file(path: Path) -> sqlite3.Connection:
-    """
-    Open the file of an existing cache, to inspect or clean it.
-
-    Raises:
-        ConfigError: it does not exist, is no cache of calm, or is damaged; it is left as it was.
-    """
-    if not path.is_file():
-        raise ConfigError(f"{path}: there is no cache; name another file with --cache-file")
-    _refuse_foreign(path)
-    db = _connected(str(path), sqlite3.Connection)
-    try:
-        said = db.execute("pragma quick_check(1)").fetchone()[0]
-    except sqlite3.Error as error:
-        db.close()
-        raise fault(path, error) from error
-    if said != "ok":
-        db.close()
-        raise ConfigError(f"{path}: expected a cache of calm, got a damaged one: {said}; name another file")
-    return db
 
 
 def fault(path: Path | None, error: sqlite3.Error | OSError) -> StorageError:
@@ -168,13 +183,23 @@ def _no_cache(path: Path, error: sqlite3.Error | OSError) -> ConfigError:
     return fault(path, error)
 
 
-def _make_private(path: Path) -> None:
-    """Make the file, and its folder with a .gitignore, if they do not exist; another process may do so at this time."""
-    folder = path.parent
+def make_private(folder: Path) -> None:
+    """
+    Make a folder, with a .gitignore, if it does not exist; another process may do so at this time.
+
+    Raises:
+        ConfigError: it cannot be made.
+    """
     try:
         if not folder.exists():
             folder.mkdir(parents=True, mode=0o700, exist_ok=True)
             (folder / ".gitignore").write_text("*\n", "utf-8")
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot make this folder for the cache: {error.strerror or error}") from error
+
+
+def _make(path: Path) -> None:
+    try:
         if not path.exists():
             path.touch(mode=0o600)
     except OSError as error:

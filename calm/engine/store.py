@@ -1,11 +1,11 @@
-"""The cache of replies on disk: one SQLite file that several processes may share, so no reply is paid for twice."""
+"""The record of replies: a SQLite file or a PostgreSQL server, which processes share, so no reply is paid for twice."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -15,12 +15,15 @@ from calm.core.templates import Message
 from calm.engine.account import SharedAccount
 from calm.engine.batch_records import BatchRecords
 from calm.engine.bills import Bills
-from calm.engine.database import BY, Connection, Database, Rows, marks
+from calm.engine.copying import KEEP
+from calm.engine.database import BY, Connection, Database, Rows, marks, patiently
 from calm.engine.host import Host
 from calm.engine.leases import Leases
+from calm.engine.postgres.address import RecordAddress
+from calm.engine.postgres.server import PostgresRecord
 from calm.engine.rows import Entry, checksum, reply_in, reply_text, request_text
 from calm.engine.spill import Spill, rows, spilled
-from calm.engine.sqlite import SqliteFile
+from calm.engine.sqlite import SqliteFile, make_private
 from calm.errors import ConfigError, StorageError
 from calm.models.wire import Json, Reply
 
@@ -29,7 +32,6 @@ insert into reply values (?, ?, ?, ?, ?) on conflict (key) do update
 set request = excluded.request, reply = excluded.reply, at = excluded.at, sum = excluded.sum where reply.at < ?
 """
 _ROW: Final = "select key, request, reply, sum from reply where key = ? and at >= ?"
-_KEEP: Final = "insert into reply values (?, ?, ?, ?, ?) on conflict (key) do nothing"
 _FRESH: Final = "insert into fresh values (?, ?) on conflict (key) do update set run = excluded.run"
 _SERVES: Final = (
     "insert into served values (?, ?, ?) on conflict (endpoint) do update set model = excluded.model, at = excluded.at"
@@ -55,46 +57,68 @@ class Store:
 
     Replies from before the time `oldest` (seconds since the epoch) are not used. A reply whose row is damaged is not
     used either; its key is in `damaged`. `series` becomes a part of every key (see `Cache`): none of another series is
-    found; "" is what all usual runs share. `host` is where this process runs, `driver` the class of the connection.
+    found; "" is what all usual runs share. `host` is where this process runs, `driver` the class of the connection to a
+    file.
+
+    `run` are the processes of one command. `name` is the name of a run that several commands take part in, also on
+    several machines: they share its caps. Its name is "" where it has none.
 
     Raises:
-        ConfigError: the file is no cache of calm, is damaged, or cannot be opened; it is left as it was.
+        ConfigError: the file is no cache of calm, is damaged, or cannot be opened; it is left as it was. Or the server
+            cannot be reached, or holds no record of calm.
         StorageError: it cannot be read or written. Each method may raise it.
     """
 
     def __init__(
         self,
-        path: Path | None,
+        place: Path | RecordAddress | None,
         mode: Mode,
         *,
         run: str = "",
+        name: str = "",
         oldest: float = 0.0,
         series: str = "",
         host: Host | None = None,
         driver: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> None:
-        self.path, self.mode, self.run, self.oldest = path, mode, run or uuid4().hex, oldest
+        self.place, self.mode, self.run, self.oldest = place, mode, run or uuid4().hex, oldest
+        self._common = name or self.run
         self.series = series
         self.damaged: set[bytes] = set()
         self.host = host or Host()
         self._seen: set[bytes] = set()
-        self._alone = path is None or mode in (Mode.OFF, Mode.REPLAY)
+        self._alone = place is None or mode in (Mode.OFF, Mode.REPLAY)
         self._spill: Spill | None = None
-        if mode is Mode.REPLAY and path is not None:
-            if not path.exists():
-                raise ConfigError(f"{path}: there is no cache to replay; run once without --calm-cache=replay")
-            self._database: Database = SqliteFile.to_read(path)
-        else:
-            self._database = SqliteFile(None if mode is Mode.OFF else path, driver=driver)
+        self._database, self._server = _opened(place, mode, driver)
         self._leases = Leases(self.host)
-        self.account = SharedAccount(self._database, self._leases, self.run)
+        self.account = SharedAccount(self._database, self._leases, self._common, remote=self.remote)
         self.bills = Bills(self._database, self._leases.me, self.run)
         self._batches: BatchRecords | None = None
-        if path is not None and not self._alone:
+        if place is not None and not self._alone:
+            path = place if isinstance(place, Path) else place.beside
+            if self.remote:
+                make_private(path.parent)
             self._take_in(path)
             with suppress(StorageError):  # before its file is there: others remove those of the dead
                 self._beat(now=True)
             self._spill = Spill(path, self._leases.me)
+
+    @property
+    def remote(self) -> bool:
+        """Whether a server answers, which takes its time and may be away for a while."""
+        return self._server is not None
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        """Do not wait for a server that is away, in this block."""
+        if self._server is None:
+            yield
+            return
+        self._server.hurry()
+        try:
+            yield
+        finally:
+            self._server.take_time()
 
     def get(self, key: bytes) -> Reply | None:
         """Return the reply under a key; in `refresh` only what this run has put there."""
@@ -138,17 +162,20 @@ class Store:
                 found = checksum(call.key, call.request, reply)
                 done.append(db.execute(_PUT, (call.key, call.request, reply, self.host.wall(), found, before)))
                 if refresh:
-                    db.execute(_FRESH, (call.key, self.run))
+                    db.execute(_FRESH, (call.key, self._common))
             if not self._alone:
                 self._leases.end(db, keys)
                 self.bills.write(db)
             if also is not None:
                 also(db)
+            settled = self.account.settle_in(db)
             stands = [one.rowcount > 0 for one in done]
+        self.account.settled(settled)
         self.damaged.difference_update(keys)
         if refresh:
             self._seen.update(keys)
-        return [c.reply if new else self.get(c.key) or c.reply for c, new in zip(answered, stands, strict=True)]
+        others = self.find(c.key for c, new in zip(answered, stands, strict=True) if not new)
+        return [others.get(call.key, call.reply) for call in answered]
 
     def spill(self, answered: Sequence[Entry]) -> Path:
         """
@@ -181,17 +208,20 @@ class Store:
         """Return the same for each of some calls, with one write to the file."""
         if self._alone:
             return [True] * len(keys)
-        with self._database.writing() as db:
+        with self._leases.kept(), self._database.writing() as db:
             self._leases.beat(db)
             answered = self._answered(db, keys)  # by another process, since this one looked for a reply
             free = [key for key in keys if key not in answered]
             mine = dict(zip(free, self._leases.claim(db, free), strict=True))
         return [mine.get(key, False) for key in keys]
 
-    def release(self, key: bytes) -> None:
-        """Give up a lease on a call that was not answered."""
+    def give_up(self, key: bytes) -> None:
+        """Note that a call was not answered; `release`, or the next sign of life, ends the lease on it."""
+        self._leases.give_up([key])
+
+    def release(self) -> None:
+        """End the leases that were given up."""
         if not self._alone:
-            self._leases.give_up([key])
             with suppress(StorageError):  # the next sign of life does it
                 self._beat(now=True)
 
@@ -210,7 +240,7 @@ class Store:
                 self._beat()
 
     def _beat(self, *, now: bool = False) -> None:
-        with self._database.writing() as db:
+        with self._leases.kept(), self._database.writing() as db:
             self._leases.beat(db, now=now)
             self.bills.write(db)
 
@@ -238,7 +268,7 @@ class Store:
     def _fresh(self, db: Connection, keys: Sequence[bytes]) -> set[bytes]:
         """Return for which keys this run has put a reply there: this process, or another one of the same run."""
         unseen = [key for key in keys if key not in self._seen]
-        return self._seen.intersection(keys) | _listed(db, "fresh", "run = ?", self.run, unseen)
+        return self._seen.intersection(keys) | _listed(db, "fresh", "run = ?", self._common, unseen)
 
     def _answered(self, db: Connection, keys: Sequence[bytes]) -> set[bytes]:
         if self.mode is Mode.REFRESH:
@@ -254,7 +284,7 @@ class Store:
                         continue
                     for row in rows(file):
                         values = row.key, row.request, row.reply, row.at, row.sum
-                        db.execute(_KEEP, values)
+                        db.execute(KEEP, values)
                         self._leases.end(db, [row.key])
                 file.unlink(missing_ok=True)
 
@@ -277,15 +307,20 @@ class Store:
 
     def serves(self, endpoint: str, model: str) -> None:
         """Note the model that serves an endpoint now."""
-        with self._database.writing() as db:
-            db.execute(_SERVES, (endpoint, model, self.host.wall()))
+
+        def note() -> None:
+            with self._database.writing() as db:
+                db.execute(_SERVES, (endpoint, model, self.host.wall()))
+
+        patiently(note)
 
     def close(self) -> None:
-        """Close the file, and give up the leases of this process."""
+        """Close the record, and give up the leases of this process."""
         if not self._alone:
-            for last in (self.account.settle_rest, self._close_leases):
-                with suppress(StorageError):
-                    last()
+            with self.hurried():
+                for last in (self.account.settle_rest, self._close_leases):
+                    with suppress(StorageError):
+                        last()
         if self._spill is not None:
             self._spill.close()
         self._database.close()
@@ -299,3 +334,17 @@ def _listed(db: Connection, table: str, condition: str, value: str | float, keys
         question = f"select key from {table} where key in ({marks(some)}) and {condition}"  # noqa: S608 - words of ours
         found.update(key for (key,) in db.execute(question, (*some, value)))
     return found
+
+
+def _opened(
+    place: Path | RecordAddress | None, mode: Mode, driver: type[sqlite3.Connection]
+) -> tuple[Database, PostgresRecord | None]:
+    """Return the database at a place, and the same if it is a server."""
+    if isinstance(place, RecordAddress) and mode is not Mode.OFF:
+        server = PostgresRecord(place, read_only=mode is Mode.REPLAY)
+        return server, server
+    if isinstance(place, Path) and mode is Mode.REPLAY:
+        if not place.exists():
+            raise ConfigError(f"{place}: there is no cache to replay; run once without --calm-cache=replay")
+        return SqliteFile.to_read(place), None
+    return SqliteFile(place if isinstance(place, Path) and mode is not Mode.OFF else None, driver=driver), None

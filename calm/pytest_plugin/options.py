@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,13 @@ import pytest
 if TYPE_CHECKING:
     from calm.engine.batching.desk import Batches
     from calm.engine.budget import Caps
+    from calm.engine.postgres.address import RecordAddress
     from calm.experiment.asks import Design
     from calm.experiment.stopping import Stopping
     from calm.gate.outlook import Limits
 
+LONGEST_NAME = 200
+"""How many characters the name of a run may have."""
 MOST_ASKS = 100
 """More asks of one case in one arm than this are taken for a typing error."""
 
@@ -35,6 +39,19 @@ OPTIONS = (
     ),
     ("cache", "on", "MODE", "on, replay (never call), refresh (ask again), off"),
     ("cache-file", ".calm/cache.sqlite", "FILE", "the file that keeps the replies"),
+    (
+        "cache-url",
+        "",
+        "URL",
+        "a PostgreSQL server that keeps the replies for several machines, postgresql://user@host/database; its "
+        "password comes from PGPASSWORD or ~/.pgpass, or the whole URL from CALM_CACHE_URL",
+    ),
+    (
+        "run",
+        "",
+        "NAME",
+        "the name of a run that several machines share: the caps count what all of it has used, on any day",
+    ),
     ("cache-days", "", "N", "ask again if a reply is older than this many days"),
     ("max-calls", "", "N", "make at most this many calls; unfinished claims are INCOMPLETE"),
     ("max-tokens", "", "N", "use at most this many tokens, in prompts and replies together"),
@@ -316,6 +333,42 @@ def batches_of(config: pytest.Config) -> Batches | None:
 def batch_least_of(config: pytest.Config) -> int:
     """Return how many calls make a batch."""
     return _whole(config, "batch-least", 1) or 1
+
+
+def place_of(config: pytest.Config) -> Path | RecordAddress:
+    """
+    Return where replies are kept: a file, or a server.
+
+    A file on the command line comes before a URL of the ini file, and both before a URL of the environment.
+
+    Raises:
+        ConfigError: both are given at once, or what is no URL.
+    """
+    from calm.engine.places import place
+
+    said = [config.getoption(key(name)) for name in ("cache-file", "cache-url")]
+    if said == [None, None]:
+        said = [str(config.getini(key(name))) and option(config, name) for name in ("cache-file", "cache-url")]
+    return place(
+        said[0] or None, said[1] or None, os.environ, option="--calm-cache-url", usual=option(config, "cache-file")
+    )
+
+
+def run_name_of(config: pytest.Config) -> str:
+    """
+    Return the name of the run that this one is a part of; "": it has none.
+
+    Raises:
+        ConfigError: it is too long, or there is no cache to share.
+    """
+    from calm.errors import ConfigError
+
+    name = option(config, "run")
+    if len(name) > LONGEST_NAME:
+        raise ConfigError(f"--calm-run: expected a name of at most {LONGEST_NAME} characters, got {len(name)}")
+    if name and option(config, "cache") == "off":
+        raise ConfigError("--calm-run: expected a cache that the machines of the run share, got --calm-cache=off")
+    return name
 
 
 def days_of(config: pytest.Config) -> float | None:

@@ -31,6 +31,8 @@ from calm.pytest_plugin.options import (
     lookahead_of,
     looks_ahead_of,
     option,
+    place_of,
+    run_name_of,
     sample_of,
     seed_of,
     stopping_of,
@@ -145,9 +147,7 @@ def check_options(config: pytest.Config) -> None:
     problems: list[str] = []
     readers = (
         *(design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of),
-        batches_of,
-        batch_least_of,
-        families_of,
+        *(batches_of, batch_least_of, families_of, place_of, run_name_of),
     )
     for reader in readers:
         try:
@@ -210,7 +210,18 @@ def output_faults(config: pytest.Config, *names: str) -> list[str]:
     read = (*inputs(session.known), *session.sources, *([config.inipath] if config.inipath else ()))
     looked_at = {f"--calm-{name}" for name in names or OUTPUTS}
     written = [one for one in outputs_of(config) if one.option in looked_at]
-    return faults(written, inputs=read, caches=[Path(option(config, "cache-file"))])
+    return faults(written, inputs=read, caches=_caches(config))
+
+
+def _caches(config: pytest.Config) -> list[Path]:
+    """Return the files that keep replies; what is wrong with their option is said elsewhere."""
+    from calm.engine.places import files
+    from calm.errors import ConfigError
+
+    try:
+        return files(place_of(config))
+    except ConfigError:
+        return []
 
 
 def refuse_outputs(config: pytest.Config) -> None:
@@ -300,14 +311,15 @@ def engine_of(config: pytest.Config) -> Engine:
 
     session = config.stash[SESSION]
     if session.engine is None:
-        path, mode, given = Path(option(config, "cache-file")), Mode(option(config, "cache")), _from_controller(config)
+        place, mode, given = place_of(config), Mode(option(config, "cache")), _from_controller(config)
         if mode is Mode.OFF and (given or distributed(config)):  # workers share a file all the same, until the end
             session.scratch = session.scratch or TemporaryDirectory(prefix="calm-")
-            path, mode = Path(given.get("calm_scratch") or session.scratch.name) / "run.sqlite", Mode.ON
+            place, mode = Path(given.get("calm_scratch") or session.scratch.name) / "run.sqlite", Mode.ON
         days = days_of(config)
         oldest = 0.0 if days is None else session.started - 86_400 * days
-        store = Store(path, mode, run=given.get("calm_run", ""), oldest=given.get("calm_oldest", oldest))
-        shared = store.account if given or distributed(config) else None
+        name = run_name_of(config)
+        store = Store(place, mode, run=given.get("calm_run", ""), name=name, oldest=given.get("calm_oldest", oldest))
+        shared = store.account if given or name or distributed(config) else None
         budget = Budget(caps_of(config), shared, given.get("calm_started"))
         session.engine = Engine(
             store,

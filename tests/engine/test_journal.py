@@ -5,6 +5,7 @@ import sqlite3
 
 from calm.engine.budget import Budget, Caps
 from calm.engine.calls import Calls
+from calm.engine.clerk import Clerk
 from calm.engine.database import BY
 from calm.engine.journal import Journal
 from calm.engine.ledger import Ledger
@@ -15,7 +16,8 @@ from calm.models.wire import Message, Reply
 
 def journal_of(store):
     """Return the journal of a process that may make any call."""
-    return Journal(store, Calls(Budget(Caps()), Ledger(), 1.0, lambda why: None))
+    clerk = Clerk(remote=False)
+    return Journal(store, Calls(Budget(Caps()), Ledger(), 1.0, lambda why: None, clerk), clerk)
 
 
 def entry(number, text="reply"):

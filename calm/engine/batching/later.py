@@ -14,6 +14,7 @@ from calm.engine.batch_records import OUT, BatchedCall, BatchRow, Bill, State
 from calm.engine.batching.carrier import Carrier, NotThere
 from calm.engine.budget import Budget, Caps
 from calm.engine.calls import Calls
+from calm.engine.clerk import Clerk
 from calm.engine.ledger import Ledger
 from calm.engine.rows import Entry
 from calm.engine.servers import Servers
@@ -61,7 +62,7 @@ class LaterBatches:
         self._store, self._endpoint_of = store, endpoint_of
         self.records = store.batches
         self.ledger = Ledger()
-        self._calls = Calls(Budget(Caps()), self.ledger, 0.0, lambda _: None)
+        self._calls = Calls(Budget(Caps()), self.ledger, 0.0, lambda _: None, Clerk(remote=False))
         self._servers = Servers({})
         self._known: dict[str, BatchableEndpoint] = {}
         self.faults: Counter[Reason] = Counter()

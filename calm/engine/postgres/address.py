@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from calm.errors import ConfigError
 from calm.models.address import loopback
@@ -14,6 +16,7 @@ from calm.models.vault import hidden, keep
 
 SCHEMES: Final = ("postgresql", "postgres")
 SCHEMA: Final = "calm"
+SPILLS: Final = Path(".calm")
 VARIABLE: Final = "CALM_CACHE_URL"
 """The variable that may hold a whole URL, with its password."""
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -29,13 +32,19 @@ class RecordAddress:
     """
     Where a shared record is.
 
-    `conninfo` is what libpq connects by, a URL. It may hold a password, so nothing shows it. The tables are in `schema`.
+    `conninfo` is what libpq connects by, a URL; it may hold a password, so nothing shows it. The tables stand in
+    `schema`.
     """
 
     conninfo: str = field(repr=False)
     schema: str
     shown: str
     """What people see of it: no password, no parameters."""
+
+    @property
+    def beside(self) -> Path:
+        """The file of this machine beside which replies go that the server cannot take."""
+        return SPILLS / f"postgresql-{sha256(self.shown.encode()).hexdigest()[:16]}"
 
     def __str__(self) -> str:
         return self.shown
@@ -76,7 +85,7 @@ def read_address(text: str, option: str, environment: Mapping[str, str]) -> Reco
         given["sslmode"] = "require"
     place = parts.netloc.rpartition("@")[2] or ",".join(hosts) or "this machine"
     shown = f"postgresql://{place}/{parts.path.lstrip('/')}"
-    conninfo = urlunsplit(("postgresql", parts.netloc, parts.path or "/", urlencode(given), ""))
+    conninfo = urlunsplit(("postgresql", parts.netloc, parts.path or "/", urlencode(given, quote_via=quote), ""))
     if not parts.netloc:  # urlunsplit leaves the two slashes out
         conninfo = f"postgresql://{conninfo.partition(':')[2]}"
     return RecordAddress(conninfo, schema, shown if schema == SCHEMA else f"{shown} (schema {schema})")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from psycopg import Error
 
 PASSING: Final = ("08", "40", "57", "55P03", "53000", "53200", "53300")
-"""How the codes of errors begin that may be gone a moment later (postgresql.org/docs/current/errcodes-appendix.html)."""
+"""How the codes of errors begin that may be gone soon (postgresql.org/docs/current/errcodes-appendix.html)."""
 _CODES: Final = {
     "25006": "the server lets nobody write, as a standby does; name the server that may be written, or replay from "
     "this one with --calm-cache=replay",
@@ -23,6 +23,7 @@ _WORDS: Final = {
     "password authentication failed": "set the right password in the variable PGPASSWORD, or in ~/.pgpass",
     "no password supplied": "set the password in the variable PGPASSWORD, or in ~/.pgpass",
     "could not translate host name": "there is no such host; correct its name",
+    "failed to resolve host": "there is no such host; correct its name",
     "Connection refused": "no server listens there; start it, or correct host and port",
     "does not support SSL": "a password would go to another machine unencrypted; let the server use TLS, or add "
     "?sslmode=disable to the URL if you trust the network between",
@@ -34,6 +35,7 @@ _WORDS: Final = {
     "too many connections": "the server has no free connection; end others, or allow more",
     "remaining connection slots": "the server has no free connection; end others, or allow more",
     "invalid connection option": "correct the parameters of the URL",
+    "invalid URI": "correct the parameters of the URL",
     "invalid sslmode": "correct the parameters of the URL",
 }
 _MISSING: Final = {

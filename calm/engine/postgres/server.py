@@ -58,17 +58,21 @@ class PostgresRecord:
     Writing blocks exclude each other by an advisory lock, so they are as exact as those of a file. Where the connection
     is lost while a block is committed, the server is asked what became of it: no block is written twice.
 
+    Its tables are made where there are none, unless it is `read_only`, or `make` is false.
+
     Raises:
         ConfigError: psycopg is missing, the database cannot be reached, or holds no record of this version.
     """
 
-    def __init__(self, address: RecordAddress, *, read_only: bool = False) -> None:
+    def __init__(self, address: RecordAddress, *, read_only: bool = False, make: bool = True) -> None:
         self.address = address
         self._lock = threading.Lock()
         self._hurry = threading.Event()
+        self._gave_up = False
         self._psycopg = _library()
+        self._read_only, self._makes = read_only, make and not read_only
         self._key = int.from_bytes(blake2b(f"calm {address.schema}".encode(), digest_size=8).digest(), signed=True)
-        self._db = self._begun(read_only=read_only)
+        self._db = self._begun()
 
     @contextmanager
     def reading(self) -> Iterator[_Reading]:
@@ -99,8 +103,27 @@ class PostgresRecord:
                 raise
 
     def hurry(self) -> None:
-        """End all waits for a lost connection: the run is over."""
+        """Wait for no lost connection any more: the run is over."""
         self._hurry.set()
+
+    def take_time(self) -> None:
+        """Wait for a lost connection again."""
+        self._hurry.clear()
+
+    @property
+    def model(self) -> str:
+        """The SQL for the model that answered a row of `reply`."""
+        return f"coalesce(nullif({_json('reply')} ->> 'model', ''), {_json('request')} -> 'body' ->> 'model', '')"
+
+    def size(self) -> int:
+        """Return how many bytes the tables take."""
+        with self.reading() as db:
+            sizes = "select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint from pg_class where relkind = 'r' "
+            named = "and relnamespace = to_regnamespace(?)"
+            return int((db.execute(f"{sizes}{named}", (self.address.schema,)).fetchone() or (0,))[0])
+
+    def shrink(self) -> None:
+        """Leave the room of what was deleted to the server: it uses it again."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -125,34 +148,39 @@ class PostgresRecord:
         return self._db
 
     def _again(self, step: Callable[[], T]) -> T:
-        """Return what a step returns that needs the server; try it again while the server is away."""
-        until, wait_s = monotonic() + PATIENCE_S, SOON_S
+        """Return what a step returns that needs the server; try it again while the server is away, but not for ever."""
+        until, wait_s = monotonic() + (0.0 if self._gave_up else PATIENCE_S), SOON_S
         while True:
             try:
-                return step()
+                found = step()
+                self._gave_up = False
+                return found
             except self._psycopg.OperationalError as error:
                 if monotonic() >= until or self._hurry.wait(wait_s):
+                    self._gave_up = not self._hurry.is_set()
                     raise fault(str(self.address), error) from error
                 wait_s = min(2 * wait_s, LATE_S)
 
     def _open(self) -> psycopg.Connection[tuple[Any, ...]]:
         given = self._psycopg.conninfo.conninfo_to_dict(self.address.conninfo)
-        db = self._psycopg.connect(**{**_CONNECT, **given}, autocommit=True)
+        db: psycopg.Connection[tuple[Any, ...]] = self._psycopg.connect(**{**_CONNECT, **given}, autocommit=True)
         try:
             settings = {**_SETTINGS, "search_path": f'"{self.address.schema}"'}
+            if self._read_only:
+                settings["default_transaction_read_only"] = "on"
             names = ", ".join("set_config(%s, %s, false)" for _ in settings)
-            db.execute(f"select {names}", [part for pair in settings.items() for part in pair])  # noqa: S608 - marks alone
+            db.execute(f"select {names}", [part for pair in settings.items() for part in pair])
         except BaseException:
             db.close()
             raise
         return db
 
-    def _begun(self, *, read_only: bool) -> psycopg.Connection[tuple[Any, ...]]:
+    def _begun(self) -> psycopg.Connection[tuple[Any, ...]]:
         """Return the first connection: what is wrong now is for a person to mend, so nothing is waited for."""
         db = None
         try:
             db = self._open()
-            if not read_only and _version(db) is None:
+            if self._makes and _version(db, self.address.schema) is None:
                 self._make(db)
             self._check(db)
         except self._psycopg.Error as error:
@@ -170,23 +198,22 @@ class PostgresRecord:
         schema = self.address.schema
         with db.transaction():
             db.execute(_LOCK, (self._key,))
-            others = "select relname from pg_class where relnamespace = to_regnamespace(%s) and relkind in ('r', 'v')"
-            if _version(db) is None:
-                if names := sorted(name for (name,) in db.execute(others, (f'"{schema}"',))):
+            if _version(db, schema) is None:
+                if names := _tables(db, schema):
                     raise ConfigError(
                         f"{self.address}: expected a record of calm, got other tables in the schema {schema!r} "
                         f"({', '.join(names[:3])}); name another schema: ?schema=NAME"
                     )
-                if db.execute("select to_regnamespace(%s)", (f'"{schema}"',)).fetchone() == (None,):
+                if db.execute("select 1 from pg_namespace where nspname = %s", (schema,)).fetchone() is None:
                     db.execute(f'create schema "{schema}"')
                 for table in (*TABLES, _VERSION_TABLE):
                     db.execute(translated(table))
                 db.execute("insert into version values (%s)", (VERSION,))
 
     def _check(self, db: psycopg.Connection[tuple[Any, ...]]) -> None:
-        version = _version(db)
+        version = _version(db, self.address.schema)
         if version is None:
-            raise ConfigError(f"{self.address}: there is no record of calm; run once without --calm-cache=replay")
+            raise ConfigError(f"{self.address}: there is no record of calm; name another schema, or run once")
         if version != VERSION:
             raise ConfigError(
                 f"{self.address}: expected a record of version {VERSION}, got {version}; name another schema: "
@@ -255,13 +282,24 @@ class _Writing:
         self._db.cursor().executemany(translated(sql), all_parameters(rows))
 
 
-def _version(db: psycopg.Connection[tuple[Any, ...]]) -> int | None:
-    """Return the version of the tables of the schema that is searched; None: it holds no record."""
-    there = db.execute("select to_regclass('version')").fetchone()
-    if there is None or there[0] is None:
+def _tables(db: psycopg.Connection[tuple[Any, ...]], schema: str) -> list[str]:
+    """Return the names of the tables in a schema, as of now: another process may have made them a moment ago."""
+    named = "select c.relname from pg_class c join pg_namespace n on c.relnamespace = n.oid where n.nspname = %s "
+    return [name for (name,) in db.execute(f"{named} and c.relkind in ('r', 'v') order by 1", (schema,))]
+
+
+def _version(db: psycopg.Connection[tuple[Any, ...]], schema: str) -> int | None:
+    """Return the version of the tables in a schema; None: it holds no record."""
+    if "version" not in _tables(db, schema):
         return None
-    found = db.execute("select version from version").fetchone()
+    found = db.execute(f'select version from "{schema}".version').fetchone()  # noqa: S608 - a name that was checked
     return None if found is None else int(found[0])
+
+
+def _json(column: str) -> str:
+    """Return the SQL for a column as JSON, without the escapes that PostgreSQL has no character for."""
+    escapes = r"'(\\\\)|\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\1', 'g'"
+    return f"regexp_replace({column}, {escapes})::json"
 
 
 def _library() -> Any:

@@ -1,0 +1,206 @@
+"""
+A real PostgreSQL in a folder of its own: Debian's programs, a free port of this machine, and no sync of the disk.
+
+The server refuses to run as root, so root gives it to the user `nobody`. It ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+USER, PASSWORD = "calm", "pass-word-of-calm"
+QUICK = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "16MB",
+    "max_wal_size": "64MB",
+    "autovacuum": "off",
+    "max_connections": "60",
+    "logging_collector": "off",
+}
+
+
+def programs():
+    """Return the folder of the server's programs; the newest version, if there are several."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    path = found[-1] if found else shutil.which("initdb")
+    if path is None:
+        pytest.fail("these tests need PostgreSQL: apt-get install --no-install-recommends postgresql", pytrace=False)
+    return Path(path).parent
+
+
+class Server:
+    """A server that can be stopped, killed and started again; `port` stays the same."""
+
+    def __init__(self, folder, **settings):
+        self.folder, self._bin = Path(folder), programs()
+        self.data, self.port = self.folder / "data", _free_port()
+        self._as = []
+        if os.getuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+            self._as = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", "--"]
+        secret = self.folder / "password"
+        secret.write_text(PASSWORD)
+        secret.chmod(0o644)
+        self.run("initdb", "-D", self.data, "-U", USER, "--pwfile", secret, "-A", "scram-sha-256", "-E", "UTF8",
+                 "--locale=C", "--no-sync")  # fmt: skip
+        certified(self.folder)
+        owner = self.data.stat()
+        key = self.folder / "server.key"
+        os.chown(key, owner.st_uid, owner.st_gid)
+        key.chmod(0o600)
+        tls = {
+            name: str(self.folder / f"server.{end}")
+            for name, end in (("ssl_cert_file", "crt"), ("ssl_key_file", "key"))
+        }
+        self.settings = {
+            **tls,
+            "ssl": "on",
+            **QUICK,
+            "unix_socket_directories": str(self.folder),
+            "port": str(self.port),
+            **settings,
+        }
+
+    def run(self, program, *arguments):
+        """Run one of the programs, and wait for it."""
+        command = [*self._as, str(self._bin / program), *map(str, arguments)]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            check=False, cwd="/",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + self.log
+
+    @property
+    def log(self):
+        """What the server said."""
+        path = self.folder / "log"
+        return path.read_text() if path.exists() else ""
+
+    def start(self):
+        """Start it, and wait until it answers."""
+        options = " ".join(f"-c {name}='{value}'" for name, value in self.settings.items())
+        self.run("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-o", options, "-w", "-t", "60", "start")
+        return self
+
+    def stop(self, mode="immediate"):
+        """Stop it; `immediate` is as if its machine had crashed."""
+        self.run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
+
+    def url(self, schema="calm", *, user=USER, host="127.0.0.1", port=None, database="postgres", **parameters):
+        """Return a URL of it, without a password."""
+        more = "".join(f"&{name}={value}" for name, value in parameters.items())
+        return f"postgresql://{user}@{host}:{port or self.port}/{database}?schema={schema}{more}"
+
+    def connected(self, **given):
+        """Return a connection of a person who looks at the tables."""
+        usual = {"host": "127.0.0.1", "port": self.port, "user": USER, "password": PASSWORD, "dbname": "postgres"}
+        return psycopg.connect(**{**usual, **given}, autocommit=True)
+
+
+@contextmanager
+def running(**settings):
+    """Yield a server that runs, in a folder of its own; nothing is left of it."""
+    folder = tempfile.mkdtemp(prefix="calm-pg-", dir="/tmp")
+    server = None
+    try:
+        server = Server(folder, **settings).start()
+        yield server
+    finally:
+        if server is not None:
+            with suppress(AssertionError):
+                server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+class Relay:
+    """
+    A port that passes everything on to a server, and can lose a connection at the worst moment.
+
+    With `cut` set to "before" or "after", the next connection that commits is lost: before the server hears of it, or
+    after it did it and before the client hears so.
+    """
+
+    def __init__(self, port):
+        self._port, self.cut, self.cuts = port, None, 0
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                server = socket.create_connection(("127.0.0.1", self._port))
+                mute, heard = threading.Event(), threading.Event()
+                threading.Thread(target=self._up, args=(client, server, mute, heard), daemon=True).start()
+                threading.Thread(target=self._down, args=(client, server, mute, heard), daemon=True).start()
+
+    def _up(self, client, server, mute, heard):
+        with suppress(OSError):
+            while data := client.recv(1 << 16):
+                if self.cut and b"commit\0" in data:
+                    how, self.cut = self.cut, None
+                    self.cuts += 1
+                    mute.set()
+                    if how == "after":
+                        server.sendall(data)
+                        client.settimeout(0.2)
+                        with suppress(TimeoutError):  # what makes it answer may come by itself
+                            server.sendall(client.recv(1 << 16))
+                        heard.wait(10)
+                    break
+                server.sendall(data)
+        for end in (client, server):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    @staticmethod
+    def _down(client, server, mute, heard):
+        with suppress(OSError):
+            while (data := server.recv(1 << 16)) and not mute.is_set():
+                client.sendall(data)
+        heard.set()
+
+    def close(self):
+        """Take no more connections."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)  # whoever waits for one hears of it
+        self._listening.close()
+
+
+def certified(folder):
+    """Make an authority, a certificate of `localhost` that it signed, and another authority; return their folder."""
+    for name in ("root", "other"):
+        _openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                 "-days", "2", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.crt")  # fmt: skip
+    _openssl(folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+             "/CN=localhost", "-keyout", "server.key", "-out", "server.csr")  # fmt: skip
+    (folder / "names").write_text("subjectAltName=DNS:localhost")
+    _openssl(folder, "x509", "-req", "-in", "server.csr", "-CA", "root.crt", "-CAkey", "root.key", "-CAcreateserial",
+             "-days", "2", "-extfile", "names", "-out", "server.crt")  # fmt: skip
+    return folder
+
+
+def _openssl(folder, *arguments):
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
