@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from calm.errors import StorageError
@@ -47,7 +48,7 @@ _MISSING: Final = {
 def fault(shown: str, error: Error, *, lost: bool = False) -> StorageError:
     """Return what a failed access to a record means; with `lost`, the connection to it ended."""
     code = error.sqlstate or ""
-    said = hidden(" ".join(str(error).split())) or type(error).__name__
+    said = hidden(re.sub(r"\s+", " ", str(error)).strip()) or type(error).__name__
     busy = lost or code.startswith(PASSING)
     return StorageError(f"{shown}: {said}: {_cause(code, said, lost=lost)}, then run again", busy=busy)
 
