@@ -118,7 +118,8 @@ def _cancel(options: argparse.Namespace) -> int:
             raise ConfigError(f"calm batch cancel: no batch that is not over is called {missing[0]!r}")
         standings = asyncio.run(later.cancel(lambda row: options.all or bool({row.id, row.remote} & set(wanted))))
     for standing in standings:
-        print(printable(f"{_name(standing.row)}: {standing.why or 'cancelled'}"))
+        done = "another process sees to it: end that one first" if standing.held else standing.why or "cancelled"
+        print(printable(f"{_name(standing.row)}: {done}"))
     return REFUSED if any(not standing.done for standing in standings) else DONE
 
 

@@ -45,6 +45,7 @@ class Kind(StrEnum):
     BATCH_LACKS = "batch-lacks"
     BATCH_FAULT = "batch-fault"
     BATCH_TOO_LARGE = "batch-too-large"
+    BATCH_BROKE = "batch-broke"
     STOPPED = "stopped"
     CACHE_FAILED = "cache-failed"
     NOT_KEPT = "not-kept"
@@ -386,6 +387,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.BATCH_CANCELLED: "its batch was cancelled before the provider answered it; run again to ask it",
     Kind.BATCH_LACKS: "the results of its batch lack it",
     Kind.BATCH_FAULT: "the provider did not take the batch: {}",
+    Kind.BATCH_BROKE: "the batch could not be seen to: {}; it may go on at the provider: run the same command again",
     Kind.BATCH_TOO_LARGE: "the request is larger than a batch may be",
     Kind.STOPPED: "the run was stopped",
     Kind.CACHE_FAILED: "the cache failed, so nothing more is asked: {}",

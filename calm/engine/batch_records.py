@@ -235,10 +235,10 @@ class BatchRecords:
             (bill.answered, bill.failed, bill.input, bill.output, bill.usd, id_),
         )
 
-    def failed(self, id_: str, keys: Sequence[bytes]) -> None:
-        """Take out calls that a batch did not answer: they may be asked again."""
+    def failed(self, id_: str, keys: Sequence[bytes], bill: Bill) -> None:
+        """Take out calls that a batch did not answer, or not as it should: they may be asked again."""
         with self._database.writing() as db:
-            self.answered(db, id_, keys, Bill(failed=len(keys)))
+            self.answered(db, id_, keys, bill)
 
     def drop(self, id_: str) -> None:
         """Forget a batch that no server took, with all of its calls."""

@@ -134,6 +134,8 @@ class Cache:
     async def _once(self, prepared: PreparedRequest, key: bytes) -> Reply:
         """Make a call that no other process makes, or wait for its reply."""
         while not await self._journal.claim(key):
+            if self._batches is not None and self._batches.leaves and self._batches.takes(prepared.server):
+                raise JudgeError(because(Kind.IN_BATCH, 1), pending=True)
             reply = await self._elsewhere(key)
             if reply is not None:
                 self._calls.ledger.found(key)
@@ -158,11 +160,16 @@ class Cache:
         if self._batches is not None and self._batches.takes(prepared.server):
             make = partial(self._batches.reply, prepared, key)
             with suppress(GoLive):
-                reply = await self._attempts.reply(replace(prepared.call, make=make, batch=True))
+                call = replace(prepared.call, make=make, batch=True)
+                reply = self._by_the_model(prepared, await self._attempts.reply(call))
                 self._calls.ledger.answered(key)
                 return reply
-        reply = await self._attempts.reply(prepared.call)
+        reply = self._by_the_model(prepared, await self._attempts.reply(prepared.call))
+        return await self.record(key, prepared.stored, reply)
+
+    def _by_the_model(self, prepared: PreparedRequest, reply: Reply) -> Reply:
+        """Return a reply if it is by the model of this run; else its server is given up."""
         if why := self._servers.mismatch(prepared.server, reply.model):
             self._servers.lose(prepared.server, why)
             raise JudgeError(why, fatal=True)
-        return await self.record(key, prepared.stored, reply)
+        return reply

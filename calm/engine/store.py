@@ -148,8 +148,14 @@ class Store:
         """Store an answered call and return the reply that now stands: the first one, if another process was faster."""
         return self.put_all([Entry(key, request_text(prompt, json.dumps(body)), reply)])[0]
 
-    def put_all(self, answered: Sequence[Entry], also: Callable[[Connection], None] | None = None) -> list[Reply]:
-        """Store answered calls, all or none of them, and return the replies that now stand; `also` writes with them."""
+    def put_all(
+        self, answered: Sequence[Entry], also: Callable[[Connection], None] | None = None, *, since: float = 0.0
+    ) -> list[Reply]:
+        """
+        Store answered calls, all or none of them, and return the replies that now stand.
+
+        `also` writes with them. They take the place of replies from before the time `since`, in seconds of the epoch.
+        """
         refresh = self.mode is Mode.REFRESH
         keys = [call.key for call in answered]
         with self._database.writing() as db:
@@ -157,7 +163,7 @@ class Store:
             done: list[Rows] = []
             for call in answered:
                 worthless = call.key in self.damaged or (refresh and call.key not in fresh)
-                before = float("inf") if worthless else self.oldest
+                before = float("inf") if worthless else max(self.oldest, since)
                 reply = reply_text(call.reply)
                 found = checksum(call.key, call.request, reply)
                 done.append(db.execute(_PUT, (call.key, call.request, reply, self.host.wall(), found, before)))

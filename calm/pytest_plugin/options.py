@@ -325,6 +325,8 @@ def batches_of(config: pytest.Config) -> Batches | None:
         raise ConfigError("--calm-batch-hold: expected this option or --calm-batch-leave, got both; leave one out")
     if not (leave or hold or flag(config, "batch")):
         return None
+    if cache == "refresh" and (leave or hold):  # each run would ask again for what the last one collected
+        raise ConfigError(f"--calm-batch-{'leave' if leave else 'hold'}: expected --calm-cache=on, got 'refresh'")
     if cache in ("off", "replay"):
         raise ConfigError(f"--calm-batch: expected --calm-cache=on or refresh, which keep what is asked, got {cache!r}")
     return Batches.HOLD if hold else Batches.LEAVE if leave else Batches.WAIT

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, TypeVar
 
-from calm.core.reasons import NONE, Kind, Reason, because, reason_of
+from calm.core.reasons import Kind, Reason, because
 from calm.engine.batch_records import BatchRecords, BatchRow, Bill, State
 from calm.engine.calls import Calls
 from calm.engine.rows import Entry
@@ -31,21 +31,33 @@ AT_ONCE: Final = 500
 
 
 @dataclass(slots=True)
-class Collected:
+class _Download:
     """
-    What came of the calls of a batch, by their keys.
+    The results of a batch while they are read: the keys that are `left`, and why calls have no answer.
 
-    `replies` are those that somebody waits for, kept by now, `faults` say why others have none, and `others` is the
-    bill of the replies that nobody waits for: they are kept as well.
+    `strange` are replies of another model: they are paid for, and not kept. `foreign` counts lines about other calls.
     """
 
-    replies: dict[bytes, Reply] = field(default_factory=dict)
+    left: set[bytes]
     faults: dict[bytes, JudgeError] = field(default_factory=dict)
-    others: Bill = field(default_factory=Bill)
+    strange: dict[bytes, Reply] = field(default_factory=dict)
+    foreign: int = 0
+
+
+class NotOurs(Exception):
+    """A batch of the server that was taken for one of ours."""
 
 
 class NotThere(Exception):
     """A batch that no server took: its calls may go into another one."""
+
+
+class NotTaken(Exception):
+    """A batch that its server refused, with the `error`."""
+
+    def __init__(self, error: JudgeError) -> None:
+        self.error = error
+        super().__init__(str(error))
 
 
 class Carrier:
@@ -53,7 +65,8 @@ class Carrier:
     Hands the batches for one server in, and collects them.
 
     `price` is that of a call in a batch (None: not known). `strange` returns why a reply of a model is none of this
-    run, or `NONE`. `first_wait_s` is the first wait after an error, in seconds.
+    run, or `NONE`. `first_wait_s` is the first wait after an error, in seconds. One that is not `patient` asks a server
+    that does not answer once alone.
     """
 
     def __init__(
@@ -66,39 +79,44 @@ class Carrier:
         *,
         strange: Callable[[str], Reason],
         first_wait_s: float,
+        patient: bool = True,
     ) -> None:
         self._store, self._records, self._calls = store, records, calls
         self._batching, self._price, self._strange = batching, price, strange
-        self._first_wait_s = first_wait_s
+        self._first_wait_s, self._patient = first_wait_s, patient
+        self._finding = asyncio.Lock()
+        self._others: set[str] = set()
+        """Batches of the server that were taken for one of ours, and are not."""
 
     async def hand_in(self, id_: str) -> None:
         """
         Hand a batch in.
 
         Raises:
-            JudgeError: the server does not take it; `pending` if it may have taken it all the same.
+            NotTaken: the server said that it does not take it.
+            JudgeError: it may have taken it, and nobody knows.
         """
         failures = 0
         while True:
-            row = await self._row(id_)
-            try:
-                remote = await self._found(row) if row.state is State.SENDING else ""
-                if not remote:
-                    await self._moves(id_, State.SENDING)
-                    with tempfile.TemporaryFile() as file:
-                        await self._write(id_, file)
-                        remote = await self._batching.submit(id_, file)
-                await self._moves(id_, State.SENT, remote)
+            if (await self._row(id_)).state is State.SENDING and await self._found(id_):
                 return
+            await self._moves(id_, State.SENDING)
+            try:
+                with tempfile.TemporaryFile() as file:
+                    await self._write(id_, file)
+                    remote = await self._batching.submit(id_, file)
             except JudgeError as error:
                 failures += 1
                 if error.refused:
                     await self._moves(id_, State.OPEN)  # nobody has it
                 if not error.again or failures >= TRIES:
                     if error.refused:
-                        raise
-                    raise JudgeError(reason_of(error), fatal=error.fatal, pending=True) from error
+                        raise NotTaken(error) from error
+                    raise
                 await asyncio.sleep(self._wait_s(failures, error))
+            else:
+                await self._moves(id_, State.SENT, remote)
+                return
 
     async def adopt(self, id_: str) -> None:
         """
@@ -108,13 +126,8 @@ class Carrier:
             NotThere: no server has it.
             JudgeError: the server does not say.
         """
-        row = await self._row(id_)
-        if row.state is State.SENDING:
-            remote = await self._patiently(lambda: self._found(row))
-            if not remote:
-                raise NotThere
-            await self._moves(id_, State.SENT, remote)
-        elif row.state is not State.SENT:
+        state = (await self._row(id_)).state
+        if state is not State.SENT and (state is not State.SENDING or not await self._found(id_)):
             raise NotThere
 
     async def look(self, id_: str) -> BatchState:
@@ -130,32 +143,48 @@ class Carrier:
             wait_s = min(wait_s * SLOWER, LONGEST_LOOK_S)
         return found
 
-    async def collect(self, id_: str, wanted: Container[bytes]) -> Collected:
-        """Keep all replies of a batch that is over, and take out the calls that it did not answer."""
+    async def collect(self, id_: str, give: Callable[[Mapping[bytes, Reply]], None]) -> dict[bytes, JudgeError]:
+        """
+        Keep all replies of a batch that is over, and return why its other calls have none, by their keys.
+
+        `give` takes replies by their keys, as soon as they are kept, and once all is read those of another model, which
+        are not.
+
+        Raises:
+            NotOurs: its results are about other calls: it was taken for the one that was handed in.
+            JudgeError: the results cannot be read.
+        """
         row = await self._row(id_)
-        left, found = await self._calls.storing(lambda: self._records.keys(id_)), Collected()
-        failures = 0
+        keys = await self._calls.storing(lambda: self._records.keys(id_))
+        failures, found = 0, _Download(set(keys))
         while True:
-            before = len(left)
+            before = len(found.left)
             try:
-                async for some in self._read(row.remote, left, found.faults):
-                    await self._keep(id_, some, wanted, found)
+                async for some in self._read(row.remote, found):
+                    give(await self._keep(row, some))
                 break
             except JudgeError as error:
-                failures = failures + 1 if len(left) == before else 1
+                failures = failures + 1 if len(found.left) == before else 1
                 if not error.again or failures >= TRIES:
                     raise
                 await asyncio.sleep(self._wait_s(failures, error))
-        for key in left - found.faults.keys():
+        if found.foreign and len(found.left) == len(keys) and not (found.faults or found.strange):
+            self._others.add(row.remote)
+            await self._moves(id_, State.SENDING)
+            raise NotOurs
+        for key in found.left - found.faults.keys() - found.strange.keys():
             found.faults[key] = JudgeError(because(Kind.BATCH_LACKS), again=True)
+        used = replace(self.bill(found.strange.values()), answered=0, failed=len(found.strange))
+        await self._calls.storing(lambda: self._records.failed(id_, list(found.strange), used))
+        give(found.strange)
         await self.give_up(id_, found.faults)
-        return found
+        return found.faults
 
     async def give_up(self, id_: str, faults: Mapping[bytes, JudgeError]) -> None:
         """Note that a batch is over, and that so many of its calls have no answer."""
         row = await self._row(id_)
         if faults:
-            await self._calls.storing(lambda: self._records.failed(id_, list(faults)))
+            await self._calls.storing(lambda: self._records.failed(id_, list(faults), Bill(failed=len(faults))))
         await self._moves(id_, State.OVER, row.remote)
 
     async def cancel(self, id_: str) -> None:
@@ -163,43 +192,8 @@ class Carrier:
         row = await self._row(id_)
         await self._patiently(lambda: self._batching.cancel(row.remote))
 
-    async def _read(
-        self, remote: str, left: set[bytes], faults: dict[bytes, JudgeError]
-    ) -> AsyncIterator[dict[bytes, Reply]]:
-        """Yield replies, some at a time, and take their keys out of what is left; note why others have none."""
-        some: dict[bytes, Reply] = {}
-        async for key, said in self._batching.results(remote):
-            if key not in left or key in some:  # it was collected before, or is none of this batch
-                continue
-            why = self._strange(said.model) if isinstance(said, Reply) else NONE
-            found = JudgeError(why, fatal=True) if why else said
-            if isinstance(found, JudgeError):
-                faults[key] = found
-                continue
-            faults.pop(key, None)
-            some[key] = found
-            if len(some) >= AT_ONCE:
-                left.difference_update(some)
-                yield some
-                some = {}
-        if some:
-            left.difference_update(some)
-            yield some
-
-    async def _keep(self, id_: str, some: Mapping[bytes, Reply], wanted: Container[bytes], found: Collected) -> None:
-        def keep() -> dict[bytes, Reply]:
-            requests = self._records.requests(list(some))
-            entries = [Entry(key, requests[key], reply) for key, reply in some.items() if key in requests]
-            bill = self._bill([entry.reply for entry in entries])
-            keys = [entry.key for entry in entries]
-            standing = self._store.put_all(entries, lambda db: self._records.answered(db, id_, keys, bill))
-            return dict(zip(keys, standing, strict=True))
-
-        kept = await self._calls.storing(keep)
-        found.replies |= {key: reply for key, reply in kept.items() if key in wanted}
-        found.others = found.others.plus(self._bill([reply for key, reply in kept.items() if key not in wanted]))
-
-    def _bill(self, replies: list[Reply]) -> Bill:
+    def bill(self, replies: Collection[Reply]) -> Bill:
+        """Return what replies cost in a batch."""
         used = [reply.usage for reply in replies]
         return Bill(
             answered=len(used),
@@ -207,6 +201,42 @@ class Carrier:
             output=sum(one.output or 0 for one in used),
             usd=sum(cost(self._price, one) for one in used) if self._price else 0.0,
         )
+
+    async def _read(self, remote: str, into: _Download) -> AsyncIterator[dict[bytes, Reply]]:
+        """Yield replies, some at a time, and take their keys out of what is left; note why others have none."""
+        some: dict[bytes, Reply] = {}
+        async for key, said in self._batching.results(remote):
+            if key not in into.left or key in some:  # it was collected before, or is none of this batch
+                into.foreign += 1
+            elif isinstance(said, JudgeError):
+                into.faults[key] = said
+            elif self._strange(said.model):
+                into.strange[key] = said
+            else:
+                into.faults.pop(key, None)
+                some[key] = said
+                if len(some) >= AT_ONCE:
+                    into.left.difference_update(some)
+                    yield some
+                    some = {}
+        if some:
+            into.left.difference_update(some)
+            yield some
+
+    async def _keep(self, row: BatchRow, some: Mapping[bytes, Reply]) -> dict[bytes, Reply]:
+        """Keep replies and take their calls out of the batch; return those that now stand."""
+
+        def keep() -> dict[bytes, Reply]:
+            requests = self._records.requests(list(some))
+            entries = [Entry(key, requests[key], reply) for key, reply in some.items() if key in requests]
+            keys, bill = [entry.key for entry in entries], self.bill([entry.reply for entry in entries])
+            # a reply from before the batch is what the batch is to replace
+            standing = self._store.put_all(
+                entries, lambda db: self._records.answered(db, row.id, keys, bill), since=row.at
+            )
+            return dict(zip(keys, standing, strict=True))
+
+        return await self._calls.storing(keep)
 
     async def _write(self, id_: str, file: BinaryIO) -> None:
         batching = self._batching
@@ -228,10 +258,17 @@ class Carrier:
     async def _moves(self, id_: str, state: State, remote: str = "") -> None:
         await self._calls.storing(lambda: self._records.moves(id_, state, remote))
 
-    async def _found(self, row: BatchRow) -> str:
-        rows = await self._calls.storing(self._records.rows)
-        known = {other.remote for other in rows if other.remote}
-        return await self._batching.find(row.id, row.total, row.at, known)
+    async def _found(self, id_: str) -> bool:
+        """Look for a batch whose hand-in was not answered, and note it; return whether the server has it."""
+        async with self._finding:  # else two batches of one size could be taken for each other
+            rows = await self._calls.storing(self._records.rows)
+            row = next(row for row in rows if row.id == id_)
+            known = {other.remote for other in rows if other.remote} | self._others
+            remote = await self._patiently(lambda: self._batching.find(row.id, row.total, row.at, known))
+            if remote and remote not in known:
+                await self._moves(id_, State.SENT, remote)
+                return True
+            return False
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Return what the server answers to a question that may be put again."""
@@ -241,7 +278,7 @@ class Carrier:
                 return await ask()
             except JudgeError as error:
                 failures += 1
-                if not error.again:
+                if not error.again or not self._patient:
                     raise
                 await asyncio.sleep(self._wait_s(failures, error))
 

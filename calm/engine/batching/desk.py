@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from calm.core.reasons import NONE, Kind, Reason, Said, because, reason_of
 from calm.engine.batch_records import BatchedCall, BatchRecords, State
-from calm.engine.batching.carrier import Carrier, NotThere
+from calm.engine.batching.carrier import Carrier, NotOurs, NotTaken, NotThere
 from calm.engine.calls import Calls
 from calm.engine.requests import PreparedRequest
 from calm.engine.servers import Server, Servers
@@ -124,6 +124,11 @@ class BatchDesk:
         self._changed_s = 0.0
         self.figures = Figures()
 
+    @property
+    def leaves(self) -> bool:
+        """Whether the run ends without its replies."""
+        return self._leave
+
     @staticmethod
     def takes(server: Server) -> bool:
         """Return whether the calls to a server can go by batch."""
@@ -207,8 +212,10 @@ class BatchDesk:
                     if self._leave and self._carried and all(self._carried.values()):
                         self.stop(self._left())
                 await asyncio.sleep(TICK_S)
-        except JudgeError as error:  # the cache failed: whoever waits has been told so
-            self.stop(error.args[0])
+        except JudgeError as error:  # the cache failed
+            self.stop(reason_of(error))
+        except Exception as error:  # noqa: BLE001 - whoever waits would wait for ever
+            self.stop(_fault(error))
         finally:
             for wave in self._waves.values():
                 await wave.batching.close()
@@ -308,17 +315,26 @@ class BatchDesk:
         except NotThere:
             await self._calls.storing(lambda: self._records.drop(batch))
             self._again(self._keys_of(batch))
-        except JudgeError as error:
-            if error.fatal and not error.pending:
-                self._servers.lose(wave.server, reason_of(error))
-            self._fail(self._keys_of(batch), error)
-            if error.refused:
-                await self._calls.storing(lambda: self._records.drop(batch))
+        except NotOurs:
+            self._again(self._keys_of(batch))  # they find their batch in the record, and look for it anew
+        except NotTaken as refusal:
+            self._lose(wave, refusal.error)
+            await self._calls.storing(lambda: self._records.drop(batch))
+            self._fail(self._keys_of(batch), refusal.error)
+        except JudgeError as error:  # the record stays: the server may have the batch
+            self._lose(wave, error)
+            self._fail(self._keys_of(batch), JudgeError(reason_of(error), pending=True))
+        except Exception as error:  # noqa: BLE001 - whoever waits would wait for ever
+            self._fail(self._keys_of(batch), JudgeError(_fault(error), pending=True))
         finally:
             self._at_server.discard(batch)
             if not self._carried[batch]:
                 del self._carried[batch]
             self._changed_s = asyncio.get_running_loop().time()
+
+    def _lose(self, wave: _Wave, error: JudgeError) -> None:
+        if error.fatal:
+            self._servers.lose(wave.server, reason_of(error))
 
     async def _over(self, wave: _Wave, batch: str, *, adopt: bool) -> BatchState | None:
         """
@@ -344,8 +360,10 @@ class BatchDesk:
                 return state
             self._at_server.discard(batch)
             await self._calls.storing(lambda: self._records.moves(batch, State.OPEN))
-            if self._at_server or not await self._halved(wave, batch):
+            if self._at_server:
                 await asyncio.sleep(CROWDED * self._first_wait_s)
+            elif not await self._halved(wave, batch):  # it does not even fit alone
+                return state
             adopt = False
 
     async def _halved(self, wave: _Wave, batch: str) -> bool:
@@ -370,17 +388,32 @@ class BatchDesk:
 
     async def _collect(self, wave: _Wave, batch: str) -> None:
         """Collect a batch that is over, and give each call what came of it."""
-        found = await wave.carrier.collect(batch, self._waiting)
-        self._calls.ledger.collected(found.others)
+        carrier, ledger = wave.carrier, self._calls.ledger
+
+        def give(replies: Mapping[bytes, Reply]) -> None:
+            others = [reply for key, reply in replies.items() if not self._answer(key, reply)]
+            ledger.collected(carrier.bill(others))
+
+        faults = await carrier.collect(batch, give)
         endpoint = wave.server.endpoint
         if isinstance(endpoint, Batchable):
-            self._calls.ledger.note(because(Kind.BY_BATCH, endpoint.batch_share))
+            ledger.note(because(Kind.BY_BATCH, endpoint.batch_share))
         self.figures.over += 1
-        for key, reply in found.replies.items():
-            if (wait := self._waiting.get(key)) is not None and not wait.reply.done():
-                wait.reply.set_result(reply)
-        for key, error in found.faults.items():
+        for key, error in faults.items():
             self._fail([key], error)
+        await self._taken_elsewhere(self._keys_of(batch))
+
+    async def _taken_elsewhere(self, keys: Sequence[bytes]) -> None:
+        """Give calls that another process collected what is kept of them."""
+        for at in range(0, len(keys), AT_ONCE):
+            some = keys[at : at + AT_ONCE]
+            replies = await self._calls.storing(partial(self._store.find, some))
+            for key in some:
+                if key not in replies:
+                    self._fail([key], JudgeError(because(Kind.BATCH_LACKS), again=True))
+                elif self._answer(key, replies[key]):
+                    self._calls.ledger.calls["made"] -= 1  # who collected it counted it
+                    self._calls.ledger.found(key)
 
     async def _watch(self, batch: str) -> None:
         """Wait for a batch that another process sees to."""
@@ -389,24 +422,23 @@ class BatchDesk:
                 self._carried[batch] = True
                 return
             keys = await self._calls.storing(lambda: self._records.keys(batch))
-            here = [key for key in self._keys_of(batch) if key not in keys]
-            if here:
-                replies = await self._calls.storing(partial(self._store.find, here))
-                for key in here:
-                    wait = self._waiting.get(key)
-                    if wait is None or wait.reply.done():
-                        continue
-                    if key in replies:
-                        wait.reply.set_result(replies[key])
-                    else:
-                        self._fail([key], JudgeError(because(Kind.BATCH_LACKS), again=True))
+            await self._taken_elsewhere([key for key in self._keys_of(batch) if key not in keys])
             if not keys:
                 return
             await asyncio.sleep(WATCH_S)
         self._again(self._keys_of(batch))  # who saw to it has gone
 
     def _keys_of(self, batch: str) -> list[bytes]:
-        return [key for key, wait in self._waiting.items() if wait.batch == batch]
+        """Return the calls of a batch that are still waited for."""
+        return [key for key, wait in self._waiting.items() if wait.batch == batch and not wait.reply.done()]
+
+    def _answer(self, key: bytes, reply: Reply) -> bool:
+        """Give a call its reply; return whether anybody waits for it."""
+        wait = self._waiting.get(key)
+        if wait is None or wait.reply.done():
+            return False
+        wait.reply.set_result(reply)
+        return True
 
     def _again(self, keys: Iterable[bytes]) -> None:
         for key in keys:
@@ -417,6 +449,10 @@ class BatchDesk:
         for key in keys:
             if (wait := self._waiting.get(key)) is not None and not wait.reply.done():
                 wait.reply.set_exception(error)
+
+
+def _fault(error: Exception) -> Reason:
+    return because(Kind.BATCH_BROKE, Said(f"{type(error).__name__}: {error}"))
 
 
 def about(server: Server) -> str:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
 from calm.core.reasons import NONE, Kind, Reason, Said, because, reason_of
 from calm.engine.batch_records import OUT, BatchedCall, BatchRow, Bill, State
-from calm.engine.batching.carrier import Carrier, NotThere
+from calm.engine.batching.carrier import Carrier, NotOurs, NotThere
 from calm.engine.budget import Budget, Caps
 from calm.engine.calls import Calls
 from calm.engine.clerk import Clerk
+from calm.engine.leases import BEAT_S
 from calm.engine.ledger import Ledger
 from calm.engine.rows import Entry
 from calm.engine.servers import Servers
 from calm.engine.store import Store
-from calm.errors import JudgeError
+from calm.errors import JudgeError, StorageError
 from calm.models.batch_api.session import entry
 from calm.models.wire import BatchableEndpoint, BatchState, Json
 
@@ -87,7 +89,18 @@ class LaterBatches:
 
     async def collect(self, *, wait: bool) -> list[Standing]:
         """Keep the replies of all batches that are over, or with `wait` of all; return how each stands now."""
-        return [await self._collected(row, wait=wait) for row in self.records.rows() if row.state in OUT]
+        life = asyncio.create_task(self._live())
+        try:
+            return [await self._collected(row, wait=wait) for row in self.records.rows() if row.state in OUT]
+        finally:
+            life.cancel()
+
+    async def _live(self) -> None:
+        """Let other processes know that this one is alive: else they take its batches over."""
+        while True:
+            with suppress(StorageError):
+                self._store.show_life()
+            await asyncio.sleep(BEAT_S)
 
     async def cancel(self, wanted: Callable[[BatchRow], bool]) -> list[Standing]:
         """Cancel batches; what their servers had answered by then can be collected. What is held is forgotten."""
@@ -95,11 +108,13 @@ class LaterBatches:
         for row in self.records.rows():
             if row.state is State.OVER or not wanted(row):
                 continue
-            if row.state not in OUT:
+            if row.state is not State.SENT and not self.records.claim(row.id):
+                found.append(Standing(row, held=True))
+            elif row.state in OUT:
+                found.append(await self._cancelled(row))
+            else:
                 self.records.drop(row.id)
                 found.append(Standing(row, done=True))
-                continue
-            found.append(await self._cancelled(row))
         return found
 
     def read(self, lines: Iterable[bytes]) -> Taken:
@@ -156,7 +171,7 @@ class LaterBatches:
     async def _collected(self, row: BatchRow, *, wait: bool) -> Standing:
         if not self.records.claim(row.id):
             return Standing(row, held=True)
-        async with self._carrier(row) as carrier:
+        async with self._carrier(row, patient=wait) as carrier:
             try:
                 await carrier.adopt(row.id)
                 state = await carrier.wait(row.id) if wait else await carrier.look(row.id)
@@ -166,14 +181,16 @@ class LaterBatches:
                     keys = self.records.keys(row.id)
                     await carrier.give_up(row.id, dict.fromkeys(keys, JudgeError()))
                     return Standing(row, state, because(Kind.BATCH_FAULT, Said(state.fault)))
-                found = await carrier.collect(row.id, ())
-                self.ledger.collected(found.others)
-                for why, count in Counter(map(reason_of, found.faults.values())).items():
-                    self.faults[why] += count
+                faults = await carrier.collect(
+                    row.id, lambda replies: self.ledger.collected(carrier.bill(replies.values()))
+                )
+                self.faults.update(map(reason_of, faults.values()))
                 return Standing(self.records.row(row.id) or row, state, done=True)
             except NotThere:
                 self.records.drop(row.id)
                 return Standing(row, done=True)
+            except NotOurs:
+                return await self._collected(row, wait=wait)
             except JudgeError as error:
                 return Standing(row, why=reason_of(error))
 
@@ -190,7 +207,7 @@ class LaterBatches:
                 return Standing(row, why=reason_of(error))
 
     @asynccontextmanager
-    async def _carrier(self, row: BatchRow) -> AsyncIterator[Carrier]:
+    async def _carrier(self, row: BatchRow, *, patient: bool = False) -> AsyncIterator[Carrier]:
         endpoint = self._endpoint(row)
         batching = endpoint.batching()
         try:
@@ -202,6 +219,7 @@ class LaterBatches:
                 self._servers.of(endpoint).batch_price,
                 strange=self._strange(endpoint),
                 first_wait_s=FIRST_WAIT_S,
+                patient=patient,
             )
         finally:
             await batching.close()

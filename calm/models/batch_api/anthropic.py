@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 from calm.core.reasons import Kind
 from calm.errors import JudgeError
 from calm.models.api import items, string, table
-from calm.models.batch_api.session import CUSTOM_ID, BatchSession, answered, entry, not_answered
+from calm.models.batch_api.session import CUSTOM_ID, BatchSession, answered, entry, named, not_answered
 from calm.models.transport import Response
 from calm.models.wire import BatchState, Reply
 
@@ -69,21 +69,21 @@ class AnthropicBatches:
 
     async def state(self, batch: str) -> BatchState:
         """Return how far a batch is."""
-        data = await self._session.asked("GET", f"{PATH}/{batch}")
+        data = await self._session.asked("GET", f"{PATH}/{named(batch)}")
         counts = _counts(data)
         total = sum(counts.values())
         return BatchState(string(data.get("processing_status")) == ENDED, total - counts.get("processing", 0), total)
 
     async def results(self, batch: str) -> AsyncIterator[tuple[bytes, Reply | JudgeError]]:
         """Yield what was answered, in any order; see `Batching`."""
-        async for line in self._session.lines(f"{PATH}/{batch}/results"):
+        async for line in self._session.lines(f"{PATH}/{named(batch)}/results"):
             key, data = entry(line)
             if key is not None:
                 yield key, self._outcome(table(data.get("result")))
 
     async def cancel(self, batch: str) -> None:
         """Have the server answer no more of it; what it has answered is billed."""
-        await self._session.asked("POST", f"{PATH}/{batch}/cancel")
+        await self._session.asked("POST", f"{PATH}/{named(batch)}/cancel")
 
     async def close(self) -> None:
         """Close all connections."""

@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 from calm.core.reasons import Kind
 from calm.errors import JudgeError
 from calm.models.api import items, string, table
-from calm.models.batch_api.session import CUSTOM_ID, BatchSession, answered, entry, not_answered
+from calm.models.batch_api.session import CUSTOM_ID, BatchSession, answered, entry, named, not_answered
 from calm.models.transport import Response
 from calm.models.wire import BatchState, Reply
 
@@ -74,10 +74,10 @@ class OpenAIBatches:
 
     async def state(self, batch: str) -> BatchState:
         """Return how far a batch is."""
-        data = await self._session.asked("GET", f"/batches/{batch}")
+        data = await self._session.asked("GET", f"/batches/{named(batch)}")
         status, counts = string(data.get("status")), table(data.get("request_counts"))
-        named = (data.get("output_file_id"), data.get("error_file_id"))
-        self._files[batch] = tuple(name for name in map(string, named) if name)
+        files = (data.get("output_file_id"), data.get("error_file_id"))
+        self._files[batch] = tuple(name for name in map(string, files) if name)
         faults = [table(one) for one in items(table(data.get("errors")).get("data"))]
         said = "; ".join(string(one.get("message")) or string(one.get("code")) for one in faults[:3])
         answered, total = _number(counts, "completed") + _number(counts, "failed"), _number(counts, "total")
@@ -91,14 +91,14 @@ class OpenAIBatches:
         if batch not in self._files:
             await self.state(batch)
         for file in self._files[batch]:
-            async for line in self._session.lines(f"/files/{file}/content"):
+            async for line in self._session.lines(f"/files/{named(file)}/content"):
                 key, data = entry(line)
                 if key is not None:
                     yield key, answer_in(data, self._read)
 
     async def cancel(self, batch: str) -> None:
         """Have the server answer no more of it; what it has answered is billed."""
-        await self._session.asked("POST", f"/batches/{batch}/cancel")
+        await self._session.asked("POST", f"/batches/{named(batch)}/cancel")
 
     async def close(self) -> None:
         """Close all connections."""

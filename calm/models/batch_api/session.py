@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from calm.core.reasons import Kind, because
 from calm.errors import JudgeError
@@ -72,7 +73,7 @@ class BatchSession:
                 data=fields,
                 files=None if file is None else {"file": file},
             )
-        except (httpx2.HTTPError, OSError, ValueError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             raise faults.unreached(self.address, error) from None
         found = Response(response.status_code, plain(response.headers.multi_items()), response.content)
         if not found.ok:
@@ -104,7 +105,7 @@ class BatchSession:
                         raise JudgeError(f"{self.address}: a line of the results is larger than {MOST_BYTES} bytes")
                 if rest:
                     yield bytes(rest)
-        except (httpx2.HTTPError, OSError, ValueError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             raise faults.unreached(self.address, error) from None
 
     async def close(self) -> None:
@@ -163,6 +164,11 @@ def entry(line: bytes) -> tuple[bytes | None, Mapping[str, object]]:
     except (ValueError, KeyError, TypeError, RecursionError):
         return None, {}
     return key or None, data
+
+
+def named(part: str) -> str:
+    """Return a name that a server gave as one part of a path, whatever is in it."""
+    return quote(part, safe="")
 
 
 def not_answered(kind: Kind, *, again: bool) -> JudgeError:
