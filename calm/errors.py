@@ -52,8 +52,8 @@ class JudgeError(CalmError, RuntimeError):
     answered; `unproven` if that holds of a server that has not answered yet, while one that has refuses this call
     alone; `again` if the same call may be answered, after `after_s` seconds if the server says so; `limited` if the
     server only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money;
-    `refused` if the server said that it did not take the call; `pending` if the reply comes later, in a batch, and is
-    counted then.
+    `refused` if the server said that it did not take the call; `unknown` if it does not know what it is asked about;
+    `pending` if the reply comes later, in a batch, and is counted then.
     """
 
     def __init__(
@@ -67,12 +67,13 @@ class JudgeError(CalmError, RuntimeError):
         limited: bool = False,
         billed: bool = False,
         refused: bool = False,
+        unknown: bool = False,
         pending: bool = False,
     ) -> None:
         self.fatal, self.unproven = fatal, unproven
         self.again, self.after_s = again, after_s
         self.limited, self.billed = limited, billed
-        self.refused, self.pending = refused, pending
+        self.refused, self.unknown, self.pending = refused, unknown, pending
         super().__init__(message)
 
 

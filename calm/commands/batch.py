@@ -222,8 +222,7 @@ def _standing(standing: Standing) -> str:
     from calm.engine.batch_records import State
 
     row, state = standing.row, standing.state
-    about = row.about["model"]
-    model = about.get("model", "") if isinstance(about, dict) else ""
+    model = row.model["model"]
     begun = datetime.fromtimestamp(row.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     head = f"{_name(row)}: {row.total} calls to {model}, begun {begun}"
     if standing.done:

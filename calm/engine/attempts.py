@@ -129,9 +129,9 @@ class Attempts:
             self._count_worst(call, dollars)
             return JudgeError(self._calls.budget.out_of_time, billed=True)
         except JudgeError as error:
-            if error.pending:  # whoever collects its reply counts it
+            if error.pending:  # whoever collects its reply counts it; what may be at the server stays reserved
                 self._ledger.calls["made"] -= 1
-                used = NOTHING
+                used = NOTHING if error.again else worst
             elif error.billed:
                 self._count_worst(call, dollars)
             else:

@@ -8,13 +8,15 @@ the transaction that keeps its reply, and the bill of the batch grows in the sam
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from calm.engine.database import BY, Connection, Database, marks
 from calm.engine.leases import Leases
+from calm.errors import StorageError
+from calm.models.wire import Json
 
 _TABLES: Final = (
     "create table if not exists batch (id text primary key, state text not null, remote text not null, "
@@ -80,9 +82,9 @@ class BatchRow:
     bill: Bill = field(default_factory=Bill)
 
     @property
-    def about(self) -> Mapping[str, object]:
-        """What its server is, for people and for later commands."""
-        found: dict[str, object] = json.loads(self.server)
+    def model(self) -> dict[str, Json]:
+        """The [model] table by which its server is reached."""
+        found: dict[str, Json] = json.loads(self.server)["model"]
         return found
 
 
@@ -97,6 +99,15 @@ class BatchedCall:
     def body(self) -> str:
         """The body of the request, as JSON."""
         return json.dumps(json.loads(self.request)["body"], separators=(",", ":"))
+
+
+def _row(found: tuple[Any, ...]) -> BatchRow:
+    """Return a row of the record; a `ValueError` or the like for one that is damaged."""
+    id_, state, remote, owner, server, total, at, *bill = found
+    row = BatchRow(id_, State(state), remote, owner, server, total, at, Bill(*bill))
+    if not isinstance(row.model.get("model"), str) or not isinstance(row.total + row.at, int | float):
+        raise ValueError(f"batch {row.id}")
+    return row
 
 
 class BatchRecords:
@@ -144,6 +155,8 @@ class BatchRecords:
                     db.execute("update batch set total = total - 1 where id = ?", (holder,))
                 place += 1
             db.execute("update batch set total = ? where id = ?", (place, id_))
+            for holder in back:  # nobody needs what is empty now
+                db.execute("delete from batch where id = ? and total = 0 and state <> ?", (holder, State.OVER.value))
         return elsewhere
 
     def _holders(self, db: Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
@@ -188,9 +201,10 @@ class BatchRecords:
         """Return all batches, the oldest first."""
         with self._database.reading() as db:
             found = db.execute(f"select {_FIELDS} from batch order by at, id").fetchall()  # noqa: S608 - names of ours
-        return [
-            BatchRow(row[0], State(row[1]), row[2], row[3], row[4], row[5], row[6], Bill(*row[7:])) for row in found
-        ]
+        try:
+            return [_row(row) for row in found]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StorageError(f"the record of batches in the cache is damaged: {error}; name another cache") from error
 
     def keys(self, id_: str) -> set[bytes]:
         """Return the keys of the calls that stand in a batch and were not collected."""

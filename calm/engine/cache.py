@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from calm.core.reasons import Kind, because
 from calm.engine.attempts import Attempts
@@ -20,6 +21,9 @@ from calm.engine.servers import Servers
 from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
 from calm.models.wire import Reply, Request
+
+BATCH_RETRIES: Final = 3
+"""A call goes into so many more batches at most where one did not answer it: each may take a day."""
 
 
 class Cache:
@@ -160,7 +164,8 @@ class Cache:
         if self._batches is not None and self._batches.takes(prepared.server):
             make = partial(self._batches.reply, prepared, key)
             with suppress(GoLive):
-                call = replace(prepared.call, make=make, batch=True)
+                live = prepared.call
+                call = replace(live, make=make, batch=True, retries=min(live.retries, BATCH_RETRIES))
                 reply = self._by_the_model(prepared, await self._attempts.reply(call))
                 self._calls.ledger.answered(key)
                 return reply

@@ -46,6 +46,7 @@ def answered(address: Address, response: Response) -> JudgeError:
         after_s=_after_s(response.headers),
         limited=response.status == 429,
         refused=400 <= response.status < 500,
+        unknown=response.status in {404, 410},
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import BinaryIO, Final, TypeVar
 
 from calm.core.reasons import Kind, Reason, because
@@ -25,6 +26,8 @@ SLOWER: Final = 1.3
 """Each look at a batch waits so many times as long as the one before."""
 TRIES: Final = 8
 """What the server refuses for now, or does not answer, is tried so often."""
+LATE: Final = 6
+"""A hand-in that was not answered is looked for so often, over 63 first waits."""
 LONGEST_WAIT_S: Final = 60.0
 AT_ONCE: Final = 500
 """So many replies are kept in one transaction."""
@@ -168,12 +171,12 @@ class Carrier:
                 if not error.again or failures >= TRIES:
                     raise
                 await asyncio.sleep(self._wait_s(failures, error))
-        if found.foreign and len(found.left) == len(keys) and not (found.faults or found.strange):
+        if keys and found.foreign and len(found.left) == len(keys) and not (found.faults or found.strange):
             self._others.add(row.remote)
             await self._moves(id_, State.SENDING)
             raise NotOurs
         for key in found.left - found.faults.keys() - found.strange.keys():
-            found.faults[key] = JudgeError(because(Kind.BATCH_LACKS), again=True)
+            found.faults[key] = JudgeError(because(Kind.BATCH_LACKS), again=True, billed=True)
         used = replace(self.bill(found.strange.values()), answered=0, failed=len(found.strange))
         await self._calls.storing(lambda: self._records.failed(id_, list(found.strange), used))
         give(found.strange)
@@ -260,15 +263,17 @@ class Carrier:
 
     async def _found(self, id_: str) -> bool:
         """Look for a batch whose hand-in was not answered, and note it; return whether the server has it."""
-        async with self._finding:  # else two batches of one size could be taken for each other
-            rows = await self._calls.storing(self._records.rows)
-            row = next(row for row in rows if row.id == id_)
-            known = {other.remote for other in rows if other.remote} | self._others
-            remote = await self._patiently(lambda: self._batching.find(row.id, row.total, row.at, known))
-            if remote and remote not in known:
-                await self._moves(id_, State.SENT, remote)
-                return True
-            return False
+        for number in range(LATE):  # the server may still be reading what was cut off
+            async with self._finding:  # else two batches of one size could be taken for each other
+                rows = await self._calls.storing(self._records.rows)
+                row = next(row for row in rows if row.id == id_)
+                known = {other.remote for other in rows if other.remote} | self._others
+                remote = await self._patiently(partial(self._batching.find, row.id, row.total, row.at, known))
+                if remote and remote not in known:
+                    await self._moves(id_, State.SENT, remote)
+                    return True
+            await asyncio.sleep(self._first_wait_s * 2.0**number)
+        return False
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Return what the server answers to a question that may be put again."""

@@ -285,7 +285,7 @@ class BatchDesk:
             keys = self._keys_of(wave.batch)
             await self._calls.storing(partial(self._records.drop, wave.batch))
             wave.batch, wave.count, wave.size = "", 0, 0
-            self._fail(keys, GoLive(pending=True))
+            self._fail(keys, GoLive(pending=True, again=True))
 
     def _refuse(self, call: BatchedCall) -> None:
         self._fail([call.key], JudgeError(because(Kind.BATCH_TOO_LARGE)))
@@ -410,7 +410,7 @@ class BatchDesk:
             replies = await self._calls.storing(partial(self._store.find, some))
             for key in some:
                 if key not in replies:
-                    self._fail([key], JudgeError(because(Kind.BATCH_LACKS), again=True))
+                    self._fail([key], JudgeError(because(Kind.BATCH_LACKS), again=True, billed=True))
                 elif self._answer(key, replies[key]):
                     self._calls.ledger.calls["made"] -= 1  # who collected it counted it
                     self._calls.ledger.found(key)

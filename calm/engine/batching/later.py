@@ -123,19 +123,19 @@ class LaterBatches:
         held = {call.key: (row, call) for row, call in self._held()}
         lines = iter(lines)
         while some := list(islice(lines, AT_ONCE)):
-            entries: dict[str, list[Entry]] = {}
+            entries: dict[str, tuple[BatchRow, list[Entry]]] = {}
             for line in some:
                 if (found := self._answer(line, held, taken)) is not None:
-                    id_, entry = found
+                    row, entry = found
                     del held[entry.key]
-                    entries.setdefault(id_, []).append(entry)
-            for id_, kept in entries.items():
-                self._keep(id_, kept)
+                    entries.setdefault(row.id, (row, []))[1].append(entry)
+            for row, kept in entries.values():
+                self._keep(row, kept)
         return taken
 
     def _answer(
         self, line: bytes, held: Mapping[bytes, tuple[BatchRow, BatchedCall]], taken: Taken
-    ) -> tuple[str, Entry] | None:
+    ) -> tuple[BatchRow, Entry] | None:
         """Return the batch of a line and what is to be kept of it; count it, and why there is nothing."""
         key, said = entry(line)
         if key is None or key not in held:
@@ -150,14 +150,14 @@ class LaterBatches:
             taken.faults[why] = taken.faults.get(why, 0) + 1
             return None
         taken.kept += 1
-        return row.id, Entry(key, call.request, found)
+        return row, Entry(key, call.request, found)
 
-    def _keep(self, id_: str, entries: Sequence[Entry]) -> None:
+    def _keep(self, row: BatchRow, entries: Sequence[Entry]) -> None:
         keys, used = [entry.key for entry in entries], [entry.reply.usage for entry in entries]
         bill = Bill(len(used), 0, sum(one.input or 0 for one in used), sum(one.output or 0 for one in used))
-        self._store.put_all(entries, lambda db: self.records.answered(db, id_, keys, bill))
-        if not self.records.keys(id_):
-            self.records.moves(id_, State.OVER)
+        self._store.put_all(entries, lambda db: self.records.answered(db, row.id, keys, bill), since=row.at)
+        if not self.records.keys(row.id):
+            self.records.moves(row.id, State.OVER)
 
     async def _standing(self, row: BatchRow) -> Standing:
         if row.state is not State.SENT:
@@ -204,7 +204,10 @@ class LaterBatches:
                 self.records.drop(row.id)
                 return Standing(row, done=True)
             except JudgeError as error:
-                return Standing(row, why=reason_of(error))
+                if not error.unknown:
+                    return Standing(row, why=reason_of(error))
+                self.records.drop(row.id)  # nothing of it can come any more
+                return Standing(row, done=True)
 
     @asynccontextmanager
     async def _carrier(self, row: BatchRow, *, patient: bool = False) -> AsyncIterator[Carrier]:
@@ -232,10 +235,6 @@ class LaterBatches:
         return lambda model: self._servers.mismatch(server, model)
 
     def _endpoint(self, row: BatchRow) -> BatchableEndpoint:
-        about = row.about
-        identity = str(about["identity"])
-        if identity not in self._known:
-            model = about["model"]
-            assert isinstance(model, dict)
-            self._known[identity] = self._endpoint_of(model)
-        return self._known[identity]
+        if row.server not in self._known:
+            self._known[row.server] = self._endpoint_of(row.model)
+        return self._known[row.server]

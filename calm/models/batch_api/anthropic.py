@@ -52,19 +52,19 @@ class AnthropicBatches:
 
     async def find(self, mark: str, total: int, since: float, known: Collection[str]) -> str:
         """Return the batch that may be the one; see `Batching`."""
-        after, candidates = "", list[str]()
+        after, candidates = "", list[tuple[bool, float, str]]()
         while True:
             query = {"limit": str(PAGE)} | ({"after_id": after} if after else {})
             page = await self._session.asked("GET", PATH, query=query)
             batches = [table(one) for one in items(page.get("data"))]
             young = [one for one in batches if _moment(one.get("created_at")) >= since - SKEW_S]
             for one in young:
-                name = string(one.get("id"))
+                name, at = string(one.get("id")), _moment(one.get("created_at"))
                 if name not in known and sum(_counts(one).values()) == total:
-                    candidates.append(name)
+                    candidates.append((at < since, at, name))
             last = string(page.get("last_id"))
             if not page.get("has_more") or len(young) < len(batches) or not last or last == after:
-                return candidates[-1] if candidates else ""  # the list begins with the newest: the first after `since`
+                return min(candidates)[2] if candidates else ""  # the first one since then, by clocks that agree
             after = last
 
     async def state(self, batch: str) -> BatchState:

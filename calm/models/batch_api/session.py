@@ -85,25 +85,28 @@ class BatchSession:
 
     async def lines(self, path: str) -> AsyncIterator[bytes]:
         """
-        Yield the lines of an answer that is read while it comes.
+        Yield the lines of an answer that is read while it comes, without those over the limit of a reply.
 
         Raises:
-            JudgeError: no answer, an error, a line over the limit of a reply, or an end in the middle.
+            JudgeError: no answer, an error, or an end in the middle.
         """
         import httpx2
 
         try:
             async with self._streamed(path) as response:
-                rest = bytearray()
+                rest, skipping = bytearray(), False
                 async for part in response.aiter_bytes():
                     *whole, last = part.split(b"\n")
                     for piece in whole:
-                        yield bytes(rest + piece)
+                        if not skipping:
+                            yield bytes(rest + piece)
                         rest.clear()
+                        skipping = False
                     rest += last
                     if len(rest) > MOST_BYTES:
-                        raise JudgeError(f"{self.address}: a line of the results is larger than {MOST_BYTES} bytes")
-                if rest:
+                        rest.clear()
+                        skipping = True
+                if rest and not skipping:
                     yield bytes(rest)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             raise faults.unreached(self.address, error) from None
