@@ -137,6 +137,7 @@ class BatchRecords:
         A call that is held for a file is taken over, and so is one that a dead process did not hand in.
         """
         elsewhere: dict[bytes, str] = {}
+        new: list[tuple[bytes, str, int, str]] = []
         with self._database.writing() as db:
             (place,) = db.execute("select total from batch where id = ?", (id_,)).fetchone()
             holders = self._holders(db, [call.key for call in calls])
@@ -146,7 +147,7 @@ class BatchRecords:
                 if holder == id_:
                     continue
                 if holder is None:
-                    db.execute("insert into batched values (?, ?, ?, ?)", (call.key, id_, place, call.request))
+                    new.append((call.key, id_, place, call.request))
                 elif back[holder]:
                     elsewhere[call.key] = holder
                     continue
@@ -154,6 +155,7 @@ class BatchRecords:
                     db.execute("update batched set batch = ?, place = ? where key = ?", (id_, place, call.key))
                     db.execute("update batch set total = total - 1 where id = ?", (holder,))
                 place += 1
+            db.executemany("insert into batched values (?, ?, ?, ?)", new)
             db.execute("update batch set total = ? where id = ?", (place, id_))
             for holder in back:  # nobody needs what is empty now
                 db.execute("delete from batch where id = ? and total = 0 and state <> ?", (holder, State.OVER.value))

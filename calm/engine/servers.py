@@ -43,6 +43,11 @@ class Server:
         return price_of(self.endpoint) if self.endpoint.live else None
 
     @cached_property
+    def batchable(self) -> bool:
+        """Whether calls to it can go by batch. Looked at for each call, and a protocol takes long to compare."""
+        return isinstance(self.endpoint, Batchable)
+
+    @cached_property
     def batch_price(self) -> Price | None:
         """What its tokens cost in a batch, if it is known."""
         price, endpoint = self.price, self.endpoint

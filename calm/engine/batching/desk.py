@@ -22,6 +22,7 @@ from calm.engine.batch_records import BatchedCall, BatchRecords, State
 from calm.engine.batching.carrier import Carrier, NotOurs, NotTaken, NotThere
 from calm.engine.calls import Calls
 from calm.engine.requests import PreparedRequest
+from calm.engine.rows import request_text
 from calm.engine.servers import Server, Servers
 from calm.engine.store import Store
 from calm.errors import JudgeError
@@ -132,7 +133,7 @@ class BatchDesk:
     @staticmethod
     def takes(server: Server) -> bool:
         """Return whether the calls to a server can go by batch."""
-        return isinstance(server.endpoint, Batchable)
+        return server.batchable
 
     async def reply(self, prepared: PreparedRequest, key: bytes) -> Reply:
         """
@@ -170,7 +171,11 @@ class BatchDesk:
 
     def _put(self, key: bytes, wait: _Wait) -> None:
         wait.batch = ""
-        self._wave(wait.prepared.server).came.append(BatchedCall(key, wait.prepared.stored))
+        request = wait.prepared.request
+        text = request_text(
+            request.prompt, wait.prepared.sent.text
+        )  # not `stored`: all of a wave would be held at once
+        self._wave(wait.prepared.server).came.append(BatchedCall(key, text))
         self._changed_s = asyncio.get_running_loop().time()
 
     def _wave(self, server: Server) -> _Wave:
