@@ -76,7 +76,7 @@ class Batch:
 
     def count(self, *kinds: str) -> int:
         """Return how many items became one of these."""
-        return sum(kind in kinds for kind in self.items.values())
+        return sum(kind in kinds for kind in list(self.items.values()))  # a copy: its thread may be adding to it
 
     @property
     def counts(self) -> dict[str, int]:
