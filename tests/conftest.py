@@ -82,11 +82,10 @@ def postgres():
 
 
 @pytest.fixture
-def shared(postgres, request, monkeypatch, tmp_path):
+def shared(postgres, request, monkeypatch):
     """Return the URL of a schema for one test, with parameters; the password stands in the environment."""
     from tests.servers.postgres import PASSWORD
 
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    monkeypatch.chdir(tmp_path)
     name = sha256(request.node.nodeid.encode()).hexdigest()[:12]
     return lambda **given: postgres.url(f"t_{name}", **given)

@@ -15,6 +15,7 @@ from calm.engine.store import Mode, Store
 from calm.models.wire import Reply
 
 DAY_S = 86_400
+HOSTILE = "a\0b \ud800 \U0010ffff \\u0000 \\\\u0000 ' % ? {}"
 
 
 @pytest.fixture
@@ -209,3 +210,64 @@ def test_a_cache_that_another_program_locks_is_not_called_damaged(cache, capsys,
     assert status == 4
     assert "another program keeps it locked" in " ".join(capsys.readouterr().err.split())
     other.close()
+
+
+def test_a_copy_goes_to_a_server_and_back(cache, shared, tmp_path, capsys, monkeypatch):
+    """With equal digests; a damaged reply is left and counted, what is there stays, and a second copy adds nothing."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(cache, Mode.ON)
+    store.put(b"h" * 32, (Message("user", HOSTILE),), {"model": HOSTILE}, Reply(HOSTILE, model=HOSTILE))
+    store.serves("endpoint", "model")
+    store.close()
+    url, back = shared(), tmp_path / "back.sqlite"
+
+    def said(*arguments):
+        assert main(["cache", *map(str, arguments)]) == 0
+        return capsys.readouterr().out
+
+    def digest(*place):
+        return said("show", *place).splitlines()[0].rpartition("sha256 ")[2]
+
+    assert "copied 5 replies, 0 were there before" in said("copy", cache, url)
+    assert "copied 0 replies, 5 were there before" in said("copy", cache, url)
+    assert "copied 5 replies" in said("copy", url, back)
+    assert digest(f"--cache-url={url}") == digest(f"--cache-file={back}") == digest(f"--cache-file={cache}")
+    store = Store(back, Mode.ON)
+    assert (store.get(b"h" * 32).text, store.served("endpoint")) == (HOSTILE, "model")
+    store.close()
+
+    with sqlite3.connect(cache) as db:
+        db.execute("update reply set reply = replace(reply, '[[A]]', '[[B]]') where key = ?", (bytes([1]) * 32,))
+    db.close()
+    empty = tmp_path / "empty.sqlite"
+    found = said("copy", cache, empty)
+    assert "copied 4 replies" in found
+    assert "left 1 reply" in found
+
+
+def test_a_record_on_a_server_is_shown_pruned_and_exported(shared, tmp_path, capsys, monkeypatch):
+    """Also texts that the server cannot hold as they are."""
+    from calm.engine.postgres.address import read_address
+
+    monkeypatch.chdir(tmp_path)
+    url = shared()
+    store = Store(read_address(url, "--cache-url", {}), Mode.ON)
+    for number, model in enumerate(("big", "big", "a\0b\\u0000", "")):
+        body = {"model": "named"} if model else {}
+        store.put(bytes([number]) * 32, (Message("user", HOSTILE),), body, Reply(HOSTILE, model=model))
+    store.close()
+    out = tmp_path / "out.jsonl"
+
+    assert main(["cache", "show", f"--cache-url={url}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert main(["cache", "export", str(out), f"--cache-url={url}"]) == 0
+    rows = [json.loads(line) for line in out.read_text("utf-8").split("\n") if line]
+    assert main(["cache", "prune", "--model=big", f"--cache-url={url}"]) == 0
+    pruned = capsys.readouterr().out
+
+    assert ": 4 replies, 0." in lines[0]
+    assert sorted(line.split(None, 1)[0] for line in lines[2:]) == ["1", "1", "2"]
+    assert [row["reply"]["text"] for row in rows] == [HOSTILE] * 4
+    assert "deleted 2 replies, kept 2" in pruned
+    assert main(["cache", "show", "--cache-url=postgresql://u:topsecret-word@h/d"]) == 4
+    assert "topsecret-word" not in capsys.readouterr().err

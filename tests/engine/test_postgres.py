@@ -34,6 +34,12 @@ HOSTILE = "a\0b \ud800 \U0010ffff \U0010ffff000000 \\u0000 \\\\u0000 '\" %s ? {}
 WIDE = Amount(1000, 10**9, 10.0)
 
 
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """Let each process keep what the server cannot take in a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
 def at(url):
     return read_address(url, OPTION, os.environ)
 
@@ -217,10 +223,9 @@ def test_a_connection_that_is_lost_again_and_again_loses_nothing(shared, postgre
     assert len(local.begun) == count == 100
 
 
-def test_a_server_that_crashes_is_waited_for(monkeypatch, tmp_path):
+def test_a_server_that_crashes_is_waited_for(monkeypatch):
     """It crashes and comes back in the middle of a run: nothing is asked twice, and every reply is there."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    monkeypatch.chdir(tmp_path)
     crashed = []
     with running(synchronous_commit="on") as postgres:
 

@@ -311,7 +311,6 @@ def test_processes_that_start_together_share_one_file_and_the_first_reply_wins(p
 DYING = """
 import sys
 from pathlib import Path
-from calm.engine.sqlite import APPLICATION_ID
 from calm.engine.store import Mode, Store
 from calm.models.wire import Message, Reply
 
