@@ -6,12 +6,12 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_cache, add_command, cache_files, cache_of
 from calm.commands.audit import gate
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from calm.engine.batch_records import BatchRow
     from calm.engine.batching.later import LaterBatches, Standing
     from calm.models.server import Server
-    from calm.models.wire import Json
+    from calm.models.wire import BatchableEndpoint, Json
 
+RECORD = "the record of batches"
 MOST_LINE = MOST_BYTES
 """A line of replies that is longer than so many bytes is refused."""
 
@@ -77,13 +78,15 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "calm batch read replies.jsonl",
     )
     read.add_argument("replies", nargs="+", metavar="FILE.jsonl", help="files of replies; lines may be in any order")
+    for verb in (status, collect, cancel):
+        verb.add_argument("--judge", metavar="JUDGE", help="the judge whose servers are asked, if they need other keys")
     for verb, run in ((status, _status), (collect, _collect), (cancel, _cancel), (write, _write), (read, _read)):
         add_cache(verb, "the cache")
         verb.set_defaults(run=run)
 
 
 def _status(options: argparse.Namespace) -> int:
-    with _opened(options) as later:
+    with _opened(options, asks=True) as later:
         standings = asyncio.run(later.states())
     for standing in standings:
         print(printable(_standing(standing)))
@@ -93,7 +96,7 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _collect(options: argparse.Namespace) -> int:
-    with _opened(options) as later:
+    with _opened(options, asks=True) as later:
         standings = asyncio.run(later.collect(wait=options.wait))
         ledger, faults = later.ledger, later.faults
     for standing in standings:
@@ -112,7 +115,7 @@ def _cancel(options: argparse.Namespace) -> int:
     wanted: Sequence[str] = options.batch
     if bool(wanted) == options.all:
         raise ConfigError("calm batch cancel: expected the names of batches, or --all; `calm batch status` shows them")
-    with _opened(options) as later:
+    with _opened(options, asks=True) as later:
         known = {name for row in later.open_rows() for name in (row.id, row.remote) if name}
         if missing := [name for name in wanted if name not in known]:
             raise ConfigError(f"calm batch cancel: no batch that is not over is called {missing[0]!r}")
@@ -188,9 +191,9 @@ def _lines(file: Iterable[bytes], path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def _opened(options: argparse.Namespace) -> Iterator[LaterBatches]:
+def _opened(options: argparse.Namespace, *, asks: bool = False) -> Iterator[LaterBatches]:
     """
-    Open the record of batches in a cache that is there.
+    Open the record of batches in a cache that is there; `asks` says whether their servers are asked.
 
     Raises:
         ConfigError: it is not there, is none of ours, or is damaged.
@@ -201,9 +204,10 @@ def _opened(options: argparse.Namespace) -> Iterator[LaterBatches]:
     place = cache_of(options)
     if isinstance(place, Path) and not place.is_file():
         raise ConfigError(f"{place}: there is no cache; name another file with --cache-file")
+    endpoints = _trusted(options.judge) if asks else _keyless
     store = Store(place, Mode.ON)
     try:
-        yield LaterBatches(store, _endpoint)
+        yield LaterBatches(store, endpoints)
     except KeyboardInterrupt:
         print("calm: the batches go on; run the same command again", file=sys.stderr)
         raise
@@ -211,10 +215,48 @@ def _opened(options: argparse.Namespace) -> Iterator[LaterBatches]:
         store.close()
 
 
-def _endpoint(model: Mapping[str, Json]) -> Server:
+def _keyless(model: Mapping[str, Json]) -> Server:
+    """Return the server of a record, which is not to be called."""
     from calm.judges.judgefile.judge import endpoint_of
 
-    return endpoint_of(model, os.environ, "the record of batches")
+    return endpoint_of(model, None, RECORD)
+
+
+def _trusted(judge: str | None) -> Callable[[Mapping[str, Json]], BatchableEndpoint]:
+    """
+    Return what finds the server of a record, with its keys.
+
+    A record may be anybody's, and must not choose which variable goes to which address: so a server that wants one and
+    is not the provider's own is taken from a judge alone.
+    """
+    from calm.gate.from_spec import judge_from
+    from calm.judges.judgefile.judge import endpoint_of
+    from calm.models.server import APIS
+    from calm.models.wire import Batchable
+
+    known = [one for one in judge_from(judge).endpoints if isinstance(one, Batchable)] if judge else []
+
+    def found(model: Mapping[str, Json]) -> BatchableEndpoint:
+        for endpoint in known:
+            if dict(endpoint.reached_by) == dict(model):
+                return cast("BatchableEndpoint", endpoint)
+        wanted = [*_names(model.get("headers_env")), *_names(model.get("query_env"))]
+        usual = APIS[_keyless(model).provider].key_name
+        key = model.get("api_key_env")
+        own = model.get("base_url") is None
+        if wanted or (key is not None and not (own and key == usual)):
+            names = ", ".join([*wanted, *([str(key)] if key else [])])
+            raise ConfigError(
+                f"{RECORD} names a server that wants the variables {names}: name the judge whose server it is with "
+                "--judge judge.toml"
+            )
+        return endpoint_of(model, os.environ, RECORD)
+
+    return found
+
+
+def _names(table: Json) -> list[str]:
+    return [str(value) for value in table.values()] if isinstance(table, dict) else []
 
 
 def _standing(standing: Standing) -> str:

@@ -20,7 +20,7 @@ from calm.engine.signals import SIGNALS
 from calm.engine.store import Store
 from calm.engine.thread import CLOSING_S, LoopThread
 from calm.engine.verdicts import Judgment, Response
-from calm.errors import ConfigError
+from calm.errors import ConfigError, StorageError
 from calm.models.pricing import SET_PRICE
 from calm.models.wire import Endpoint, Judge, Request
 
@@ -112,8 +112,9 @@ class Engine:
 
     def note_batches(self) -> None:
         """Note calls that stand in batches, where this run makes its calls live: it may pay for them twice."""
-        if self._desk.batch_desk is None and (count := self.store.batches.out()):
-            self.ledger.note(because(Kind.BATCHES_OUT, count))
+        with suppress(StorageError):  # another process is writing; the note is not worth a wait
+            if self._desk.batch_desk is None and (count := self.store.batches.out()):
+                self.ledger.note(because(Kind.BATCHES_OUT, count))
 
     def greet(self, *endpoints: Endpoint) -> None:
         """

@@ -29,6 +29,7 @@ greeting = {greeting}
 price_usd_per_mtok = {{ input = 1.0, output = 2.0, batch = 0.4 }}
 """
 KEY = "sk-0123456789abcdef"
+JUDGED = ("--judge", "judge.toml")
 
 
 @pytest.fixture
@@ -97,28 +98,30 @@ def test_a_run_that_leaves_is_shown_collected_and_gone_on_with(server, calm, tmp
     assert "run the same command again" in said
     (batch,) = server.batches
 
-    status, said = calm("calm", "batch", "status")
+    status, said = calm("calm", "batch", "status", *JUDGED)
     asked = len(batch.items)
     assert (status, f"0 of {asked} answered" in said, batch.id in said) == (0, True, True), said
     calm(*gate("--calm-batch-leave"))
     assert len(server.batches) == 1
 
-    status, said = calm("calm", "batch", "collect")
+    status, said = calm("calm", "batch", "collect", *JUDGED)
     assert status == 1
     server.finish()
-    status, said = calm("calm", "batch", "collect")
+    status, said = calm("calm", "batch", "collect")  # a record must not choose which variable goes where
+    assert (status, "name the judge whose server it is with --judge" in said) == (4, True), said
+    status, said = calm("calm", "batch", "collect", *JUDGED)
     assert (status, f"collected {asked} replies" in said) == (0, True), said
-    _, said = calm("calm", "batch", "status")
+    _, said = calm("calm", "batch", "status", *JUDGED)
     assert "no batch is under way" in said
 
     calm(*gate("--calm-batch-leave"))
     assert len(server.batches) == 2
-    status, said = calm("calm", "batch", "cancel", "nobody")
+    status, said = calm("calm", "batch", "cancel", "nobody", *JUDGED)
     assert (status, "no batch that is not over is called 'nobody'" in said) == (4, True)
-    status, said = calm("calm", "batch", "cancel", "--all")
+    status, said = calm("calm", "batch", "cancel", "--all", *JUDGED)
     assert (status, "cancelled" in said) == (0, True)
     server.finish()
-    status, said = calm("calm", "batch", "collect")
+    status, said = calm("calm", "batch", "collect", *JUDGED)
     assert "its batch was cancelled before the provider answered it" in said
     assert KEY not in said
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
@@ -152,5 +155,5 @@ def test_a_server_without_a_batch_api_says_so(calm, tmp_path, server):
 
     assert status == 1
     assert "answered 404" in said
-    _, said = calm("calm", "batch", "status")
+    _, said = calm("calm", "batch", "status", *JUDGED)
     assert "no batch is under way" in said

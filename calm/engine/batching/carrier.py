@@ -288,4 +288,4 @@ class Carrier:
                 await asyncio.sleep(self._wait_s(failures, error))
 
     def _wait_s(self, failures: int, error: JudgeError) -> float:
-        return error.after_s or min(self._first_wait_s * 2.0**failures, LONGEST_WAIT_S)
+        return min(error.after_s or self._first_wait_s * 2.0**failures, LONGEST_WAIT_S)

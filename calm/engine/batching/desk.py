@@ -192,6 +192,7 @@ class BatchDesk:
                 server.batch_price,
                 strange=lambda model: self._servers.mismatch(server, model),
                 first_wait_s=self._first_wait_s,
+                patient=not self._leave,
             )
             wave = self._waves[server.identity] = _Wave(server, batching, carrier)
         return wave

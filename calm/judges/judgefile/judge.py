@@ -56,9 +56,11 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
     return found
 
 
-def endpoint_of(model: Mapping[str, Json], env: Mapping[str, str], where: str) -> Server:
+def endpoint_of(model: Mapping[str, Json], env: Mapping[str, str] | None, where: str) -> Server:
     """
     Return the server that a [model] table describes, with the keys that `env` holds; `where` names the table's place.
+
+    Without an `env` it has no keys, and no variable need be set.
 
     Raises:
         ConfigError: one line for each fault.
