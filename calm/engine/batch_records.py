@@ -190,11 +190,6 @@ class BatchRecords:
             db.execute("update batch set owner = ? where id = ?", (self._leases.me, id_))
             return True
 
-    def release(self) -> None:
-        """Let other processes wait for the batches of this one."""
-        with self._database.writing() as db:
-            db.execute("update batch set owner = '' where owner = ?", (self._leases.me,))
-
     def row(self, id_: str) -> BatchRow | None:
         """Return a batch; None if there is none of this name."""
         return next((row for row in self.rows() if row.id == id_), None)

@@ -158,6 +158,9 @@ class BatchDesk:
     def stop(self, why: Reason) -> None:
         """Take nothing more, and end all waits with a reason: what was handed in comes back all the same."""
         self._stopped = self._stopped or why
+        left = sum(not wait.reply.done() and wait.batch in self._carried for wait in self._waiting.values())
+        if left:
+            self._calls.ledger.note(because(Kind.IN_BATCH, left))
         for wait in self._waiting.values():
             if not wait.reply.done():
                 wait.reply.set_exception(JudgeError(self._stopped, pending=True))
