@@ -46,7 +46,7 @@ class Server:
 
     def __init__(self, folder, **settings):
         self.folder, self._bin = Path(folder), programs()
-        self.data, self.port = self.folder / "data", _free_port()
+        self.data, self.port = self.folder / "data", free_port()
         self._as = []
         if os.getuid() == 0:
             nobody = pwd.getpwnam("nobody")
@@ -126,7 +126,8 @@ def running(**settings):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _free_port():
+def free_port():
+    """Return a port that nobody listens on."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return taken.getsockname()[1]

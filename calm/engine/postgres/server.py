@@ -10,10 +10,10 @@ from hashlib import blake2b
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from calm.engine.database import TABLES, VERSION
 from calm.engine.postgres.address import RecordAddress
 from calm.engine.postgres.faults import fault
 from calm.engine.postgres.statements import Found, all_parameters, parameters, translated
+from calm.engine.postgres.tables import LOCK, check, make
 from calm.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ _SETTINGS: Final = {
     "tcp_keepalives_count": "2",
 }
 """So a machine that is gone keeps the others waiting for no longer than this."""
-_VERSION_TABLE: Final = "create table if not exists version (version integer not null)"
-_LOCK: Final = "select pg_current_xact_id()::text from pg_advisory_xact_lock(%s)"
 _STATUS: Final = "select pg_xact_status(%s::xid8)"
 
 
@@ -89,7 +87,7 @@ class PostgresRecord:
             try:
                 with db.pipeline() as pipeline:
                     db.execute("begin")
-                    first = db.execute(_LOCK, (self._key,))
+                    first = db.execute(LOCK, (self._key,))
                     yield _Writing(db, pipeline.sync)
                     found = first.fetchone()
                     number = found[0] if found else None
@@ -180,9 +178,9 @@ class PostgresRecord:
         db = None
         try:
             db = self._open()
-            if self._makes and _version(db, self.address.schema) is None:
-                self._make(db)
-            self._check(db)
+            if self._makes:
+                make(db, self.address, self._key)
+            check(db, self.address)
         except self._psycopg.Error as error:
             if db is not None:
                 db.close()
@@ -192,37 +190,6 @@ class PostgresRecord:
                 db.close()
             raise
         return db
-
-    def _make(self, db: psycopg.Connection[tuple[Any, ...]]) -> None:
-        """Make the tables, unless another process does at this time."""
-        schema = self.address.schema
-        with db.transaction():
-            db.execute(_LOCK, (self._key,))
-            if _version(db, schema) is None:
-                if names := _tables(db, schema):
-                    raise ConfigError(
-                        f"{self.address}: expected a record of calm, got other tables in the schema {schema!r} "
-                        f"({', '.join(names[:3])}); name another schema: ?schema=NAME"
-                    )
-                if db.execute("select 1 from pg_namespace where nspname = %s", (schema,)).fetchone() is None:
-                    db.execute(f'create schema "{schema}"')
-                for table in (*TABLES, _VERSION_TABLE):
-                    db.execute(translated(table))
-                db.execute("insert into version values (%s)", (VERSION,))
-
-    def _check(self, db: psycopg.Connection[tuple[Any, ...]]) -> None:
-        version = _version(db, self.address.schema)
-        if version is None:
-            raise ConfigError(f"{self.address}: there is no record of calm; name another schema, or run once")
-        if version != VERSION:
-            raise ConfigError(
-                f"{self.address}: expected a record of version {VERSION}, got {version}; name another schema: "
-                "?schema=NAME"
-            )
-        encoding = db.execute("show server_encoding").fetchone()
-        if encoding != ("UTF8",):
-            got = encoding[0] if encoding else "none"
-            raise ConfigError(f"{self.address}: expected a database in the encoding UTF8, got {got}; make another one")
 
     def _was_committed(self, db: psycopg.Connection[tuple[Any, ...]], number: str, error: psycopg.Error) -> bool:
         """
@@ -280,20 +247,6 @@ class _Writing:
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
         self._db.cursor().executemany(translated(sql), all_parameters(rows))
-
-
-def _tables(db: psycopg.Connection[tuple[Any, ...]], schema: str) -> list[str]:
-    """Return the names of the tables in a schema, as of now: another process may have made them a moment ago."""
-    named = "select c.relname from pg_class c join pg_namespace n on c.relnamespace = n.oid where n.nspname = %s "
-    return [name for (name,) in db.execute(f"{named} and c.relkind in ('r', 'v') order by 1", (schema,))]
-
-
-def _version(db: psycopg.Connection[tuple[Any, ...]], schema: str) -> int | None:
-    """Return the version of the tables in a schema; None: it holds no record."""
-    if "version" not in _tables(db, schema):
-        return None
-    found = db.execute(f'select version from "{schema}".version').fetchone()  # noqa: S608 - a name that was checked
-    return None if found is None else int(found[0])
 
 
 def _json(column: str) -> str:

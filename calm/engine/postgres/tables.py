@@ -1,0 +1,79 @@
+"""The tables of a record on a server: they are made once, in a schema of their own, and known by their version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from calm.engine.database import TABLES, VERSION
+from calm.engine.postgres.address import RecordAddress
+from calm.engine.postgres.statements import translated
+from calm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Db: TypeAlias = Connection[tuple[Any, ...]]
+
+LOCK: Final = "select pg_current_xact_id()::text from pg_advisory_xact_lock(%s)"
+"""Waits until no other process writes, and says which transaction this is."""
+_VERSION_TABLE: Final = "create table if not exists version (version integer not null)"
+
+
+def make(db: Db, address: RecordAddress, key: int) -> None:
+    """
+    Make the tables, unless they are there, or another process makes them at this time; `key` is that of the lock.
+
+    Raises:
+        ConfigError: the schema holds other tables.
+    """
+    schema = address.schema
+    if _version(db, schema) is not None:
+        return
+    with db.transaction():
+        db.execute(LOCK, (key,))
+        if _version(db, schema) is not None:
+            return
+        if names := _tables(db, schema):
+            raise ConfigError(
+                f"{address}: expected a record of calm, got other tables in the schema {schema!r} "
+                f"({', '.join(names[:3])}); name another schema: ?schema=NAME"
+            )
+        if db.execute("select 1 from pg_namespace where nspname = %s", (schema,)).fetchone() is None:
+            db.execute(f'create schema "{schema}"')
+        for table in (*TABLES, _VERSION_TABLE):
+            db.execute(translated(table))
+        db.execute("insert into version values (%s)", (VERSION,))
+
+
+def check(db: Db, address: RecordAddress) -> None:
+    """
+    Look whether a schema holds a record that this version of calm can use.
+
+    Raises:
+        ConfigError: it holds none, or one of another version, or the database cannot hold all texts.
+    """
+    version = _version(db, address.schema)
+    if version is None:
+        raise ConfigError(f"{address}: there is no record of calm; name another schema, or run once")
+    if version != VERSION:
+        raise ConfigError(
+            f"{address}: expected a record of version {VERSION}, got {version}; name another schema: ?schema=NAME"
+        )
+    encoding = db.execute("show server_encoding").fetchone()
+    if encoding != ("UTF8",):
+        got = encoding[0] if encoding else "none"
+        raise ConfigError(f"{address}: expected a database in the encoding UTF8, got {got}; make another one")
+
+
+def _tables(db: Db, schema: str) -> list[str]:
+    """Return the names of the tables in a schema, as of now: another process may have made them a moment ago."""
+    named = "select c.relname from pg_class c join pg_namespace n on c.relnamespace = n.oid where n.nspname = %s "
+    return [name for (name,) in db.execute(f"{named} and c.relkind in ('r', 'v') order by 1", (schema,))]
+
+
+def _version(db: Db, schema: str) -> int | None:
+    """Return the version of the tables in a schema; None: it holds no record."""
+    if "version" not in _tables(db, schema):
+        return None
+    found = db.execute(f'select version from "{schema}".version').fetchone()  # noqa: S608 - a name that was checked
+    return None if found is None else int(found[0])
