@@ -32,6 +32,14 @@ QUICK = {
 }
 
 
+GUARD = """
+while kill -0 "$1" 2>/dev/null; do sleep 1; done
+head -1 "$2/data/postmaster.pid" 2>/dev/null | xargs -r kill -QUIT
+rm -rf "$2"
+"""
+"""Ends the server of a process that was killed before it could."""
+
+
 def programs():
     """Return the folder of the server's programs; the newest version, if there are several."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
@@ -115,7 +123,10 @@ class Server:
 def running(**settings):
     """Yield a server that runs, in a folder of its own; nothing is left of it."""
     folder = tempfile.mkdtemp(prefix="calm-pg-", dir="/tmp")
-    server = None
+    server, guard = (
+        None,
+        subprocess.Popen(["sh", "-c", GUARD, "guard", str(os.getpid()), folder], start_new_session=True),
+    )
     try:
         server = Server(folder, **settings).start()
         yield server
@@ -123,6 +134,8 @@ def running(**settings):
         if server is not None:
             with suppress(AssertionError):
                 server.stop()
+        guard.kill()
+        guard.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 
