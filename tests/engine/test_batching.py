@@ -1,6 +1,7 @@
 """Calls by batch: the replies of a live run, each call handed in once and billed once, whatever happens on the way."""
 
 import json
+import os
 import threading
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ from calm.engine.batching import carrier, desk
 from calm.engine.batching.desk import Batches
 from calm.engine.budget import Caps
 from calm.engine.engine import Engine
+from calm.engine.postgres.address import read_address
 from calm.engine.store import Mode, Store
 from calm.models.secrets import Secrets
 from calm.models.server import Server
@@ -331,3 +333,22 @@ def test_calls_are_held_for_a_file_and_its_replies_are_read(tmp_path):
 def _completion(text):
     message = {"role": "assistant", "content": text}
     return {"model": "tiny", "choices": [{"message": message, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_shared_record_holds_batches_too(provider, shared, tmp_path, monkeypatch):
+    """A run on one machine leaves; one on another collects, and a third finds all replies."""
+    monkeypatch.chdir(tmp_path)
+    record, made = read_address(shared(), "--calm-cache-url", os.environ), []
+    with batch_server(respond, conduct=Conduct(takes_s=None)) as server:
+        endpoint = at(server, provider)
+        for batches in (Batches.LEAVE, Batches.WAIT, Batches.WAIT):
+            with engine(record, batches) as running:
+                if batches is Batches.WAIT:
+                    server.finish()
+                found = running.generate(requests(endpoint, 30))
+                made.append(running.ledger.calls["made"])
+
+    assert texts(found) == expected(30)
+    assert made == [0, 30, 0]
+    assert len(server.batches) == 1
