@@ -16,7 +16,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
 from benchmarks.calibration.chance import mix
 from benchmarks.calibration.remembered import Memory
@@ -40,6 +40,9 @@ from calm.perturbations.planted.judge import Planted
 from calm.perturbations.planted.mind import Mind
 from calm.results.audit import Finding, finding
 from calm.results.pooled import pooled
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 Task = Literal["pairwise", "score", "rubric"]
 Arm = Literal["clean", "inert", "pilot", "edited"]
@@ -117,6 +120,10 @@ class SimulatedEngine:
 
     def withdraw(self, prefetch: None) -> None:
         """Take nothing back."""
+
+    def each(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Return what some work returns for each item, one after the other: time is not simulated."""
+        return [work(item) for item in items]
 
     def verdict(self, prompt: Prompt, ask: int, time: float = 0.0) -> Verdict:
         """Return what the law says to one ask."""

@@ -161,7 +161,9 @@ class QuickArms(Arms):
             key = id(row.pair), *(tuple(map(id, arm)) for arm in given)
             known = memory.trials.get(key)
             if known is None:
-                trial = self._trial(row.pair, *([Judgment(v) for v in arm] for arm in given))
+                shown = [row.pair.ask(number + 1)[0].slots for number in range(len(given[2]))]
+                one, other, third = ([Judgment(v) for v in arm] for arm in given)
+                trial = self._trial(row.pair, one, other, third, shown)
                 assert isinstance(trial, Trial), "every ask has a reply"
                 known = memory.trials[key] = row.pair, trial
             found.append(known[1])

@@ -143,9 +143,10 @@ def test_the_price_of_judge_toml_is_what_it_costs(tmp_path):
     """Dollars are tokens times the price, and the assumptions are stated."""
     told = calm(tmp_path, judge_file(tmp_path), "--sample=20", "--repeats=2+2", "--", "-k", "authority").stdout
 
-    _, _, read, written, usd, _ = row(told, "least")
+    _, _, read, written, usd, batch, _ = row(told, "least")
 
     assert float(usd) == pytest.approx((read * 0.5 + written * 2.0) / 1e6, abs=6e-5)
+    assert float(batch) == pytest.approx(float(usd) / 2, abs=1e-4)
     assert written == calls(told, "least")[0] * 64
     assert "judge-1: 0.5 USD a million tokens in, 2 out (judge.toml)" in told
     assert "assumes 4 characters a token, 64 tokens a reply, 2 s a call, 32 at a time" in told
@@ -193,7 +194,7 @@ def test_what_fits_fits_and_a_run_of_it_is_offered(tmp_path):
 
 def most_usd(told):
     """Return the dollars of a plan, at most."""
-    return float(str(row(told, "total")[-2]).removeprefix("up to "))
+    return float(str(row(told, "total")[-3]).removeprefix("up to "))
 
 
 @pytest.mark.parametrize(
