@@ -12,6 +12,7 @@ from typing import BinaryIO, Final, TypeVar
 from calm.core.reasons import Kind, Reason, because
 from calm.engine.batch_records import BatchRecords, BatchRow, Bill, State
 from calm.engine.calls import Calls
+from calm.engine.database import BY
 from calm.engine.rows import Entry
 from calm.engine.store import Store
 from calm.errors import JudgeError
@@ -29,8 +30,6 @@ TRIES: Final = 8
 LATE: Final = 6
 """A hand-in that was not answered is looked for so often, over 63 first waits."""
 LONGEST_WAIT_S: Final = 60.0
-AT_ONCE: Final = 500
-"""So many replies are kept in one transaction."""
 
 
 @dataclass(slots=True)
@@ -218,7 +217,7 @@ class Carrier:
             else:
                 into.faults.pop(key, None)
                 some[key] = said
-                if len(some) >= AT_ONCE:
+                if len(some) >= BY:
                     into.left.difference_update(some)
                     yield some
                     some = {}
@@ -247,7 +246,7 @@ class Carrier:
         for place, call in enumerate(self._records.calls(id_)):
             file.write(batching.between if place else b"")
             file.write(batching.line(call.key, call.body))
-            if place % AT_ONCE == AT_ONCE - 1:
+            if place % BY == BY - 1:
                 await asyncio.sleep(0)
         file.write(batching.closing)
         file.seek(0)

@@ -21,6 +21,7 @@ from calm.core.reasons import NONE, Kind, Reason, Said, because, reason_of
 from calm.engine.batch_records import BatchedCall, BatchRecords, State
 from calm.engine.batching.carrier import Carrier, NotOurs, NotTaken, NotThere
 from calm.engine.calls import Calls
+from calm.engine.database import BY
 from calm.engine.requests import PreparedRequest
 from calm.engine.rows import request_text
 from calm.engine.servers import Server, Servers
@@ -37,7 +38,6 @@ WATCH_S: Final = 1.0
 """A batch that another process waits for is looked up every so many seconds."""
 CROWDED: Final = 60.0
 """A batch that does not fit beside others at its server waits for so many first waits, then it is handed in again."""
-AT_ONCE: Final = 500
 
 
 class Batches(StrEnum):
@@ -248,7 +248,7 @@ class BatchDesk:
         """Note the calls that came, each in a batch with room for it; a full batch is handed in."""
         while wave.came:
             some: list[BatchedCall] = []
-            while wave.came and len(some) < AT_ONCE:
+            while wave.came and len(some) < BY:
                 call = wave.came[0]
                 size = len(wave.batching.line(call.key, call.body)) + len(wave.batching.between)
                 room = wave.batching.most_bytes - len(wave.batching.opening) - len(wave.batching.closing)
@@ -258,7 +258,7 @@ class BatchDesk:
                 wave.count, wave.size = wave.count + 1, wave.size + size
             if some:
                 await self._note(wave, some)
-            if wave.came and len(some) < AT_ONCE:
+            if wave.came and len(some) < BY:
                 if not wave.count:
                     self._refuse(wave.came.popleft())
                 self._seal(wave)
@@ -414,8 +414,8 @@ class BatchDesk:
 
     async def _taken_elsewhere(self, keys: Sequence[bytes]) -> None:
         """Give calls that another process collected what is kept of them."""
-        for at in range(0, len(keys), AT_ONCE):
-            some = keys[at : at + AT_ONCE]
+        for at in range(0, len(keys), BY):
+            some = keys[at : at + BY]
             replies = await self._calls.storing(partial(self._store.find, some))
             for key in some:
                 if key not in replies:

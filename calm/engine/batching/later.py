@@ -16,6 +16,7 @@ from calm.engine.batching.carrier import Carrier, NotOurs, NotThere
 from calm.engine.budget import Budget, Caps
 from calm.engine.calls import Calls
 from calm.engine.clerk import Clerk
+from calm.engine.database import BY
 from calm.engine.leases import BEAT_S
 from calm.engine.ledger import Ledger
 from calm.engine.rows import Entry
@@ -26,7 +27,6 @@ from calm.models.batch_api.session import entry
 from calm.models.wire import BatchableEndpoint, BatchState, Json
 
 FIRST_WAIT_S: Final = 0.5
-AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class LaterBatches:
         taken = Taken()
         held = {call.key: (row, call) for row, call in self._held()}
         lines = iter(lines)
-        while some := list(islice(lines, AT_ONCE)):
+        while some := list(islice(lines, BY)):
             entries: dict[str, tuple[BatchRow, list[Entry]]] = {}
             for line in some:
                 if (found := self._answer(line, held, taken)) is not None:
