@@ -203,7 +203,6 @@ class Kind(StrEnum):
     ATTAINABLE = "attainable"
     GATE_UNUSED = "gate-unused"
     TEXTS_NOT_FOUND = "texts-not-found"
-    SDK_TRANSPORT = "sdk-transport"
     READS_GOLD = "reads-gold"
     LABEL_LATER = "label-later"
     PANEL_SILENT = "panel-silent"
@@ -656,7 +655,6 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
     Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
-    Kind.SDK_TRANSPORT: "calls use transport = 'sdk': 'fast' does not fit {} ({})",
     Kind.READS_GOLD: (
         "judge {} is handed the gold labels ({}): a copy of them passes all that rests on them, so this run proves "
         "nothing of a judge that is not"

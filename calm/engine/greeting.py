@@ -45,8 +45,6 @@ class Greeting:
             self._served[endpoint.identity] = before
             return
         self._served[endpoint.identity] = now = self._served_by(endpoint)
-        for note in endpoint.notes:
-            self._ledger.note(note)
         if before is not None and before != now:
             self._ledger.note(because(Kind.SERVED_NOW, name(endpoint.model), name(now), name(before)))
         self._store.serves(endpoint.identity, now)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
-from calm.core.reasons import Reason
 from calm.core.templates import Message
 from calm.errors import JudgeError
 from calm.models.wire import Json, Reply
@@ -67,10 +66,6 @@ class Probed(Protocol):
     @property
     def own(self) -> bool:
         """Whether this is the provider's own server."""
-
-    @property
-    def notes(self) -> tuple[Reason, ...]:
-        """What a reader should know of how calls are made."""
 
     def body(
         self, messages: Sequence[Message], *, schema: Mapping[str, Json] | None = None, logprobs: bool = False
@@ -140,7 +135,6 @@ async def inspect(server: Probed, greeting: str) -> list[Check]:
     if isinstance(reply, JudgeError):
         return [Check("answers", State.FAILS, str(reply))]
     checks.append(Check("answers", State.OK, f"as {reply.model!r}" if reply.model else "but does not say its model"))
-    checks.extend(Check("transport", State.UNSURE, str(note)) for note in server.notes)
     known = reply.usage.input is not None and reply.usage.output is not None
     words = "both are reported" if known else "not reported: costs are upper estimates"
     checks.append(Check("usage", State.OK if known else State.UNSURE, words))

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from calm.core.reasons import Reason
-from calm.core.releases import refuse_other_releases
 from calm.core.templates import Message
 from calm.errors import JudgeError
 from calm.models import anthropic, faults, openai_chat, openai_responses
@@ -19,7 +17,7 @@ from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
 from calm.models.sampling import SAMPLING, reasons, sampling
 from calm.models.secrets import Secrets
-from calm.models.transport import Connections, NoResponse, Response, TransportName
+from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
 from calm.models.wire import Batching, Json, Limits, Price, Reply
 
 APIS: Final[Mapping[Provider, Api]] = {
@@ -79,11 +77,6 @@ class Server:
     def live(self) -> bool:
         """Its calls cost money and time, and models change behind their names."""
         return True
-
-    @property
-    def notes(self) -> tuple[Reason, ...]:
-        """Why another transport is used than the one that was chosen, once a call was made."""
-        return tuple(note for held in self._clients.values() if (note := held.connections.note))
 
     @property
     def url(self) -> str:
@@ -182,12 +175,12 @@ class Server:
                 "run without --calm-cache=replay",
                 fatal=True,
             )
-        connections = await self._connections()
+        held = self._clients.get(asyncio.get_running_loop()) or await self._opened()
         try:
-            response = await connections.send(body, anthropic.OLD_VERSION if self._needs_old_version(body) else "")
+            response = await held.transport.send(body, anthropic.OLD_VERSION if self._needs_old_version(body) else "")
         except NoResponse as error:
-            raise faults.unreached(connections.address, error.cause) from None  # the SDK's error may quote the key
-        return self._read(connections.address, response)
+            raise faults.unreached(held.address, error.cause) from None  # the SDK's error may quote the key
+        return self._read(held.address, response)
 
     def read(self, response: Response) -> Reply:
         """Return the reply in a response; a `JudgeError` if there is none."""
@@ -255,24 +248,23 @@ class Server:
             return False
         return all(name.lower() != "anthropic-version" for name in (*self.headers, *self.headers_env))
 
-    async def _connections(self) -> Connections:
-        """Return the connections of the running event loop, opened at its first call and closed when it shuts down."""
-        loop = asyncio.get_running_loop()
-        held = self._clients.get(loop)
-        if held is None:
-            refuse_other_releases(self.provider.partition("-")[0], "aiohttp", "httpx2")
-            connections = Connections(self.address, self.transport)
-            # An asynchronous generator is the one thing that a loop closes by itself at its end.
-            held = self._clients[loop] = _Session(connections, life := _lifetime(connections, self._clients))
-            await anext(life)
-        return held.connections
+    async def _opened(self) -> _Session:
+        """Return the connections of the running event loop, closed when it shuts down."""
+        address = self.address
+        transport = opened(address, self.transport)
+        # An asynchronous generator is the one thing that a loop closes by itself at its end.
+        held = _Session(address, transport, life := _lifetime(transport, self._clients))
+        self._clients[asyncio.get_running_loop()] = held
+        await anext(life)
+        return held
 
 
 @dataclass(frozen=True, slots=True)
 class _Session:
     """The connections of one event loop, and the generator that closes them at its end."""
 
-    connections: Connections
+    address: Address
+    transport: Transport
     life: AsyncGenerator[None]
 
 
@@ -291,10 +283,10 @@ def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json
 
 
 async def _lifetime(
-    connections: Connections, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Session]
+    transport: Transport, clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Session]
 ) -> AsyncGenerator[None]:
     try:
         yield
     finally:
         clients.pop(asyncio.get_running_loop(), None)
-        await connections.close()
+        await transport.close()

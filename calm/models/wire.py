@@ -102,8 +102,7 @@ class Endpoint(Protocol):
     never a secret. `live` is true where calls cost money and time, `greeting` where a run begins with a live call, to
     find out whether the server answers and which model serves it. `served_as` is the model that replies must
     come from, if the user named one. `retries` is how often a call that failed may be tried again. `schema` is the JSON
-    schema that the reply to `greet` should follow (None: any reply will do). `notes` say what a reader of the run must
-    know about how calls are made; they are complete once `greet` has answered. `call` and `greet` make one attempt, and
+    schema that the reply to `greet` should follow (None: any reply will do). `call` and `greet` make one attempt, and
     raise `calm.errors.JudgeError` if it has no answer, which says whether the engine may make another.
     """
 
@@ -127,8 +126,6 @@ class Endpoint(Protocol):
     def retries(self) -> int: ...
     @property
     def schema(self) -> Mapping[str, Json] | None: ...
-    @property
-    def notes(self) -> tuple[Reason, ...]: ...
     async def call(self, body: Mapping[str, Json]) -> Reply: ...
     async def greet(self) -> Reply: ...
 
@@ -226,6 +223,11 @@ class Sent(dict[str, Json]):
     def __init__(self, body: Mapping[str, Json]) -> None:
         super().__init__(body)
         self.text = _COMPACT.encode(body)
+
+
+def encoded(body: Mapping[str, Json]) -> bytes:
+    """Return a body as it is sent: byte for byte what the cache knows."""
+    return (body if isinstance(body, Sent) else Sent(body)).text.encode()
 
 
 class Send(Protocol):

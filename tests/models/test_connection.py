@@ -198,7 +198,7 @@ def test_a_connection_that_the_server_closed_meanwhile_is_left_before_anything_i
         async with serving([whole(), "hold", None]) as script:
             server = at(script.port)
             first = await asked(server)
-            for one in (await server._connections())._transport._direct._open:
+            for one in server._clients[asyncio.get_running_loop()].transport._direct._open:
                 one._transport.pause_reading()  # as if the loop were busy
             script.held.set()
             await asyncio.sleep(0.05)

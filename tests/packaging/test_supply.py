@@ -14,7 +14,15 @@ from calm.core.releases import RELIED_ON, refuse_other_releases
 from calm.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
-JUDGE = '[judge]\nname = "a"\ntask = "pairwise"\n[model]\nprovider = "{}"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
+JUDGE = """[judge]
+name = "a"
+task = "pairwise"
+[model]
+provider = "{}"
+model = "m"
+base_url = "http://127.0.0.1:9/v1"
+transport = "sdk"
+"""
 
 
 def test_the_bounds_in_the_code_are_those_of_the_package():

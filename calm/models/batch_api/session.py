@@ -15,10 +15,9 @@ from calm.models import faults
 from calm.models.address import Address
 from calm.models.api import BadReply
 from calm.models.transport import Response
-from calm.models.transport.fast import drawn
-from calm.models.transport.headers import sent
+from calm.models.transport.headers import ours
+from calm.models.transport.proxy import proxy_of
 from calm.models.transport.response import MOST_BYTES, plain
-from calm.models.transport.sdk import proxy_of
 from calm.models.wire import Reply
 
 if TYPE_CHECKING:
@@ -139,8 +138,7 @@ class BatchSession:
     async def _made(self) -> httpx2.AsyncClient:
         import httpx2
 
-        (request,) = await drawn(self.address, (b"{}", self._version))
-        headers = sent(self.address, request.headers)
+        headers = ours(self.address, self._version)
         timeout_s = max(LEAST_TIMEOUT_S, self.address.timeout_s)
         return httpx2.AsyncClient(
             headers={name: value for name, value in headers.items() if name not in ("content-type", "accept")},

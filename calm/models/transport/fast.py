@@ -1,68 +1,59 @@
 """
-The fast transport: the SDK draws a request once, and connections of our own send all of them.
+The fast transport: the head of a request is written once, and connections of our own send it with every body.
 
-That takes a small part of the SDK's own time. It relies on what no SDK promises: `fault` says how one breaks it.
+That takes a small part of an SDK's own time, and imports none.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from yarl import URL
+
+from calm.core.releases import refuse_other_releases
 from calm.models.address import Address
-from calm.models.transport import headers, sdk
+from calm.models.transport import headers
+from calm.models.transport.proxy import proxy_of
 from calm.models.transport.response import NoResponse, Response
-from calm.models.wire import Json
+from calm.models.wire import Json, encoded
 
 if TYPE_CHECKING:
-    import httpx2
+    import ssl
 
     from calm.models.transport.direct import Direct
     from calm.models.transport.proxied import Proxied
 
-_BODIES: Final = (b'{"a":1}', b'{"b":[2]}')
-"""What is drawn to find out whether two requests differ in their bodies alone."""
-_VERSION: Final = "2000-01-01"
-"""A version of the API that is drawn to find out whether it can be chosen."""
 _BREAKS: Final = frozenset("\r\n\0")
-_NOT_AS_KNOWN: Final = (AttributeError, TypeError, LookupError, RuntimeError, ImportError)
-"""What comes of calling an SDK whose functions are not the known ones."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class _Head:
-    """The head of a request: where it goes, and its headers, which hold the key: a traceback shows neither."""
-
-    url: str
-    headers: Mapping[str, str]
-    start: bytes
-    """All bytes before the number of those of the body."""
+_NO_RESPONSE: Final = (OSError, ValueError)
+"""What a call raises where there is no response."""
 
 
 class FastTransport:
-    """Requests as the SDK draws them, over connections of our own; through a proxy, over aiohttp."""
+    """Requests over connections of our own; through a proxy, over aiohttp."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._heads: dict[str, _Head] = {}
-        self._errors = sdk.errors(address.provider)
-        self._proxy = sdk.proxy_of(address.url)
+        self._starts: dict[str, bytes] = {}
+        self._url: URL | None = None
         self._direct: Direct | None = None
         self._proxied: Proxied | None = None
 
     async def send(self, body: Mapping[str, Json], version: str = "") -> Response:
         """Send a body once and return the response; see `Transport`."""
-        content = sdk.encoded(body)
+        content = encoded(body)
         try:
-            head = self._heads.get(version) or await self._draw(version)
+            if self._url is None:
+                self._url = url_of(self._address)
+                self._open(self._url)
             async with asyncio.timeout(self._address.timeout_s):
                 if self._direct is not None:
-                    return await self._direct.post(b"%b%d\r\n\r\n%b" % (head.start, len(content), content))
-                assert self._proxied is not None, "what is drawn goes one way or the other"
-                return await self._proxied.post(head.url, head.headers, content)
-        except self._errors as error:
+                    start = self._starts.get(version) or self._started(self._url, version)
+                    return await self._direct.post(b"%b%d\r\n\r\n%b" % (start, len(content), content))
+                assert self._proxied is not None, "requests go one way or the other"
+                return await self._proxied.post(str(self._url), _checked(headers.ours(self._address, version)), content)
+        except _NO_RESPONSE as error:
             raise NoResponse(error) from None
 
     async def close(self) -> None:
@@ -72,98 +63,62 @@ class FastTransport:
         if self._proxied is not None:
             await self._proxied.close()
 
-    async def _draw(self, version: str) -> _Head:
-        """Return the head of all requests of a version, as the SDK draws it; the first one opens the way."""
-        request = (await drawn(self._address, (b"{}", version)))[0]
-        sent, url = headers.sent(self._address, request.headers), request.url
-        host = url.netloc.decode("ascii")
-        found = _Head(str(url), sent, _start(url.raw_path, {"host": host, **sent}))
-        if self._direct is None and self._proxied is None:
-            self._open(url)
-        self._heads[version] = found
-        return found
+    def _started(self, url: URL, version: str) -> bytes:
+        """Return how the requests of a version begin, up to the number of bytes of the body."""
+        named = _checked({"host": url.host_port_subcomponent or "", **headers.ours(self._address, version)})
+        lines = [f"{name}: {value}".encode() for name, value in named.items()]
+        path = url.raw_path_qs.encode("ascii")
+        start = b"\r\n".join([b"POST %b HTTP/1.1" % path, *lines, b"content-length: "])
+        self._starts[version] = start
+        return start
 
-    def _open(self, url: httpx2.URL) -> None:
-        import httpx2
-
-        from calm.models.transport.direct import Direct, Peer
-
-        safe = url.scheme == "https"
-        # the SDKs' own choice of certificates, with SSL_CERT_FILE and SSL_CERT_DIR
-        safety = httpx2.create_ssl_context() if safe else None
-        if self._proxy:
+    def _open(self, url: URL) -> None:
+        """Open the way to the server."""
+        safety = _safety() if url.scheme == "https" else None
+        proxy = proxy_of(self._address.url)
+        if proxy:
             from calm.models.transport.proxied import Proxied
 
-            self._proxied = Proxied(self._proxy, safety)
+            self._proxied = Proxied(proxy, safety)
         else:
-            self._direct = Direct(Peer(url.raw_host.decode("ascii"), url.port or (443 if safe else 80), safety))
+            from calm.models.transport.direct import Direct, Peer
+
+            self._direct = Direct(Peer(url.raw_host or "", url.port or 80, safety))
 
 
-def _start(path: bytes, named: Mapping[str, str]) -> bytes:
+def url_of(address: Address) -> URL:
     """
-    Return how a request begins, up to the number of bytes of its body.
+    Return where requests go.
 
     Raises:
-        ValueError: a header would end before its end.
+        ValueError: the address is no URL of a server.
     """
-    lines = [f"{name}: {value}" for name, value in named.items()]
-    if any(not _BREAKS.isdisjoint(line) for line in lines):
+    url = URL(address.url + address.path).extend_query(address.query)
+    if url.scheme not in ("http", "https") or not url.raw_host:
+        raise ValueError(f"expected a URL that begins with http:// or https:// and names a host, got {address.url!r}")
+    return url
+
+
+def _safety() -> ssl.SSLContext:
+    """Return the SDKs' own choice of certificates, with SSL_CERT_FILE and SSL_CERT_DIR."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def _checked(named: Mapping[str, str]) -> Mapping[str, str]:
+    """
+    Return headers.
+
+    Raises:
+        ValueError: one would end before its end.
+    """
+    if any(not _BREAKS.isdisjoint(f"{name}{value}") for name, value in named.items()):
         raise ValueError("a header holds a line break, which would begin another header")
-    return b"\r\n".join([b"POST %b HTTP/1.1" % path, *(line.encode() for line in lines), b"content-length: "])
+    return named
 
 
-async def drawn(address: Address, *calls: tuple[bytes, str]) -> list[httpx2.Request]:
-    """Return the requests that the SDK would send for calls with these bodies and versions; nothing is sent."""
-    import httpx2
-
-    requests: list[httpx2.Request] = []
-
-    class SilentTransport(httpx2.AsyncBaseTransport):  # the one type that a client takes
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            requests.append(request)
-            return httpx2.Response(200)
-
-    async with sdk.client(address, SilentTransport()) as client:
-        for body, version in calls:
-            await sdk.post(client, address, body, version)
-    return requests
-
-
-async def fault(address: Address) -> str:
-    """
-    Return what the SDK does that the fast transport cannot rely on; nothing if all is as it should be.
-
-    A call makes one request; it goes to the address with its path and query; its body is the one that was given, and
-    no stream is asked for; two requests have the same headers, and the version of the API can be chosen.
-    """
-    expected: tuple[type[Exception], ...] = (*sdk.errors(address.provider), *_NOT_AS_KNOWN)
-    try:
-        requests = await drawn(address, (_BODIES[0], ""), (_BODIES[1], ""), (_BODIES[0], _VERSION))
-    except expected as error:
-        return address.secrets.scrub(f"its client cannot be used: {type(error).__name__}: {error}")
-    return next(_broken(address, requests), "")
-
-
-def _broken(address: Address, requests: Sequence[httpx2.Request]) -> Iterator[str]:
-    import httpx2
-
-    if len(requests) != 3:
-        yield f"three calls make {len(requests)} requests"
-        return
-    first, second, versioned = requests
-    if first.method != "POST":
-        yield f"a request is a {first.method}, not a POST"
-    if first.url.copy_with(query=None) != httpx2.URL(address.url + address.path):
-        yield "a request goes to another address"
-    if dict(first.url.params) != dict(address.query) or first.url != second.url:
-        yield "a request has another query"
-    if (first.content, second.content) != _BODIES:
-        yield "a body is changed on its way"
-    if "event-stream" in first.headers.get("accept", ""):
-        yield "a stream is asked for"
-    one, two = (headers.sent(address, request.headers) for request in (first, second))
-    for name in sorted(one.keys() | two.keys()):
-        if one.get(name) != two.get(name):
-            yield f"two requests differ in the header {name!r}"
-    if address.provider == "anthropic" and versioned.headers.get("anthropic-version") != _VERSION:
-        yield "the version of the API cannot be chosen"
+def refuse_other_packages(address: Address) -> None:
+    """Raise a `ConfigError` if a package that sends requests to an address is of a release that may not fit."""
+    needed = ["httpx2"] if address.url.lower().startswith("https:") else []
+    refuse_other_releases(*needed, *(["aiohttp"] if proxy_of(address.url) else []))

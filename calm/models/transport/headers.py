@@ -1,31 +1,50 @@
-"""The headers of a request: the user's, the key's, and those of the SDK that a server needs."""
+"""The headers of a request: the user's, the key's, and those that a server needs."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Final
 
+from calm import __version__
 from calm.models.address import Address
 
 KEY_HEADERS: Final = frozenset({"authorization", "x-api-key", "api-key"})
-SDK_HEADERS: Final = frozenset({"accept", "anthropic-version", "content-type", "user-agent"})
-OWN_SERVER_HEADERS: Final = SDK_HEADERS | {"openai-organization", "openai-project"}
+ANTHROPIC_VERSION: Final = "2026-10-21"
+"""The version of Anthropic's API that bodies and replies are written and read in: that of the SDK 2.10."""
+AGENT: Final = f"calm-judge/{__version__}"
+_SCOPES: Final = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
+"""What OpenAI's own server is told of whose calls they are, and the variables that say so, as its SDK knows them."""
+_SDK_HEADERS: Final = frozenset({"accept", "anthropic-version", "content-type", "user-agent"})
 
 
-def sent(address: Address, drawn: Mapping[str, str]) -> dict[str, str]:
+def ours(address: Address, version: str = "") -> dict[str, str]:
     """
     Return all headers of a request but those of its connection, by their names in lower case.
 
-    `drawn` are those that the SDK would send. It adds some from the environment, keys included, so that only the ones
-    that a server needs are taken over.
+    `version` is that of the API, if not the usual one.
     """
-    kept = OWN_SERVER_HEADERS if address.own else SDK_HEADERS
+    named = {"accept": "application/json", "content-type": "application/json", "user-agent": AGENT}
+    if address.provider == "anthropic":
+        named["anthropic-version"] = version or ANTHROPIC_VERSION
+    elif address.own:
+        named |= {name: said for name, variable in _SCOPES.items() if (said := os.environ.get(variable))}
+    return named | _given(address)
+
+
+def of_the_sdk(address: Address, drawn: Mapping[str, str]) -> dict[str, str]:
+    """
+    Return the same where the SDK sends the request, from the headers that it would send.
+
+    It adds some from the environment, keys included, so that only the ones that a server needs are taken over.
+    """
+    kept = _SDK_HEADERS | (_SCOPES.keys() if address.own else set())
     named = {name.lower(): value for name, value in drawn.items()}
     sdks = {name: value for name, value in named.items() if name in kept or name.startswith("x-stainless-")}
-    return sdks | _ours(address)
+    return sdks | _given(address)
 
 
-def _ours(address: Address) -> dict[str, str]:
+def _given(address: Address) -> dict[str, str]:
     given = {name.lower(): value for name, value in (*address.headers.items(), *address.secrets.headers.items())}
     headers = {"accept-encoding": "identity"}
     if address.secrets.key is not None or KEY_HEADERS.isdisjoint(given):

@@ -1,4 +1,4 @@
-"""The SDKs: clients that draw requests, and the transport that is their own (httpx)."""
+"""The transport of the SDKs: their clients send requests over httpx."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-from calm.models.address import Address, Provider, host_of, loopback
+from calm.core.releases import refuse_other_releases
+from calm.models.address import Address, Provider
 from calm.models.transport import headers
+from calm.models.transport.proxy import proxy_of
 from calm.models.transport.response import NoResponse, Response, plain, read
-from calm.models.vault import learn
-from calm.models.wire import Json, Sent
+from calm.models.wire import Json, encoded
 
 if TYPE_CHECKING:
     import httpx2
@@ -56,9 +55,9 @@ def package(provider: Provider) -> ModuleType:
     return import_module("anthropic" if provider == "anthropic" else "openai")
 
 
-def release(provider: Provider) -> str:
-    """Return the name and version of the SDK for a provider."""
-    return f"{package(provider).__name__} {package(provider).__version__}"
+def refuse_other_packages(address: Address) -> None:
+    """Raise a `ConfigError` if the SDK for an address, or what it builds on, is of a release that may not fit."""
+    refuse_other_releases(address.provider.partition("-")[0], "httpx2")
 
 
 def client(address: Address, transport: httpx2.AsyncBaseTransport) -> Client:
@@ -96,11 +95,6 @@ async def post(client: Client, address: Address, content: bytes, version: str) -
     )
 
 
-def encoded(body: Mapping[str, Json]) -> bytes:
-    """Return a body as it is sent: byte for byte what the cache knows."""
-    return (body if isinstance(body, Sent) else Sent(body)).text.encode()
-
-
 def errors(provider: Provider) -> tuple[type[Exception], ...]:
     """Return what a call may raise where there is no response; the first is the root of the SDK's own errors."""
     import httpx2
@@ -108,17 +102,6 @@ def errors(provider: Provider) -> tuple[type[Exception], ...]:
     sdk = package(provider)
     root: type[Exception] = sdk.AnthropicError if provider == "anthropic" else sdk.OpenAIError
     return (root, httpx2.HTTPError, OSError, ValueError)
-
-
-def proxy_of(url: str) -> str | None:
-    """Return the proxy that the environment names for a server; what goes to this machine is shown to none."""
-    host = host_of(url)
-    if host is None or loopback(host) or proxy_bypass(host):
-        return None
-    named = getproxies()
-    learn({f"{name}_proxy": url for name, url in named.items()})
-    proxy = named.get(urlsplit(url).scheme) or named.get("all")
-    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
 def _read(response: httpx2.Response) -> Response:
@@ -132,7 +115,7 @@ def _http(address: Address) -> httpx2.AsyncBaseTransport:
     class BoundedTransport(httpx2.AsyncHTTPTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             kept = {name: request.headers[name] for name in _OF_A_CONNECTION if name in request.headers}
-            request.headers = httpx2.Headers(kept | headers.sent(address, request.headers))
+            request.headers = httpx2.Headers(kept | headers.of_the_sdk(address, request.headers))
             response = await super().handle_async_request(request)
             try:
                 content = await read(response.aiter_bytes(), response.headers)
