@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version as release
 from typing import Final
 
-from calm import __version__
 from calm.models.address import Address
 
 KEY_HEADERS: Final = frozenset({"authorization", "x-api-key", "api-key"})
 ANTHROPIC_VERSION: Final = "2026-10-21"
 """The version of Anthropic's API that bodies and replies are written and read in: that of the SDK 2.10."""
-AGENT: Final = f"calm-judge/{__version__}"
 _SCOPES: Final = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
 """What OpenAI's own server is told of whose calls they are, and the variables that say so, as its SDK knows them."""
 _SDK_HEADERS: Final = frozenset({"accept", "anthropic-version", "content-type", "user-agent"})
@@ -24,12 +24,18 @@ def ours(address: Address, version: str = "") -> dict[str, str]:
 
     `version` is that of the API, if not the usual one.
     """
-    named = {"accept": "application/json", "content-type": "application/json", "user-agent": AGENT}
+    named = {"accept": "application/json", "content-type": "application/json", "user-agent": _agent()}
     if address.provider == "anthropic":
         named["anthropic-version"] = version or ANTHROPIC_VERSION
     elif address.own:
         named |= {name: said for name, variable in _SCOPES.items() if (said := os.environ.get(variable))}
     return named | _given(address)
+
+
+@cache
+def _agent() -> str:
+    """Return the name and release of the program that sends."""
+    return f"calm-judge/{release('calm-judge')}"
 
 
 def of_the_sdk(address: Address, drawn: Mapping[str, str]) -> dict[str, str]:
