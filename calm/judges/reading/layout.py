@@ -38,7 +38,8 @@ _LABEL: Final = re.compile(
     r"[ \t]*(?:#{1,6}[ \t]+(?P<heading>.+)|(?P<bold>(?:\*\*|__).+(?:\*\*|__):?)|(?P<colon>.+[:：]\**))"
 )
 _CLOSING_TAG: Final = re.compile(r"</?[^<>\s]{1,40}>\s*\Z")
-_TERMINAL: Final = ".!?。！？…"
+TERMINAL: Final = ".!?。！？…"
+"""Signs that end a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ class Layout:
             ends = line.rstrip("*_`\"'”» ")[-1:]
             if ends in (":", "："):
                 return _last_of(line)
-            word = "" if gap or closed or ends in _TERMINAL else line.rsplit(None, 1)[-1]
+            word = "" if gap or closed or ends in TERMINAL else line.rsplit(None, 1)[-1]
             return word if len(word) <= LONGEST_WORD and has(Cue.DENIED, word, before=True) else ""
         return ""
 
@@ -187,7 +188,7 @@ class Layout:
         whole = self.whole
         return any(
             _in_pair(before, after, left, right)
-            for left, right in _QUOTES
+            for left, right in QUOTES
             if left in before and right in after and not (whole.startswith(left) and whole.endswith(right))
         )
 
@@ -197,7 +198,7 @@ class Layout:
         return self.page.startswith(">", start) and not self.whole.startswith(">")
 
 
-_QUOTES: Final = (
+QUOTES: Final = (
     *(("“", "”"), ("„", "“"), ("„", "”"), ("«", "»"), ("»", "«"), ("「", "」"), ("『", "』"), ("‘", "’"), ("‹", "›")),
     *(('"', '"'), ("'", "'"), ("`", "`")),
 )
@@ -213,7 +214,7 @@ def _in_pair(before: str, after: str, left: str, right: str) -> bool:
         closed = after.find(right)
     if opened < 0 or closed < 0:
         return False
-    return bool(before[opened + 1 :].strip(_SIGNS) or after[:closed].strip(_SIGNS + _TERMINAL))
+    return bool(before[opened + 1 :].strip(_SIGNS) or after[:closed].strip(_SIGNS + TERMINAL))
 
 
 def _odd_quote(before: str, sign: str) -> int:
@@ -253,7 +254,7 @@ def _last_of(before: str) -> str:
 def _first_of(after: str) -> str:
     """Return the rest of the sentence that a text begins in."""
     stop = _STOP.search(after)
-    return after[: stop.start()] if stop else after.rstrip(_TERMINAL)
+    return after[: stop.start()] if stop else after.rstrip(TERMINAL)
 
 
 def _last_clause(before: str) -> str:

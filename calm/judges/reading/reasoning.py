@@ -39,6 +39,11 @@ def _after_bare_channels(text: str) -> int:
     return at + len(final) if at >= 0 else 0
 
 
+def may_think(text: str) -> bool:
+    """Return whether a reply has a sign that every mark of reasoning, and every special token, has; a quick look."""
+    return "<" in text or "◁" in text or text.startswith("analysis") or "think]" in text.lower()
+
+
 def spoken(text: str) -> list[tuple[int, int]]:
     """
     Return the parts of a reply that are no reasoning, as (start, end).

@@ -9,6 +9,7 @@ from typing import Final, get_args
 from calm.core.reasons import Reason
 from calm.core.verdict import Refused, Unreadable, Verdict
 from calm.errors import ConfigError, nearest
+from calm.judges.reading.alone import stands_alone
 from calm.judges.reading.brackets import bracket_marks, tag_marks
 from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
@@ -19,7 +20,7 @@ from calm.judges.reading.logprobs import by_token
 from calm.judges.reading.marks import Mark, short
 from calm.judges.reading.meanings import meant
 from calm.judges.reading.patterns import pattern_marks
-from calm.judges.reading.reasoning import TAIL, spoken
+from calm.judges.reading.reasoning import TAIL, may_think, spoken
 from calm.judges.reading.views import View
 from calm.models.wire import Reply
 
@@ -86,6 +87,8 @@ def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> V
 
 def _visible(text: str) -> str:
     """Return what of a reply is no reasoning; each line keeps its number."""
+    if not may_think(text):
+        return text
     parts, at = [], 0
     for start, end in spoken(text):
         gap = text.count("\n", at, start)
@@ -120,6 +123,8 @@ def _by_text(text: str, form: Format, view: View) -> Verdict | Reason | None:
         return by_numbers(text, marks, form, view)
     if not marks and form.kind != "regex":
         return by_slip(text, form, view)
+    if len(marks) == 1 and stands_alone(text, marks[0], view):
+        return meant(marks[0].raw, form, view)
     one = decide(text, marks, partial(meant, form=form, view=view), view)
     if not isinstance(one, Mark):
         return one
