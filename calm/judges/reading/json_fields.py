@@ -117,26 +117,48 @@ def objects(text: str) -> Iterator[Mark | Unreadable]:
     while found := _OPENING.search(text, at):
         start = found.start()
         try:
-            data, at = _DECODER.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            mended = _mended(text, start) if repairs < MAX_REPAIRS and _at_comma(text, error.pos) else None
-            repairs += mended is None and _at_comma(text, error.pos)
-            if mended is not None:
-                yield mended
-                at = mended.end
-                continue
-            if error.msg.startswith("Unterminated string") or _CUT.fullmatch(text, error.pos):
-                yield Unreadable("truncated JSON: the last object is not closed")
-                return
-            at, broken = max(start + 1, error.pos), broken + 1
+            here = _object_at(text, start)
         except RecursionError:
             yield Unreadable("JSON nested too deeply")
             return
-        else:
-            yield Mark(start, at, data)
+        if isinstance(here, Mark):
+            yield here
+            at = here.end
+            continue
+        message, where = here
+        mended = _mended(text, start) if repairs < MAX_REPAIRS and _at_comma(text, where) else None
+        repairs += mended is None and _at_comma(text, where)
+        if mended is not None:
+            yield mended
+            at = mended.end
+            continue
+        if message.startswith(_UNTERMINATED) or _CUT.fullmatch(text, where):
+            yield Unreadable("truncated JSON: the last object is not closed")
+            return
+        at, broken = max(start + 1, where), broken + 1
         if broken > MAX_BROKEN:
             yield Unreadable(f"more than {MAX_BROKEN} fragments that are no JSON")
             return
+
+
+def _object_at(text: str, start: int) -> Mark | tuple[str, int]:
+    """
+    Return the object that begins at a place, or what is wrong and where.
+
+    It is looked for in windows that grow: an error counts the lines before it, and those of a whole reply are many.
+    """
+    window = WINDOW
+    while True:
+        part = text[start : start + window]
+        try:
+            data, end = _DECODER.raw_decode(part)
+        except json.JSONDecodeError as error:
+            ended = error.pos + LONGEST_WORD >= len(part) or error.msg.startswith(_UNTERMINATED)
+            if not ended or start + window >= len(text):
+                return error.msg, start + error.pos
+            window *= 8
+        else:
+            return Mark(start, start + end, data)
 
 
 def _at_comma(text: str, at: int) -> bool:
@@ -169,6 +191,11 @@ def _mended(text: str, start: int) -> Mark | None:
     return Mark(start, end, data) if read == end - start - len(commas) else None
 
 
+_UNTERMINATED: Final = "Unterminated string"
+WINDOW: Final = 512
+"""Characters in which an object is looked for first."""
+LONGEST_WORD: Final = 16
+"""Characters of the longest word, or sign in a text, of JSON: one that a window cuts is an error near its end."""
 _PARTS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|,(?=\s{0,200}[}\]])', re.DOTALL)
 _TRAILING = re.compile(r",\s*[}\]]")
 
