@@ -341,7 +341,7 @@ class Case:
             "examples": [
                 {"question": e.question, "answers": list(e.answers), "verdict": e.verdict} for e in self.examples
             ],
-            "framing": self.framing,
+            "framing": self.framing.value,
             "follow_ups": list(self.follow_ups),
             "target": None,  # no judge is shown these three; they keep the digests of earlier versions
             "damaged": None,

@@ -1,8 +1,9 @@
 """
-What was made once of the same objects: for a plan and for the claims about a whole run, which look at them many times.
+What was made once of the same objects, for whoever looks at them many times.
 
-Edits, inert words and orders are pure functions of a case, an edit and a seed. A run makes each of them about once. A
-plan goes through all probes three times, and with every variant it meets each edit twice in each of them.
+Edits, inert words and orders are pure functions of a case, an edit and a seed. The probes of a run share their cases,
+with the order of these and their inert forms. A plan goes through all probes three times, and with every variant it
+meets each edit twice in each of them.
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ T = TypeVar("T")
 
 class Memo:
     """
-    Keeps what was made, by what it was made of: objects by identity, and values.
+    Keeps what was made, by what it was made of: objects by identity, and values, the first of which names the kind.
 
     It holds the objects, so that no later one can be taken for them. So it grows, and is kept no longer than what it
-    serves. What is made for one judge is kept apart from what is made for another: each has a memo of its own.
+    serves. What is made for one judge is kept apart from what is made for another: each has a memo of its own. With
+    `kinds`, nothing else is kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: frozenset[str] | None = None) -> None:
+        self._kinds = kinds
         self._made: dict[tuple[Hashable, ...], tuple[object, tuple[object, ...]]] = {}
 
     def once(self, make: Callable[[], T], of: tuple[object, ...], *values: Hashable) -> T:
         """Return what `make` returned for these objects and values the first time; an error is not kept."""
+        if self._kinds is not None and values[0] not in self._kinds:
+            return make()
         key = (*map(id, of), *values)
         if key not in self._made:
             self._made[key] = make(), of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import marshal
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from calm.core.case import Case, digest
+from calm.core.case import Case
 from calm.core.identity import Identity
 from calm.core.verdict import NoReply
 from calm.engine.gathering import GUEST
@@ -112,8 +113,12 @@ class _Handle:
 
 
 def _content_key(handle: _Handle, case: Case) -> bytes:
-    """Return the key of the asks of a judge on a case, without the repeat index."""
-    return bytes.fromhex(digest(handle.name, case.content()))[:KEY_BYTES]
+    """
+    Return the key of the asks of a judge on a case, without the repeat index; of this process alone.
+
+    Version 2 of the format writes no references, so equal contents are equal bytes.
+    """
+    return blake2b(marshal.dumps((handle.name, case.content()), 2), digest_size=KEY_BYTES).digest()
 
 
 def _round(ask: int) -> int:

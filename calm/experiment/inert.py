@@ -147,7 +147,7 @@ def floor_of(
         number: which of the forms of the words, counted from 1; one after the other, so that each ask has another.
         brief: whether length is what the edit is about: the words are those for an edit that adds none.
         classes: the lengths in words that the text can have.
-        memo: keeps what is made, for a plan.
+        memo: keeps what is made.
     """
     answer = _treated(source, base)
     if not brief and changed == {"notes"}:

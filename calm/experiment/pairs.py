@@ -410,13 +410,15 @@ def _again(setup: Setup, variant: AnyEdit, case: Treated, shown: Case, number: i
     """Return the case for a further ask after the edit."""
     return once(
         setup.memo,
-        partial(_edited_again, setup.seed, variant, case, shown, number, own=own),
+        partial(_edited_again, setup.seed, variant, case, shown, number, own=own, memo=setup.memo),
         (variant, case, shown),
         *("again", setup.seed, number, own),
     )
 
 
-def _edited_again(seed: int, variant: AnyEdit, case: Treated, shown: Case, number: int, *, own: bool) -> Case:
+def _edited_again(
+    seed: int, variant: AnyEdit, case: Treated, shown: Case, number: int, *, own: bool, memo: Memo | None
+) -> Case:
     """
     Return the case with inert words and then the edit; as it was shown before where the edit cannot follow them.
 
@@ -424,7 +426,7 @@ def _edited_again(seed: int, variant: AnyEdit, case: Treated, shown: Case, numbe
     """
     if own:
         return worded(shown, number)
-    with_words = worded(case, number).treat(case.target)
+    with_words = once(memo, lambda: worded(case, number).treat(case.target), (case,), "worded", number)
     if isinstance(variant, PromptEdit):
         return with_words.untreated()
     edited = variant.apply(with_words, seed)

@@ -15,6 +15,8 @@ from calm.experiment.asks import Design
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Judge
 
+SHARED: Final = frozenset({"aimed", "clusters", "drawn", "each", "note", "order", "pilot", "worded"})
+"""What the probes of a run make of their cases and share, as `Memo` names it: all of it is the same for many edits."""
 CLUSTER: Final = "cluster"
 """The tag of a case that names the cluster of cases which are not independent of it."""
 MOST_VARIANTS: Final = 4
@@ -40,7 +42,7 @@ class Setup:
     stopping: Stopping = Stopping.SEQUENTIAL
     looks_ahead: int = 0
     memo: Memo | None = field(default=None, compare=False)
-    """What was made once of the same cases and edits, for a plan."""
+    """What was made once of the same cases and edits."""
 
     @property
     def family(self) -> Family:

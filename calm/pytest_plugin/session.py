@@ -41,6 +41,7 @@ from calm.pytest_plugin.trace import MARKER
 
 if TYPE_CHECKING:
     from calm.core.case import Case
+    from calm.core.memo import Memo
     from calm.core.reasons import Reason
     from calm.engine.engine import Engine
     from calm.experiment.asks import Design
@@ -81,8 +82,8 @@ class Session:
     peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
     sampled: list[tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=list)
     """Cases that a fixture gave, and the sample of them."""
-    showable: list[tuple[Judge, tuple[Case, ...]]] = field(default_factory=list)
-    """Samples that a judge can be shown."""
+    showable: list[tuple[Judge, tuple[Case, ...], Memo]] = field(default_factory=list)
+    """Samples that a judge can be shown, and what its probes make of them and share."""
     traced: list[tuple[Lookahead, Order]] = field(default_factory=list)
     """What tests would ask, while they are traced."""
     announced: bool = False
@@ -408,6 +409,8 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
         ConfigError: a case that cannot be shown to the judge, or a table of verdicts that does not fit the cases.
     """
     from calm.cases import sample
+    from calm.core.memo import Memo
+    from calm.experiment.setup import SHARED
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import recall
 
@@ -417,10 +420,15 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
         chosen = tuple(sample(cases, sample_of(config), seed_of(config)))
         session.sampled.append((cases, chosen))
     recall(judge, cases)
-    if not any(known is judge and drawn is chosen for known, drawn in session.showable):
+    if _memo_of(session, judge, chosen) is None:
         refuse_unshowable(judge, chosen)
-        session.showable.append((judge, chosen))
+        session.showable.append((judge, chosen, Memo(SHARED)))
     return chosen
+
+
+def _memo_of(session: Session, judge: Judge, cases: tuple[Case, ...]) -> Memo | None:
+    """Return what probes make of a sample that a judge can be shown; None if it was not looked at yet."""
+    return next((memo for known, drawn, memo in session.showable if known is judge and drawn is cases), None)
 
 
 def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: Design | None = None) -> Setup:
@@ -449,7 +457,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
         engine_of(config).admit(judge)
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
-    return Setup(judge, chosen, engine_of(config), *rules)
+    return Setup(judge, chosen, engine_of(config), *rules, memo=_memo_of(config.stash[SESSION], judge, chosen))
 
 
 def asks_of(item: pytest.Item) -> Design | None:

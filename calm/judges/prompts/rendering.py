@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
 from calm.core.templates import Message, Messages, Prompt
@@ -11,8 +13,12 @@ from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.judges.prompts.placing import placed
 from calm.judges.prompts.sandbox import TemplateFault, rendered
+from calm.judges.prompts.skeleton import Skeletons, filled, marked, shaped
 from calm.judges.prompts.variables import context_of
 
+MOST_FILLED: Final = 1_000_000
+"""Characters of all texts of a case up to which a template is not rendered anew: it may write each of them twice."""
+_SKELETONS: Final = Skeletons()
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
 
 
@@ -39,11 +45,34 @@ def rendered_with_places(
 
 def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None) -> Messages:
     """Return the messages of the templates alone."""
-    context = context_of(case, scale, criterion, bundled=prompt.bundled)
+    messages, bundled = prompt.framed(case.framing), prompt.bundled
+    found = shaped(case, scale, criterion, bundled=bundled)
+    if found is not None:
+        shape, texts = found
+
+        def drawn(text: str) -> str | None:
+            marks, asked = marked(case, criterion)
+            try:
+                return rendered(text, context_of(marks, scale, asked, bundled=bundled), ours=bundled)
+            except TemplateFault:
+                return None
+
+        pieces = [_SKELETONS.pieces(m.text, shape, partial(drawn, m.text), bundled=bundled) for m in messages]
+        if None not in pieces and sum(map(len, texts)) <= MOST_FILLED:
+            return tuple(
+                [Message(m.role, filled(p, texts)) for m, p in zip(messages, pieces, strict=True) if p is not None]
+            )
+    return _drawn_whole(messages, case, task, context_of(case, scale, criterion, bundled=bundled), bundled=bundled)
+
+
+def _drawn_whole(
+    messages: Messages, case: Case, task: Task, context: Mapping[str, object], *, bundled: bool
+) -> Messages:
+    """Return the messages, each rendered with all values."""
     out = []
-    for index, message in enumerate(prompt.framed(case.framing), start=1):
+    for index, message in enumerate(messages, start=1):
         try:
-            out.append(Message(message.role, rendered(message.text, context, ours=prompt.bundled)))
+            out.append(Message(message.role, rendered(message.text, context, ours=bundled)))
         except TemplateFault as fault:
             place = f"task {task}, case {case.id}: template {index} ({message.role}, {case.framing} framing)"
             raise ConfigError(fault.at(place)) from fault

@@ -16,7 +16,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Literal
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.compiler import CodeGenerator
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -198,6 +198,14 @@ def _budgeted() -> Callable[..., range]:
         return numbers
 
     return limited
+
+
+def parsed(text: str) -> nodes.Template | None:
+    """Return the syntax of a template; None for one that has none."""
+    try:
+        return _environment_for(text).parse(text)
+    except (TemplateError, RecursionError):
+        return None
 
 
 @lru_cache(maxsize=512)

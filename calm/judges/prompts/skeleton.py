@@ -1,0 +1,294 @@
+"""
+Prompts whose texts are put in afterwards: a template is rendered once for all cases of one shape, with marks for texts.
+
+That is right only for a template that writes each text as it is, and asks nothing of it: no filter, no condition, no
+comparison. `writes_texts_only` finds that out from the syntax of a user's template. Our own templates do so, which a
+test shows. Whatever else a template may look at is a part of the shape: how many answers, what they are called, whether
+there is a reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from jinja2 import nodes
+
+from calm.core.case import Answer, Case, Criterion, Presentation
+from calm.core.verdict import Scale
+from calm.judges.prompts.sandbox import parsed
+from calm.judges.prompts.variables import as_is, neutral
+
+Shape: TypeAlias = tuple[object, ...]
+"""All that a template may look at besides the texts; it can be hashed."""
+Pieces: TypeAlias = tuple[str | int, ...]
+"""The texts of a template, and the numbers of those that stand between them."""
+
+OPEN: Final = "\ue000"
+CLOSE: Final = "\ue001"
+MOST: Final = 4096
+"""So many skeletons are kept."""
+_MARK: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
+_CALLED: Final = frozenset({"label", "slot", "byline"})
+_COUNTED: Final = frozenset({"answers", "criteria", "notes", "examples"})
+_PLACED: Final = frozenset({"number", "points"})
+_LOOP: Final = frozenset({"depth", "depth0", "first", "index", "index0", "last", "length", "revindex", "revindex0"})
+_TEXT, _ANSWER, _CRITERION, _BLIND = "text", "answer", "criterion", "blind"
+_KINDS: Final = {"answers": _ANSWER, "criteria": _CRITERION, "notes": _TEXT}
+"""What a loop over a list of the case gives."""
+_ASKED: Final = ("reference", "criterion", *sorted(_COUNTED))
+"""Of what a condition may ask whether it is there."""
+_SOURCES: Final = _COUNTED | {"question", "reference", "fields", "criterion"}
+_LENGTH: Final = frozenset({"count", "length"})
+_THERE: Final = frozenset({"defined", "none", "undefined"})
+
+
+def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool) -> tuple[Shape, list[str]] | None:
+    """
+    Return the shape of a case and its texts by number; None for one with worked examples, which is rendered each time.
+
+    In a bundled prompt every text is neutralised, as `context_of` does.
+    """
+    if case.examples:
+        return None
+    clean = neutral if bundled else as_is
+    texts = [clean(case.question), clean(case.reference or "")]
+    answers = []
+    bylines = case.bylines
+    for answer in case.shown:
+        drafts = case.history(answer)
+        answers.append((bylines.get(answer.id), len(drafts)))
+        texts.append(clean(answer.text))
+        texts.extend(map(clean, drafts))
+    texts.extend(map(clean, case.notes))
+    texts.extend(map(clean, case.fields.values()))
+    criteria, asked = case.criteria, None
+    if criteria:
+        asked = None if criterion is None else next((n for n, c in enumerate(criteria) if c.id == criterion.id), -1)
+        for one in (*criteria, *([] if criterion is None else [criterion])):
+            texts += [clean(one.id), clean(one.text)]
+    elif criterion is not None:
+        return None
+    shape = (
+        case.labels,
+        tuple(answers),
+        None if case.reference is None else case.reference == "",
+        len(case.notes),
+        tuple(case.fields),
+        tuple([(c.points, c.check is None) for c in criteria]),
+        asked,
+        None if criterion is None else criterion.points,
+        (scale.low, scale.high, scale.step, scale.best),
+    )
+    return shape, texts
+
+
+def marked(case: Case, criterion: Criterion | None) -> tuple[Case, Criterion | None]:
+    """Return a case of the same shape, and its criterion, with marks for the texts by the numbers of `shaped`."""
+    number = iter(range(10**9))
+
+    def mark() -> str:
+        return f"{OPEN}{next(number)}{CLOSE}"
+
+    question, reference = mark(), mark()
+    shown = {}
+    for answer in case.shown:
+        text = mark()
+        shown[answer.id] = Answer(answer.id, text, None, tuple(mark() for _ in case.history(answer)))
+    notes = tuple(mark() for _ in case.notes)
+    fields = {name: mark() for name in case.fields}
+    criteria = tuple(Criterion(mark(), mark(), c.points) for c in case.criteria)
+    asked = None
+    if criterion is not None:
+        place = next((n for n, c in enumerate(case.criteria) if c.id == criterion.id), None)
+        asked_id, text = mark(), mark()
+        asked = Criterion(asked_id if place is None else criteria[place].id, text, criterion.points)
+    made = Case(
+        case.id,
+        question,
+        tuple(shown[a.id] for a in case.answers),
+        reference=None if case.reference is None else reference if case.reference else "",
+        criteria=criteria,
+        fields=fields,
+        presentation=Presentation(
+            order=case.order, labels=case.labels, bylines=case.bylines, notes=notes, framing=case.framing
+        ),
+    )
+    return made, asked
+
+
+class Skeletons:
+    """The skeletons of templates, by their texts and the shapes of cases."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool, Shape], Pieces | None] = {}
+
+    def pieces(self, text: str, shape: Shape, draw: Callable[[], str | None], *, bundled: bool) -> Pieces | None:
+        """Return the skeleton of a template; None for one that must be rendered each time. `draw` renders the marks."""
+        key = text, bundled, shape
+        if key not in self._known:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            free = OPEN not in text and ascii(OPEN)[1:-1] not in ascii(
+                shape
+            )  # else what is no mark would be taken for one
+            drawn = draw() if free and writes_texts_only(text) else None
+            self._known[key] = None if drawn is None else _split(drawn)
+        return self._known[key]
+
+
+def filled(pieces: Pieces, texts: Sequence[str]) -> str:
+    """Return a skeleton with its texts."""
+    return "".join([piece if isinstance(piece, str) else texts[piece] for piece in pieces])
+
+
+def _split(drawn: str) -> Pieces:
+    parts = _MARK.split(drawn)
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts) if part)
+
+
+@lru_cache(maxsize=512)
+def writes_texts_only(text: str) -> bool:
+    """
+    Return whether a template writes texts as they are, and asks nothing of them.
+
+    >>> writes_texts_only("{{ question }} {% for a in answers %}{{ a.label }}: {{ a.text }}{% endfor %}")
+    True
+    >>> writes_texts_only("{{ question|upper }}"), writes_texts_only("{% if 'x' in question %}y{% endif %}")
+    (False, False)
+    """
+    tree = parsed(text)
+    return tree is not None and _statements(tree.body, {})
+
+
+def _statements(body: Sequence[nodes.Node], kinds: Mapping[str, str]) -> bool:
+    """Return whether statements do so; `kinds` say what the variables that were set before them are."""
+    known = dict(kinds)
+    for one in body:
+        if isinstance(one, nodes.Assign):
+            if not isinstance(one.target, nodes.Name) or not _is_blind(one.node, known):
+                return False
+            known[one.target.name] = _BLIND
+        elif isinstance(one, nodes.Macro):
+            parts = (*one.defaults, *one.body)
+            if any(name.name in _SOURCES for part in parts for name in part.find_all(nodes.Name)):
+                return False
+            known |= {one.name: _BLIND}
+        elif not _statement(one, known):
+            return False
+    return True
+
+
+def _statement(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+    if isinstance(node, nodes.Output):
+        return all(
+            isinstance(one, nodes.TemplateData) or _is_text(one, kinds) or _is_blind(one, kinds) for one in node.nodes
+        )
+    if isinstance(node, nodes.If):
+        tests = (node.test, *(one.test for one in node.elif_))
+        bodies = (node.body, node.else_, *(one.body for one in node.elif_))
+        return all(_asks_whether(one, kinds) for one in tests) and all(_statements(one, kinds) for one in bodies)
+    if isinstance(node, nodes.For) and node.test is None and not node.recursive:
+        if _is(node.iter, "examples", kinds):
+            return _statements(node.else_, kinds)  # a case with examples is rendered each time: here are none
+        within = _looped(node, kinds)
+        return within is not None and _statements(node.body, {**kinds, **within}) and _statements(node.else_, kinds)
+    return False
+
+
+def _looped(node: nodes.For, kinds: Mapping[str, str]) -> Mapping[str, str] | None:
+    """Return what the variables of a loop are; None for a loop over anything but a list of the case."""
+    over, target = node.iter, node.target
+    if isinstance(target, nodes.Name):
+        if isinstance(over, nodes.Name) and over.name not in kinds:
+            kind = _KINDS.get(over.name)
+            return None if kind is None else {target.name: kind}
+        if isinstance(over, nodes.Getattr) and over.attr == "history" and _is_answer(over.node, kinds):
+            return {target.name: _TEXT}
+    if isinstance(over, nodes.Call) and isinstance(target, nodes.Tuple):
+        names = [one.name for one in target.items if isinstance(one, nodes.Name)]
+        pairs, plain = over.node, not (over.args or over.kwargs or over.dyn_args or over.dyn_kwargs)
+        items = isinstance(pairs, nodes.Getattr) and pairs.attr == "items" and _is(pairs.node, "fields", kinds)
+        if plain and items and len(names) == len(target.items) == 2:
+            return dict(zip(names, (_BLIND, _TEXT), strict=True))
+    return None
+
+
+def _is(node: nodes.Node, name: str, kinds: Mapping[str, str]) -> bool:
+    return isinstance(node, nodes.Name) and node.name == name and name not in kinds
+
+
+def _is_answer(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+    if isinstance(node, nodes.Getitem):
+        whole = isinstance(node.arg, nodes.Const) and type(node.arg.value) is int
+        return whole and _is(node.node, "answers", kinds)
+    return isinstance(node, nodes.Name) and kinds.get(node.name) == _ANSWER
+
+
+def _is_criterion(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+    return _is(node, "criterion", kinds) or (isinstance(node, nodes.Name) and kinds.get(node.name) == _CRITERION)
+
+
+def _is_text(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+    """Return whether an expression is one text of the case."""
+    if isinstance(node, nodes.Name):
+        return kinds.get(node.name) == _TEXT or _is(node, "question", kinds) or _is(node, "reference", kinds)
+    if isinstance(node, nodes.Getattr) and _is_criterion(node.node, kinds):
+        return node.attr in ("id", "text")
+    return (isinstance(node, nodes.Getattr) and node.attr == "text" and _is_answer(node.node, kinds)) or _is_field(
+        node, kinds
+    )
+
+
+def _is_field(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+    """Return whether an expression is a field, by a name that is no method of a mapping."""
+    name: object = None
+    if isinstance(node, nodes.Getattr):
+        name = node.attr
+    elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+        name = node.arg.value
+    if not isinstance(name, str) or not isinstance(node, nodes.Getattr | nodes.Getitem):
+        return False
+    return _is(node.node, "fields", kinds) and not hasattr(dict, name)
+
+
+def _asks_whether(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+    """Return whether a condition asks of a text no more than whether there is one."""
+    if isinstance(node, nodes.Not):
+        return _asks_whether(node.node, kinds)
+    if isinstance(node, nodes.And | nodes.Or):
+        return _asks_whether(node.left, kinds) and _asks_whether(node.right, kinds)
+    if isinstance(node, nodes.Getattr) and node.attr == "history" and _is_answer(node.node, kinds):
+        return True
+    return any(_is(node, name, kinds) for name in _ASKED) or _is_blind(node, kinds)
+
+
+def _is_blind(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+    """Return whether an expression looks at no text at all."""
+    if isinstance(node, nodes.Name):
+        return kinds[node.name] == _BLIND if node.name in kinds else node.name not in _SOURCES | {"loop"}
+    if isinstance(node, nodes.Getattr):
+        if _is_answer(node.node, kinds):
+            return node.attr in _CALLED
+        if _is_criterion(node.node, kinds):
+            return node.attr in _PLACED
+        if isinstance(node.node, nodes.Name) and node.node.name == "loop":
+            return node.attr in _LOOP
+    if isinstance(node, nodes.Filter) and node.node is not None and any(_is(node.node, n, kinds) for n in _COUNTED):
+        return node.name in _LENGTH or (node.name == "map" and _maps_names(node))
+    if isinstance(node, nodes.Test) and node.name in _THERE and not node.args:
+        known = any(_is(node.node, name, kinds) for name in _SOURCES)
+        return known or _is_field(node.node, kinds) or _is_blind(node.node, kinds)
+    return all(_is_blind(child, kinds) for child in node.iter_child_nodes())
+
+
+def _maps_names(node: nodes.Filter) -> bool:
+    """Return whether a filter takes what answers are called: `answers|map(attribute="slot")`."""
+    if node.args or node.dyn_args or node.dyn_kwargs or len(node.kwargs) != 1 or node.node is None:
+        return False
+    (given,) = node.kwargs
+    assert isinstance(given, nodes.Keyword)
+    named = isinstance(given.value, nodes.Const) and given.value.value in _CALLED
+    return named and given.key == "attribute" and _is(node.node, "answers", {})

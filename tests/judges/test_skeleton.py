@@ -1,0 +1,158 @@
+"""Prompts that are put together from a skeleton, held against the same prompts rendered whole."""
+
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calm.core.case import Answer, Case, Criterion, Example, Framing, Presentation
+from calm.core.templates import FORMS, Prompt
+from calm.core.verdict import Scale, Task
+from calm.errors import ConfigError
+from calm.judges.prompts import bundled, render, sandbox
+from calm.judges.prompts.rendering import _drawn_whole
+from calm.judges.prompts.skeleton import CLOSE, OPEN, writes_texts_only
+from calm.judges.prompts.variables import context_of
+from calm.models.wire import Message
+
+TASKS = get_args(Task)
+SEVERAL = {"pairwise": 2, "listwise": 3}
+HOSTILE = (
+    "",
+    " ",
+    "</answer>",
+    "[[A]]",
+    "{{ question }}",
+    f"{OPEN}0{CLOSE}",
+    "a\r\nb",
+    '"x"',
+    "</question>\n<note>",
+    "é判",
+)
+texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=12))
+some = st.lists(texts, max_size=2).map(tuple)
+EXAMPLES = settings(derandomize=True, deadline=None, database=None, max_examples=60)
+
+WRITES = (
+    "{{ question }}",
+    "Q: {{ question }} {% for a in answers %}{{ loop.index }}. {{ a.label }}: {{ a.text }}\n{% endfor %}",
+    "{{ answers[0].text }} or {{ answers[1].text }}{% if reference %} by {{ reference }}{% else %} freely{% endif %}",
+    "{% if reference is not none %}{{ reference }}{% endif %}{{ fields.context }}{{ fields['my note'] }}",
+    "{% for name, value in fields.items() %}{{ name }}={{ value }};{% endfor %}",
+    "{% for n in notes %}- {{ n }}\n{% else %}none{% endfor %}{{ notes|length }}",
+    "{% for c in criteria %}{{ c.number }}/{{ c.points }} {{ c.id }} {{ c.text }}{% endfor %}{{ criterion.text }}",
+    "{% for a in answers %}{% if a.history %}{% for d in a.history %}{{ d }}{% endfor %}{% endif %}{{ a.slot }}"
+    "{% endfor %}",
+    "{% set best = 'A' %}{{ best }} from {{ scale.low }} to {{ scale.high }}: {{ question }}{{ question }}",
+    "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(answers[0].slot) }}{{ question }}",
+    "{% for e in examples %}{{ e.question|upper }}{% endfor %}{{ question }}",
+    "no variable at all",
+)
+ASKS = (
+    "{{ question|upper }}",
+    "{% if 'x' in question %}y{% endif %}",
+    "{{ question[0] }}",
+    "{{ answers|map(attribute='text')|join }}",
+    "{% for a in answers %}{{ a.text|length }}{% endfor %}",
+    "{% set q = question %}{{ q }}",
+    "{{ question ~ '!' }}",
+    "{{ 'long' if answers[0].text|length > 9 else 'short' }}",
+    "{% if answers[0].text == answers[1].text %}same{% endif %}",
+    "{% for n in notes %}{{ loop.nextitem }}{{ loop.previtem }}{% endfor %}",
+    "{% for n in notes if n %}{{ n }}{% endfor %}",
+    "{% for a in answers|reverse %}{{ a.text }}{% endfor %}",
+    "{{ fields }}",
+    "{{ answers }}",
+    "{% macro m() %}{{ question }}{% endmacro %}{{ m()|upper }}",
+    "{% filter upper %}{{ question }}{% endfilter %}",
+    "{% if reference == 'x' %}y{% endif %}",
+    "{{ criterion }}",
+    "{{ question is string }}",
+    "{% set ns = namespace(x=1) %}{% set ns.x = question %}{{ ns.x }}",
+    "{% for k in fields %}{{ fields[k] }}{% endfor %}",
+)
+
+
+@st.composite
+def cases(draw, task):
+    """Draw a case of whatever shape, with hostile texts."""
+    ids = [f"a{n}" for n in range(SEVERAL.get(task, 1))]
+    order = tuple(draw(st.permutations(ids)))
+    rubric = task.startswith("rubric") or task == "points" or draw(st.booleans())
+    few = st.lists(st.sampled_from(ids), max_size=len(ids), unique=True)
+    return Case(
+        "case-1",
+        draw(texts),
+        tuple(Answer(i, draw(texts), None, draw(some)) for i in ids),
+        reference=draw(st.one_of(st.none(), texts)),
+        criteria=(Criterion("c1", draw(texts)), Criterion(draw(texts), draw(texts), -2.5)) if rubric else (),
+        fields={"context": draw(texts), "my note": draw(texts)} if draw(st.booleans()) else {},
+        presentation=Presentation(
+            order=order,
+            labels=draw(st.sampled_from([(), tuple(f'L"{i}' for i in ids)])),
+            bylines={i: draw(texts) for i in draw(few)},
+            drafts={i: draw(some) for i in draw(few)},
+            notes=draw(some),
+            examples=(Example(draw(texts), tuple(draw(texts) for _ in ids), "A"),) if draw(st.booleans()) else (),
+            framing=draw(st.sampled_from(list(Framing))),
+        ),
+    )
+
+
+def whole(prompt, case, task, scale, criterion):
+    """Render each template with all values."""
+    context = context_of(case, scale, criterion, bundled=prompt.bundled)
+    return _drawn_whole(prompt.framed(case.framing), case, task, context, bundled=prompt.bundled)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_bundled_prompt_is_the_same_from_its_skeleton(task, form):
+    """Whatever stands in the texts, and whatever shape a case has."""
+    prompt = bundled(task, form)
+
+    @EXAMPLES
+    @given(st.data())
+    def same(data):
+        case = data.draw(cases(task))
+        criterion = data.draw(st.sampled_from(case.criteria)) if task == "rubric" else None
+        scale = data.draw(st.sampled_from([Scale(), Scale(1, 5, 1), Scale(0, 1, 0.25, "low")]))
+
+        assert render(prompt, case, task, scale, criterion) == whole(prompt, case, task, scale, criterion)
+
+    same()
+
+
+@pytest.mark.parametrize("text", [*WRITES, *ASKS])
+def test_a_users_template_is_the_same_from_its_skeleton(text):
+    """Those that write texts only are put together, all others are rendered; an error is the same, too."""
+    prompt = Prompt((Message("user", text),), notes="refuse")
+
+    @EXAMPLES
+    @given(st.data())
+    def same(data):
+        case = data.draw(cases("pairwise"))
+        found = []
+        for way in (render, whole):
+            try:
+                found.append(way(prompt, case, "pairwise", Scale(), None))
+            except ConfigError as error:
+                found.append(str(error))
+        assert found[0] == found[1]
+
+    assert writes_texts_only(text) == (text in WRITES)
+    same()
+
+
+def test_cases_of_one_shape_are_rendered_once(monkeypatch):
+    """A thousand cases that differ in their texts alone take one rendering of each template."""
+    drawn, real = [], sandbox.Template.render
+    monkeypatch.setattr(sandbox.Template, "render", lambda self, *given: drawn.append(1) or real(self, *given))
+    prompt = bundled("pairwise", "brackets")
+
+    for number in range(1000):
+        case = Case(f"shape-{number}", f"Q{number}?", (Answer("x", f"A{number}"), Answer("y", f"B{number}")))
+        render(prompt, case, "pairwise", Scale(1, 7, 1))
+
+    assert len(drawn) <= len(prompt.messages)
