@@ -7,16 +7,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import cache
 from json.encoder import encode_basestring
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, cast
 
 from calm.core.annotations import Annotation
 from calm.core.checks import verify
+from calm.core.copies import changed, names
 from calm.core.pretty import print_set_fields
 from calm.errors import EditError
-
-C = TypeVar("C", bound="Case")
 
 TIE = "tie"
 """The value of `Case.better` when the answers are equally good; therefore no answer may have this id."""
@@ -232,7 +230,7 @@ class Case:
         """Return a copy in which one answer's text went through `change`."""
         old = self[answer_id]
         new = Answer(old.id, change(old.text), old.author, old.history)
-        return _changed(self, "answers", tuple([new if a.id == old.id else a for a in self.answers]))
+        return changed(self, answers=tuple([new if a.id == old.id else a for a in self.answers]))
 
     def present(
         self,
@@ -248,7 +246,7 @@ class Case:
     ) -> Self:
         """Return a copy with another presentation: the given parts change, the rest stays."""
         now = self.presentation
-        changed = Presentation(
+        other = Presentation(
             order=now.order if order is None else order,
             labels=now.labels if labels is None else labels,
             bylines=now.bylines if bylines is None else bylines,
@@ -258,7 +256,7 @@ class Case:
             framing=now.framing if framing is None else framing,
             follow_ups=now.follow_ups if follow_ups is None else follow_ups,
         )
-        return _changed(self, "presentation", changed)
+        return changed(self, presentation=other)
 
     def drafted(self, answer_id: str | None, *texts: str) -> Self:
         """Return a copy in which texts are shown as the latest drafts of one answer, oldest first."""
@@ -288,7 +286,7 @@ class Case:
 
     def treat(self, target: str | None) -> Treated:
         """Return the case with the id of the answer that an edit is to treat."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in _names(Case)}
+        values: dict[str, Any] = {name: getattr(self, name) for name in names(Case)}
         return Treated(**values, treatment=Treatment(target))
 
     def truth_kept_by(self, other: Case) -> bool:
@@ -299,10 +297,10 @@ class Case:
 
     def differences(self, other: Case) -> frozenset[str]:
         """Return the names of what differs and a judge may see; `drafts` where no text of an answer differs."""
-        changed = {name for name in _SEEN if getattr(self, name) != getattr(other, name)}
-        if "answers" in changed and [(a.id, a.text) for a in self.answers] == [(a.id, a.text) for a in other.answers]:
-            changed = changed - {"answers"} | {"drafts"}
-        return frozenset(changed - {"order"} or changed)
+        differ = {name for name in _SEEN if getattr(self, name) != getattr(other, name)}
+        if "answers" in differ and [(a.id, a.text) for a in self.answers] == [(a.id, a.text) for a in other.answers]:
+            differ = differ - {"answers"} | {"drafts"}
+        return frozenset(differ - {"order"} or differ)
 
     def identity(self, words: str = "") -> str:
         """
@@ -341,7 +339,7 @@ class Case:
             "examples": [
                 {"question": e.question, "answers": list(e.answers), "verdict": e.verdict} for e in self.examples
             ],
-            "framing": self.framing.value,
+            "framing": str(self.framing),
             "follow_ups": list(self.follow_ups),
             "target": None,  # no judge is shown these three; they keep the digests of earlier versions
             "damaged": None,
@@ -377,11 +375,11 @@ class Treated(Case):
 
     def treat(self, target: str | None) -> Treated:
         """Return the case with another treated answer."""
-        return _changed(self, "treatment", replace(self.treatment, target=target))
+        return changed(self, treatment=replace(self.treatment, target=target))
 
     def untreated(self) -> Case:
         """Return the case as a judge may be handed it: without the treatment."""
-        return Case(**{name: getattr(self, name) for name in _names(Case)})
+        return Case(**{name: getattr(self, name) for name in names(Case)})
 
     def damage(self, answer_id: str | None, change: Callable[[str], str], *, hit: str | None = None) -> Self | None:
         """
@@ -425,20 +423,6 @@ class Treated(Case):
             scores={k: v - 3 if k == old.id else v for k, v in self.scores.items()},
             treatment=Treatment(old.id, old.id, hit),
         )
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
-
-
-def _changed(case: C, name: str, value: object) -> C:
-    """Return a copy with another value; `replace` asks of each field what it is, and each question makes copies."""
-    kind: type = type(case)
-    copy: C = object.__new__(kind)
-    for one in _names(kind):
-        object.__setattr__(copy, one, value if one == name else getattr(case, one))
-    return copy
 
 
 _UNSEEN = ("presentation", "better", "scores", "met", "annotations")

@@ -278,9 +278,14 @@ def _before(row: Trial) -> tuple[Verdict, ...]:
 
 
 def _shift(row: Trial, scale: Scale) -> float | Reason:
+    return _shift_from(row, _before(row), scale)
+
+
+def _shift_from(row: Trial, arm: tuple[Verdict, ...], scale: Scale) -> float | Reason:
+    """Return how much more the treated answer is favoured in the perturbed arm than in another one."""
     if row.target is None:
         return because(Kind.NO_TARGET)
-    before, after = _favours(_before(row), row, scale), _favours(row.perturbed, row, scale)
+    before, after = _favours(arm, row, scale), _favours(row.perturbed, row, scale)
     if not before or not after:
         return because(Kind.UNREAD_ARM)
     return _mean(after) - _mean(before)
@@ -551,7 +556,7 @@ def flip(row: Trial, trials: Trials) -> str | None:
     """
     if not row.clean or not row.perturbed:
         return None
-    shift = _shift(replace(row, inert=()), trials.scale)
+    shift = _shift_from(row, row.clean, trials.scale)
     least = 0.25 if trials.family in ("score", "rubric") else 0.5
     if not isinstance(shift, Reason) and abs(shift) >= least - 1e-9:
         return "toward" if shift > 0 else "away"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from calm.core.case import UNTREATED, Case, Treated, Treatment
+from calm.core.copies import changed
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.memo import Memo, once
 from calm.core.order import place_of, start_of
@@ -298,7 +299,7 @@ def _edited(
             reasons.append(because(Kind.NOT_RECORDED))
             continue
         if not compared or _visible(setup, found):
-            return replace(found, held=edit.held(case)) if isinstance(edit, Edit) else found
+            return changed(found, held=edit.held(case)) if isinstance(edit, Edit) else found
         reasons.append(because(Kind.NOT_SHOWN, " or ".join(sorted(_NOUN.get(c, c) for c in found.changed))))
     # "does not apply" is the weakest reason: another variant's says more
     return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), because(Kind.APPLIES_NOT))
@@ -349,7 +350,7 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         reworded = variant.apply(prompt, case, setup.seed)
         if reworded is None:
             return because(Kind.APPLIES_NOT)
-        start = replace(start, judge=judge.with_prompt(reworded), changed=frozenset({"prompt"}))
+        start = changed(start, judge=judge.with_prompt(reworded), changed=frozenset({"prompt"}))
     both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
     made = once(
         setup.memo,
@@ -362,7 +363,7 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
     if not isinstance(variant, PromptEdit):
         start = _compared(variant, case, made, start)
     again = partial(_again, setup, variant, case, made.shown, own=bool(start.own))
-    return replace(
+    return changed(
         start,
         shown=made.shown,
         turned=made.turned,
@@ -390,14 +391,14 @@ def _compared(variant: Edit, case: Treated, made: _Edited, start: Pair) -> Pair:
     """Return the pair with what the edit changed, which text of the case it shows, and what that is held against."""
     edited, memo, text = made.after, start.memo, variant.own_text(case)
     if text is None:
-        return replace(start, changed=once(memo, lambda: case.differences(edited), (case, edited), "differences"))
+        return changed(start, changed=once(memo, lambda: case.differences(edited), (case, edited), "differences"))
     as_it_is = start.base == case.untreated()
     base = variant.base(case) if as_it_is else case
     kind = text_kind(text.name)
     neutral = None
     if as_it_is and base is case and kind is not None and kind.rewrites and text.name != NEUTRAL:
         neutral = neutral_text(case.treat(text.answer))
-    return replace(
+    return changed(
         start,
         base=once(memo, base.untreated, (variant, case), "base") if as_it_is else start.base,
         changed=base.differences(edited),

@@ -508,6 +508,8 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
 def _chances(row: Trial, compared: str) -> dict[str, Json]:
     """Return the probabilities of the verdicts of each arm that has any, to nine places."""
     pilot = () if row.pilot is None else (row.pilot,)
+    if all(chances(verdict) is None for verdict in (*row.clean, *row.inert, *row.perturbed, *pilot)):
+        return {}
     arms = {compared: row.clean, "inert": row.inert, "perturbed": row.perturbed, "pilot": pilot}
     laws = {arm: [chances(verdict) for verdict in verdicts] for arm, verdicts in arms.items()}
     return {

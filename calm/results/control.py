@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.core.claims import Estimate
+from calm.core.copies import changed
 from calm.core.measures import MEASURES, gain, rewording_rate
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trials
@@ -51,7 +52,7 @@ def control_of(trials: Trials | None, bias: str) -> tuple[Control | None, Reason
     rows = tuple(row for row in found if row.inert and row.room and len(row.clean) > 1 and row.floor != REPEATS)
     if trials is None or not rows:
         return None, NONE
-    asked = replace(trials, rows=tuple(replace(row, perturbed=row.inert, inert=()) for row in rows))
+    asked = replace(trials, rows=tuple(changed(row, perturbed=row.inert, inert=()) for row in rows))
     moved, gained = (_estimate(measure.name, asked) for measure in (rewording_rate, gain))
     if moved is None:
         return None, NONE

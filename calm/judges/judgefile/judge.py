@@ -12,11 +12,8 @@ from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS, TABLES
 from calm.judges.judgefile.model import server_of
 from calm.judges.judgefile.prompt import ORDERS, prompt_of
-from calm.judges.judgefile.recorded import replay_of
 from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown
 from calm.judges.judgefile.verdict import format_of, scale_of
-from calm.judges.mitigations import MITIGATIONS, fault, mitigated, unfit
-from calm.judges.panel import RULES, panel
 from calm.judges.prompted import PromptedJudge
 from calm.models.server import Server
 from calm.models.settings import wrong_settings
@@ -39,6 +36,8 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
     if "panel" in document:
         return _panel(path, document, env, keyless=keyless)
     if "recorded" in document:
+        from calm.judges.judgefile.recorded import replay_of  # each kind of judge imports its own parts
+
         return replay_of(path, document)
     for name, value in document.items():
         if name not in TABLES:
@@ -75,6 +74,8 @@ def endpoint_of(model: Mapping[str, Json], env: Mapping[str, str] | None, where:
 
 def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *, keyless: bool) -> Judge:
     """Return the panel that a file describes: its members are judge files beside it."""
+    from calm.judges.panel import RULES, panel
+
     problems: list[str] = []
     for name in document:
         if name not in ("judge", "panel"):
@@ -131,6 +132,10 @@ def _judge(judge: Table, model: Table, prompt: Table, verdict: Table, env: Mappi
     if judge.problems or name is None or task is None or templates is None:
         return None
     made = PromptedJudge(name, task, scale, templates, form, server, schema, as_given, family)
+    if not mitigations:
+        return made
+    from calm.judges.mitigations import mitigated
+
     try:
         return mitigated(made, mitigations, _Beside(judge, env))
     except ConfigError as error:
@@ -161,6 +166,8 @@ def _mitigations(judge: Table, task: Task | None) -> tuple[str, ...]:
     value = judge.get("mitigations")
     if value is None:
         return ()
+    from calm.judges.mitigations import MITIGATIONS, fault, unfit
+
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         judge.expected("mitigations", f"a list of names (known: {', '.join(sorted(MITIGATIONS))})")
         return ()
