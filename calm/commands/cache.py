@@ -146,12 +146,14 @@ def _copy(options: argparse.Namespace) -> int:
 
 
 def _lines(record: Inspected) -> Iterator[str]:
+    from calm.engine.rows import prompt_in
+
     for key, request, reply, at in _rows(record):
         asked = json.loads(request)
         entry = {
             "key": key.hex(),
             "at": _moment(at),
-            "prompt": [{"role": role, "text": text} for role, text in asked["prompt"]],
+            "prompt": [{"role": m.role, "text": m.text} for m in prompt_in(asked)],
             "body": asked["body"],
             "reply": json.loads(reply),
         }

@@ -56,7 +56,7 @@ class PreparedRequest:
     @cached_property
     def stored(self) -> str:
         """The text that the cache keeps of it."""
-        return request_text(self.request.prompt, self.sent.text)
+        return request_text(self.request.prompt, self.sent.text, self.sent)
 
 
 class Requests:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 from calm.core.templates import Message
 from calm.models.wire import Json, Reply, Token, Usage
 
 SUM_BYTES: Final = 16
+_TURN: Final = {"role", "content"}
 _PLAIN: Final = json.JSONEncoder(ensure_ascii=False)
 
 
@@ -23,14 +25,44 @@ class Entry:
     reply: Reply
 
 
-def request_text(prompt: tuple[Message, ...], body: str) -> str:
-    """Return a prompt and a body, which is JSON, as one text to store."""
+def request_text(prompt: tuple[Message, ...], body: str, data: Mapping[str, Json] | None = None) -> str:
+    """
+    Return a prompt and a body, which is JSON, as one text to store.
+
+    With the `data` of the body, the prompt is left out where these show it: `prompt_in` finds it there.
+    """
+    if data is not None and messages_in(data) == prompt:
+        return storable(f'{{"body": {body}}}')
     messages = _PLAIN.encode([[m.role, m.text] for m in prompt])
     return storable(f'{{"prompt": {messages}, "body": {body}}}')
 
 
+def prompt_in(request: Mapping[str, Any]) -> tuple[Message, ...]:
+    """Return the prompt of what `request_text` wrote."""
+    told = request.get("prompt")
+    return messages_in(request["body"]) or () if told is None else tuple(Message(role, text) for role, text in told)
+
+
+def messages_in(body: Mapping[str, Json]) -> tuple[Message, ...] | None:
+    """Return the messages that a body of a known API holds, in which each is one text; None for any other body."""
+    first, turns = body.get("system"), body.get("messages", body.get("input"))
+    if not isinstance(turns, list) or not isinstance(first, str | None):
+        return None
+    found = [] if first is None else [Message("system", first)]
+    for turn in turns:
+        if not isinstance(turn, dict) or turn.keys() != _TURN:
+            return None
+        role, text = turn["role"], turn["content"]
+        if not isinstance(role, str) or not isinstance(text, str):
+            return None
+        found.append(Message(role, text))
+    return tuple(found)
+
+
 def storable(text: str) -> str:
     """Return text that SQLite can hold: JSON escapes for lone surrogates, which UTF-8 has no bytes for."""
+    if text.isascii():
+        return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

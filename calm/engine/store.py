@@ -21,7 +21,7 @@ from calm.engine.host import Host
 from calm.engine.leases import Leases
 from calm.engine.postgres.address import RecordAddress
 from calm.engine.postgres.server import PostgresRecord
-from calm.engine.rows import Entry, checksum, reply_in, reply_text, request_text
+from calm.engine.rows import Entry, checksum, prompt_in, reply_in, reply_text, request_text
 from calm.engine.spill import Spill, rows, spilled
 from calm.engine.sqlite import SqliteFile, make_private
 from calm.errors import ConfigError, StorageError
@@ -146,7 +146,7 @@ class Store:
 
     def put(self, key: bytes, prompt: tuple[Message, ...], body: Mapping[str, Json], reply: Reply) -> Reply:
         """Store an answered call and return the reply that now stands: the first one, if another process was faster."""
-        return self.put_all([Entry(key, request_text(prompt, json.dumps(body)), reply)])[0]
+        return self.put_all([Entry(key, request_text(prompt, json.dumps(body), body), reply)])[0]
 
     def put_all(
         self, answered: Sequence[Entry], also: Callable[[Connection], None] | None = None, *, since: float = 0.0
@@ -303,7 +303,7 @@ class Store:
         """Return the prompt of a stored call."""
         with self._database.reading() as db:
             row = db.execute("select request from reply where key = ?", (key,)).fetchone()
-        return tuple(Message(role, text) for role, text in json.loads(row[0])["prompt"]) if row else ()
+        return prompt_in(json.loads(row[0])) if row else ()
 
     def served(self, endpoint: str) -> str | None:
         """Return the model that last served an endpoint."""

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from typing import TypeVar
 
@@ -26,7 +26,6 @@ REMEMBERED = 1024
 """How many rendered prompts a judge keeps."""
 EXAMPLES = 2
 """How many of the replies that hold no verdict a judge keeps."""
-_BALANCED, _AS_GIVEN = Traits(patient=True), Traits(patient=True, as_given=True)
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 
 
@@ -72,7 +71,7 @@ class PromptedJudge:
     @property
     def traits(self) -> Traits:
         """It waits for every reply, takes the answers as its file says, and weighs verdicts that are read as tokens."""
-        return Traits(patient=True, as_given=self.as_given, weighs=self.form.kind == "logprobs")
+        return _traits(self.as_given, self.form.kind == "logprobs")
 
     @property
     def remarks(self) -> Remarks:
@@ -205,6 +204,12 @@ class PromptedJudge:
 
     def _body(self, messages: Messages) -> dict[str, Json]:
         return self.server.body(messages, schema=self.schema, logprobs=self.form.kind == "logprobs")
+
+
+@cache
+def _traits(as_given: bool, weighs: bool) -> Traits:
+    """Return the traits of such a judge, which are looked at for each ask."""
+    return Traits(patient=True, as_given=as_given, weighs=weighs)
 
 
 class _Content:
