@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,6 +66,8 @@ class Seen:
     messages: Turns
     content: bytes = b""
     """The body, byte for byte."""
+    sender: str | None = None
+    """The address of the machine that it came from."""
 
 
 Respond: TypeAlias = Callable[[Turns, dict[str, Any]], "str | Answer"]
@@ -81,6 +84,7 @@ class Wire:
     query: Mapping[str, str] = field(default_factory=dict)
     models: Sequence[str] | None = None
     greetings: bool = True
+    host: str = "127.0.0.1"
     port: int = 0
     seen: list[Seen] = field(default_factory=list)
     coming: deque[Answer] = field(default_factory=deque)
@@ -88,7 +92,7 @@ class Wire:
     @property
     def url(self) -> str:
         """The `base_url` of a judge.toml, for every provider."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http://{self.host}:{self.port}/v1"
 
     @property
     def judged(self) -> list[Seen]:
@@ -152,23 +156,27 @@ def wire_server(
     query: Mapping[str, str] | None = None,
     models: Sequence[str] | None = None,
     greetings: bool = True,
+    listening: socket.socket | None = None,
 ) -> Iterator[Wire]:
     """
     Run a server in a thread of its own until the block ends.
 
     `model` is the name that replies carry (else the one asked for); `api_key`, `headers` and `query` must come with
-    each request (401, 403, 404); `models` are the only ones that exist.
+    each request (401, 403, 404); `models` are the only ones that exist. Connections come through the socket that is
+    `listening`, by default a new one of this machine alone.
     """
     wire = Wire(respond, model, api_key, headers or {}, query or {}, models, greetings)
-    with serving(wire):
+    with serving(wire, listening=listening):
         yield wire
 
 
 @contextmanager
-def serving(wire: Wire, add: Callable[[web.Application], None] = lambda app: None) -> Iterator[None]:
+def serving(
+    wire: Wire, add: Callable[[web.Application], None] = lambda app: None, listening: socket.socket | None = None
+) -> Iterator[None]:
     """Run a server, and the routes that `add` gives it, in a thread of its own until the block ends."""
     loop = asyncio.new_event_loop()
-    runner = loop.run_until_complete(_start(wire, add))
+    runner = loop.run_until_complete(_start(wire, add, listening or socket.create_server((wire.host, 0))))
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
@@ -190,7 +198,7 @@ async def _end_all() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _start(wire: Wire, add: Callable[[web.Application], None]) -> web.AppRunner:
+async def _start(wire: Wire, add: Callable[[web.Application], None], listening: socket.socket) -> web.AppRunner:
     app = web.Application(client_max_size=50_000_000)
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -201,9 +209,8 @@ async def _start(wire: Wire, add: Callable[[web.Application], None]) -> web.AppR
     add(app)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    wire.port = runner.addresses[0][1]
+    await web.SockSite(runner, listening).start()
+    wire.host, wire.port = listening.getsockname()
     return runner
 
 
@@ -211,7 +218,8 @@ async def _handle(wire: Wire, request: web.Request) -> web.StreamResponse:
     content = await request.read()
     body = json.loads(content)
     headers = {name.lower(): value for name, value in request.headers.items()}
-    seen = Seen(request.path, headers, dict(request.query), body, turns_of(request.path, body), content)
+    turns = turns_of(request.path, body)
+    seen = Seen(request.path, headers, dict(request.query), body, turns, content, request.remote)
     wire.seen.append(seen)
     answer = wire.answer(seen)
     if answer.delay_s:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -226,8 +227,8 @@ def children(pid: int) -> list[int]:
 
 
 @contextmanager
-def mortal(folder: Path) -> Iterator[Mortal]:
-    """Run the server of a planted judge, and find out what an undisturbed run asks."""
+def mortal(folder: Path, delay_s: float = DELAY_S, listening: socket.socket | None = None) -> Iterator[Mortal]:
+    """Run the server of a planted judge that thinks for `delay_s` and counts; see `wire_server` for `listening`."""
     lock = Lock()
     think = planted_respond("planted:authority=0.6,seed=1", bundled("pairwise"))
 
@@ -236,9 +237,9 @@ def mortal(folder: Path) -> Iterator[Mortal]:
         assert isinstance(text, str)
         with lock:
             made.answered[messages[-1][1]] += 1
-        return Answer(text, delay_s=DELAY_S)
+        return Answer(text, delay_s=delay_s)
 
-    with wire_server(respond) as wire:
+    with wire_server(respond, listening=listening) as wire:
         made = Mortal(folder, wire)
         (folder / "judge.toml").write_text(JUDGE.format(url=wire.url, concurrency=CONCURRENCY), "utf-8")
         yield made

@@ -50,10 +50,15 @@ def programs():
 
 
 class Server:
-    """A server that can be stopped, killed and started again; `port` stays the same."""
+    """
+    A server that can be stopped, killed and started again; `port` stays the same.
 
-    def __init__(self, folder, **settings):
+    In a `network`, it runs in the place of its servers, listens on its address, and takes encrypted connections alone.
+    """
+
+    def __init__(self, folder, network=None, **settings):
         self.folder, self._bin = Path(folder), programs()
+        self.host = network.host if network else "127.0.0.1"
         self.data, self.port = self.folder / "data", free_port()
         self._as = []
         if os.getuid() == 0:
@@ -65,7 +70,12 @@ class Server:
         secret.chmod(0o644)
         self.run("initdb", "-D", self.data, "-U", USER, "--pwfile", secret, "-A", "scram-sha-256", "-E", "UTF8",
                  "--locale=C", "--no-sync")  # fmt: skip
-        certified(self.folder)
+        certified(self.folder, *([network.host] if network else []))
+        if network and network.reached_from:
+            with (self.data / "pg_hba.conf").open("a") as rules:
+                rules.write(f"hostssl all all {network.reached_from} scram-sha-256\n")
+            self._as = [*network.within, *self._as]
+            settings["listen_addresses"] = network.host
         owner = self.data.stat()
         key = self.folder / "server.key"
         os.chown(key, owner.st_uid, owner.st_gid)
@@ -108,19 +118,19 @@ class Server:
         """Stop it; `immediate` is as if its machine had crashed."""
         self.run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
 
-    def url(self, schema="calm", *, user=USER, host="127.0.0.1", port=None, database="postgres", **parameters):
+    def url(self, schema="calm", *, user=USER, host=None, port=None, database="postgres", **parameters):
         """Return a URL of it, without a password."""
         more = "".join(f"&{name}={value}" for name, value in parameters.items())
-        return f"postgresql://{user}@{host}:{port or self.port}/{database}?schema={schema}{more}"
+        return f"postgresql://{user}@{host or self.host}:{port or self.port}/{database}?schema={schema}{more}"
 
     def connected(self, **given):
         """Return a connection of a person who looks at the tables."""
-        usual = {"host": "127.0.0.1", "port": self.port, "user": USER, "password": PASSWORD, "dbname": "postgres"}
+        usual = {"host": str(self.folder), "port": self.port, "user": USER, "password": PASSWORD, "dbname": "postgres"}
         return psycopg.connect(**{**usual, **given}, autocommit=True)
 
 
 @contextmanager
-def running(**settings):
+def running(network=None, **settings):
     """Yield a server that runs, in a folder of its own; nothing is left of it."""
     folder = tempfile.mkdtemp(prefix="calm-pg-", dir="/tmp")
     server, guard = (
@@ -128,7 +138,7 @@ def running(**settings):
         subprocess.Popen(["sh", "-c", GUARD, "guard", str(os.getpid()), folder], start_new_session=True),
     )
     try:
-        server = Server(folder, **settings).start()
+        server = Server(folder, network, **settings).start()
         yield server
     finally:
         if server is not None:
@@ -203,14 +213,22 @@ class Relay:
         self._listening.close()
 
 
-def certified(folder):
-    """Make an authority, a certificate of `localhost` that it signed, and another authority; return their folder."""
+def certified(folder, *hosts):
+    """
+    Make an authority, a certificate that it signed, and another authority; return their folder.
+
+    The certificate is for `localhost`, and for more `hosts`, names or addresses.
+    """
     for name in ("root", "other"):
         _openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                  "-days", "2", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.crt")  # fmt: skip
     _openssl(folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
              "/CN=localhost", "-keyout", "server.key", "-out", "server.csr")  # fmt: skip
-    (folder / "names").write_text("subjectAltName=DNS:localhost")
+    names = [
+        "DNS:localhost",
+        *(f"{'IP' if host[0].isdigit() else 'DNS'}:{host}" for host in hosts if host != "localhost"),
+    ]
+    (folder / "names").write_text(f"subjectAltName={','.join(names)}")
     _openssl(folder, "x509", "-req", "-in", "server.csr", "-CA", "root.crt", "-CAkey", "root.key", "-CAcreateserial",
              "-days", "2", "-extfile", "names", "-out", "server.crt")  # fmt: skip
     return folder
