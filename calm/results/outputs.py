@@ -159,7 +159,7 @@ def refuse(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: It
 
 def faults(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: Iterable[Path] = ()) -> list[str]:
     """Return what is wrong with the places of some outputs, a line for each."""
-    read, kept = tuple(inputs), [Path(f"{cache}{side}") for cache in caches for side in _SIDES]
+    read, kept = _Files(inputs), _Files(Path(f"{cache}{side}") for cache in caches for side in _SIDES)
     found = []
     for one in outputs:
         fault = _taken(one.path, read, kept) or _fault(one.path, one.form, force=one.force) or _unwritable(one.path)
@@ -169,12 +169,12 @@ def faults(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: It
         found = [fault for one in outputs if one.aside and (fault := _beside_taken(one, read, kept))]
     places = [(one.option, path) for one in outputs for path in (one.path, *([before(one.path)] if one.aside else ()))]
     for (option, path), (other, second) in combinations(places, 2):
-        if _same(path, second):
+        if path in _Files([second]):
             found.append(f"{option} and {other}: expected two files, got {str(path)!r} twice")
     return found
 
 
-def _beside_taken(one: Output, inputs: Iterable[Path], caches: Iterable[Path]) -> str:
+def _beside_taken(one: Output, inputs: _Files, caches: _Files) -> str:
     """Return why an older output cannot be set aside; nothing if it can, or need not."""
     beside = before(one.path)
     fault = _taken(beside, inputs, caches) or _fault(beside, one.form, force=False)
@@ -268,21 +268,40 @@ def _fault(path: Path, form: Form, *, force: bool) -> str:
     return f"expected a new file, or {form.what} that calm wrote, got another file: {str(path)!r}; it stays: {how}"
 
 
-def _taken(path: Path, inputs: Iterable[Path], caches: Iterable[Path]) -> str:
+def _taken(path: Path, inputs: _Files, caches: _Files) -> str:
     """Return whose place an output would take: that of an input or a cache; nothing if it is free."""
-    if any(_same(path, one) for one in inputs):
+    if path in inputs:
         return f"expected a file other than the inputs of the run, got {str(path)!r}; choose another name"
-    if any(_same(path, one) or _folded(path).startswith(f"{_folded(one)}.") for one in caches):
+    if path in caches or caches.beside(path):
         return f"expected a file other than the cache, got {str(path)!r}; choose another name"
     return ""
 
 
-def _same(one: Path, two: Path) -> bool:
-    """Return whether two paths are one file: by links, or by names that some systems take for the same."""
+class _Files:
+    """
+    Some files, as of now. A path is `in` them if it is one of them: by links, or by a name that some systems take for
+    the same. Each is looked at once, as a run may have a hundred, and asks for each of its outputs before each test.
+    """
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        own = [(_number(path), _folded(path)) for path in paths]
+        self._numbers = {number for number, _ in own} - {None}
+        self._names = {name for _, name in own}
+
+    def __contains__(self, path: Path) -> bool:
+        return _number(path) in self._numbers or _folded(path) in self._names
+
+    def beside(self, path: Path) -> bool:
+        """Return whether a path has the name of one of them, and an ending after it."""
+        return _folded(path).startswith(tuple(f"{name}." for name in self._names))
+
+
+def _number(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from all others, whatever its names; None if there is none."""
     with suppress(OSError, ValueError):
-        if one.samefile(two):
-            return True
-    return _folded(one) == _folded(two)
+        there = path.stat()
+        return there.st_dev, there.st_ino
+    return None
 
 
 def _folded(path: Path) -> str:
