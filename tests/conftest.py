@@ -56,6 +56,20 @@ def signals_of_python(pytestconfig):
 
 
 @pytest.fixture(autouse=True, scope="session")
+def inner_options():
+    """
+    Start inner runs of pytest without the plugin of Hypothesis, and return the options that say so.
+
+    It imports all of Hypothesis at the end of each run, which takes as long as a third of the run. pytester discards
+    these options, so runs that are to be as a user's are made through it.
+    """
+    options = "-p no:hypothesispytest"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_ADDOPTS", options)
+        yield options
+
+
+@pytest.fixture(autouse=True, scope="session")
 def loopback_only():
     """Refuse any connection that leaves this machine."""
     connect = socket.socket.connect

@@ -352,8 +352,9 @@ def test_a_probe_in_the_docs_passes_for_a_sound_judge(page, file, tmp_path):
 
 
 @pytest.mark.parametrize(("file", "biased", "found"), PROPERTIES)
-def test_a_property_in_the_docs_tells_a_sound_judge_from_a_biased_one(file, biased, found, tmp_path):
+def test_a_property_in_the_docs_tells_a_sound_judge_from_a_biased_one(file, biased, found, tmp_path, monkeypatch):
     """Each runs as it stands, and shrinks to one edit."""
+    monkeypatch.delenv("PYTEST_ADDOPTS")  # it has an option of Hypothesis
     write_files(HOW_TO / "write-a-property.md", tmp_path)
 
     sound, failed = (

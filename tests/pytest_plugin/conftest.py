@@ -223,7 +223,8 @@ class Project:
 
 
 @pytest.fixture
-def project(pytester):
+def project(pytester, inner_options, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", inner_options)
     return Project(pytester.path, pytester)
 
 
