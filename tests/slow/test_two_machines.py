@@ -12,17 +12,28 @@ import os
 import shutil
 import sys
 from collections import Counter
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from time import monotonic, sleep
 
 import pytest
 
+from calm.engine.postgres.address import read_address
+from calm.engine.postgres.server import PostgresRecord
 from tests.servers.deaths import CONCURRENCY, SAMPLE, SUITES, WINDOW, Mortal, mortal
 from tests.servers.network import Loopback, network
 from tests.servers.postgres import PASSWORD, Server, running
 
 WORKERS = 2
+WAITS = """
+import os, sys
+from calm.engine.postgres.address import read_address
+from calm.engine.postgres.server import PostgresRecord
+
+record = PostgresRecord(read_address(sys.argv[1], "--calm-cache-url", os.environ))
+with record.writing() as db:
+    db.execute("select 1").fetchone()
+"""
 DELAY_S = 0.1
 """For so long the judge thinks, so there is always something in flight."""
 SHORT_S = 5
@@ -30,7 +41,7 @@ SHORT_S = 5
 
 
 @dataclass
-class Field:
+class Site:
     """The servers, the network to them, and what one machine alone asked and found."""
 
     made: Mortal
@@ -38,10 +49,19 @@ class Field:
     network: object
     alone: str = ""
     needed: Counter | None = None
+    machines: list = field(default_factory=list)
 
     def run(self, name):
         """Return a run, on a machine of its own."""
-        return Run(self, name, self.network.machine(name))
+        found = Run(self, name, self.network.machine(name))
+        self.machines.append(found.machine)
+        return found
+
+    def end_all(self):
+        """End what a test that failed has left: it would ask on."""
+        for machine in self.machines:
+            machine.kill()
+        self.machines.clear()
 
     def url(self, schema, name):
         """Return the URL of a record, which takes its server at its certificate; the server knows the run by name."""
@@ -52,6 +72,7 @@ class Field:
         """Forget what was asked; start two runs on one new record and under one cap of calls, and return them."""
         self.made.answered.clear()
         self.made.wire.seen.clear()
+        self.end_all()
         found = self.run(f"{schema}1"), self.run(f"{schema}2")
         for run in found:
             url = self.url(schema, run.name)
@@ -93,6 +114,13 @@ class Field:
             assert monotonic() < until, "the record still serves the dead"
             sleep(0.05)
 
+    def until(self, sql):
+        """Wait until the server finds something."""
+        until = monotonic() + 120
+        while not self.table("public", sql):
+            assert monotonic() < until, f"it does not come: {sql}"
+            sleep(0.05)
+
     def cut_off(self, run, how):
         """Cut the machine of a run off from the servers, in this block."""
         if isinstance(self.network, Loopback):
@@ -111,18 +139,22 @@ class Field:
 class Run:
     """A run on a machine: a folder, a judge, and processes."""
 
-    def __init__(self, field, name, machine):
+    def __init__(self, site, name, machine):
         self.name, self.machine = name, machine
-        self.folder = field.made.folder / name
+        self.folder = site.made.folder / name
         self.folder.mkdir()
-        shutil.copy(field.made.folder / "judge.toml", self.folder)
+        shutil.copy(site.made.folder / "judge.toml", self.folder)
 
     def start(self, *options):
         """Start it."""
-        run = [sys.executable, "-m", "pytest", "--pyargs", *SUITES, f"-n{WORKERS}", "-q", "--tb=no"]
+        run = ["-m", "pytest", "--pyargs", *SUITES, f"-n{WORKERS}", "-q", "--tb=no", "-p", "no:cacheprovider"]
         outputs = "--calm-judge=judge.toml", f"--calm-sample={SAMPLE}", "--calm-results=results.json"
+        self.command(*run, *outputs, *options)
+
+    def command(self, *arguments):
+        """Start Python with some arguments."""
         self._process = self.machine.start(
-            [*run, "-p", "no:cacheprovider", *outputs, *options],
+            [sys.executable, *arguments],
             cwd=self.folder, env={**os.environ, "HOME": str(self.folder), "PGPASSWORD": PASSWORD},
         )  # fmt: skip
 
@@ -145,11 +177,11 @@ def billed(*runs):
 
 
 @pytest.fixture(scope="module")
-def field(tmp_path_factory):
+def site(tmp_path_factory):
     """What one machine asks and finds by itself, with a file."""
-    folder = tmp_path_factory.mktemp("field")
+    folder = tmp_path_factory.mktemp("site")
     with network() as net, mortal(folder, DELAY_S, net.listening()) as made, running(net) as server:
-        one = Field(made, server, net)
+        one = Site(made, server, net)
         alone = one.run("alone")
         alone.start(f"--calm-cache-file={made.cache}")
         one.alone, one.needed = alone.findings(), made.committed()
@@ -157,88 +189,105 @@ def field(tmp_path_factory):
         yield one
 
 
-def test_two_machines_pay_for_each_question_once(field):
+def test_two_machines_pay_for_each_question_once(site):
     """Together they ask what one machine asks, and each takes a share of it."""
-    runs = field.together("together")
+    runs = site.together("together")
 
-    assert [run.findings() for run in runs] == [field.alone] * 2
+    assert [run.findings() for run in runs] == [site.alone] * 2
 
-    assert field.made.answered == field.needed == field.kept("together")
-    posts = field.posts()
+    assert site.made.answered == site.needed == site.kept("together")
+    posts = site.posts()
     assert billed(*runs) == posts
-    assert field.counted("together") == posts.total()
-    print(f"two machines: {[*posts.values()]} calls for {field.needed.total()} questions, findings as of one machine")
+    assert site.counted("together") == posts.total()
+    print(f"two machines: {[*posts.values()]} calls for {site.needed.total()} questions, findings as of one machine")
 
 
 @pytest.mark.parametrize("how", ["unplugged", "switched_off"])
-def test_a_machine_that_is_cut_off_for_seconds_goes_on_where_it_was(field, how):
+def test_a_machine_that_is_cut_off_for_seconds_goes_on_where_it_was(site, how):
     """Whether its cable is pulled, or its interface goes down: nothing is lost, and nothing is paid twice."""
-    runs = field.together(how)
-    field.until_under_way(runs[0])
+    runs = site.together(how)
+    site.until_under_way(runs[0])
 
-    with field.cut_off(runs[0], how):
+    with site.cut_off(runs[0], how):
         sleep(SHORT_S)
-    assert [run.findings() for run in runs] == [field.alone] * 2
+    assert [run.findings() for run in runs] == [site.alone] * 2
 
-    assert field.made.answered == field.needed == field.kept(how)
-    posts = field.posts()
-    print(f"{how} for {SHORT_S} s: {[*posts.values()]} calls for {field.needed.total()} questions")
+    assert site.made.answered == site.needed == site.kept(how)
+    posts = site.posts()
+    print(f"{how} for {SHORT_S} s: {[*posts.values()]} calls for {site.needed.total()} questions")
     assert billed(*runs) == posts
-    assert field.counted(how) == posts.total()
+    assert site.counted(how) == posts.total()
 
 
-def test_a_machine_that_is_taken_for_dead_comes_back(field):
+def test_a_machine_that_is_taken_for_dead_comes_back(site):
     """Its cable is in again when the other one has ended, which asked again what it was asking, and nothing else."""
-    away, stays = field.together("away")
-    field.until_under_way(away)
+    away, stays = site.together("away")
+    site.until_under_way(away)
 
-    with field.cut_off(away, "unplugged"):
-        assert stays.findings() == field.alone
-        asked, kept = field.asked(away.machine), field.kept("away")
-    assert away.findings() == field.alone
+    with site.cut_off(away, "unplugged"):
+        assert stays.findings() == site.alone
+        asked, kept = site.asked(away.machine), site.kept("away")
+    assert away.findings() == site.alone
 
-    again = field.made.answered - field.needed
-    posts = field.posts()
-    print(f"away until the other one ended: {again.total()} of {field.needed.total()} questions paid twice, {posts}")
-    assert kept == field.kept("away") == field.needed
-    assert not field.asked(away.machine) - asked - again  # what lay in the cable at the cut came late, nothing else
-    assert not field.needed - field.made.answered
+    again = site.made.answered - site.needed
+    posts = site.posts()
+    print(f"away until the other one ended: {again.total()} of {site.needed.total()} questions paid twice, {posts}")
+    assert kept == site.kept("away") == site.needed
+    assert not site.asked(away.machine) - asked - again  # what lay in the cable at the cut came late, nothing else
+    assert not site.needed - site.made.answered
     assert again.total() <= WORKERS * (CONCURRENCY + WINDOW)
     assert billed(away, stays) == posts
-    assert field.counted("away") == posts.total()
+    assert site.counted("away") == posts.total()
 
 
-def test_what_a_killed_machine_had_in_flight_is_all_that_is_paid_twice(field):
+def test_what_a_killed_machine_had_in_flight_is_all_that_is_paid_twice(site):
     """It is killed halfway. The other one asks its calls again that no record holds; they count as used."""
-    needed = field.needed
+    needed = site.needed
     cap = needed.total() + WORKERS * CONCURRENCY + 8  # what is under way when a machine is killed counts as used
-    dies, lives = field.together("killed", cap)
-    field.until_under_way(dies)
+    dies, lives = site.together("killed", cap)
+    site.until_under_way(dies)
 
     dies.machine.kill()
-    field.until_gone(dies)
-    kept = field.kept("killed")
-    assert lives.findings() == field.alone
+    site.until_gone(dies)
+    kept = site.kept("killed")
+    assert lives.findings() == site.alone
 
-    field.made.settle()
-    lost = field.once(field.asked(dies.machine) - kept)
-    again = field.made.answered - needed
-    calls = field.counted("killed")
-    seen = len(field.made.wire.seen)
+    site.made.settle()
+    lost = site.once(site.asked(dies.machine) - kept)
+    again = site.made.answered - needed
+    calls = site.counted("killed")
+    seen = len(site.made.wire.seen)
     print(f"one killed: {again.total()} of {needed.total()} questions paid twice; {calls} counted, {seen} came")
-    assert field.once(again) == lost or isinstance(field.network, Loopback)  # where nobody can tell whose a call was
-    assert not needed - field.made.answered
-    assert field.kept("killed") == needed
+    assert site.once(again) == lost or isinstance(site.network, Loopback)  # where nobody can tell whose a call was
+    assert not needed - site.made.answered
+    assert site.kept("killed") == needed
     assert again.total() <= WORKERS * (CONCURRENCY + WINDOW)
     assert seen <= calls <= cap
 
 
-def test_two_machines_stay_within_one_cap(field):
-    """Each call counts, whichever machine makes it, and the cap is used up."""
-    cap = field.needed.total() // 2
+def test_a_machine_that_is_cut_off_as_it_gets_the_lock_holds_it_for_seconds_alone(site, monkeypatch):
+    """The answer that gives it the lock never reaches it; the server gives it up, and others can write."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    here = f"postgresql://calm@/postgres?schema=lock&host={site.server.folder}&port={site.server.port}"
+    waits = site.run("waits")
+    with closing(PostgresRecord(read_address(here, "--calm-cache-url", {}))) as record, ExitStack() as cut:
+        with record.writing() as db:
+            assert db.execute("select 1").fetchone() == (1,)
+            waits.command("-c", WAITS, site.url("lock", "waits"))
+            site.until("select 1 from pg_stat_activity where application_name = 'waits' and wait_event = 'advisory'")
+            cut.enter_context(site.cut_off(waits, "unplugged"))
+        site.until_gone(waits)
+        with record.writing() as db:
+            assert db.execute("select 1").fetchone() == (1,)
+    waits.machine.kill()
 
-    for run in field.together("capped", cap):
+
+def test_two_machines_stay_within_one_cap(site):
+    """Each call counts, whichever machine makes it, and the cap is used up."""
+    cap = site.needed.total() // 2
+
+    for run in site.together("capped", cap):
         run.findings()
 
-    field.made.settle()
-    assert len(field.made.wire.seen) == field.counted("capped") == cap
+    site.made.settle()
+    assert len(site.made.wire.seen) == site.counted("capped") == cap

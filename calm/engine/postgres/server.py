@@ -44,8 +44,14 @@ _SETTINGS: Final = {
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "2",
+    "tcp_user_timeout": str(1000 * ALIVE_S),
 }
-"""So a machine that is gone keeps the others waiting for no longer than this."""
+"""
+So a machine that is gone keeps the others waiting for no longer than this.
+
+A server sends no keepalives while what it sent is not acknowledged, so without `tcp_user_timeout`, in milliseconds, a
+machine that was cut off just when it got the lock would hold it for a quarter of an hour.
+"""
 _STATUS: Final = "select pg_xact_status(%s::xid8)"
 
 
