@@ -81,11 +81,11 @@ class Machine(Place):
     @contextmanager
     def unplugged(self) -> Iterator[None]:
         """Pull the cable out: what the machine sends goes nowhere, and it is not told."""
-        _ip("-n", self.hub, "link", "set", self.cable, "down")
+        _ip("-n", self.hub, "link", "set", "dev", self.cable, "down")
         try:
             yield
         finally:
-            _ip("-n", self.hub, "link", "set", self.cable, "up")
+            _ip("-n", self.hub, "link", "set", "dev", self.cable, "up")
 
     @contextmanager
     def switched_off(self) -> Iterator[None]:
@@ -138,8 +138,8 @@ class Network:
         """Return a new machine, joined to the bridge by a cable of its own."""
         space, address = f"{self._prefix}-{name}", str(next(self._hosts))
         _ip("netns", "add", space)
-        _ip("-n", self._hub, *f"link add {name} type veth peer name eth0 netns {space}".split())
-        _ip("-n", self._hub, *f"link set {name} master bridge up".split())
+        _ip("-n", self._hub, *f"link add name {name} type veth peer name eth0 netns {space}".split())
+        _ip("-n", self._hub, *f"link set dev {name} master bridge up".split())
         for words in ("link set lo up", f"addr add {address}/{RANGE.prefixlen} dev eth0", "link set eth0 up"):
             _ip("-n", space, *words.split())
         return Machine(("ip", "netns", "exec", space, *APART), address, space=space, hub=self._hub, cable=name)
