@@ -14,6 +14,7 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 from calm.core.case import Case
 from calm.core.identity import Identity
 from calm.core.verdict import NoReply
+from calm.engine.aside import SetAside
 from calm.engine.gathering import GUEST
 from calm.engine.ledger import KEY_BYTES
 from calm.engine.legibility import Legibility
@@ -215,17 +216,19 @@ class Inbox:
                 to.jobs.append(found)
 
     async def _ask(self, job: _Job) -> None:
-        """Do a job, unless nobody wants it any more."""
-        if not job.waiting and job.prefetches <= 0:
+        """Do a job, unless nobody wants it any more; one that was set aside is done to its end."""
+        aside = job.place is not None and job.place.aside is not None
+        if not job.waiting and job.prefetches <= 0 and not aside:
             self._judgments.pop(job.key, None)
             return
         try:
-            self._refuse_unread(job)
+            if not aside:
+                self._refuse_unread(job)
             judgment = await self._verdicts.ask(job.judge, job.case, job.ask)
             if job.plain:
                 self._legibility.note(job.whose, job.judge, job.case, judgment.verdict)
                 self._refuse_unread(job)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, SetAside):
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             self._judgments.pop(job.key, None)
@@ -248,7 +251,7 @@ class Inbox:
     async def _generate(self, request: Request, ask: int, group: _Group[Response], place: int) -> None:
         try:
             group.take(place, await self._verdicts.generate(request, ask))
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, SetAside):
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             group.fail(error)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator
+from collections.abc import Callable, Coroutine, Hashable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import Final, TypeAlias
+from typing import Final
 
+from calm.engine.aside import Aside, SetAside, Work
 from calm.models.pacing import FIRST, PRIORITY
-
-Work: TypeAlias = Callable[[], Awaitable[None]]
 
 SPARE: Final = 16
 """While work only waits, a queue may have up to twice its width and so many more pieces of work under way."""
@@ -22,22 +22,32 @@ SLICE_S: Final = 0.01
 
 @dataclass(eq=False, slots=True)
 class Queue:
-    """Work that goes to the same servers; `width` pieces of it are under way at once, `empty` places have no work."""
+    """
+    Work that goes to the same servers; `width` pieces of it are under way at once.
+
+    `empty` places have no work, and so many pieces of work were set `aside`.
+    """
 
     width: int
     waiting: list[tuple[int, int, int, Place]] = field(default_factory=list)
     under_way: int = 0
     empty: int = 0
+    aside: int = 0
 
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """A place in a queue, by round and lot, and its work until that begins."""
+    """A place in a queue, by round and lot, with its work until that begins, and what is kept of work set `aside`."""
 
     queue: Queue
     round: int
     lot: int
     work: Work | None
+    aside: Aside | None = None
+
+
+PLACE: ContextVar[Place | None] = ContextVar("calm_place", default=None)
+"""The place of the work that goes on in this context."""
 
 
 class Scheduler:
@@ -69,7 +79,7 @@ class Scheduler:
     def hasten(self, place: Place, number: int) -> Place:
         """Move work that has not begun to another round if that is an earlier one; return its place."""
         work = place.work
-        if work is None or number >= place.round:
+        if work is None or place.aside is not None or number >= place.round:
             return place
         place.work = None
         place.queue.empty += 1
@@ -79,6 +89,23 @@ class Scheduler:
         heappush(place.queue.waiting, (place.round, place.lot, next(self._came), place))
         self._call_worker(place.queue)
         return place
+
+    def again(self, place: Place) -> None:
+        """Begin work again that was set aside; it goes first, and is not held."""
+        aside = place.aside
+        if aside is None or aside.work is None:  # it is on its way aside
+            return
+        place.work, aside.work = aside.work, None
+        place.queue.aside -= 1
+        heappush(place.queue.waiting, (FIRST - 1, place.lot, next(self._came), place))
+        self._call_worker(place.queue)
+
+    def _set_aside(self, place: Place, work: Work) -> None:
+        place.aside = aside = place.aside or Aside()
+        aside.work = work
+        place.queue.aside += 1
+        if not aside.open:  # what it waited for came meanwhile
+            self.again(place)
 
     def hold(self) -> None:
         """Let no work of the first look, or a later one, begin."""
@@ -93,9 +120,9 @@ class Scheduler:
 
     @property
     def pending(self) -> int:
-        """How many pieces of work are under way or wait for their turn."""
+        """How many pieces of work are under way, wait for their turn, or were set aside."""
         queues = list(self._queues.values())
-        return sum(len(queue.waiting) - queue.empty + queue.under_way for queue in queues)
+        return sum(len(queue.waiting) - queue.empty + queue.under_way + queue.aside for queue in queues)
 
     @property
     def under_way(self) -> int:
@@ -103,11 +130,11 @@ class Scheduler:
         return sum(queue.under_way for queue in self._queues.values())
 
     def clear(self) -> None:
-        """Drop the work that has not begun; nothing is held any more."""
+        """Drop the work that has not begun, or was set aside; nothing is held any more."""
         self._held = False
         for queue in self._queues.values():
             queue.waiting.clear()
-            queue.empty = 0
+            queue.empty = queue.aside = 0
 
     @contextmanager
     def idling(self) -> Iterator[None]:
@@ -145,7 +172,11 @@ class Scheduler:
                     queue.empty -= 1
                     continue
                 PRIORITY.set(place.round)
-                await work()
+                PLACE.set(place)
+                try:
+                    await work()
+                except SetAside:
+                    self._set_aside(place, work)
                 if loop.time() - began_s > SLICE_S:
                     await asyncio.sleep(0)
                     began_s = loop.time()

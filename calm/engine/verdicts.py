@@ -9,9 +9,11 @@ from calm.core.case import Case, digest
 from calm.core.identity import Identity
 from calm.core.reasons import Kind, because, name, reason_of
 from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
+from calm.engine.aside import SetAside
 from calm.engine.cache import Cache
 from calm.engine.calls import ONE, Calls
 from calm.engine.rows import request_text
+from calm.engine.scheduler import PLACE
 from calm.errors import JudgeError
 from calm.models.pacing import Pace
 from calm.models.wire import Judge, Limits, Reply, Request
@@ -58,6 +60,11 @@ class Verdicts:
                 found = await self._ask_code(judge, case, send)
             self._calls.ledger.answers += not isinstance(found.verdict, NoReply)
             return found
+        except SetAside:
+            place = PLACE.get()
+            if place is not None and place.aside is not None:
+                place.aside.knows((*send.keys, *send.once))
+            raise
         except JudgeError as error:
             self._calls.ledger.calls["failed"] += 1
             return Judgment(NoReply(reason_of(error)), tuple(send.keys), tuple(send.once))

@@ -267,13 +267,21 @@ def joined(verdicts: Mapping[str, Verdict]) -> Verdict:
 
 
 async def together(*work: Coroutine[object, object, T]) -> list[T]:
-    """Run all at the same time and return the results in order; raise the first failure once all have ended."""
+    """
+    Run all at the same time and return the results in order; raise the first failure once all have ended.
+
+    What is no failure goes first: the ask is stopped, or set aside.
+    """
     done = await asyncio.gather(*work, return_exceptions=True)
     results: list[T] = []
+    failures: list[BaseException] = []
     for result in done:
         if isinstance(result, BaseException):
-            raise result
-        results.append(result)
+            failures.append(result)
+        else:
+            results.append(result)
+    if failures:
+        raise next((one for one in failures if not isinstance(one, Exception)), failures[0])
     return results
 
 
