@@ -53,7 +53,8 @@ class JudgeError(CalmError, RuntimeError):
     alone; `again` if the same call may be answered, after `after_s` seconds if the server says so; `limited` if the
     server only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money;
     `refused` if the server said that it did not take the call; `unknown` if it does not know what it is asked about;
-    `pending` if the reply comes later, in a batch, and is counted then.
+    `pending` if the reply comes later, in a batch, and is counted then; `too_large` if parts of what was sent may be
+    taken.
     """
 
     def __init__(
@@ -69,11 +70,13 @@ class JudgeError(CalmError, RuntimeError):
         refused: bool = False,
         unknown: bool = False,
         pending: bool = False,
+        too_large: bool = False,
     ) -> None:
         self.fatal, self.unproven = fatal, unproven
         self.again, self.after_s = again, after_s
         self.limited, self.billed = limited, billed
         self.refused, self.unknown, self.pending = refused, unknown, pending
+        self.too_large = too_large
         super().__init__(message)
 
 

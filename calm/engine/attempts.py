@@ -10,13 +10,12 @@ from random import Random
 from typing import Final
 
 from calm.core.reasons import Kind, because, name, reason_of
-from calm.engine.budget import NOTHING, Amount
-from calm.engine.calls import ONE, Calls
+from calm.engine.calls import Calls
+from calm.engine.charges import Charges
 from calm.engine.servers import Server, Servers
 from calm.errors import JudgeError
 from calm.models.pacing import Health, Pace
-from calm.models.pricing import cost
-from calm.models.wire import Endpoint, Reply, Usage
+from calm.models.wire import Endpoint, Reply
 
 MOST_BACKOFF_S: Final = 8.0
 MOST_WAIT_S: Final = 120.0
@@ -29,8 +28,7 @@ class Call:
     A call that may take several attempts: `make` makes one.
 
     `size` counts the characters of its body (0: a greeting), `tokens` is about how many it will use, and `retries` is
-    how often it may be tried again. Those that go by `batch` cost less, wait for nobody and say nothing of the server's
-    health.
+    how often it may be tried again.
     """
 
     endpoint: Endpoint
@@ -38,7 +36,6 @@ class Call:
     size: int
     tokens: int
     retries: int
-    batch: bool = False
 
 
 class Attempts:
@@ -53,13 +50,14 @@ class Attempts:
         self,
         servers: Servers,
         calls: Calls,
+        charges: Charges,
         *,
         first_wait_s: float,
         idling: Callable[[], AbstractContextManager[None]],
         kept: bool,
         jitter: Random,
     ) -> None:
-        self._servers, self._calls, self._ledger = servers, calls, calls.ledger
+        self._servers, self._calls, self._charges = servers, calls, charges
         self._first_wait_s, self._idling, self._random = first_wait_s, idling, jitter
         self._lost = Kind.SERVER_LOST_KEPT if kept else Kind.SERVER_LOST
 
@@ -76,17 +74,14 @@ class Attempts:
         loop = asyncio.get_running_loop()
         try:
             while True:
-                if call.batch:
-                    health.check()
-                elif failures or not (health.sound and pace.grab()):
+                if failures or not (health.sound and pace.grab()):
                     async with health.waiting():
                         await _place(pace, health, call.tokens, again=bool(failures))
                 began_s = loop.time()
                 try:
                     found = await self._attempt(call, server, again=bool(failures))
                 finally:
-                    if not call.batch:
-                        pace.give()
+                    pace.give()
                 if isinstance(found, Reply):
                     pace.answered()
                     health.answered()
@@ -96,8 +91,7 @@ class Attempts:
                     health.begin_retries()
                 if found.limited:
                     pace.limited(began_s, loop.time())
-                if not call.batch:
-                    self._weigh(server, call.endpoint, failures)
+                self._weigh(server, call.endpoint, failures)
                 await self._wait(server, failures, call)
         finally:
             if failures:
@@ -105,71 +99,27 @@ class Attempts:
 
     async def _attempt(self, call: Call, server: Server, *, again: bool) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
-        price, model = server.price_of(batch=call.batch), call.endpoint.model
-        if price is None and call.endpoint.live and self._calls.budget.caps.usd is not None:
-            raise JudgeError(because(Kind.CAPPED_UNPRICED, name(model)))
-        counted = self._calls.budget.counts or price is not None
-        most = server.worst(call.size, call.endpoint.max_tokens) if counted else Usage()
-        dollars = cost(price, most) if price else 0.0
-        worst = Amount(1, (most.input or 0) + (most.output or 0), dollars) if counted else ONE
-        if not self._calls.begin_now(worst):
-            async with server.health.waiting():
-                await self._calls.begin(worst)
-        self._ledger.calls["retried"] += again
-        used = worst
+        charges = self._charges
+        charge = await charges.begin(server, call.endpoint, call.size, batch=False, again=again)
         try:
-            longest_s = None if call.batch else self._calls.longest_s
+            longest_s = self._calls.longest_s
             if longest_s is None:
                 reply = await call.make()
             else:
                 async with asyncio.timeout(longest_s):
                     reply = await call.make()
-            used = self._used(call, server, reply.usage, most)
         except TimeoutError:
-            self._count_worst(call, dollars)
-            return JudgeError(self._calls.budget.out_of_time, billed=True)
-        except JudgeError as error:
-            if error.pending:  # whoever collects its reply counts it; what may be at the server stays reserved
-                self._ledger.calls["made"] -= 1
-                used = NOTHING if error.again else worst
-            elif error.billed:
-                self._count_worst(call, dollars)
-            else:
-                used = ONE
+            error = JudgeError(self._calls.budget.out_of_time, billed=True)
+            charges.failed(charge, error)
             return error
-        except asyncio.CancelledError:  # it is under way, and may be billed
-            self._count_worst(call, dollars)
+        except JudgeError as error:
+            charges.failed(charge, error)
+            return error
+        except BaseException:  # it is under way, and may be billed
+            charges.failed(charge, JudgeError(billed=True))
             raise
-        finally:
-            self._calls.end(worst, used)
+        charges.answered(charge, reply.usage)
         return reply
-
-    def _count_worst(self, call: Call, dollars: float) -> None:
-        """Note a call without a reply that may be billed, by the most that it can cost."""
-        model = call.endpoint.model
-        self._ledger.usd += dollars
-        if dollars:
-            self._ledger.note(because(Kind.MAY_BE_BILLED, name(model)))
-        elif call.endpoint.live:
-            self._ledger.no_price(model)
-
-    def _used(self, call: Call, server: Server, used: Usage, worst: Usage) -> Amount:
-        """Note what a call used, and return it; where the server does not say, the most that it can have used."""
-        ledger, price = self._ledger, server.price_of(batch=call.batch)
-        ledger.tokens["input"] += used.input or 0
-        ledger.tokens["output"] += used.output or 0
-        server.note(used, call.size)
-        pairs = (used.input, worst.input), (used.output, worst.output)
-        tokens = sum(reported if reported is not None else most or 0 for reported, most in pairs)
-        if price is None:
-            if call.endpoint.live:
-                ledger.no_price(call.endpoint.model)
-            return Amount(1, tokens, 0.0)
-        if used.input is None or used.output is None:
-            ledger.note(because(Kind.NO_USAGE, name(call.endpoint.model)))
-        dollars = cost(price, used, worst)
-        ledger.usd += dollars
-        return Amount(1, tokens, dollars)
 
     def _weigh(self, server: Server, endpoint: Endpoint, failures: list[JudgeError]) -> None:
         """Note a failed attempt, and give the server up if there is no more hope."""
@@ -183,13 +133,9 @@ class Attempts:
     async def _wait(self, server: Server, failures: list[JudgeError], call: Call) -> None:
         """Wait before the next attempt; raise the last failure if there is none."""
         last = failures[-1]
-        if last.pending:
-            raise last
         if not last.again or len(failures) > call.retries or (last.after_s is not None and last.after_s > MOST_WAIT_S):
             why = reason_of(last)
             raise JudgeError(because(Kind.TRIED, why, len(failures)) if len(failures) > 1 else why)
-        if call.batch:  # the next batch is wait enough
-            return
         if last.after_s:
             wait_s = last.after_s * self._random.uniform(1.0, 1.1)  # not all at the same moment
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -124,24 +125,30 @@ class BatchRecords:
             for table in _TABLES:
                 db.execute(table)
 
-    def begin(self, id_: str, server: str, at: float) -> None:
-        """Begin a batch that takes calls."""
-        with self._database.writing() as db:
-            values = id_, State.OPEN.value, "", self._leases.me, server, at
-            db.execute(f"insert into batch ({_FIELDS}) values (?, ?, ?, ?, ?, 0, ?, 0, 0, 0, 0, 0)", values)  # noqa: S608 - names of ours
+    def _begin(self, db: Connection, id_: str, server: str, at: float) -> None:
+        values = id_, State.OPEN.value, "", self._leases.me, server, at
+        db.execute(f"insert into batch ({_FIELDS}) values (?, ?, ?, ?, ?, 0, ?, 0, 0, 0, 0, 0)", values)  # noqa: S608 - names of ours
 
-    def add(self, id_: str, calls: Sequence[BatchedCall]) -> dict[bytes, str]:
+    def add(
+        self, id_: str, server: str, at: float, calls: Sequence[BatchedCall], others: Sequence[BatchedCall] = ()
+    ) -> dict[bytes, str]:
         """
         Add calls to a batch; return the batches of those that stand in another one that comes back, by their keys.
 
-        A call that is held for a file is taken over, and so is one that a dead process did not hand in.
+        The first call begins the batch, to a `server`, at a time in seconds since the epoch. A call that is held for a
+        file is taken over, and so is one that a dead process did not hand in. `others` are not added, as another
+        process is to make them: "" for each that stands in no such batch.
         """
-        elsewhere: dict[bytes, str] = {}
+        elsewhere: dict[bytes, str] = dict.fromkeys((call.key for call in others), "")
         new: list[tuple[bytes, str, int, str]] = []
         with self._database.writing() as db:
-            (place,) = db.execute("select total from batch where id = ?", (id_,)).fetchone()
-            holders = self._holders(db, [call.key for call in calls])
+            row = db.execute("select total from batch where id = ?", (id_,)).fetchone()
+            (place,) = row or (0,)
+            holders = self._holders(db, [call.key for call in (*calls, *others)])
             back = {holder: self._comes_back(db, holder) for holder in set(holders.values())}
+            for key in elsewhere:
+                if (holder := holders.get(key)) is not None and back[holder]:
+                    elsewhere[key] = holder
             for call in calls:
                 holder = holders.get(call.key)
                 if holder == id_:
@@ -155,9 +162,11 @@ class BatchRecords:
                     db.execute("update batched set batch = ?, place = ? where key = ?", (id_, place, call.key))
                     db.execute("update batch set total = total - 1 where id = ?", (holder,))
                 place += 1
+            if row is None and place:
+                self._begin(db, id_, server, at)
             db.executemany("insert into batched values (?, ?, ?, ?)", new)
             db.execute("update batch set total = ? where id = ?", (place, id_))
-            for holder in back:  # nobody needs what is empty now
+            for holder in back.keys() - {id_}:  # nobody needs what is empty now
                 db.execute("delete from batch where id = ? and total = 0 and state <> ?", (holder, State.OVER.value))
         return elsewhere
 
@@ -192,12 +201,15 @@ class BatchRecords:
 
     def row(self, id_: str) -> BatchRow | None:
         """Return a batch; None if there is none of this name."""
-        return next((row for row in self.rows() if row.id == id_), None)
+        return next(iter(self._rows("where id = ?", id_)), None)
 
     def rows(self) -> list[BatchRow]:
         """Return all batches, the oldest first."""
+        return self._rows("order by at, id")
+
+    def _rows(self, which: str, *values: str) -> list[BatchRow]:
         with self._database.reading() as db:
-            found = db.execute(f"select {_FIELDS} from batch order by at, id").fetchall()  # noqa: S608 - names of ours
+            found = db.execute(f"select {_FIELDS} from batch {which}", values).fetchall()  # noqa: S608 - names of ours
         try:
             return [_row(row) for row in found]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -229,8 +241,10 @@ class BatchRecords:
         return {bytes(key): request for key, request in rows}
 
     def split(self, id_: str, other: str) -> None:
-        """Move the later half of the calls of a batch to another one."""
+        """Move the later half of the calls of a batch that was not handed in to another one, which begins with them."""
         with self._database.writing() as db:
+            server, at = db.execute("select server, at from batch where id = ?", (id_,)).fetchone()
+            self._begin(db, other, server, at)
             rows = db.execute("select place from batched where batch = ? order by place", (id_,)).fetchall()
             middle = rows[len(rows) // 2][0]
             moved = db.execute("update batched set batch = ? where batch = ? and place >= ?", (other, id_, middle))
@@ -264,3 +278,11 @@ class BatchRecords:
             question = "select count(*) from batched c join batch b on c.batch = b.id where b.state in (?, ?)"
             (count,) = db.execute(question, states).fetchone()
         return int(count)
+
+
+def standing(database: Database) -> int:
+    """Return how many calls stand in batches of a record, which may be older than all batches."""
+    with suppress(StorageError), database.reading() as db:  # it has no such table then
+        (count,) = db.execute("select count(*) from batched").fetchone()
+        return int(count)
+    return 0

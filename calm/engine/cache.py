@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
-from typing import Final
 
 from calm.core.reasons import Kind, because
 from calm.engine.attempts import Attempts
-from calm.engine.batching.desk import BatchDesk, GoLive
+from calm.engine.batching.desk import BatchDesk
+from calm.engine.batching.route import BatchRoute
 from calm.engine.calls import STOPPED, Calls
+from calm.engine.charges import Charges
 from calm.engine.clerk import Clerk
 from calm.engine.journal import Journal
 from calm.engine.requests import PreparedRequest, Requests
 from calm.engine.rows import Entry
+from calm.engine.scheduler import PLACE
 from calm.engine.servers import Servers
 from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
 from calm.models.wire import Reply, Request
-
-BATCH_RETRIES: Final = 3
-"""A call goes into so many more batches at most where one did not answer it: each may take a day."""
 
 
 class Cache:
@@ -43,10 +41,11 @@ class Cache:
         idling: Callable[[], AbstractContextManager[None]],
         *,
         clerk: Clerk,
+        charges: Charges,
         batches: BatchDesk | None = None,
     ) -> None:
         self._store, self._calls, self._servers, self._attempts = store, calls, servers, attempts
-        self._batches = batches
+        self._by_batch = None if batches is None else BatchRoute(self, batches, calls.ledger, charges)
         self._idling = idling
         self._journal = Journal(store, calls, clerk)
         self._requests = Requests(servers, store.series)
@@ -73,6 +72,8 @@ class Cache:
         """
         prepared = self._requests.prepared(request)
         key = prepared.key(ask)
+        if self._by_batch is not None and self._by_batch.takes(prepared.server):
+            return key, await self._by_batch.send(prepared, key, PLACE.get() if patient else None)
         if key not in self._flights:
             reply = await self.get(key)
             if reply is not None:
@@ -90,7 +91,9 @@ class Cache:
         """Return the reply that the store holds under a key, and count it."""
         reply = await self._journal.find(key)
         if reply is not None:
-            self._calls.ledger.found(key)
+            place = PLACE.get()
+            if place is None or place.aside is None or key not in place.aside.known:
+                self._calls.ledger.found(key)
         elif self._store.damaged:
             self._calls.ledger.note(because(Kind.ROWS_DAMAGED))
         return reply
@@ -101,6 +104,10 @@ class Cache:
             return True
         await self._elsewhere(key)
         return False
+
+    async def takes(self, key: bytes) -> bool:
+        """Return whether this process is to make a call; False while another one makes it."""
+        return await self._journal.claim(key)
 
     async def record(self, key: bytes, request: str, reply: Reply) -> Reply:
         """Keep the reply to a call that this process made; return the reply that now stands."""
@@ -138,39 +145,42 @@ class Cache:
     async def _once(self, prepared: PreparedRequest, key: bytes) -> Reply:
         """Make a call that no other process makes, or wait for its reply."""
         while not await self._journal.claim(key):
-            if self._batches is not None and self._batches.leaves and self._batches.takes(prepared.server):
-                raise JudgeError(because(Kind.IN_BATCH, 1), pending=True)
-            reply = await self._elsewhere(key)
+            reply = await self.elsewhere(key)
             if reply is not None:
-                self._calls.ledger.found(key)
                 return reply
         try:
-            return await self._call(prepared, key)
+            return await self.make(prepared, key)
         except BaseException:
             self.release(key)
             raise
 
+    async def elsewhere(self, key: bytes) -> Reply | None:
+        """Wait while another process makes a call, for a moment or until its reply is there; count it then."""
+        reply = await self._elsewhere(key)
+        if reply is not None:
+            self._calls.ledger.found(key)
+        return reply
+
     async def _elsewhere(self, key: bytes) -> Reply | None:
-        """Wait while another process makes a call, for a moment or until its reply is there."""
         with self._idling():
             reply = await self._journal.elsewhere(key)
         if reply is None:
             self._calls.check()
         return reply
 
-    async def _call(self, prepared: PreparedRequest, key: bytes) -> Reply:
+    async def make(self, prepared: PreparedRequest, key: bytes, *, failures: int = 0) -> Reply:
+        """Make a call live, of which so many attempts have failed, and keep its reply."""
+        self.may_call(key)
+        call = prepared.call
+        if failures:
+            call = replace(call, retries=max(0, call.retries - failures))
+        reply = self._by_the_model(prepared, await self._attempts.reply(call))
+        return await self.record(key, prepared.stored, reply)
+
+    def may_call(self, key: bytes) -> None:
+        """Raise a `JudgeError` if no call may be made."""
         if self._store.mode is Mode.REPLAY:
             raise JudgeError(because(Kind.CALL_DAMAGED if key in self._store.damaged else Kind.CALL_NOT_CACHED))
-        if self._batches is not None and self._batches.takes(prepared.server):
-            make = partial(self._batches.reply, prepared, key)
-            with suppress(GoLive):
-                live = prepared.call
-                call = replace(live, make=make, batch=True, retries=min(live.retries, BATCH_RETRIES))
-                reply = self._by_the_model(prepared, await self._attempts.reply(call))
-                self._calls.ledger.answered(key)
-                return reply
-        reply = self._by_the_model(prepared, await self._attempts.reply(prepared.call))
-        return await self.record(key, prepared.stored, reply)
 
     def _by_the_model(self, prepared: PreparedRequest, reply: Reply) -> Reply:
         """Return a reply if it is by the model of this run; else its server is given up."""

@@ -11,9 +11,11 @@ from typing import Final
 from calm.core.reasons import Reason
 from calm.engine.attempts import Attempts
 from calm.engine.batching.desk import BatchDesk, Batches
+from calm.engine.batching.waits import Waits
 from calm.engine.budget import Budget
 from calm.engine.cache import Cache
 from calm.engine.calls import STOPPED, Calls
+from calm.engine.charges import Charges
 from calm.engine.clerk import Clerk
 from calm.engine.inbox import Inbox
 from calm.engine.leases import BEAT_S
@@ -59,9 +61,11 @@ class Desk:
         self.servers = Servers(served, batches=batches is not None)
         self.clerk = Clerk(remote=store.remote)
         self.calls = Calls(budget, self.ledger, grace_s, self.end_waits, self.clerk)
+        charges = Charges(self.calls)
         self.attempts = Attempts(
             self.servers,
             self.calls,
+            charges,
             first_wait_s=first_wait_s,
             idling=self.scheduler.idling,
             kept=store.mode is not Mode.OFF,
@@ -69,11 +73,20 @@ class Desk:
         )
         self.batch_desk = None
         if batches is not None:
+            waits = Waits(
+                charges,
+                self.ledger,
+                self.servers,
+                again=self.scheduler.again,
+                release=self._release,
+            )
             self.batch_desk = BatchDesk(
                 store,
                 self.calls,
                 self.servers,
-                idle=lambda waiting: self.scheduler.under_way <= waiting and not computing(),
+                waits,
+                under_way=lambda: self.scheduler.under_way,
+                computing=computing,
                 start=start,
                 batches=batches,
                 least=least,
@@ -86,6 +99,7 @@ class Desk:
             self.attempts,
             self.scheduler.idling,
             clerk=self.clerk,
+            charges=charges,
             batches=self.batch_desk,
         )
         verdicts = Verdicts(self._cache, self.calls, replay=store.mode is Mode.REPLAY)
@@ -114,9 +128,14 @@ class Desk:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self.batch_desk is not None:
+            self.batch_desk.clear()
         await self._cache.flush()
         self.scheduler.clear()
         self.inbox.clear()
+
+    def _release(self, key: bytes) -> None:
+        self._cache.release(key)
 
     def close(self) -> None:
         """End the thread that takes steps to the store."""

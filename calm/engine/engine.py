@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 
 from calm.core.case import Case
 from calm.core.reasons import Kind, Reason, because, name
-from calm.engine.batching.desk import Batches, Figures
+from calm.engine.batching.desk import Batches
+from calm.engine.batching.minder import Figures
 from calm.engine.budget import Budget, Caps
 from calm.engine.desk import Desk
 from calm.engine.gathering import Gathering

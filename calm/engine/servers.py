@@ -17,7 +17,8 @@ GREETING_TOKENS: Final = 1000
 """The most tokens that the prompt of a greeting is taken to have: one short sentence, and the judge's schema."""
 MARGIN: Final = 1.2
 """A call may use this many times the most that was seen so far."""
-ALL: Final = 10**9
+GATHERED: Final = 1000
+"""So many asks at a time write their calls down for a batch, or read the replies; those that wait are set aside."""
 MOST_ENDPOINTS: Final = 1024
 """How many endpoints are remembered with their servers; beyond that their identities are read again."""
 
@@ -103,8 +104,8 @@ class Servers:
         return found
 
     def width(self, server: Server) -> int:
-        """Return how many asks of a server may be under way; those that wait for a batch stand in nobody's way."""
-        return ALL if self._batches and isinstance(server.endpoint, Batchable) else server.pace.limits.concurrency
+        """Return how many asks of a server may be under way."""
+        return GATHERED if self._batches and isinstance(server.endpoint, Batchable) else server.pace.limits.concurrency
 
     def mismatch(self, server: Server, model: str) -> Reason:
         """

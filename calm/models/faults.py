@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -21,6 +22,12 @@ _NO_MONEY: Final = frozenset(
 )
 MOST_VALUES: Final = 1_000_000
 """Values that a reply may hold: log-probabilities of a long reply are a fifth of that."""
+_TOO_LARGE: Final = frozenset({"too_many_requests", "request_too_large", "file_too_large", "payload_too_large"})
+_SIZES: Final = r"\b(?:requests|lines|items|bytes|[kmg]i?b|file size)\b"
+_MOST: Final = r"\b(?:max(?:imum)?|at most|up to|limit|exceed\w*|more than|larger than)\b"
+_SAYS_TOO_LARGE: Final = re.compile(
+    rf"too large|too many {_SIZES}|{_MOST}.{{0,60}}?{_SIZES}|{_SIZES}.{{0,60}}?{_MOST}", re.IGNORECASE | re.DOTALL
+)
 _FILTERED: Final = frozenset({"content_filter", "content_policy_violation"})
 
 
@@ -47,7 +54,15 @@ def answered(address: Address, response: Response) -> JudgeError:
         limited=response.status == 429,
         refused=400 <= response.status < 500,
         unknown=response.status in {404, 410},
+        too_large=too_large(response.status, data),
     )
+
+
+def too_large(status: int, data: object) -> bool:
+    """Return whether a server did not take a request for its size: a status, a code or words say so."""
+    if status not in {400, 413, 422}:
+        return False
+    return status == 413 or not _kinds(data).isdisjoint(_TOO_LARGE) or bool(_SAYS_TOO_LARGE.search(_said(data)))
 
 
 def unreached(address: Address, error: BaseException) -> JudgeError:

@@ -136,7 +136,8 @@ class BatchState:
     How far a batch is.
 
     `over` once nothing more is answered. `done` and `total` count requests, as far as the server says. `fault` is why
-    it took none of them, and `crowded` says that the same batch may be taken later, or in parts.
+    it took none of them: `crowded` says that the same batch may be taken later, or in parts, `too_large` that only
+    parts of it may.
     """
 
     over: bool
@@ -144,6 +145,7 @@ class BatchState:
     total: int = 0
     fault: str = ""
     crowded: bool = False
+    too_large: bool = False
 
 
 class Batching(Protocol):
@@ -155,7 +157,8 @@ class Batching(Protocol):
     that the server may keep, and returns the server's name of the batch. `find` returns that name for a batch whose
     submission was not answered ("": there is none); `known` are the names of others, `since` is the time, in seconds
     since the epoch. `results` yields the key of each request with its reply, or why there is none, in any order; what
-    it leaves out was not answered. All but `line` raise `calm.errors.JudgeError` if the server does not answer.
+    it leaves out was not answered. `tidy` removes what was uploaded for a batch that is over. All but `line` raise
+    `calm.errors.JudgeError` if the server does not answer.
     """
 
     most: int
@@ -170,6 +173,7 @@ class Batching(Protocol):
     async def state(self, batch: str) -> BatchState: ...
     def results(self, batch: str) -> AsyncIterator[tuple[bytes, Reply | JudgeError]]: ...
     async def cancel(self, batch: str) -> None: ...
+    async def tidy(self, mark: str, batch: str) -> None: ...
     async def close(self) -> None: ...
 
 

@@ -1,22 +1,28 @@
 """Calls by batch: the replies of a live run, each call handed in once and billed once, whatever happens on the way."""
 
+import asyncio
 import json
 import os
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
+from calm.core.case import Answer as Text
+from calm.core.case import Case, Criterion
 from calm.core.reasons import Kind
-from calm.core.templates import Message
-from calm.core.verdict import NoReply
+from calm.core.templates import Message, Prompt
+from calm.core.verdict import NoReply, Scale
 from calm.engine.batch_records import State
-from calm.engine.batching import carrier, desk
+from calm.engine.batching import carrier, desk, minder
 from calm.engine.batching.desk import Batches
 from calm.engine.budget import Caps
 from calm.engine.engine import Engine
 from calm.engine.postgres.address import read_address
 from calm.engine.store import Mode, Store
+from calm.judges.prompted import PromptedJudge
+from calm.judges.reading import Format
 from calm.models.secrets import Secrets
 from calm.models.server import Server
 from calm.models.wire import Price, Request
@@ -25,13 +31,14 @@ from tests.servers.batching import Conduct, batch_server
 
 PROVIDERS = ("openai", "openai-responses", "anthropic")
 KEY = "sk-batch-1234567890"
+BY_CRITERION = Prompt((Message("user", "{{ answers[0].text }}: {{ criterion.text }}?"),))
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr(desk, "SETTLED_S", 0.03)
     monkeypatch.setattr(desk, "TICK_S", 0.01)
-    monkeypatch.setattr(desk, "WATCH_S", 0.05)
+    monkeypatch.setattr(minder, "WATCH_S", 0.05)
     monkeypatch.setattr(carrier, "FIRST_LOOK_S", 0.02)
 
 
@@ -258,15 +265,138 @@ def test_few_calls_are_made_live():
     assert spent == pytest.approx(19 * (11 * 1.0 + 7 * 2.0) / 1e6)
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("most", [{"most_requests": 3}, {"most_bytes": 900}], ids=["requests", "bytes"])
+def test_a_batch_that_is_too_large_for_its_server_goes_in_parts(provider, most):
+    """The provider says that it takes many more; nothing is handed in twice, and no call is lost."""
+    with batch_server(respond, conduct=Conduct(**most)) as server, engine() as running:
+        found = running.generate(requests(at(server, provider), 20))
+        rows = running.store.batches.rows()
+
+    assert texts(found) == expected(20)
+    assert len([batch for batch in server.batches if batch.status != "failed"]) > 2
+    assert {bill.times for bill in server.billed.values()} == {1}
+    assert {row.state for row in rows} == {State.OVER}
+    assert running.ledger.calls["made"] == 20
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_server_that_takes_no_size_is_not_asked_for_each(provider):
+    """The reason stands with each call, and nothing is left behind."""
+    with batch_server(respond, conduct=Conduct(most_bytes=1)) as server, engine() as running:
+        found = running.generate(requests(at(server, provider), 200))
+        rows = running.store.batches.rows()
+
+    assert texts(found) == [None] * 200
+    assert "larger than the maximum" in str(found[0].reply.reason) or "exceeds" in str(found[0].reply.reason)
+    assert not rows
+    assert server.desk.turned_away < 30
+
+
+def test_one_call_that_is_too_large_takes_no_other_with_it():
+    """Its batch is split until it stands alone."""
+    with batch_server(respond, conduct=Conduct(most_bytes=4000)) as server, engine() as running:
+        endpoint = at(server)
+        prompts = [(Message("user", f"question {number}" + " x" * 4000 * (number == 5)),) for number in range(16)]
+        found = running.generate([(Request(endpoint, prompt, endpoint.body(prompt)), 1) for prompt in prompts])
+
+    assert [number for number, text in enumerate(texts(found)) if text is None] == [5]
+    assert {bill.times for bill in server.billed.values()} == {1}
+
+
 def test_a_refused_batch_says_why():
     """The reason stands with each call, and nothing is left behind."""
-    with batch_server(respond, conduct=Conduct(most_requests=3)) as server, engine() as running:
+    with batch_server(respond, conduct=Conduct(most_enqueued_tokens=1)) as server, engine() as running:
         found = running.generate(requests(at(server), 8))
         rows = running.store.batches.rows()
 
     assert texts(found) == [None] * 8
     assert "the provider did not take the batch" in str(found[0].reply.reason)
     assert all(running_row.state is State.OVER for running_row in rows)
+
+
+def test_what_was_uploaded_is_removed_once_it_was_collected(tmp_path):
+    """The results stay; a run that leaves removes nothing."""
+    path = tmp_path / "c.sqlite"
+
+    def uploads():
+        return [file for file in server.desk.files.values() if file.purpose == "batch"]
+
+    with batch_server(respond, conduct=Conduct(takes_s=None)) as server:
+        with engine(path, Batches.LEAVE) as running:
+            running.generate(requests(at(server), 6))
+        assert len(uploads()) == 1
+        server.finish()
+        with engine(path) as running:
+            assert texts(running.generate(requests(at(server), 6))) == expected(6)
+        assert not uploads()
+        assert server.desk.files
+
+
+def test_asks_that_wait_are_set_aside():
+    """Thousands of calls that wait need no task each; all of them are still counted."""
+    with batch_server(respond, conduct=Conduct(takes_s=None)) as server, engine() as running:
+        thread = threading.Thread(target=lambda: results.append(running.generate(requests(at(server), 3000))))
+        results = []
+        thread.start()
+        while not server.batches:
+            thread.join(0.05)
+        pending, tasks = running.pending, asyncio.run_coroutine_threadsafe(_tasks(), running._thread.loop).result(30)
+        server.finish()
+        thread.join(120)
+
+    assert pending == 3000
+    assert tasks < 50
+    assert texts(results[0]) == expected(3000)
+    assert (running.ledger.calls["made"], running.ledger.calls["cached"]) == (3000, 0)
+
+
+async def _tasks():
+    return len(asyncio.all_tasks())
+
+
+def test_an_ask_of_several_calls_waits_for_all_of_them(tmp_path):
+    """A rubric's criteria go in one batch; the calls that the cache holds are counted once, as live."""
+    path, counted = tmp_path / "c.sqlite", []
+    with batch_server(lambda messages, body: "[[yes]]" if "is it b" in messages[-1][1] else "[[no]]") as server:
+        judge = PromptedJudge("j", "rubric", Scale(), BY_CRITERION, Format("brackets"), at(server))
+        cases = [_rubric(number, "ab") for number in range(6)]
+        with engine(path) as running:
+            found = running.ask(judge, [(case, 1) for case in cases])
+        assert [one.verdict.met for one in found] == [{"a": False, "b": True}] * 6
+        assert all(len(one.calls) == 2 for one in found)
+        assert [len(batch.items) for batch in server.batches] == [12]
+        for batches in (Batches.WAIT, None):  # one criterion more: its calls alone are made
+            cache = path if batches else tmp_path / "live.sqlite"
+            if batches is None:
+                with engine(cache, None) as running:
+                    running.ask(judge, [(case, 1) for case in cases])
+            with engine(cache, batches) as running:
+                more = running.ask(judge, [(_rubric(number, "abc"), 1) for number in range(6)])
+                counted.append((running.ledger.calls["cached"], running.ledger.calls["made"], running.ledger.answers))
+            assert [one.verdict.met for one in more] == [{"a": False, "b": True, "c": False}] * 6
+
+    assert counted[0] == counted[1] == (12, 6, 6)
+
+
+def _rubric(number, criteria):
+    asked = tuple(Criterion(one, f"is it {one}") for one in criteria)
+    return Case(f"case-{number}", "Do it.", (Text("a", f"done {number}"),), criteria=asked)
+
+
+def test_a_call_is_tried_as_often_in_batches_and_live_together():
+    """Two of a small second wave go live, and fail there: three attempts for each, with retries = 2."""
+
+    def failing(messages, body):
+        return Answer(status=500) if messages[-1][1] in ("question 3", "question 4") else respond(messages, body)
+
+    with batch_server(failing) as server, engine(least=5) as running:
+        endpoint = replace(at(server), retries=2)
+        found = running.generate(requests(endpoint, 12))
+
+    assert [number for number, text in enumerate(texts(found)) if text is None] == [3, 4]
+    assert len(server.wire.judged) == 2 * 2
+    assert running.ledger.calls["made"] == 12 + 2 * 2
 
 
 def test_a_wrong_key_ends_the_run_and_stands_nowhere(tmp_path):

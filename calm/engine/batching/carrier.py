@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import BinaryIO, Final, TypeVar
@@ -149,8 +150,8 @@ class Carrier:
         """
         Keep all replies of a batch that is over, and return why its other calls have none, by their keys.
 
-        `give` takes replies by their keys, as soon as they are kept, and once all is read those of another model, which
-        are not.
+        `give` takes replies by their keys, some at a time once they are kept, the last ones once the batch is noted as
+        over: a run may end with them. Those of another model, which are not kept, come at the end, too.
 
         Raises:
             NotOurs: its results are about other calls: it was taken for the one that was handed in.
@@ -159,15 +160,19 @@ class Carrier:
         row = await self._row(id_)
         keys = await self._calls.storing(lambda: self._records.keys(id_))
         failures, found = 0, _Download(set(keys))
+        kept: Mapping[bytes, Reply] = {}
         while True:
             before = len(found.left)
             try:
                 async for some in self._read(row.remote, found):
-                    give(await self._keep(row, some))
+                    give(kept)
+                    kept = {}
+                    kept = await self._keep(row, some)
                 break
             except JudgeError as error:
                 failures = failures + 1 if len(found.left) == before else 1
                 if not error.again or failures >= TRIES:
+                    give(kept)
                     raise
                 await asyncio.sleep(self._wait_s(failures, error))
         if keys and found.foreign and len(found.left) == len(keys) and not (found.faults or found.strange):
@@ -177,9 +182,12 @@ class Carrier:
         for key in found.left - found.faults.keys() - found.strange.keys():
             found.faults[key] = JudgeError(because(Kind.BATCH_LACKS), again=True, billed=True)
         used = replace(self.bill(found.strange.values()), answered=0, failed=len(found.strange))
-        await self._calls.storing(lambda: self._records.failed(id_, list(found.strange), used))
-        give(found.strange)
-        await self.give_up(id_, found.faults)
+        try:
+            await self._calls.storing(lambda: self._records.failed(id_, list(found.strange), used))
+            await self.give_up(id_, found.faults)
+        finally:
+            give(kept)
+            give(found.strange)
         return found.faults
 
     async def give_up(self, id_: str, faults: Mapping[bytes, JudgeError]) -> None:
@@ -188,6 +196,19 @@ class Carrier:
         if faults:
             await self._calls.storing(lambda: self._records.failed(id_, list(faults), Bill(failed=len(faults))))
         await self._moves(id_, State.OVER, row.remote)
+        await self._tidied(row)
+
+    async def taken_back(self, id_: str) -> None:
+        """Note that its server took nothing of a batch, which may be handed in again."""
+        row = await self._row(id_)
+        await self._moves(id_, State.OPEN)
+        await self._tidied(row)
+
+    async def _tidied(self, row: BatchRow) -> None:
+        """Remove what was uploaded for a batch; if that fails, it stays there."""
+        if row.remote:
+            with suppress(JudgeError):
+                await self._batching.tidy(row.id, row.remote)
 
     async def cancel(self, id_: str) -> None:
         """Have the server answer no more of a batch."""

@@ -85,6 +85,9 @@ class AnthropicBatches:
         """Have the server answer no more of it; what it has answered is billed."""
         await self._session.asked("POST", f"{PATH}/{named(batch)}/cancel")
 
+    async def tidy(self, mark: str, batch: str) -> None:
+        """Remove nothing: a batch came without a file, and its results go by themselves."""
+
     async def close(self) -> None:
         """Close all connections."""
         await self._session.close()

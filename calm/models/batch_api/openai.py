@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import suppress
 from typing import BinaryIO, Final
 
 from calm.core.reasons import Kind
 from calm.errors import JudgeError
 from calm.models.api import items, string, table
 from calm.models.batch_api.session import CUSTOM_ID, BatchSession, answered, entry, named, not_answered
+from calm.models.faults import too_large
 from calm.models.transport import Response
 from calm.models.wire import BatchState, Reply
 
@@ -20,6 +22,8 @@ MARK: Final = "calm"
 PAGE: Final = 100
 OVER: Final = frozenset({"completed", "failed", "expired", "cancelled"})
 CROWDED: Final = frozenset({"token_limit_exceeded", "rate_limit_exceeded"})
+NONE_TAKEN: Final = 400
+"""The status for what a server says of a batch that it read, and did not take."""
 EXPIRED, CANCELLED = "batch_expired", "batch_cancelled"
 
 
@@ -42,17 +46,20 @@ class OpenAIBatches:
     async def submit(self, mark: str, file: BinaryIO) -> str:
         """Upload a file and begin its batch; see `Batching`."""
         form = {"purpose": "batch"}, (f"calm-{mark}.jsonl", file, "application/jsonl")
-        uploaded = await self._session.asked("POST", "/files", form=form)
-        begun = await self._session.asked(
-            "POST",
-            "/batches",
-            data={
-                "input_file_id": string(uploaded.get("id")),
-                "endpoint": self._endpoint,
-                "completion_window": "24h",
-                "metadata": {MARK: mark},
-            },
-        )
+        uploaded = string((await self._session.asked("POST", "/files", form=form)).get("id"))
+        data = {
+            "input_file_id": uploaded,
+            "endpoint": self._endpoint,
+            "completion_window": "24h",
+            "metadata": {MARK: mark},
+        }
+        try:
+            begun = await self._session.asked("POST", "/batches", data=data)
+        except JudgeError as error:
+            if error.refused:  # else there may be a batch of it
+                with suppress(JudgeError):
+                    await self._removed(uploaded)
+            raise
         if not (found := string(begun.get("id"))):
             raise JudgeError(f"{self._session.address}: expected the id of a batch, got none; is base_url right?")
         return found
@@ -84,7 +91,8 @@ class OpenAIBatches:
         if status != "failed":
             return BatchState(status in OVER, answered, total)
         crowded = any(string(one.get("code")) in CROWDED for one in faults)
-        return BatchState(True, 0, total, said or "the server gives no reason", crowded)
+        large = any(too_large(NONE_TAKEN, {"error": dict(one)}) for one in faults)
+        return BatchState(True, 0, total, said or "the server gives no reason", crowded, large)
 
     async def results(self, batch: str) -> AsyncIterator[tuple[bytes, Reply | JudgeError]]:
         """Yield what was answered, in any order; see `Batching`."""
@@ -99,6 +107,16 @@ class OpenAIBatches:
     async def cancel(self, batch: str) -> None:
         """Have the server answer no more of it; what it has answered is billed."""
         await self._session.asked("POST", f"/batches/{named(batch)}/cancel")
+
+    async def tidy(self, mark: str, batch: str) -> None:
+        """Remove the file that was uploaded for a batch that is over, if it is ours; its results stay."""
+        data = await self._session.asked("GET", f"/batches/{named(batch)}")
+        if string(data.get("status")) in OVER and table(data.get("metadata")).get(MARK) == mark:
+            await self._removed(string(data.get("input_file_id")))
+
+    async def _removed(self, file: str) -> None:
+        if file:
+            await self._session.asked("DELETE", f"/files/{named(file)}")
 
     async def close(self) -> None:
         """Close all connections."""

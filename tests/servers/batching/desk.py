@@ -59,6 +59,7 @@ class Desk:
         self.billed: dict[str, Bill] = {}
         self.taken: Counter[str] = Counter()
         self.made = 0
+        self.turned_away = 0
         self.polls = 0
         self.tasks: set[asyncio.Task[None]] = set()
         self.thread = ThreadPoolExecutor(1)
@@ -82,6 +83,7 @@ class Desk:
             try:
                 found = await handle(request)
             except Refused as no:
+                self.turned_away += 1
                 answer = Answer(status=no.status, message=str(no), code=no.code)
                 data = error_of(request.path, answer)
                 if no.param and "code" in data["error"]:

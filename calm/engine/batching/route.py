@@ -1,0 +1,128 @@
+"""The way of a call that goes by batch: looked up, claimed, written down, and waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, Protocol
+
+from calm.core.reasons import Kind, because, reason_of
+from calm.engine.aside import Tried
+from calm.engine.batching.desk import BatchDesk
+from calm.engine.batching.waits import GoLive
+from calm.engine.charges import Charges
+from calm.engine.ledger import Ledger
+from calm.engine.requests import PreparedRequest
+from calm.engine.scheduler import Place
+from calm.engine.servers import Server
+from calm.errors import JudgeError
+from calm.models.wire import Reply
+
+BATCH_RETRIES: Final = 3
+"""A call goes into so many more batches at most where one did not answer it: each may take a day."""
+
+
+class Record(Protocol):
+    """What keeps replies, and leases on calls."""
+
+    async def get(self, key: bytes) -> Reply | None:
+        """Return the reply that is kept under a key, and count it."""
+
+    async def takes(self, key: bytes) -> bool:
+        """Return whether this process is to make a call."""
+
+    async def elsewhere(self, key: bytes) -> Reply | None:
+        """Wait a while for the process that makes a call; return its reply, if it came."""
+
+    async def make(self, prepared: PreparedRequest, key: bytes, *, failures: int) -> Reply:
+        """Make a call live, of which so many attempts have failed, and keep its reply."""
+
+    def may_call(self, key: bytes) -> None:
+        """Raise a `JudgeError` if no call may be made."""
+
+    def release(self, key: bytes) -> None:
+        """Give up the lease on a call that was not answered."""
+
+
+class BatchRoute:
+    """
+    Sends calls by batch.
+
+    An ask that is set aside comes here again from its start, once its call came to something: then its reply is found
+    in the record, or what is known of its attempts says whether there is another one.
+    """
+
+    def __init__(self, record: Record, desk: BatchDesk, ledger: Ledger, charges: Charges) -> None:
+        self._record, self._desk, self._ledger, self._charges = record, desk, ledger, charges
+        self._coming: dict[bytes, asyncio.Future[None]] = {}
+        """The calls that are on their way to the desk."""
+
+    @staticmethod
+    def takes(server: Server) -> bool:
+        """Return whether the calls to a server can go by batch."""
+        return server.batchable
+
+    async def send(self, prepared: PreparedRequest, key: bytes, place: Place | None) -> Reply:
+        """
+        Return the reply to a call; None for a `place` that cannot be begun again.
+
+        Raises:
+            SetAside: the ask at the `place` is to wait.
+            JudgeError: there is no reply.
+        """
+        tried = None if place is None or place.aside is None else (place.aside.tried or {}).get(key)
+        while True:
+            if key in self._desk:
+                outcome = await self._desk.outcome(key, place)
+                if isinstance(outcome, Reply):
+                    return outcome
+                tried = outcome
+            elif (coming := self._coming.get(key)) is not None:
+                await asyncio.shield(coming)
+            else:
+                coming = self._coming[key] = asyncio.get_running_loop().create_future()
+                try:
+                    reply = await self._record.get(key) or await self._begun(prepared, key, tried)
+                finally:
+                    del self._coming[key]
+                    coming.set_result(None)
+                if reply is not None:
+                    return reply
+
+    async def _begun(self, prepared: PreparedRequest, key: bytes, tried: Tried | None) -> Reply | None:
+        """Have a call wait at the desk, and return None; or return its reply, which came in another way."""
+        while not await self._record.takes(key):
+            if self._desk.leaves:
+                raise JudgeError(because(Kind.IN_BATCH, 1), pending=True)
+            if await self._desk.note(prepared, key, None, 0):
+                return None
+            reply = await self._record.elsewhere(key)
+            if reply is not None:
+                return reply
+        try:
+            self._record.may_call(key)
+            server, endpoint = prepared.server, prepared.request.endpoint
+            failures = 0
+            if tried is not None:
+                failures = tried.failures
+                if isinstance(tried.last, GoLive):
+                    return await self._record.make(prepared, key, failures=failures)
+                _go_on(tried, min(endpoint.retries, BATCH_RETRIES))
+            server.health.check()
+            self._desk.check()
+            charge = await self._charges.begin(server, endpoint, prepared.size, batch=True, again=failures > 0)
+            await self._desk.note(prepared, key, charge, failures)
+        except BaseException:
+            self._record.release(key)
+            raise
+        return None
+
+
+def _go_on(tried: Tried, retries: int) -> None:
+    """Raise why a call has no reply, if there is no other attempt."""
+    failures, last = tried
+    if last.again and failures <= retries:
+        return
+    if last.pending:
+        raise last
+    why = reason_of(last)
+    raise JudgeError(because(Kind.TRIED, why, failures) if failures > 1 else why)
