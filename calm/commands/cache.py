@@ -142,6 +142,11 @@ def _copy(options: argparse.Namespace) -> int:
     print(f"{way}: copied {_replies(found.new)}, {found.there} were there before")
     if found.damaged:
         print(f"left {_replies(found.damaged)} that are damaged: a run asks again")
+    if found.batched:
+        print(
+            f"{found.batched} calls stand in batches of {printable(str(source))}, and stay there: `calm batch status` "
+            "shows them. A run with the copy would pay for them a second time. Collect them first, then copy again."
+        )
     return DONE
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from calm.engine.batch_records import standing
 from calm.engine.database import BY, Database, patiently
 from calm.engine.rows import checksum, reply_in
 
@@ -21,11 +22,16 @@ _SERVED: Final = (
 
 @dataclass(slots=True)
 class Copied:
-    """What became of the replies of a record: `new` in the other one, `there` before, or `damaged` and left."""
+    """
+    What became of the replies of a record: `new` in the other one, `there` before, or `damaged` and left.
+
+    `batched` counts calls that stand in its batches: they stay there, as two records would count them twice.
+    """
 
     new: int = 0
     there: int = 0
     damaged: int = 0
+    batched: int = 0
 
 
 def copy(source: Database, target: Database, show: Callable[[Copied], None]) -> Copied:
@@ -65,6 +71,7 @@ def copy(source: Database, target: Database, show: Callable[[Copied], None]) -> 
             db.executemany(_SERVED, served)
 
     patiently(note)
+    found.batched = standing(source)
     return found
 
 

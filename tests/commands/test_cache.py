@@ -11,6 +11,7 @@ import pytest
 from calm.commands.cli import main
 from calm.core.templates import Message
 from calm.engine import sqlite
+from calm.engine.batch_records import BatchedCall
 from calm.engine.store import Mode, Store
 from calm.models.wire import Reply
 
@@ -243,6 +244,23 @@ def test_a_copy_goes_to_a_server_and_back(cache, shared, tmp_path, capsys, monke
     found = said("copy", cache, empty)
     assert "copied 4 replies" in found
     assert "left 1 reply" in found
+
+
+def test_a_copy_says_which_calls_stay_in_batches(cache, tmp_path, capsys):
+    """They are copied once they were collected; a record without batches says nothing."""
+    target = tmp_path / "other.sqlite"
+    assert main(["cache", "copy", str(cache), str(target)]) == 0
+    assert "batches" not in capsys.readouterr().out
+    store = Store(cache, Mode.ON)
+    store.batches.add("one", json.dumps({"model": {"model": "big"}}), time(), [BatchedCall(bytes([9]) * 32, "{}")])
+    store.close()
+
+    assert main(["cache", "copy", str(cache), str(target)]) == 0
+
+    assert "1 calls stand in batches of" in capsys.readouterr().out
+    store = Store(target, Mode.ON)
+    assert not store.batches.rows()
+    store.close()
 
 
 def test_a_record_on_a_server_is_shown_pruned_and_exported(shared, tmp_path, capsys, monkeypatch):
