@@ -270,13 +270,14 @@ class Inbox:
             self._named[judge.name] += 1
             name = judge.fingerprint or f"object {judge.name} {self._named[judge.name]}"
             if judge.endpoints:
-                queue = self._queue(judge.endpoints)
+                queue = self._queue(judge.endpoints, holds=self._servers.batches and not judge.traits.patient)
             else:
                 queue = self._scheduler.queue(Identity(judge), lambda: judge.traits.concurrency)
             handle = self._handles[Identity(judge)] = _Handle(name, queue)
         return handle
 
-    def _queue(self, endpoints: Sequence[Endpoint]) -> Queue:
-        """Return the queue of what goes to the servers of some endpoints."""
+    def _queue(self, endpoints: Sequence[Endpoint], *, holds: bool = False) -> Queue:
+        """Return the queue of what goes to some servers; what `holds` its places has one of its own."""
         servers = tuple(map(self._servers.of, endpoints))
-        return self._scheduler.queue(servers, lambda: sum(map(self._servers.width, servers)))
+        width = partial(self._servers.width, holds=holds)
+        return self._scheduler.queue((servers, holds), lambda: sum(map(width, servers)))

@@ -17,6 +17,7 @@ GREETING_TOKENS: Final = 1000
 """The most tokens that the prompt of a greeting is taken to have: one short sentence, and the judge's schema."""
 MARGIN: Final = 1.2
 """A call may use this many times the most that was seen so far."""
+ALL: Final = 10**9
 GATHERED: Final = 1000
 """So many asks at a time write their calls down for a batch, or read the replies; those that wait are set aside."""
 MOST_ENDPOINTS: Final = 1024
@@ -84,7 +85,7 @@ class Servers:
 
     def __init__(self, served: Mapping[str, str], *, batches: bool = False) -> None:
         self.served = dict(served)
-        self._batches = batches
+        self.batches = batches
         self._first: dict[str, str] = {}
         self._servers: dict[str, Server] = {}
         self._endpoints: dict[Identity, Server] = {}
@@ -103,9 +104,11 @@ class Servers:
             self._endpoints[Identity(endpoint)] = found
         return found
 
-    def width(self, server: Server) -> int:
-        """Return how many asks of a server may be under way."""
-        return GATHERED if self._batches and isinstance(server.endpoint, Batchable) else server.pace.limits.concurrency
+    def width(self, server: Server, *, holds: bool) -> int:
+        """Return how many asks of a server may be under way; with `holds`, they stay so while they wait for a batch."""
+        if self.batches and isinstance(server.endpoint, Batchable):
+            return ALL if holds else GATHERED
+        return server.pace.limits.concurrency
 
     def mismatch(self, server: Server, model: str) -> Reason:
         """

@@ -270,7 +270,7 @@ class Traits:
     | `concurrency` | how many asks it takes at a time, 1 or more, where it has no endpoint |
     | `quick` | it is code that answers at once, so a plan counts no time for it |
     | `sends` | it is code that calls models through `send`: these calls are counted, not its asks |
-    | `patient` | it waits for every reply that it asks for, and never gives one up |
+    | `patient` | it waits for every reply that it asks for, never gives one up, and may be begun again |
     | `serves` | the names of the suites that have something to test on it; None: all |
     | `repeats` | how many verdicts it has on one question; None: as many as are asked for |
     | `weighs` | its verdicts come with the probability of each, so that one ask says what repeats would |

@@ -5,7 +5,7 @@ import json
 import os
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -14,6 +14,7 @@ from calm.core.case import Case, Criterion
 from calm.core.reasons import Kind
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import NoReply, Scale
+from calm.engine import servers
 from calm.engine.batch_records import State
 from calm.engine.batching import carrier, desk, minder
 from calm.engine.batching.desk import Batches
@@ -23,6 +24,7 @@ from calm.engine.postgres.address import read_address
 from calm.engine.store import Mode, Store
 from calm.judges.prompted import PromptedJudge
 from calm.judges.reading import Format
+from calm.judges.wrapper import JudgeWrapper
 from calm.models.secrets import Secrets
 from calm.models.server import Server
 from calm.models.wire import Price, Request
@@ -377,6 +379,33 @@ def test_an_ask_of_several_calls_waits_for_all_of_them(tmp_path):
             assert [one.verdict.met for one in more] == [{"a": False, "b": True, "c": False}] * 6
 
     assert counted[0] == counted[1] == (12, 6, 6)
+
+
+@dataclass(frozen=True, eq=False)
+class Impatient(JudgeWrapper):
+    """A judge that cannot be begun again."""
+
+    asked: list = field(default_factory=list)
+
+    @property
+    def traits(self):
+        return replace(self.inner.traits, patient=False)
+
+    async def judge(self, case, send):
+        self.asked.append(case.id)
+        return await self.inner.judge(case, send)
+
+
+def test_a_judge_that_cannot_be_begun_again_waits_and_its_calls_make_one_wave(monkeypatch):
+    """Each ask begins once, and has two calls; none of them ends the wave before the others came."""
+    monkeypatch.setattr(servers, "GATHERED", 5)
+    with batch_server(lambda messages, body: "[[yes]]") as server, engine() as running:
+        judge = Impatient(PromptedJudge("j", "rubric", Scale(), BY_CRITERION, Format("brackets"), at(server)))
+        found = running.ask(judge, [(_rubric(number, "ab"), 1) for number in range(30)])
+
+    assert [one.verdict.met for one in found] == [{"a": True, "b": True}] * 30
+    assert sorted(judge.asked) == sorted(f"case-{number}" for number in range(30))
+    assert [len(batch.items) for batch in server.batches] == [60]
 
 
 def _rubric(number, criteria):
