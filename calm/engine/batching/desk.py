@@ -154,7 +154,9 @@ class BatchDesk:
             if not self._running:
                 self._running = True
                 self._start(self._run())
-            text = request_text(prepared.request.prompt, prepared.sent.text)  # not `stored`, which is kept
+            text = request_text(
+                prepared.request.prompt, prepared.sent.text, prepared.sent
+            )  # not `stored`, which is kept
             batch = await self._waves.note(prepared.server, BatchedCall(key, text), mine=charge is not None)
         except JudgeError as error:
             self._waits.fail([key], error)
