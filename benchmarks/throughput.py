@@ -114,12 +114,13 @@ def counted(url: str, path: str) -> int:
         return int(json.load(answer)["count"])
 
 
-def timed(command: Sequence[str], folder: Path, url: str) -> Run:
-    """Run one process and measure it whole."""
+def timed(command: Sequence[str], folder: Path, url: str, processor: int | None = 0) -> Run:
+    """Run one process, on one processor or on all (None), and measure it and what it started whole."""
     counted(url, "/reset")
     with (folder / "log.txt").open("w") as log:
         began = perf_counter()
-        process = subprocess.Popen([*pinned(0), *command], cwd=folder, stdout=log, stderr=log, env=environment())
+        whole = [*pinned(processor), *command]
+        process = subprocess.Popen(whole, cwd=folder, stdout=log, stderr=log, env=environment())
         while True:
             ended, status, used = os.wait4(process.pid, os.WNOHANG)
             if ended or perf_counter() - began > LONGEST_S:

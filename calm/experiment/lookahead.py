@@ -2,7 +2,8 @@
 The tracer: what each test will ask, as orders, before it runs.
 
 A test whose `probe` traces hands its orders to a sink and gets a `Placeholder` back. The `Lookahead` runs such orders
-together, before their tests want them; a plan prices them and runs none.
+together, before their tests want them; a plan prices them and runs none. Where several processes trace the same tests,
+each runs its share of the orders, and gets the other results from those that run them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 from operator import is_
 from time import perf_counter
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
+from calm.core.case import digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit
 from calm.core.measures import Measure
@@ -85,6 +87,17 @@ class Order:
         return hash(self._plain)
 
     @property
+    def work(self) -> int:
+        """How much there is to ask, to compare it with that of others: rows of a case and an edit."""
+        variants = len(self.edit.variants) if self.edit is not None else 1
+        return max(1, len(self.setup.cases)) * self.setup.variants_at_once(max(1, variants))
+
+    @property
+    def name(self) -> str:
+        """What is asked in words, equal in all processes that trace the same tests; other orders may share it."""
+        return digest(self.bias, repr(self.against), repr(self._plain), *(case.id for case in self.setup.cases))
+
+    @property
     def _plain(self) -> tuple[Hashable, ...]:
         """What may be compared by value."""
         setup, measures = self.setup, tuple(m.name for m in self.observed)
@@ -105,6 +118,34 @@ class Timing:
     seconds: float
 
 
+class Fellows(Protocol):
+    """The processes that trace the same tests, in the same order, as this one."""
+
+    def share(self, work: Sequence[int]) -> Sequence[bool]:
+        """Return for each order, given its work, whether this process is to run it."""
+
+    def result(self, place: int, name: str) -> Timing | None:
+        """Wait for a result of another process, given the order's place and its name; None: none will come."""
+
+
+def stretches(work: Sequence[int], count: int) -> list[int]:
+    """
+    Return which of so many processes runs each order: neighbours together, and about as much work in each.
+
+    Neighbours are tests of one file, which often share a judge and its cases, and so the asks of the clean cases.
+
+    >>> stretches([1, 1, 1, 1, 1, 1], 2)
+    [0, 0, 0, 1, 1, 1]
+    >>> stretches([5, 1, 1, 1, 1, 1], 2)
+    [0, 1, 1, 1, 1, 1]
+    """
+    total, before, found = sum(work), 0, []
+    for one in work:
+        found.append(min(count - 1, (2 * before + one) * count // (2 * total)))
+        before += one
+    return found
+
+
 def _same(one: Sequence[object], other: Sequence[object]) -> bool:
     """Return whether two sequences hold the same objects."""
     return one is other or (len(one) == len(other) and all(map(is_, one, other)))
@@ -119,6 +160,9 @@ class Lookahead:
 
     A test gets what it would have found by itself, since the same function runs on the same objects. An order that was
     not submitted runs when its test wants it. `wait` is called again and again while a test waits, `rest` at the end.
+
+    With `fellows`, this process runs its share of the orders. A result of another process is waited for; where none
+    comes, the order runs here: its calls are found in the cache.
     """
 
     def __init__(
@@ -126,59 +170,100 @@ class Lookahead:
         probes: int,
         wait: Callable[[Lookahead], None] = lambda _lookahead: None,
         rest: Callable[[], None] = lambda: None,
+        fellows: Fellows | None = None,
     ) -> None:
         self._probes = probes
         self._pool = ThreadPoolExecutor(max_workers=probes, thread_name_prefix="calm-lookahead")
-        self._futures: dict[Order, Future[Timing] | None] = {}
+        self._orders: list[Order] = []
+        self._places: dict[Order, int] = {}
+        self._futures: dict[int, Future[Timing]] = {}
+        self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._wait, self._rest = wait, rest
-        self._count = 0
+        self._fellows = fellows
         self._done = 0
 
     @property
     def submitted(self) -> int:
         """How many orders were submitted."""
-        return self._count
+        return len(self._orders)
 
     @property
     def decided(self) -> int:
-        """How many of them have been run."""
+        """How many of them have been run here."""
         return self._done
 
     def submit(self, order: Order) -> None:
         """Collect an order; nothing happens if it asks nothing or was submitted before."""
-        if order.idle or order in self._futures or self._stopped.is_set():
+        if order.idle or order in self._places or self._stopped.is_set():
             return
-        self._count += 1
-        self._futures[order] = None
+        self._places[order] = len(self._orders)
+        self._orders.append(order)
 
     def begin(self) -> None:
-        """Run what was collected."""
-        orders = [order for order, future in self._futures.items() if future is None]
-        if not orders or self._stopped.is_set():
+        """Run what was collected, or this process's share of it."""
+        orders = self._orders
+        mine = [True] * len(orders) if self._fellows is None else self._fellows.share([one.work for one in orders])
+        places = [place for place, own in enumerate(mine) if own]
+        if not places or self._stopped.is_set():
             return
         with orders[0].setup.engine.gathering() as gathering:
-            for place, order in enumerate(orders):
-                guest = gathering.guest() if place < self._probes else None  # the others wait for a thread
-                future = self._futures[order] = self._pool.submit(self._timed, order, self._stopped, guest)
+            for turn, place in enumerate(places):
+                guest = gathering.guest() if turn < self._probes else None  # the others wait for a thread
+                future = self._futures[place] = self._pool.submit(self._timed, orders[place], self._stopped, guest)
                 future.add_done_callback(partial(self._note, guest))
 
     def result(self, order: Order) -> Timing:
         """Return the result of an order: wait for it if it was submitted, else run it now. It is handed out once."""
-        future = self._futures.pop(order, None)
-        if future is not None:
+        place = self._places.pop(order, None)
+        if place is None:
+            return self._timed(order, threading.Event())
+        try:
+            found = self._found(place)
+        finally:
+            self._rest()
+        return self._timed(order, threading.Event()) if found is None else found
+
+    def told(self, place: int, name: str, gone: Callable[[], bool]) -> Timing | None:
+        """
+        Return a result to another process, which wants the order at a place and says its name.
+
+        None: it is no order of this process, it was handed out, it failed, or the wait for it ended: the process that
+        wants it is `gone`, or this one stops.
+        """
+        if place >= len(self._orders) or self._orders[place].name != name:
+            return None
+        future = self._taken(place)
+        while future is not None:
             try:
-                return self._waited(future)
-            except CancelledError:  # stopped before its turn came
-                pass
-            finally:
-                self._rest()
-        return self._timed(order, threading.Event())
+                return future.result(timeout=SLICE_S)
+            except NotYet:
+                if future.done() or gone():
+                    return None
+            except CancelledError:
+                return None
+            except Exception:  # noqa: BLE001 - whoever wants it meets the same error, and tells where it arose
+                return None
+        return None
 
     def stop(self) -> None:
         """Begin nothing new; what is under way ends when its answers are there, or when the engine lets go of it."""
         self._stopped.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _found(self, place: int) -> Timing | None:
+        """Return a result that was or will be found here or elsewhere; None: there will be none."""
+        future = self._taken(place)
+        if future is None:
+            return None if self._fellows is None else self._fellows.result(place, self._orders[place].name)
+        try:
+            return self._waited(future)
+        except CancelledError:  # stopped before its turn came
+            return None
+
+    def _taken(self, place: int) -> Future[Timing] | None:
+        with self._lock:
+            return self._futures.pop(place, None)
 
     def _waited(self, future: Future[Timing]) -> Timing:
         while True:

@@ -65,6 +65,7 @@ from calm.pytest_plugin.session import (
     handed_on,
     judge_in,
     judge_of,
+    meet,
     peers_of,
     refuse_outputs,
     release_signals,
@@ -130,6 +131,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(PlanPrinter(), "calm-planner")
     if not (config.option.help or config.option.version) and (commanded(config) or distributed(config)):
         _preflight(config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let this worker of xdist be heard by the others before any of them gets a test."""
+    if is_worker(config) and probed(session):
+        meet(config)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -222,8 +230,15 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     try:
         if ours.lookahead is not None:
             ours.lookahead.begin()
-        return (yield)
+        if ours.fellows is not None:
+            ours.fellows.serve(ours.lookahead)
+        done = yield
+        if ours.fellows is not None and not (session.shouldfail or session.shouldstop):
+            ours.fellows.wait()
+        return done
     finally:
+        if ours.fellows is not None:
+            ours.fellows.end()
         if ours.lookahead is not None:
             ours.lookahead.stop()
             if ours.engine is not None:
@@ -260,7 +275,7 @@ def pytest_configure_node(node: Any) -> None:
         engine = engine_of(node.config)
     except CalmError as error:
         raise pytest.UsageError(indented(str(error))) from error
-    node.workerinput |= handed_on(engine, node.config)
+    node.workerinput |= handed_on(engine, node.config, node.nodemanager.specs)
 
 
 @pytest.fixture(scope="session")
@@ -497,3 +512,5 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
     if session.scratch is not None:
         session.scratch.cleanup()
+    if session.meeting is not None:
+        session.meeting.end()

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from calm.gate.probe import Probe
     from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
+    from calm.pytest_plugin.fellows import Fellows, Meeting
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
@@ -72,6 +73,10 @@ class Session:
     lookahead: Lookahead | None = None
     scratch: TemporaryDirectory[str] | None = None
     """Where workers share replies in a run without a cache."""
+    meeting: Meeting | None = None
+    """Where the workers of this controller find each other."""
+    fellows: Fellows | None = None
+    """The other workers, as this one sees them."""
     tracing: bool = False
     """Whether tests run for what they would ask: ahead of the run, or for a plan."""
     plan: PlanRecord | None = None
@@ -347,10 +352,15 @@ def _from_controller(config: pytest.Config) -> dict[str, Any]:
     return given
 
 
-def handed_on(engine: Engine, config: pytest.Config) -> dict[str, Any]:
-    """Return what the controller of xdist gives to its workers."""
-    scratch = config.stash[SESSION].scratch
+def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> dict[str, Any]:
+    """Return what the controller of xdist gives to its workers, which it starts by `specs`."""
+    from calm.pytest_plugin.fellows import meeting
+
+    session = config.stash[SESSION]
+    scratch = session.scratch
+    session.meeting = session.meeting or meeting(config, specs)
     return {
+        **(session.meeting.handed_on() if session.meeting is not None else {}),
         "calm_served": dict(engine.served),
         "calm_run": engine.store.run,
         "calm_oldest": engine.store.oldest,
@@ -359,12 +369,23 @@ def handed_on(engine: Engine, config: pytest.Config) -> dict[str, Any]:
     }
 
 
+def meet(config: pytest.Config) -> None:
+    """Let a worker of xdist tell others of its machine what it finds; to be called before any of them gets a test."""
+    from calm.pytest_plugin.fellows import FOLDER, NAMES, Fellows
+
+    given = _from_controller(config)
+    if FOLDER in given and lookahead_of(config):
+        with suppress(OSError):  # the path is too long for a socket: each worker looks ahead at all tests
+            config.stash[SESSION].fellows = Fellows(Path(given[FOLDER]), given["workerid"], given[NAMES])
+
+
 def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
     """
     Return what asks probes before their tests run; with `--calm-lookahead 0` it has nothing to do.
 
-    Each worker of xdist looks ahead at all tests. The replies of a judge without a fingerprint cannot be kept, so each
-    worker would ask for them: such a judge is asked when its test runs.
+    A worker of xdist looks ahead at its share of the tests, or at all of them where the workers are not on one machine.
+    The replies of a judge without a fingerprint cannot be kept, so each worker would ask for those that it shares with
+    others: such a judge is asked when its test runs.
     """
     from calm.experiment.lookahead import Lookahead
     from calm.pytest_plugin.progress import ProgressLine
@@ -372,7 +393,8 @@ def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
     session = config.stash[SESSION]
     if session.lookahead is None:
         progress = ProgressLine(config, engine_of(config))
-        session.lookahead = Lookahead(max(1, lookahead_of(config)), wait=progress.show, rest=progress.clear)
+        probes = max(1, lookahead_of(config))
+        session.lookahead = Lookahead(probes, wait=progress.show, rest=progress.clear, fellows=session.fellows)
     if is_worker(config) and judge.fingerprint is None:
         idle = Lookahead(1)
         idle.stop()
