@@ -134,7 +134,8 @@ def measured(way: Way, home: Path, url: str, kept: Path) -> Measured:
 def table(ways: Sequence[Way], found: dict[str, list[Measured]]) -> str:
     """Return the medians; the speed of each is compared with that of one process in the same round."""
     lines = [
-        "| tests run in | wall, s | faster by | processor, all, s | in a row, s | shorter by | calls | cached | results |",
+        "| tests run in | wall, s | faster by | processor, all, s | in a row, s | shorter by | calls | cached "
+        "| results |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for way in ways:

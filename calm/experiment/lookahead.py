@@ -95,7 +95,8 @@ class Order:
     @property
     def name(self) -> str:
         """What is asked in words, equal in all processes that trace the same tests; other orders may share it."""
-        return digest(self.bias, repr(self.against), repr(self._plain), *(case.id for case in self.setup.cases))
+        about = self.setup.judge.name, self.bias, repr(self.against), repr(self._plain)
+        return digest(*about, *(case.id for case in self.setup.cases))
 
     @property
     def _plain(self) -> tuple[Hashable, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from calm.experiment.lookahead import SLICE_S, stretches
@@ -127,8 +128,9 @@ class Fellows:
         while True:
             try:
                 line = self._listener.accept()
-            except OSError:
-                continue  # who knocked is gone again
+            except OSError:  # who knocked is gone again, or there are too many open files
+                sleep(SLICE_S)
+                continue
             threading.Thread(target=self._serve, args=(line,), name="calm-fellow", daemon=True).start()
 
     def _serve(self, line: Connection[Any, Any]) -> None:

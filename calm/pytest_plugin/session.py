@@ -358,7 +358,8 @@ def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> di
 
     session = config.stash[SESSION]
     scratch = session.scratch
-    session.meeting = session.meeting or meeting(config, specs)
+    if batches_of(config) is None:  # each worker counts its own waves: shares would make more and smaller batches
+        session.meeting = session.meeting or meeting(config, specs)
     return {
         **(session.meeting.handed_on() if session.meeting is not None else {}),
         "calm_served": dict(engine.served),
