@@ -358,7 +358,7 @@ def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> di
 
     session = config.stash[SESSION]
     scratch = session.scratch
-    if batches_of(config) is None:  # each worker counts its own waves: shares would make more and smaller batches
+    if batches_of(config) is None:  # each worker counts its own waves: a share of one may be too small for a batch
         session.meeting = session.meeting or meeting(config, specs)
     return {
         **(session.meeting.handed_on() if session.meeting is not None else {}),

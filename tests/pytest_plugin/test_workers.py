@@ -235,10 +235,10 @@ def test_nothing_is_left_behind(projects):
     assert not list(place.glob("calm-*"))
 
 
-def test_workers_hand_in_one_batch_together(projects):
-    """What goes by batch is not cut into shares: one wave stays one batch, and each call is paid for once."""
+def test_what_goes_by_batch_is_not_shared(projects):
+    """Each worker counts its own waves, and a share of a wave may be too small for a batch; each call is paid once."""
     project = greeted(projects, "batch")
-    with apart("planted:seed=1") as server:
+    with apart("Both are fine. [[A]]") as server:
         project.write(
             "judge.toml",
             '[judge]\nname = "patient"\ntask = "pairwise"\n'
@@ -250,5 +250,5 @@ def test_workers_hand_in_one_batch_together(projects):
         told = server.told()
 
     assert project.results()["findings"], done.stdout
-    assert len(told["batches"]) == 1
+    assert {len(processes) for processes in edited(project)[0].values()} == {2}
     assert {times for times, _, _ in told["billed"].values()} == {1}
