@@ -20,6 +20,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from calm.cases import bundled
+from calm.engine.rows import prompt_in
 from tests.servers import Answer, Turns, Wire, wire_server
 from tests.servers.planted import planted_respond
 
@@ -126,7 +127,7 @@ class Mortal:
             db = sqlite3.connect(self.cache)
             rows = db.execute("select request from reply").fetchall()
             db.close()
-            return Counter(json.loads(request)["prompt"][-1][1] for (request,) in rows)
+            return Counter(prompt_in(json.loads(request))[-1].text for (request,) in rows)
         return Counter()
 
     def die(self, rng: Random, *options: str) -> int:

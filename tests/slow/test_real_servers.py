@@ -45,6 +45,7 @@ format = "{form}"
 """
 
 SUITE = """
+from calm.engine.rows import prompt_in
 from calm import Expects, gain, perturbation, robustness_rate, consistency_rate
 
 SOURCES = (" (Nature, 2021)", " (Harvard, 2019)", " (WHO, 2020)")
@@ -133,7 +134,7 @@ def run(folder, url, *, form="last-line", extra="{ top_k = 0, min_p = 0.0 }"):
 def prompts(folder):
     """Return the pairs of answers that were shown, as the truth names them."""
     db = sqlite3.connect(folder / "cache.sqlite")
-    rows = {json.loads(request)["prompt"][-1][1] for (request,) in db.execute("select request from reply")}
+    rows = {prompt_in(json.loads(request))[-1].text for (request,) in db.execute("select request from reply")}
     db.close()
     return {text.removeprefix("A: ").replace("\nB: ", "|") for text in rows}
 

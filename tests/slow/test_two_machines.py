@@ -20,6 +20,7 @@ import pytest
 
 from calm.engine.postgres.address import read_address
 from calm.engine.postgres.server import PostgresRecord
+from calm.engine.rows import prompt_in
 from tests.servers.deaths import CONCURRENCY, SAMPLE, SUITES, WINDOW, Mortal, mortal
 from tests.servers.network import Loopback, network
 from tests.servers.postgres import PASSWORD, Server, running
@@ -87,7 +88,7 @@ class Site:
     def kept(self, schema):
         """Return how many replies the record holds, by prompt."""
         return Counter(
-            json.loads(request)["prompt"][-1][1] for (request,) in self.table(schema, "select request from reply")
+            prompt_in(json.loads(request))[-1].text for (request,) in self.table(schema, "select request from reply")
         )
 
     def once(self, prompts):
