@@ -18,6 +18,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from calm.engine.rows import prompt_in
+
 NEEDED = ("llama_cpp", "gguf", "tokenizers", "jax", "optax")
 NOUNS = ("river", "city", "planet", "metal", "poem", "engine", "tree", "island")
 ASKS = 60
@@ -45,7 +47,6 @@ format = "{form}"
 """
 
 SUITE = """
-from calm.engine.rows import prompt_in
 from calm import Expects, gain, perturbation, robustness_rate, consistency_rate
 
 SOURCES = (" (Nature, 2021)", " (Harvard, 2019)", " (WHO, 2020)")
