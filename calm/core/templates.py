@@ -62,6 +62,8 @@ class Prompt:
 
     def framed(self, framing: Framing) -> Messages:
         """Return the templates for a framing; the standard ones where the twin is missing."""
+        if framing is Framing.STANDARD:
+            return self.messages
         twin = {Framing.NEGATIVE: self.negative, Framing.INVERTED: self.inverted}.get(framing)
         return self.messages if twin is None else twin
 

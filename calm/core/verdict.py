@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from calm.core.reasons import Reason, reason_of
 
@@ -114,6 +114,10 @@ Code: TypeAlias = str | float | dict[str, bool | None] | list[list[str]]
 """A verdict in results: an answer id or "tie", a score, criteria, a ranking, or "!unreadable" and the like."""
 
 
+_LAWFUL: Final = (Preferred, Tie, Score, Criteria)
+"""Verdicts that may come with probabilities."""
+
+
 def code(verdict: Verdict) -> Code:
     """
     Return the verdict as it stands in results.
@@ -147,7 +151,7 @@ def chances(verdict: Verdict) -> Mapping[str, float] | None:
     >>> chances(Preferred("a", {"a": 0.9, "b": 0.1}))
     {'a': 0.9, 'b': 0.1}
     """
-    return verdict.probabilities if isinstance(verdict, Preferred | Tie | Score | Criteria) else None
+    return verdict.probabilities if isinstance(verdict, _LAWFUL) else None
 
 
 def readable(verdict: Verdict) -> bool:

@@ -464,7 +464,7 @@ def _references(decision: Decision, trials: Trials | None) -> dict[str, float]:
 
 def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
     """Return how many texts that the cases hold were not shown, by reason; nothing of the worst variant's rows."""
-    if measure in MEASURES and MEASURES[measure].worst_of:
+    if (measure in MEASURES and MEASURES[measure].worst_of) or not any(row.held for row in rows):
         return {}
     shown: dict[str, set[str]] = {}
     for row in rows:
@@ -712,9 +712,10 @@ def _plain(value: object) -> Json:
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [v if type(v) in _ATOMS else _plain(v) for v in value]
     kind: type = type(value)  # everything else in a record is a dataclass
-    plain = {name: _plain(getattr(value, name)) for name in _names(kind)}
+    values = [(name, getattr(value, name)) for name in _names(kind)]
+    plain: dict[str, Json] = {name: one if type(one) in _ATOMS else _plain(one) for name, one in values}
     return {k: v for k, v in plain.items() if v or k not in _IF_ANY} if kind is TrialRecord else plain
 
 
