@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,27 +69,37 @@ class Arms:
         return self.ask_rows(rows, asks)
 
     def ask_rows(self, rows: Sequence[Row], asks: Asks) -> Trials:
-        """Return the trials of some rows, in their order."""
-        questions = [self._questions(row, asks) for row in rows]
-        answers = iter(self._setup.engine.ask_each([one for arms in questions for arm in arms for one in arm]))
+        """
+        Return the trials of some rows, in their order.
+
+        Of very many rows, so many at a time are asked about: the cases of all at once would fill the memory.
+        """
         found: list[Trial] = []
-        lost = Counter(self._pairing.lost)
         gone: dict[str, Reason] = {}
-        for row, arms in zip(rows, questions, strict=True):
-            clean, inert, perturbed = ([next(answers) for _ in arm] for arm in arms)
-            pair = row.pair
-            self._asked[pair.source.id, pair.variant] = clean, inert, perturbed
-            self._shared[pair.source.id, "" if pair.base == pair.source else pair.variant] = len(clean)
-            trial = self._trial(pair, clean, inert, perturbed, [case.slots for _, case, _ in arms[2]])
-            if isinstance(trial, Reason):
-                gone[pair.source.id] = trial
-            else:
-                found.append(trial)
+        most = self._setup.at_a_time
+        for begin in range(0, len(rows), most):
+            for row, trial in self._tried(rows[begin : begin + most], asks):
+                if isinstance(trial, Reason):
+                    gone[row.pair.source.id] = trial
+                else:
+                    found.append(trial)
+        lost = Counter(self._pairing.lost)
         lost.update(gone.values())
         kept = tuple(trial for trial in found if trial.case not in gone)
         edited = self._pairing.edit is not None
         said = f"{asks.clean if self._has_clean else 0}+{asks.perturbed if edited else 0}"
         return Trials(kept, self._setup.family, self._setup.judge.scale, self._pairing.excluded, lost, said)
+
+    def _tried(self, rows: Sequence[Row], asks: Asks) -> Iterator[tuple[Row, Trial | Reason]]:
+        """Ask about some rows together; yield each with its trial, or why it has none."""
+        questions = [self._questions(row, asks) for row in rows]
+        answers = iter(self._setup.engine.ask_each([one for arms in questions for arm in arms for one in arm]))
+        for row, arms in zip(rows, questions, strict=True):
+            clean, inert, perturbed = ([next(answers) for _ in arm] for arm in arms)
+            pair = row.pair
+            self._asked[pair.source.id, pair.variant] = clean, inert, perturbed
+            self._shared[pair.source.id, "" if pair.base == pair.source else pair.variant] = len(clean)
+            yield row, self._trial(pair, clean, inert, perturbed, [case.slots for _, case, _ in arms[2]])
 
     def prefetch(self, n: int, asks: Asks) -> None:
         """Begin to ask what a later look will want; those before it want a part of the same."""

@@ -17,6 +17,9 @@ from calm.models.wire import Judge
 
 SHARED: Final = frozenset({"aimed", "clusters", "drawn", "each", "note", "order", "pilot", "worded"})
 """What the probes of a run make of their cases and share, as `Memo` names it: all of it is the same for many edits."""
+AT_A_TIME: Final = 2000
+"""Rows whose cases and questions take some megabytes: far more than a gate has, far less than fill the memory."""
+TOGETHER: Final = 10**9
 CLUSTER: Final = "cluster"
 """The tag of a case that names the cluster of cases which are not independent of it."""
 MOST_VARIANTS: Final = 4
@@ -41,6 +44,8 @@ class Setup:
     design: Design = field(default_factory=Design)
     stopping: Stopping = Stopping.SEQUENTIAL
     looks_ahead: int = 0
+    at_a_time: int = AT_A_TIME
+    """So many rows of a probe are asked about at a time; `TOGETHER` by batch, where each time would be a wave."""
     memo: Memo | None = field(default=None, compare=False)
     """What was made once of the same cases and edits."""
 

@@ -465,7 +465,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     """
     from calm.core.case import Case
     from calm.errors import ConfigError
-    from calm.experiment.setup import Setup
+    from calm.experiment.setup import AT_A_TIME, TOGETHER, Setup
 
     check_options(config)
     judge = judge_in(config, judge)
@@ -480,7 +480,10 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
         engine_of(config).admit(judge)
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
-    return Setup(judge, chosen, engine_of(config), *rules, memo=_memo_of(config.stash[SESSION], judge, chosen))
+    at_a_time = AT_A_TIME if batches_of(config) is None else TOGETHER
+    return Setup(
+        judge, chosen, engine_of(config), *rules, at_a_time, memo=_memo_of(config.stash[SESSION], judge, chosen)
+    )
 
 
 def asks_of(item: pytest.Item) -> Design | None:

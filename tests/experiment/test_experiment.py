@@ -31,7 +31,7 @@ from calm.errors import ClaimError, EditError, JudgeError
 from calm.experiment.asks import Design
 from calm.experiment.pairs import in_order
 from calm.experiment.run import check, run
-from calm.experiment.setup import Setup
+from calm.experiment.setup import TOGETHER, Setup
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Limits, Reply, Traits
 from tests.planted import (
@@ -1034,3 +1034,25 @@ def test_the_engine_hands_no_treated_case_to_a_judge():
     """The only door to a judge refuses a case with its treatment."""
     with engine() as running, pytest.raises(TypeError, match="expected a plain Case"):
         running.ask(Planted(fair), [(pair("c1", target="bad"), 1)])
+
+
+# ------------------------------------------------------------------------------------------------------- many at a time
+
+
+def test_many_rows_are_asked_about_in_parts_that_change_no_trial():
+    """No more questions wait than a part has, so their cases do not fill the memory; a part of all is one question."""
+
+    def asked(at_a_time):
+        judge = Planted(lambda case, ask: Preferred("bad" if len(case.answers[1].text) % 3 == ask % 3 else "good"))
+        with setup(judge, pairs(50)) as ready:
+            waiting, real = [], ready.engine.ask_each
+            ready.engine.ask_each = lambda given: waiting.append(sum(ask > 0 for *_, ask in given)) or real(given)
+            result = run(replace(ready, at_a_time=at_a_time), cite, [net_robustness >= 0.5], top_up=False)
+        return result, waiting, sorted((case.content()["question"], ask) for case, ask in judge.asked)
+
+    (whole, one, all_asked), (parts, several, each_asked) = asked(TOGETHER), asked(7)
+
+    assert rows(whole) == rows(parts)
+    assert outcomes(whole) == outcomes(parts)
+    assert all_asked == each_asked
+    assert (max(one), max(several)) == (200, 28)
