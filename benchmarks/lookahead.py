@@ -117,7 +117,7 @@ def looks_of(cases: int) -> list[int]:
     """Return the numbers of cases at which a claim is looked at, as the engine plans them."""
     from calm.experiment.stopping import Stopping, looks
 
-    return [look.n for look in looks(Stopping.LOOKS, cases, staged=True, edited=True).looks if not look.topped]
+    return [look.n for look in looks(Stopping.SEQUENTIAL, cases, top_ups=0).looks if not look.topped]
 
 
 def order_of(path: Path) -> dict[str, int]:

@@ -85,6 +85,8 @@ def plan_for(n: int, *, sequential: bool, top_ups: int) -> GroupPlan:
     """
     ends = _ends(n) if sequential and n >= FEW else (n,)
     shares = tuple(round(end / n, 2) for end in ends)  # levels for 199 items are those for 200
+    if len({0.0, *shares}) <= len(shares):  # the first looks at very many items are at less than a hundredth of them
+        shares = tuple(end / n for end in ends)
     levels = zip(*_levels(shares, top_ups), strict=True)
     tops = (*((end, 0) for end in ends), *((n, number) for number in range(1, top_ups + 1)))
     return GroupPlan(

@@ -56,7 +56,7 @@ def test_levels_spend_what_they_are_to_spend(steps, first):
     assert crossed(nominal_levels(spent, looks), looks) == pytest.approx(spent, abs=4 * sqrt(0.08 * 0.92 / 200_000))
 
 
-@pytest.mark.parametrize("n", [30, 99, 100, 150, 200, 399, 400, 1000])
+@pytest.mark.parametrize("n", [30, 99, 100, 150, 200, 399, 400, 1000, 10_000])
 @pytest.mark.parametrize("top_ups", [0, 1, 2])
 @pytest.mark.parametrize("sequential", [True, False])
 def test_a_plan_errs_in_five_percent_over_all_its_looks(n, top_ups, sequential):
@@ -70,7 +70,7 @@ def test_a_plan_errs_in_five_percent_over_all_its_looks(n, top_ups, sequential):
 
 def test_the_looks_ascend_and_end_with_all_items(subtests):
     """The first look is at `FIRST` items, the last ones at all of them, once more after each top-up."""
-    for n in (FEW, 137, 200, MANY - 1, MANY, 1000):
+    for n in (FEW, 137, 200, MANY - 1, MANY, 1000, 8999, 9001, 10_000, 30_000, 1_000_000):
         for top_ups in (0, 1, 2):
             with subtests.test(n=n, top_ups=top_ups):
                 looks = plan_for(n, sequential=True, top_ups=top_ups).looks
