@@ -8,7 +8,7 @@ the transaction that keeps its reply, and the bill of the batch grows in the sam
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field
 from enum import StrEnum
@@ -113,14 +113,16 @@ def _row(found: tuple[Any, ...]) -> BatchRow:
 
 class BatchRecords:
     """
-    The batches in a database. `leases` tell which process is alive.
+    The batches in a database. `leases` tell which process is alive, `kept` which of some calls have a reply by now.
 
     Raises:
         StorageError: the database cannot be read or written. Each method may raise it.
     """
 
-    def __init__(self, database: Database, leases: Leases) -> None:
-        self._database, self._leases = database, leases
+    def __init__(
+        self, database: Database, leases: Leases, kept: Callable[[Connection, Sequence[bytes]], set[bytes]]
+    ) -> None:
+        self._database, self._leases, self._kept = database, leases, kept
         with database.writing() as db:
             for table in _TABLES:
                 db.execute(table)
@@ -136,8 +138,9 @@ class BatchRecords:
         Add calls to a batch; return the batches of those that stand in another one that comes back, by their keys.
 
         The first call begins the batch, to a `server`, at a time in seconds since the epoch. A call that is held for a
-        file is taken over, and so is one that a dead process did not hand in. `others` are not added, as another
-        process is to make them: "" for each that stands in no such batch.
+        file is taken over, and so is one that a dead process did not hand in. "" stands for a call whose reply was kept
+        since it was looked up: its batch was collected meanwhile. `others` are not added, as another process is to make
+        them: "" for each that stands in no such batch.
         """
         elsewhere: dict[bytes, str] = dict.fromkeys((call.key for call in others), "")
         new: list[tuple[bytes, str, int, str]] = []
@@ -149,9 +152,13 @@ class BatchRecords:
             for key in elsewhere:
                 if (holder := holders.get(key)) is not None and back[holder]:
                     elsewhere[key] = holder
+            kept = self._kept(db, [call.key for call in calls if call.key not in holders])
             for call in calls:
                 holder = holders.get(call.key)
                 if holder == id_:
+                    continue
+                if call.key in kept:
+                    elsewhere[call.key] = ""
                     continue
                 if holder is None:
                     new.append((call.key, id_, place, call.request))

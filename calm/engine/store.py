@@ -235,7 +235,7 @@ class Store:
     def batches(self) -> BatchRecords:
         """The record of batches, made when it is first wanted."""
         if self._batches is None:
-            self._batches = BatchRecords(self._database, self._leases)
+            self._batches = BatchRecords(self._database, self._leases, self._answered)
         return self._batches
 
     def show_life(self) -> None:

@@ -143,7 +143,8 @@ class BatchDesk:
         """
         Take a call, and write it down; then it waits here.
 
-        Without a `charge`, another process is to make it: return whether it stands in a batch.
+        Return whether it stands in a batch. One without a `charge`, which another process is to make, may stand in
+        none; and the reply to any may have come since it was looked up.
 
         Raises:
             JudgeError: it was not taken.

@@ -110,7 +110,8 @@ class BatchRoute:
             server.health.check()
             self._desk.check()
             charge = await self._charges.begin(server, endpoint, prepared.size, batch=True, again=failures > 0)
-            await self._desk.note(prepared, key, charge, failures)
+            if not await self._desk.note(prepared, key, charge, failures):  # its reply came meanwhile
+                self._record.release(key)
         except BaseException:
             self._record.release(key)
             raise

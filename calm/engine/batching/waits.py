@@ -83,8 +83,12 @@ class Waits:
         self._rows[key] = _Wait(charge, failures)
 
     def drop(self, key: bytes) -> None:
-        """Forget a call that nobody waits for, and for which nothing is reserved."""
-        self._rows.pop(key, None)
+        """Forget a call that stands in no batch after all; who joined it meanwhile looks for its reply again."""
+        if (wait := self._rows.pop(key, None)) is not None:
+            anew = Anew()
+            if wait.charge is not None:
+                self._charges.failed(wait.charge, anew)
+            self._end(key, wait, Tried(wait.failures, anew))
 
     def stands(self, keys: Iterable[bytes], batch: str) -> None:
         """Note in which batch calls stand."""
