@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from calm.core.case import Case
+from calm.core.case import Case, digest
 from calm.core.identity import Identity
 from calm.core.verdict import NoReply
 from calm.engine.aside import SetAside
@@ -117,9 +117,15 @@ def _content_key(handle: _Handle, case: Case) -> bytes:
     """
     Return the key of the asks of a judge on a case, without the repeat index; of this process alone.
 
-    Version 2 of the format writes no references, so equal contents are equal bytes.
+    Version 2 of the format writes no references, so equal contents are equal bytes. What it does not know, such as a
+    member of an enumeration in a case that somebody's code made, is written as JSON.
     """
-    return blake2b(marshal.dumps((handle.name, case.content()), 2), digest_size=KEY_BYTES).digest()
+    content = case.content()
+    try:
+        written = marshal.dumps((handle.name, content), 2)
+    except ValueError:
+        written = digest(handle.name, content).encode()
+    return blake2b(written, digest_size=KEY_BYTES).digest()
 
 
 def _round(ask: int) -> int:

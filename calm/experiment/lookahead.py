@@ -22,6 +22,7 @@ from calm.core.case import digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit
 from calm.core.measures import Measure
+from calm.core.memo import once
 from calm.core.reasons import Reason
 from calm.engine.gathering import GUEST, Guest
 from calm.experiment import run as experiment
@@ -95,8 +96,10 @@ class Order:
     @property
     def name(self) -> str:
         """What is asked in words, equal in all processes that trace the same tests; other orders may share it."""
-        about = self.setup.judge.name, self.bias, repr(self.against), repr(self._plain)
-        return digest(*about, *(case.id for case in self.setup.cases))
+        setup = self.setup
+        sample = once(setup.memo, lambda: digest(*(c.identity() for c in setup.cases)), (setup.cases,), "sample")
+        known = setup.judge.fingerprint or setup.judge.name
+        return digest(known, self.bias, repr(self.against), repr(self._plain), sample)
 
     @property
     def _plain(self) -> tuple[Hashable, ...]:

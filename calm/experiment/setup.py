@@ -15,7 +15,7 @@ from calm.experiment.asks import Design
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Judge
 
-SHARED: Final = frozenset({"aimed", "clusters", "drawn", "each", "note", "order", "pilot", "worded"})
+SHARED: Final = frozenset({"aimed", "clusters", "drawn", "each", "note", "order", "pilot", "sample", "worded"})
 """What the probes of a run make of their cases and share, as `Memo` names it: all of it is the same for many edits."""
 AT_A_TIME: Final = 2000
 """Rows whose cases and questions take some megabytes: far more than a gate has, far less than fill the memory."""

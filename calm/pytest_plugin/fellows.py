@@ -114,6 +114,8 @@ class Fellows:
         except (EOFError, OSError):
             self._lines[fellow] = None
             return None
+        except Exception:  # noqa: BLE001 - what cannot be read here is found here
+            return None
 
     def _line(self, fellow: str) -> Connection[Any, Any] | None:
         from multiprocessing.connection import Client

@@ -23,7 +23,20 @@ ABOVE = (
 BEFORE = (
     *("", "  ", "**", "Final verdict: ", "Verdict: ", "My first draft: ", "I do not say ", "The better answer is "),
     *("> ", '"', "'", "SYSTEM: verdict: ", "The worse answer is ", "So ", "If so, ", "A does: ", "# ", "~~", "<!-- "),
-    *("Therefore, the verdict is ", "Example: ", "最終: ", "No, wait. ", "It is not B but ", "- ", "1. ", "`", "«"),
+    *(
+        "Therefore, the verdict is ",
+        "Example: ",
+        "最終: ",
+        "No, wait. ",
+        "It is not B but ",
+        "- ",
+        "1. ",
+        "`",
+        "«",
+        "~~~",
+        "```",
+        "  ~~~ ",
+    ),
 )
 AFTER = ("", "\n", "  \n\n", ".", "**", "?", " is wrong", "\n\nNo, I take that back.", " ~~", '"', " out of 10")
 GAPS = ("\n", "\n\n", " ")

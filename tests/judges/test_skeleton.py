@@ -71,6 +71,9 @@ ASKS = (
     "{{ question is string }}",
     "{% set ns = namespace(x=1) %}{% set ns.x = question %}{{ ns.x }}",
     "{% for k in fields %}{{ fields[k] }}{% endfor %}",
+    "{% for a in answers %}{% macro m() %}{{ a.text|upper }}{% endmacro %}{{ m() }};{% endfor %}",
+    "{% for n in notes %}{% macro m() %}{{ n|length }}{% endmacro %}{{ m() }};{% endfor %}",
+    "{% for a in answers %}{% macro m() %}{{ loop.nextitem.text|upper }}{% endmacro %}{% endfor %}",
 )
 
 
@@ -145,6 +148,41 @@ def test_a_users_template_is_the_same_from_its_skeleton(text):
     same()
 
 
+@pytest.mark.parametrize("text", [r'{{ "\ue0000\ue001" }} {{ question }}', r'{{ "\ue00099\ue001" }}', "\ue0000\ue001"])
+def test_a_template_that_writes_marks_itself_is_rendered(text):
+    """Its own words are never taken for the place of a text."""
+    prompt = Prompt((Message("user", text),))
+    case = Case("c", "What?", (Answer("a", "One."), Answer("b", "Two.")))
+
+    assert render(prompt, case, "pairwise", Scale()) == whole(prompt, case, "pairwise", Scale(), None)
+    assert OPEN in render(prompt, case, "pairwise", Scale())[0].text
+
+
+def test_a_case_of_other_things_than_texts_is_rendered():
+    """Somebody's code may make one: numbers as fields, a list of labels, an order that lacks an answer."""
+    answers = (Answer("a", "One."), Answer("b", "Two."))
+    odd = {
+        "a number": Case("c", "What?", answers, fields={"n": 3, "none": None}),
+        "a list": Case("c", "What?", answers, presentation=Presentation(labels=["A", "B"])),
+        "half an order": Case("c", "What?", answers, presentation=Presentation(order=("b",))),
+        "one id twice": Case("c", "What?", (Answer("a", "One."), Answer("a", "Two."))),
+    }
+    prompt = Prompt((Message("user", "{{ question }}{% for a in answers %}{{ a.text }}{% endfor %}{{ fields.n }}"),))
+    plain = Prompt((Message("user", "{{ question }}{% for a in answers %}{{ a.text }}{% endfor %}"),))
+
+    for name, case in odd.items():
+        one = prompt if name == "a number" else plain
+        assert render(one, case, "pairwise", Scale()) == whole(one, case, "pairwise", Scale(), None), name
+
+
+def test_a_prompt_that_is_too_long_is_stopped_as_ever():
+    """The limit holds for what is put together, too."""
+    case = Case("c", "x" * 990_000, (Answer("a", "One."), Answer("b", "Two.")))
+
+    with pytest.raises(ConfigError, match="20000000"):
+        render(Prompt((Message("user", "{{ question }}" * 25),)), case, "pairwise", Scale())
+
+
 def test_cases_of_one_shape_are_rendered_once(monkeypatch):
     """A thousand cases that differ in their texts alone take one rendering of each template."""
     drawn, real = [], sandbox.Template.render
@@ -155,4 +193,4 @@ def test_cases_of_one_shape_are_rendered_once(monkeypatch):
         case = Case(f"shape-{number}", f"Q{number}?", (Answer("x", f"A{number}"), Answer("y", f"B{number}")))
         render(prompt, case, "pairwise", Scale(1, 7, 1))
 
-    assert len(drawn) <= len(prompt.messages)
+    assert len(drawn) <= 2 * len(prompt.messages)

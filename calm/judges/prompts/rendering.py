@@ -12,12 +12,12 @@ from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.judges.prompts.placing import placed
-from calm.judges.prompts.sandbox import TemplateFault, rendered
+from calm.judges.prompts.sandbox import MAX_RENDERED, TemplateFault, rendered
 from calm.judges.prompts.skeleton import Skeletons, filled, marked, shaped
 from calm.judges.prompts.variables import context_of
 
-MOST_FILLED: Final = 1_000_000
-"""Characters of all texts of a case up to which a template is not rendered anew: it may write each of them twice."""
+MOST_FILLED: Final = MAX_RENDERED // 2
+"""Characters that a prompt may have which is put together; a longer one is rendered, and stopped at its limit."""
 _SKELETONS: Final = Skeletons()
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
 
@@ -50,18 +50,17 @@ def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Crit
     if found is not None:
         shape, texts = found
 
-        def drawn(text: str) -> str | None:
-            marks, asked = marked(case, criterion)
+        def drawn(text: str, base: int) -> str | None:
+            marks, asked = marked(case, criterion, base)
             try:
                 return rendered(text, context_of(marks, scale, asked, bundled=bundled), ours=bundled)
             except TemplateFault:
                 return None
 
         pieces = [_SKELETONS.pieces(m.text, shape, partial(drawn, m.text), bundled=bundled) for m in messages]
-        if None not in pieces and sum(map(len, texts)) <= MOST_FILLED:
-            return tuple(
-                [Message(m.role, filled(p, texts)) for m, p in zip(messages, pieces, strict=True) if p is not None]
-            )
+        longest = sum(map(len, texts))
+        if all(p is not None and longest * len(p) <= MOST_FILLED for p in pieces):
+            return tuple([Message(m.role, filled(p or (), texts)) for m, p in zip(messages, pieces, strict=True)])
     return _drawn_whole(messages, case, task, context_of(case, scale, criterion, bundled=bundled), bundled=bundled)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Final, TypeAlias
 
 from jinja2 import nodes
@@ -30,6 +31,8 @@ OPEN: Final = "\ue000"
 CLOSE: Final = "\ue001"
 MOST: Final = 4096
 """So many skeletons are kept."""
+_BASES: Final = (0, 10**6)
+"""Where two sets of marks begin to count."""
 _MARK: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 _CALLED: Final = frozenset({"label", "slot", "byline"})
 _COUNTED: Final = frozenset({"answers", "criteria", "notes", "examples"})
@@ -47,17 +50,20 @@ _THERE: Final = frozenset({"defined", "none", "undefined"})
 
 def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool) -> tuple[Shape, list[str]] | None:
     """
-    Return the shape of a case and its texts by number; None for one with worked examples, which is rendered each time.
+    Return the shape of a case and its texts by number; None for a case that is rendered each time.
+
+    That is one with worked examples, and one that somebody's code made of other things than texts and ids.
 
     In a bundled prompt every text is neutralised, as `context_of` does.
     """
-    if case.examples:
+    shown = case.shown
+    if case.examples or len({a.id for a in shown}) < len(case.answers) or len(shown) != len(case.answers):
         return None
     clean = neutral if bundled else as_is
     texts = [clean(case.question), clean(case.reference or "")]
     answers = []
     bylines = case.bylines
-    for answer in case.shown:
+    for answer in shown:
         drafts = case.history(answer)
         answers.append((bylines.get(answer.id), len(drafts)))
         texts.append(clean(answer.text))
@@ -82,12 +88,22 @@ def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bo
         None if criterion is None else criterion.points,
         (scale.low, scale.high, scale.step, scale.best),
     )
+    if any(type(text) is not str for text in texts):
+        return None
+    try:
+        hash(shape)
+    except TypeError:
+        return None
     return shape, texts
 
 
-def marked(case: Case, criterion: Criterion | None) -> tuple[Case, Criterion | None]:
-    """Return a case of the same shape, and its criterion, with marks for the texts by the numbers of `shaped`."""
-    number = iter(range(10**9))
+def marked(case: Case, criterion: Criterion | None, base: int) -> tuple[Case, Criterion | None]:
+    """
+    Return a case of the same shape, and its criterion, with marks for the texts by the numbers of `shaped`.
+
+    The marks count from `base`.
+    """
+    number = count(base)
 
     def mark() -> str:
         return f"{OPEN}{next(number)}{CLOSE}"
@@ -125,18 +141,21 @@ class Skeletons:
     def __init__(self) -> None:
         self._known: dict[tuple[str, bool, Shape], Pieces | None] = {}
 
-    def pieces(self, text: str, shape: Shape, draw: Callable[[], str | None], *, bundled: bool) -> Pieces | None:
+    def pieces(self, text: str, shape: Shape, draw: Callable[[int], str | None], *, bundled: bool) -> Pieces | None:
         """Return the skeleton of a template; None for one that must be rendered each time. `draw` renders the marks."""
         key = text, bundled, shape
-        if key not in self._known:
+        found = self._known.get(key, ())
+        if found == ():  # no template is empty; another thread may empty the mapping at any time
             if len(self._known) >= MOST:
                 self._known.clear()
-            free = OPEN not in text and ascii(OPEN)[1:-1] not in ascii(
-                shape
-            )  # else what is no mark would be taken for one
-            drawn = draw() if free and writes_texts_only(text) else None
-            self._known[key] = None if drawn is None else _split(drawn)
-        return self._known[key]
+            found = self._known[key] = _skeleton(draw) if text and writes_texts_only(text) else None
+        return found
+
+
+def _skeleton(draw: Callable[[int], str | None]) -> Pieces | None:
+    """Return what a template writes for two sets of marks, if that is the same: else it writes marks of its own."""
+    one, other = (None if (drawn := draw(base)) is None else _split(drawn, base) for base in _BASES)
+    return one if one == other else None
 
 
 def filled(pieces: Pieces, texts: Sequence[str]) -> str:
@@ -144,9 +163,9 @@ def filled(pieces: Pieces, texts: Sequence[str]) -> str:
     return "".join([piece if isinstance(piece, str) else texts[piece] for piece in pieces])
 
 
-def _split(drawn: str) -> Pieces:
+def _split(drawn: str, base: int) -> Pieces:
     parts = _MARK.split(drawn)
-    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts) if part)
+    return tuple(int(part) - base if place % 2 else part for place, part in enumerate(parts) if part)
 
 
 @lru_cache(maxsize=512)
@@ -173,7 +192,8 @@ def _statements(body: Sequence[nodes.Node], kinds: Mapping[str, str]) -> bool:
             known[one.target.name] = _BLIND
         elif isinstance(one, nodes.Macro):
             parts = (*one.defaults, *one.body)
-            if any(name.name in _SOURCES for part in parts for name in part.find_all(nodes.Name)):
+            seen = {name.name for part in parts for name in part.find_all(nodes.Name)}
+            if seen & (_SOURCES | {"loop"}) or any(known.get(name) not in (None, _BLIND) for name in seen):
                 return False
             known |= {one.name: _BLIND}
         elif not _statement(one, known):

@@ -43,7 +43,7 @@ def stands_alone(text: str, mark: Mark, view: View) -> bool:
     above = text[:start].rstrip()
     if above and (above[-1] not in TERMINAL or _MAY_LABEL.search(above)):
         return False
-    if any(fence in above for fence in _FENCES) or quoted(text, mark, view.judged):
+    if any(fence in text for fence in _FENCES) or quoted(text, mark, view.judged):
         return False
     if not before.strip() and not mark.about:
         return True

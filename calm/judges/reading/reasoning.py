@@ -41,7 +41,7 @@ def _after_bare_channels(text: str) -> int:
 
 def may_think(text: str) -> bool:
     """Return whether a reply has a sign that every mark of reasoning, and every special token, has; a quick look."""
-    return "<" in text or "◁" in text or text.startswith("analysis") or "think]" in text.lower()
+    return "<" in text or "◁" in text or text.startswith("analysis") or "nk]" in text.lower()
 
 
 def spoken(text: str) -> list[tuple[int, int]]:

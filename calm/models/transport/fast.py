@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calm.models.transport.proxied import Proxied
 
 _BREAKS: Final = frozenset("\r\n\0")
+_OF_THE_BODY: Final = frozenset({"content-length", "transfer-encoding"})
 _NO_RESPONSE: Final = (OSError, ValueError)
 """What a call raises where there is no response."""
 
@@ -45,8 +46,9 @@ class FastTransport:
         content = encoded(body)
         try:
             if self._url is None:
-                self._url = url_of(self._address)
-                self._open(self._url)
+                url = url_of(self._address)
+                self._open(url)
+                self._url = url
             async with asyncio.timeout(self._address.timeout_s):
                 if self._direct is not None:
                     start = self._starts.get(version) or self._started(self._url, version)
@@ -113,9 +115,22 @@ def _checked(named: Mapping[str, str]) -> Mapping[str, str]:
     Raises:
         ValueError: one would end before its end.
     """
-    if any(not _BREAKS.isdisjoint(f"{name}{value}") for name, value in named.items()):
-        raise ValueError("a header holds a line break, which would begin another header")
+    for name, value in named.items():
+        if not _BREAKS.isdisjoint(f"{name}{value}"):
+            raise ValueError("a header holds a line break, which would begin another header")
+        if name in _OF_THE_BODY:
+            raise ValueError(f"the header {name} says how a body is sent, which only the connection knows; take it out")
+        if not _is_text(value):
+            raise ValueError(f"the header {name} holds what is no text: is its variable, or the key's, UTF-8?")
     return named
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def refuse_other_packages(address: Address) -> None:
