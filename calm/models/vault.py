@@ -145,7 +145,8 @@ def forms(value: str) -> tuple[str, ...]:
 
 def _written(value: str) -> Iterator[str]:
     yield value
-    for coded in (quote(value, safe=""), quote(value), quote_plus(value)):
+    lenient = {"errors": "surrogatepass"}  # a variable may hold bytes that are no UTF-8
+    for coded in (quote(value, safe="", **lenient), quote(value, **lenient), quote_plus(value, **lenient)):
         yield coded
         yield re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), coded)
         yield quote(coded, safe="")

@@ -291,3 +291,28 @@ def test_a_key_goes_into_the_header_that_its_provider_takes():
     assert keyed("openai") == keyed("openai-responses") == {"authorization": "Bearer k-1"}
     assert keyed("anthropic") == {"x-api-key": "k-1"}
     assert keyed("anthropic", "https://gateway.example/v1") == {"x-api-key": "k-1", "authorization": "Bearer k-1"}
+
+
+def test_each_call_says_what_stopped_it(monkeypatch, subtests):
+    """The second one as the first, which the engine makes again; and no key is in what is said."""
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent.pem")
+    key = f"{CANARY}\udcff"
+    servers = {
+        "no certificates": Server("openai", "tiny", base_url="https://127.0.0.1:9/v1", secrets=Secrets(CANARY)),
+        "a key that is no text": Server("openai", "tiny", base_url="http://127.0.0.1:9/v1", secrets=Secrets(key)),
+        "a header of the body": Server(
+            "openai", "tiny", base_url="http://127.0.0.1:9/v1", headers={"Content-Length": "0"}
+        ),
+    }
+    said = {"no certificates": "could not be reached", "a key that is no text": "UTF-8"}
+    for name, server in servers.items():
+
+        async def twice(server=server):
+            return [await outcome_of(server) for _ in range(2)]
+
+        with subtests.test(name):
+            first, second = asyncio.run(twice())
+
+            assert first == second
+            assert said.get(name, "content-length") in first["error"]
+            assert CANARY not in repr(first)

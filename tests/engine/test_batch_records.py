@@ -1,0 +1,54 @@
+"""What the record of batches takes, and who gets what where two things happen at a moment."""
+
+import asyncio
+
+import pytest
+
+from calm.engine.aside import Tried
+from calm.engine.batch_records import BatchedCall
+from calm.engine.batching.waits import Anew, Waits
+from calm.engine.rows import Entry, request_text
+from calm.engine.store import Mode, Store
+from calm.models.wire import Reply
+
+KEY, OTHER = b"k" * 32, b"o" * 32
+REQUEST = request_text((), "{}")
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Give a record in a file."""
+    found = Store(tmp_path / "cache.sqlite", Mode.ON)
+    yield found
+    found.close()
+
+
+def test_a_call_whose_reply_was_kept_meanwhile_goes_into_no_batch(store):
+    """Its batch was collected between the look-up and this: in another batch it would be paid for again."""
+    store.put_all([Entry(KEY, REQUEST, Reply("[[A]]"))])
+
+    elsewhere = store.batches.add(
+        "b", '{"model": {"model": "m"}}', 0.0, [BatchedCall(k, REQUEST) for k in (KEY, OTHER)]
+    )
+
+    assert elsewhere == {KEY: ""}
+    assert store.batches.keys("b") == {OTHER}
+    assert store.batches.row("b").total == 1
+
+
+def test_who_joined_a_call_that_is_dropped_looks_again():
+    """Nobody waits for what stands in no batch."""
+
+    async def run():
+        waits = Waits(None, None, None, again=lambda _: None, release=lambda _: None)
+        waits.put(KEY, None, 0)
+        joined = asyncio.ensure_future(waits.outcome(KEY, None))
+        await asyncio.sleep(0)
+        waits.drop(KEY)
+        return await asyncio.wait_for(joined, 5), KEY in waits
+
+    outcome, there = asyncio.run(run())
+
+    assert isinstance(outcome, Tried)
+    assert isinstance(outcome.last, Anew)
+    assert (outcome.failures, there) == (0, False)
