@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from calm.core.case import Case, digest
@@ -125,7 +125,7 @@ def _content_key(handle: _Handle, case: Case) -> bytes:
         written = marshal.dumps((handle.name, content), 2)
     except ValueError:
         written = digest(handle.name, content).encode()
-    return blake2b(written, digest_size=KEY_BYTES).digest()
+    return sha256(written).digest()[:KEY_BYTES]
 
 
 def _round(ask: int) -> int:
