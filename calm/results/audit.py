@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
 from calm.core.claims import Claim, Decision, Outcome
+from calm.core.copies import names
 from calm.core.edits import AnyEdit, Expects
 from calm.core.files import json_of, read_bytes, read_json
 from calm.core.measures import MEASURES, Measure, consistency_rate, flips, rate, robustness_rate
@@ -714,7 +715,7 @@ def _plain(value: object) -> Json:
     if isinstance(value, list | tuple):
         return [v if type(v) in _ATOMS else _plain(v) for v in value]
     kind: type = type(value)  # everything else in a record is a dataclass
-    values = [(name, getattr(value, name)) for name in _names(kind)]
+    values = [(name, getattr(value, name)) for name in names(kind)]
     plain: dict[str, Json] = {name: one if type(one) in _ATOMS else _plain(one) for name, one in values}
     return {k: v for k, v in plain.items() if v or k not in _IF_ANY} if kind is TrialRecord else plain
 
@@ -722,11 +723,6 @@ def _plain(value: object) -> Json:
 _ATOMS = frozenset({bool, int, float, str, type(None)})
 _IF_ANY = ("order", "worth", "people")
 """What a row holds only where it is not empty."""
-
-
-@cache
-def _names(record: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(record))
 
 
 def write(audit: Audit, path: Path, *, texts: bool = True) -> None:

@@ -83,7 +83,7 @@ def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bo
         None if case.reference is None else case.reference == "",
         len(case.notes),
         tuple(case.fields),
-        tuple([(c.points, c.check is None) for c in criteria]),
+        tuple([c.points for c in criteria]),
         asked,
         None if criterion is None else criterion.points,
         (scale.low, scale.high, scale.step, scale.best),
