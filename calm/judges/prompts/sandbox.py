@@ -204,7 +204,7 @@ def parsed(text: str) -> nodes.Template | None:
     """Return the syntax of a template; None for one that has none."""
     try:
         return _environment_for(text).parse(text)
-    except (TemplateError, RecursionError):
+    except (TemplateError, RecursionError, ValueError):  # ValueError: a number of too many digits
         return None
 
 

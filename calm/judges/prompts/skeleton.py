@@ -154,7 +154,13 @@ class Skeletons:
 
 def _skeleton(draw: Callable[[int], str | None]) -> Pieces | None:
     """Return what a template writes for two sets of marks, if that is the same: else it writes marks of its own."""
-    one, other = (None if (drawn := draw(base)) is None else _split(drawn, base) for base in _BASES)
+    pieces: list[Pieces] = []
+    for base in _BASES:
+        drawn = draw(base)
+        if drawn is None:  # one rendering that was stopped took seconds: none is tried again
+            return None
+        pieces.append(_split(drawn, base))
+    one, other = pieces
     return one if one == other else None
 
 
@@ -178,8 +184,11 @@ def writes_texts_only(text: str) -> bool:
     >>> writes_texts_only("{{ question|upper }}"), writes_texts_only("{% if 'x' in question %}y{% endif %}")
     (False, False)
     """
-    tree = parsed(text)
-    return tree is not None and _statements(tree.body, {})
+    try:
+        tree = parsed(text)
+        return tree is not None and _statements(tree.body, {})
+    except RecursionError:
+        return False
 
 
 def _statements(body: Sequence[nodes.Node], kinds: Mapping[str, str]) -> bool:
