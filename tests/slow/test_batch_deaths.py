@@ -13,6 +13,7 @@ from time import monotonic, sleep
 import pytest
 
 from calm.cases import bundled
+from calm.engine.batching.route import BATCH_RETRIES
 from tests.servers.batching import Conduct, batch_server
 from tests.servers.batching.runs import BATCH, Runs
 from tests.servers.planted import planted_respond
@@ -66,7 +67,7 @@ def killed(server, runs, rng, moment):
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_deaths_neither_repeat_nor_lose(provider, tmp_path):
     """Started again until it ends: the bill and the findings are those of a run that nobody killed."""
-    conduct = Conduct(seed=2, takes_s=TAKES_S, fails={500: 0.02}, expires=0.03)
+    conduct = Conduct(seed=2, takes_s=TAKES_S, fails={500: 0.02}, expires=0.03, most_failures=BATCH_RETRIES)
     rng = Random(11)
     with batch_server(planted_respond("planted:authority=0.6,seed=1", bundled("pairwise")), conduct=conduct) as server:
         runs = Runs.of(tmp_path, server.url, provider)

@@ -27,6 +27,8 @@ class Conduct:
     """The share of items whose reply is nothing that the provider's reply can be."""
     torn: float = 0.0
     """The share of items whose line ends in the middle."""
+    most_failures: int | None = None
+    """So often at most the same item fails, expires or cannot be read; None: as often as its lot says."""
     done_when_cancelled: float = 0.5
     """The share of items that were answered when a batch is cancelled."""
     fail_polls: int = 0
@@ -57,6 +59,8 @@ class Conduct:
         rng = Random(f"{self.seed}/{custom_id}/{time}")
         if cancelled and rng.random() >= self.done_when_cancelled:
             return "cancelled"
+        if self.most_failures is not None and time > self.most_failures:
+            return "answered"
         drawn = rng.random()
         shares: list[tuple[Fate, float]] = [*self.fails.items()]
         shares += [("expired", self.expires), ("garbled", self.garbled), ("torn", self.torn)]
