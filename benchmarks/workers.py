@@ -27,36 +27,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.lookahead import SUITE
 from benchmarks.pages import put
 from benchmarks.throughput import JUDGE, REPEATS, Run, stub, timed, write_cases
 
 OPEN, CLOSE = "<!-- measured: workers -->\n", "\n<!-- end: workers -->"
 IN_FLIGHT = 400
-SUITE = '''"""Probes of a polite word each."""
-
-from dataclasses import replace
-
-import pytest
-
-from calm import Expects, net_robustness, perturbation
-
-
-def polite(number):
-    def add(case, rng):
-        """Add a word to the question."""
-        return replace(case, question=f"{{case.question}} Please ({{number}}).")
-
-    add.__name__ = f"polite_{{number}}"
-    return perturbation(bias="load", expects=Expects.SAME, source="own")(add)
-
-
-EDITS = [polite(number) for number in range({probes})]
-
-
-@pytest.mark.parametrize("edit", EDITS, ids=range({probes}))
-def test_a_polite_word_does_not_move_the_verdict(probe, edit):
-    assert probe(edit).proves(net_robustness >= 0.70)
-'''
 CONFTEST = '''"""Each process notes the seconds of a processor that it took."""
 
 from pathlib import Path

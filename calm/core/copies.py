@@ -19,10 +19,11 @@ def changed(one: T, **values: object) -> T:
     """
     Return a copy of a frozen dataclass with other values; nothing that its constructor would check or compute is done.
 
-    `dataclasses.replace` asks of each field what it is, and calls the constructor.
+    `dataclasses.replace` asks of each field what it is, and calls the constructor. Fields are read as they are, also
+    where the class keeps them from others.
     """
     kind: type = type(one)
     copy: T = object.__new__(kind)
     for name in names(kind):
-        object.__setattr__(copy, name, values[name] if name in values else getattr(one, name))
+        object.__setattr__(copy, name, values[name] if name in values else object.__getattribute__(one, name))
     return copy

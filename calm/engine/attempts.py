@@ -134,8 +134,7 @@ class Attempts:
         """Wait before the next attempt; raise the last failure if there is none."""
         last = failures[-1]
         if not last.again or len(failures) > call.retries or (last.after_s is not None and last.after_s > MOST_WAIT_S):
-            why = reason_of(last)
-            raise JudgeError(because(Kind.TRIED, why, len(failures)) if len(failures) > 1 else why)
+            raise no_reply(last, len(failures))
         if last.after_s:
             wait_s = last.after_s * self._random.uniform(1.0, 1.1)  # not all at the same moment
         else:
@@ -144,6 +143,12 @@ class Attempts:
         with self._idling():
             async with server.health.waiting():
                 await asyncio.sleep(wait_s)
+
+
+def no_reply(last: JudgeError, failures: int) -> JudgeError:
+    """Return the error for a call without a reply: why the `last` of so many attempts failed."""
+    why = reason_of(last)
+    return JudgeError(because(Kind.TRIED, why, failures) if failures > 1 else why)
 
 
 async def _place(pace: Pace, health: Health, tokens: int, *, again: bool) -> None:

@@ -15,7 +15,6 @@ from functools import lru_cache
 from types import FrameType
 from typing import Any, Final, TypeVar, cast
 
-from calm.core import copies
 from calm.core.case import LETTERS, TIE, Answer, Case, Presentation
 from calm.core.verdict import Preferred, Ranking, Tie, Verdict
 from calm.errors import ConfigError
@@ -170,7 +169,7 @@ def _withholding(kind: type[T], called: str, withheld: Mapping[str, str]) -> typ
 def _may_read(frame: FrameType, home: str) -> bool:
     """Return whether the code that reads a withheld attribute is the class itself, or makes a copy."""
     where = frame.f_globals.get("__name__")
-    return where in (home, __name__, copies.__name__) or (where == "dataclasses" and frame.f_code.co_name in _COPIES)
+    return where in (home, __name__) or (where == "dataclasses" and frame.f_code.co_name in _COPIES)
 
 
 def _values(one: Case | Answer) -> tuple[Any, ...]:

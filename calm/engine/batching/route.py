@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Protocol
 
-from calm.core.reasons import Kind, because, reason_of
+from calm.core.reasons import Kind, because
 from calm.engine.aside import Tried
+from calm.engine.attempts import no_reply
 from calm.engine.batching.desk import BatchDesk
 from calm.engine.batching.waits import GoLive
 from calm.engine.charges import Charges
@@ -125,5 +126,4 @@ def _go_on(tried: Tried, retries: int) -> None:
         return
     if last.pending:
         raise last
-    why = reason_of(last)
-    raise JudgeError(because(Kind.TRIED, why, failures) if failures > 1 else why)
+    raise no_reply(last, failures)
