@@ -103,9 +103,9 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> None:
     said = str(getattr(asked.verdict, "reason", ""))
     reason = f" ({_shown(said)})" if said else ""
     print(f"-- verdict: {printable(str(code(asked.verdict)))}{reason}")
-    for note in judge.remarks.agreement:
-        if reason_of(note).has(Kind.LABEL_LATER):
-            print(f"-- note: {_shown(str(note))}")
+    remarks = judge.remarks
+    for note in (*remarks.notes, *(one for one in remarks.agreement if reason_of(one).has(Kind.LABEL_LATER))):
+        print(f"-- note: {_shown(str(note))}")
 
 
 def _shown(text: str) -> str:

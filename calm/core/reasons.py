@@ -60,6 +60,7 @@ class Kind(StrEnum):
     OTHER_MODEL = "other-model"
     NOT_SERVED_AS = "not-served-as"
     NOT_GREETED = "not-greeted"
+    NOT_SENT = "not-sent"
     JUDGE_UNREAD = "judge-unread"
     REPLIES_UNREAD = "replies-unread"
     VALUES_UNREAD = "values-unread"
@@ -409,6 +410,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NOT_SERVED_AS: (
         "the model {!r} is served by {!r}, but judge.toml says served_as = {!r}; correct it, or find out who changed "
         "the model"
+    ),
+    Kind.NOT_SENT: (
+        "{} of judge.toml is not sent, as the model {!r} takes none with these settings: it samples as its provider "
+        "sets it"
     ),
     Kind.NOT_GREETED: (
         "judge.toml says greeting = false: no first call told which model serves {!r}; replies of the cache may be "

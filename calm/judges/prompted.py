@@ -76,7 +76,9 @@ class PromptedJudge:
     @property
     def remarks(self) -> Remarks:
         """Where labels stood that were read later than at the first token; what replies held that had no verdict."""
-        return Remarks(agreement=tuple(self._later()), unread=tuple(self._without_verdict()))
+        unsent = [f"{key} = {value}" for key, value in self.server.unsent.items()]
+        notes = [because(Kind.NOT_SENT, one, name(self.server.served_as or self.server.model)) for one in unsent]
+        return Remarks(tuple(notes), tuple(self._later()), tuple(self._without_verdict()))
 
     def _later(self) -> Iterator[Reason]:
         found = self._labels

@@ -41,7 +41,7 @@ def _schema(schema: Mapping[str, Json]) -> dict[str, Json]:
     return {"output_config": {"format": {"type": "json_schema", "schema": dict(schema)}}}
 
 
-def _logprobs() -> dict[str, Json]:
+def _logprobs(_most: int) -> dict[str, Json]:
     raise ConfigError("the provider 'anthropic' gives no log-probabilities; choose another [verdict] format")
 
 

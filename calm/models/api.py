@@ -14,7 +14,6 @@ MOST_TOKENS: Final = 10**9
 """A server that reports more tokens than this for one call is wrong."""
 MOST_SAID: Final = 200
 """The most characters of a server's own words that an error repeats."""
-TOP_LOGPROBS: Final = 20
 
 Stop: TypeAlias = Literal["stop", "length", "refusal", "other"]
 
@@ -26,7 +25,8 @@ class Api:
 
     `home` is the URL of the provider's own server, `path` what is added to it, `key_name` the variable that its key is
     usually read from. `body` takes the messages, the most tokens of the reply, and whether the model wants that limit
-    by its newer name. `schema` and `logprobs` return what is added to a body to ask for them.
+    by its newer name. `schema` and `logprobs` return what is added to a body to ask for them; `logprobs` takes how many
+    alternatives to a token are wanted.
     """
 
     home: str
@@ -34,7 +34,7 @@ class Api:
     key_name: str
     body: Callable[[Sequence[Message], int, bool], dict[str, Json]]
     schema: Callable[[Mapping[str, Json]], dict[str, Json]]
-    logprobs: Callable[[], dict[str, Json]]
+    logprobs: Callable[[int], dict[str, Json]]
     reply: Callable[[Mapping[str, object]], Reply]
 
 

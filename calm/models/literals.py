@@ -29,6 +29,10 @@ _SECRET_WORDS: Final = frozenset(
 _SECRET_PAIRS: Final = frozenset(
     (first, "key") for first in ("access", "api", "auth", "master", "private", "secret", "service", "subscription")
 )
+_TEMPLATE_TOKENS: Final = frozenset(
+    f"{what}_token" for what in ("bos", "cls", "eos", "mask", "pad", "sep", "stop", "unk")
+)
+"""Signs of a model's own vocabulary, such as `<|endoftext|>`: no credentials."""
 _ROW: Final = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -60,11 +64,11 @@ def _secret_name(name: str, alone: tuple[str, ...]) -> bool:
     """
     Return whether a name says that its value is a credential; the names `alone` do where they are the whole name.
 
-    >>> [_secret_name(name, ()) for name in ("X-Api-Key", "sessionToken", "max_tokens", "prompt_cache_key")]
+    >>> [_secret_name(name, ()) for name in ("X-Api-Key", "sessionToken", "max_tokens", "eos_token")]
     [True, True, False, False]
     """
     words = [word.lower() for word in _WORDS.findall(name)]
-    if not words:
+    if not words or name.lower() in _TEMPLATE_TOKENS:
         return False
     return words[-1] in _SECRET_WORDS or tuple(words[-2:]) in _SECRET_PAIRS or (len(words) == 1 and words[0] in alone)
 

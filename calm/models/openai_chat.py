@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.core.templates import Message
-from calm.models.api import TOP_LOGPROBS, Api, Stop, items, missing, string, table, texts, tokens, turns, usage
+from calm.models.api import Api, Stop, items, missing, string, table, texts, tokens, turns, usage
 from calm.models.wire import Json, Reply, Token
 
 STOPS: Final[Mapping[str, Stop]] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
@@ -21,8 +21,8 @@ def _schema(schema: Mapping[str, Json]) -> dict[str, Json]:
     return {"response_format": {"type": "json_schema", "json_schema": inner}}
 
 
-def _logprobs() -> dict[str, Json]:
-    return {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+def _logprobs(most: int) -> dict[str, Json]:
+    return {"logprobs": True, "top_logprobs": most}
 
 
 def _reply(data: Mapping[str, object]) -> Reply:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.core.templates import Message
-from calm.models.api import TOP_LOGPROBS, Api, Stop, items, missing, string, table, tokens, turns, usage
+from calm.models.api import Api, Stop, items, missing, string, table, tokens, turns, usage
 from calm.models.wire import Json, Reply
 
 STOPS: Final[Mapping[str, Stop]] = {"max_output_tokens": "length", "content_filter": "refusal"}
@@ -20,8 +20,8 @@ def _schema(schema: Mapping[str, Json]) -> dict[str, Json]:
     return {"text": {"format": {"type": "json_schema", "name": "verdict", "strict": True, "schema": dict(schema)}}}
 
 
-def _logprobs() -> dict[str, Json]:
-    return {"include": ["message.output_text.logprobs"], "top_logprobs": TOP_LOGPROBS}
+def _logprobs(most: int) -> dict[str, Json]:
+    return {"include": ["message.output_text.logprobs"], "top_logprobs": most}
 
 
 def _reply(data: Mapping[str, object]) -> Reply:

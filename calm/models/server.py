@@ -15,7 +15,7 @@ from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
-from calm.models.sampling import SAMPLING, reasons, sampling
+from calm.models.sampling import SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
 from calm.models.wire import Batching, Json, Limits, Price, Reply
@@ -39,7 +39,7 @@ class Server:
     A model on a server: the `[model]` table of judge.toml, with the keys that its variables hold.
 
     `base_url` is None for the provider's own server. `temperature` is None where the user did not say: 0 is sent then
-    to models that take it, except to a Claude model, which has to be asked through an older version of its API.
+    to models that take it, except to Anthropic's API, of which only an older version takes one.
     `schema` and `logprobs` are what its judge will ask for, so that `greet` finds out whether the server takes them.
     `greeting` says whether a run begins with a call that asks for one word.
     `retries` is how often the engine tries a call again. A `keyless` server was read without its keys, for a replay:
@@ -118,16 +118,23 @@ class Server:
         model = self.served_as or self.model
         return sampling(self.provider, model, temperature=self.temperature, own=self.own, extra_body=self.extra_body)
 
+    @property
+    def unsent(self) -> dict[str, Json]:
+        """What the user set and is not sent, as the model does not take it."""
+        given: dict[str, Json] = {} if self.temperature is None else {"temperature": self.temperature}
+        return {name: value for name, value in given.items() if name not in self.sampling}
+
     def body(
         self, messages: Sequence[Message], *, schema: Mapping[str, Json] | None = None, logprobs: bool = False
     ) -> dict[str, Json]:
         """Return the body of a request in the provider's shape; the user's `extra_body` wins over all of it."""
         api, model = APIS[self.provider], self.served_as or self.model
-        body = {"model": self.model, **api.body(messages, self.max_tokens, self.own or reasons(model)), **self.sampling}
+        newer = self.own or wants_newer_limit(model)
+        body = {"model": self.model, **api.body(messages, self.max_tokens, newer), **self.sampling}
         if schema is not None:
             body |= api.schema(schema)
         if logprobs:
-            body |= api.logprobs()
+            body |= api.logprobs(most_logprobs(model))
         if not _LIMITS_OF_TOKENS.isdisjoint(self.extra_body):
             body = {name: value for name, value in body.items() if name not in _LIMITS_OF_TOKENS}
         return merged(body, self.extra_body)

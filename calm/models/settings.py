@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from calm.models.address import loopback
 from calm.models.literals import literal_secrets
-from calm.models.sampling import effortless, reasons
+from calm.models.sampling import effort_of, fixed_claude, takes_one, takes_sampling, thinks, unknown_effort
 from calm.models.server import Server
 
 
@@ -19,14 +19,33 @@ def wrong_settings(server: Server) -> Iterator[tuple[str, str]]:
         if value and not (value.isascii() and value.isprintable()):
             key = name if name == "api_key_env" else "headers" if name in server.headers else "headers_env"
             yield key, f"the value of {name!r} has a line break or a character that no header may hold"
-    if server.logprobs:
-        model = server.served_as or server.model
-        if server.provider == "anthropic" or (reasons(model) and not effortless(server.extra_body)):
-            yield (
-                "format",
-                f"'logprobs' needs log-probabilities, and the model {model!r} of the provider "
-                f"{server.provider!r} gives none; choose another format",
-            )
+    model = server.served_as or server.model
+    yield from _sampling_faults(server, model)
+    if server.logprobs and (server.provider == "anthropic" or not takes_sampling(model, server.extra_body)):
+        yield (
+            "format",
+            f"'logprobs' needs log-probabilities, and the model {model!r} of the provider "
+            f"{server.provider!r} gives none; choose another format",
+        )
+
+
+def _sampling_faults(server: Server, model: str) -> Iterator[tuple[str, str]]:
+    """Give what a model is sure to refuse; a temperature that it does not take is left out, and said."""
+    if known := unknown_effort(model, server.extra_body):
+        effort = effort_of(server.extra_body)
+        yield (
+            "extra_body",
+            f"the model {model!r} does not reason at the effort {effort!r}; expected {', '.join(known)}",
+        )
+    if fixed_claude(model) is not False or server.temperature is None:
+        return
+    if thinks(server.extra_body) and server.temperature != 1:
+        yield (
+            "temperature",
+            f"expected 1 or none, as {model!r} takes no other one while it thinks (extra_body.thinking)",
+        )
+    if takes_one(model) and "top_p" in server.extra_body:
+        yield "temperature", f"the model {model!r} takes temperature or top_p, not both; leave one out"
 
 
 def _url_faults(server: Server) -> Iterator[tuple[str, str]]:

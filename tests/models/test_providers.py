@@ -20,7 +20,7 @@ from calm.models.server import GREETING, PROVIDERS, Server
 from calm.models.settings import wrong_settings
 from calm.models.wire import Message, Request, Usage
 from tests.planted import pair
-from tests.servers import Answer, wire_server
+from tests.servers import SAMPLED, Answer, wire_server
 
 CANARY = "canary-7f3a91-key"
 SCHEMA = {"type": "object", "properties": {"verdict": {"type": "string"}}, "required": ["verdict"]}
@@ -756,6 +756,9 @@ def test_temperature_is_sent_where_the_model_takes_it(subtests):
         ("openai", "o3", None, {}),
         ("openai", "gpt-6-luna", None, {}),
         ("openai", "gpt-5-chat-latest", None, {"temperature": 0.0}),
+        ("openai", "gpt-5.1", None, {"temperature": 0.0}),
+        ("openai", "gpt-11", None, {}),
+        ("openai", "gpt-oss-20b", None, {"temperature": 0.0}),
         ("openai-responses", "o4-mini", None, {}),
         ("openai-responses", "gpt-4o", None, {"temperature": 0.0}),
         ("anthropic", "claude-opus-4-7", 0.0, {}),
@@ -781,10 +784,63 @@ def test_compatible_servers_are_asked_not_to_cut_the_tail():
 
 def test_the_name_behind_an_alias_decides_what_is_sent():
     """served_as tells what an alias is; switching reasoning off brings the temperature back."""
-    alias = Server("openai", "judge-prod", served_as="gpt-5.1-2026", base_url="http://127.0.0.1:1/v1")
+    alias = Server("openai", "judge-prod", served_as="gpt-5.6-sol", base_url="http://127.0.0.1:1/v1")
 
     assert alias.sampling == {}
     assert replace(alias, extra_body={"reasoning_effort": "none"}).sampling == {"temperature": 0.0, "top_p": 1.0}
+
+
+@pytest.mark.parametrize("model", ["gpt-4.1-mini", "gpt-5-chat-latest", *SAMPLED])
+def test_a_model_is_sent_what_it_takes_and_nothing_else(subtests, model):
+    """Temperature and log-probabilities go to a model that takes them with the effort of the request, and no other."""
+    with wire_server(says, greetings=False) as wire:
+        for effort in ("", "none", "low") if model in SAMPLED else ("",):
+            with subtests.test(effort=effort):
+                taken = effort in SAMPLED.get(model, ("",))
+                extra = {"reasoning_effort": effort} if effort else {}
+                server = server_at(wire, "openai", model=model, extra_body=extra, logprobs=taken)
+                before = len(wire.seen)
+                asyncio.run(server.call(server.body(PROMPT, logprobs=taken)))
+
+                assert ("temperature" in wire.seen[before].body) is taken
+                refused = [key for key, _ in wrong_settings(replace(server, logprobs=True, extra_body=extra))]
+                assert ("format" in refused) is not taken
+
+
+def test_a_claude_behind_a_gateway_is_sent_one_sampling_parameter(subtests):
+    """A compatible server that passes requests on to a Claude model must not get temperature and top_p together."""
+    for model in ("claude-sonnet-4-6", "us.anthropic.claude-haiku-4-5-20251001-v1:0", "claude-3-5-haiku"):
+        with subtests.test(model=model), wire_server(says, greetings=False) as wire:
+            ask(server_at(wire, "openai", model=model))
+            ask(server_at(wire, "openai", model=model, extra_body={"top_p": 0.9}))
+            sent = [{k: v for k, v in seen.body.items() if k in ("temperature", "top_p")} for seen in wire.seen]
+
+            assert sent == [{"temperature": 0.0}, {"top_p": 0.9}]
+
+
+def test_settings_that_a_model_is_sure_to_refuse_are_named_before_a_call(subtests):
+    """An effort that the model does not know, and a temperature beside thinking or top_p."""
+    thinking = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+    for model, more, key, words in [
+        ("gpt-6-astra", {"extra_body": {"reasoning_effort": "none"}}, "extra_body", "low, medium, high, xhigh, max"),
+        ("gpt-5.1", {"extra_body": {"reasoning": {"effort": "minimal"}}}, "extra_body", "none, low, medium, high"),
+        ("claude-sonnet-4-6", {"extra_body": thinking, "temperature": 0.0}, "temperature", "expected 1 or none"),
+        ("claude-haiku-4-5", {"extra_body": {"top_p": 0.9}, "temperature": 0.5}, "temperature", "not both"),
+    ]:
+        with subtests.test(model=model):
+            found = dict(wrong_settings(Server("anthropic" if "claude" in model else "openai", model, **more)))
+
+            assert list(found) == [key]
+            assert words in found[key]
+    assert not list(wrong_settings(Server("openai", "gpt-5.1", extra_body={"reasoning_effort": "none"})))
+    assert not list(wrong_settings(Server("anthropic", "claude-haiku-4-5", extra_body=thinking, temperature=1.0)))
+
+
+def test_a_temperature_that_is_not_sent_is_said():
+    """What the user wrote and the model does not take is in the remarks of the judge."""
+    assert Server("openai", "gpt-5-mini", temperature=0.7).unsent == {"temperature": 0.7}
+    assert Server("openai", "gpt-5.1", temperature=0.7).unsent == {}
+    assert Server("openai", "gpt-5-mini").unsent == {}
 
 
 def test_an_old_claude_with_a_temperature_is_asked_through_the_old_api():

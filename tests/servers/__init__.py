@@ -262,14 +262,31 @@ def _keys(headers: Mapping[str, str]) -> list[str]:
     return [key for key in found if key]
 
 
+SAMPLED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("o3", "o4-mini", "gpt-5", "gpt-5-mini", "gpt-5-pro", "gpt-5.1-codex", "gpt-5.4-pro"), ()),
+    **dict.fromkeys(("gpt-5.1-chat-latest", "gpt-5.2-chat-latest", "gpt-6-astra", "gpt-6.1-sol"), ()),
+    **dict.fromkeys(("gpt-5.1", "gpt-5.2", "gpt-5.4", "gpt-5.4-mini"), ("", "none")),
+    **dict.fromkeys(("gpt-5.5", "gpt-5.6", "gpt-6-sol", "gpt-6-luna"), ("none",)),
+    **dict.fromkeys(("openai.gpt-6-astra", "ft:gpt-5-mini:team", "gpt-4o-search-preview"), ()),
+}
+"""With which efforts a model of OpenAI takes sampling parameters and log-probabilities; others take them always."""
+
+
 def _not_taken(seen: Seen, model: str) -> Iterator[str]:
     """Name the parameters that the real servers refuse."""
     sampling = [name for name in ("temperature", "top_p", "top_k") if name in seen.body]
     if seen.path == "/v1/messages" and seen.headers.get("anthropic-version") != "2023-06-01":
         yield from sampling
-    if model.startswith(("o1", "o3", "o4", "gpt-5", "gpt-6")) and "-chat" not in model:
+    effort = seen.body.get("reasoning_effort") or seen.body.get("reasoning", {}).get("effort") or ""
+    if "claude" in model and seen.path != "/v1/messages":
+        yield from sampling[1:]  # behind a gateway: temperature or top_p, not both
+    elif effort not in SAMPLED.get(model, (effort,)):
         yield from sampling
-        yield from (name for name in ("logprobs", "max_tokens") if seen.path != "/v1/messages" and name in seen.body)
+        yield from (name for name in ("logprobs", "top_logprobs") if name in seen.body)
+    if "5.4" in model and seen.body.get("top_logprobs", 0) > 5:
+        yield "top_logprobs"
+    if model in SAMPLED and "4o" not in model and seen.path != "/v1/messages" and "max_tokens" in seen.body:
+        yield "max_tokens"
     if not any(name in seen.body for name in MOST_TOKENS[seen.path]):
         yield "max_tokens (missing)"
     asked = seen.body.get("response_format") or seen.body.get("text", {}).get("format")
