@@ -189,7 +189,10 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
             else ("the server wants a key: name the variable that holds it with api_key_env")
         )
     if status == 403:
-        return "the key may not use this model or server: ask for access, or use another key"
+        return (
+            "the key may not use this model or server: ask for access, or use another key; a gateway may also want a "
+            "header or parameter of its own: headers, headers_env, query, query_env in the [model] table of judge.toml"
+        )
     if status == 404:
         return "check model and base_url (most servers want its /v1) in the [model] table of judge.toml"
     if status == 429:
@@ -197,7 +200,10 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
     if 300 <= status < 400 or status == 405:
         return "redirects are not followed: set base_url to the address that the server names"
     if status in {400, 413, 422}:
-        return "the request was refused: check extra_body, max_tokens, schema_file and the length of the prompt"
+        return (
+            "the request was refused: check extra_body, max_tokens, schema_file and the length of the prompt, and "
+            "headers and query (such as api-version) if a gateway wants some"
+        )
     return "the server failed: look at its log, or wait"
 
 

@@ -316,6 +316,15 @@ def test_labels_map_to_numbers_and_to_slots():
     assert unreadable(said("[[excellent]]", zero_one, values=grades))
 
 
+def test_a_wrong_field_names_the_keys_that_the_reply_has():
+    """Whoever wrote the wrong field reads which keys there are; a field that is there is not said to be missing."""
+    wrong = said('{"winner": "A", "why": {"length": 1}}', PAIR, "json")
+    quoted = said('It holds `{"verdict": "B"}`.', PAIR, "json")
+
+    assert wrong.reason == "the reply has no field 'verdict'; the keys of its JSON are 'winner, why.length'"
+    assert "no field" not in quoted.reason
+
+
 def test_reasoning_is_taken_out_first(subtests):
     """What a model thinks is not what it says, in each of the forms that current models use."""
     for text, verdict in [

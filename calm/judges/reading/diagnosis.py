@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from calm.core.verdict import Unreadable, readable
+from calm.core.verdict import readable
 from calm.judges.reading.brackets import bracket_marks
 from calm.judges.reading.formats import Format
-from calm.judges.reading.json_fields import objects, steps
+from calm.judges.reading.json_fields import names_in, steps
 from calm.judges.reading.reply import doubt, read
 from calm.judges.reading.views import View
 from calm.models.wire import Reply
@@ -56,7 +56,7 @@ def held(unread: Sequence[UnreadReply]) -> str:
     """Return which keys, tags and brackets replies hold."""
     texts = [one.reply.text[-CHARACTERS:] for one in unread]
     kinds = {
-        "the JSON keys": _named(name for text in texts for name in _keys(text)),
+        "the JSON keys": _named(name for text in texts for name in names_in(text)),
         "the tags": _named(f"<{name}>" for text in texts for name in _TAG.findall(text)),
         "the brackets": _named(f"[[{mark.raw}]]" for text in texts for mark in bracket_marks(text)),
     }
@@ -102,7 +102,7 @@ def _reads(form: Format, unread: Sequence[UnreadReply]) -> bool:
 def _others(form: Format, unread: Sequence[UnreadReply]) -> Iterator[Format]:
     """Return other formats, those of the same kind first."""
     texts = [one.reply.text[-CHARACTERS:] for one in unread]
-    keys = sorted(dict.fromkeys(key for text in texts for key in _keys(text)), key=_likely)
+    keys = sorted(dict.fromkeys(key for text in texts for key in names_in(text)), key=_likely)
     tags = sorted(dict.fromkeys(name for text in texts for name in _TAG.findall(text)), key=_likely)
     found = [replace(form, kind="json", field=key) for key in keys[:MOST_TRIED] if steps(key) is not None]
     found += [replace(form, kind="tag", tag=tag) for tag in tags[:MOST_TRIED]]
@@ -113,21 +113,6 @@ def _others(form: Format, unread: Sequence[UnreadReply]) -> Iterator[Format]:
 def _likely(name: str) -> tuple[bool, int]:
     last = re.split(r"[.\[]", name)[-1].lower()
     return (last not in LIKELY, LIKELY.index(last) if last in LIKELY else 0)
-
-
-def _keys(text: str) -> Iterator[str]:
-    """Return the keys of the JSON objects of a text, and those of the objects in them as paths."""
-    for found in objects(text):
-        if not isinstance(found, Unreadable) and isinstance(found.raw, dict):
-            yield from _paths(found.raw)
-
-
-def _paths(value: Mapping[str, object]) -> Iterator[str]:
-    for name, inner in value.items():
-        if isinstance(inner, dict) and inner:
-            yield from (f"{name}.{one}" for one in inner)
-        else:
-            yield name
 
 
 def _named(names: Iterator[str]) -> str:

@@ -68,6 +68,21 @@ def whole_field(text: str, path: str, view: View) -> Mark | None:
     return None if value is _MISSING or (has(Cue.DRAFT, about) and _at(data, path) is _MISSING) else Mark(0, end, value)
 
 
+def names_in(text: str) -> Iterator[str]:
+    """Return the keys of the JSON objects of a text, and those of the objects in them as paths."""
+    for found in objects(text):
+        if not isinstance(found, Unreadable) and isinstance(found.raw, dict):
+            yield from _paths(found.raw)
+
+
+def _paths(value: Mapping[str, object]) -> Iterator[str]:
+    for name, inner in value.items():
+        if isinstance(inner, dict) and inner:
+            yield from (f"{name}.{one}" for one in inner)
+        else:
+            yield name
+
+
 def _value(data: object, path: str, view: View) -> tuple[object, str]:
     """Return the field of an object, or of the one object in it that has it; and the words on its stage."""
     value = _at(data, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import islice
 from typing import Final, get_args
 
 from calm.core.reasons import Reason
@@ -14,7 +15,7 @@ from calm.judges.reading.brackets import bracket_marks, tag_marks
 from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
-from calm.judges.reading.json_fields import field_marks, whole_field
+from calm.judges.reading.json_fields import field_marks, names_in, whole_field
 from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_slip
 from calm.judges.reading.logprobs import by_token
 from calm.judges.reading.marks import Mark, short
@@ -28,6 +29,8 @@ MAX_CHARS: Final = 200_000
 """Characters at each end of a reply that are looked at; what lies between is not."""
 REFUSAL_CHARS: Final = 800
 """Up to this length a reply without a verdict can be a refusal; a longer one has said something else."""
+MOST_KEYS: Final = 20
+"""So many keys of a reply's JSON are looked at for a message."""
 
 _REFUSAL = re.compile(
     r"\b(?:i(?:['’]m| am)? (?:so |very |truly )?sorry\b"
@@ -67,6 +70,9 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
         return Refused(f"the reply declines: {short(visible)}")
     if reply.stop == "length":
         return Unreadable("cut by max_tokens before the reply was complete; raise max_tokens")
+    names = dict.fromkeys(islice(names_in(visible), MOST_KEYS)) if form.kind == "json" else {}
+    if names and form.field not in names:  # one that is there stands in a quotation
+        return Unreadable(f"the reply has no field {form.field!r}; the keys of its JSON are {short(', '.join(names))}")
     return Unreadable(f"no verdict found by format={form.kind!r}; the reply ends: {short(visible[-80:])}")
 
 
