@@ -8,6 +8,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import add_limits, caps_of, refuse_impossible
 from calm.core.case import Case
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import code
@@ -34,6 +35,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     attempt.add_argument("--case", metavar="ID", help="which case (default: the first)")
     attempt.add_argument("--edit", metavar="NAME", help="a perturbation: authority.cite_book, or package.module:name")
     attempt.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the edit (default 0)")
+    add_limits(attempt)
     attempt.add_argument(
         "--server", action="store_true", help="instead, check what its server supports; at most eight calls"
     )
@@ -48,13 +50,14 @@ def _try(options: argparse.Namespace) -> int:
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
 
+    refuse_impossible(options)
     judge = judge_from(options.judge)
     if options.server:
         return _inspect(judge)
     case = _chosen(cases_from(options.cases, judge), options.case)
     edit = find_edit(options.edit, str(judge.about.get("model") or judge.name)) if options.edit else None
     refuse_unshowable(judge, (case,))
-    engine = Engine(Store(None, Mode.OFF))
+    engine = Engine(Store(None, Mode.OFF), caps=caps_of(options))
     try:
         engine.admit(judge)
         setup = Setup(judge, (case,), engine, options.seed)

@@ -20,8 +20,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "audit",
         "Run all suites on a judge and write a report. The folder gets report.html, summary.md, results.sarif and "
-        "results.json. Options of pytest may follow after --.",
-        "calm audit judge.toml -- --calm-max-usd=5",
+        "results.json. Each option of a run has its short name here. Other options of pytest may follow after --.",
+        "calm audit judge.toml --sample 60 --max-usd 5",
     )
     audit.add_argument("judge", metavar="JUDGE", help=JUDGES)
     audit.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)

@@ -34,6 +34,8 @@ from calm.commands import (
     uda,
     watch,
 )
+from calm.commands.parsing import command_in, parsed
+from calm.commands.run_options import add_run_options, given_to_pytest
 from calm.commands.terminal import shielded, told
 from calm.core.inputs import forget
 from calm.engine.signals import SIGNALS
@@ -83,8 +85,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
     forget()
-    options = _parser().parse_args(given[:end])
-    options.pytest = given[end + 1 :]  # argparse accepts them only directly behind the judge
+    words = given[:end]
+    options = parsed(_parser_for(words), words)
+    options.pytest = [
+        *given_to_pytest(options),
+        *given[end + 1 :],
+    ]  # argparse takes them only directly behind the judge
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         with SIGNALS.caught():
@@ -99,6 +105,14 @@ def _run(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+
+
+def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Return a parser that knows the options of a run, too, if the command which the words name takes them."""
+    parser = _parser()
+    name, command, _ = command_in(parser, words)
+    add_run_options(command, name)
+    return parser
 
 
 def _parser() -> argparse.ArgumentParser:

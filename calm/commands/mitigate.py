@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
+from calm.commands.spending import caps_of
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -72,6 +73,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     mitigate.add_argument("--attacks", metavar="WORD,...", help="with --grid: only attacks with a WORD in their name")
     mitigate.add_argument("--plan", action="store_true", help="show what the command will ask and cost; make no call")
     mitigate.add_argument("--max-calls", type=int, metavar="N", help="make at most N calls for all sets together")
+    mitigate.add_argument(
+        "--max-tokens", type=int, metavar="N", help="use at most N tokens, in prompts and replies, for all sets"
+    )
     mitigate.add_argument("--max-usd", type=float, metavar="X", help="spend at most X US dollars on all sets")
     mitigate.add_argument("--max-minutes", type=float, metavar="M", help="begin no call after M minutes")
     modes = ("on", "replay", "refresh", "off")
@@ -123,7 +127,7 @@ def _check(options: argparse.Namespace) -> None:
         ConfigError: all of them.
     """
     problems = []
-    for name in ("max_calls", "max_usd", "max_minutes"):
+    for name in ("max_calls", "max_tokens", "max_usd", "max_minutes"):
         value = getattr(options, name)
         if value is not None and not 0 < value < float("inf"):
             problems.append(f"--{name.replace('_', '-')}: expected an amount above 0, got {value!r}")
@@ -203,7 +207,6 @@ def _study(
 ) -> Study:
     """Ask about all sets through one engine."""
     from calm.core.verdict import FAMILY
-    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.studies.mitigate.differences import differences
@@ -212,8 +215,7 @@ def _study(
     from calm.studies.mitigate.study import Study
 
     reader = _reader(options, keyless=options.cache == "replay")
-    caps = Caps(calls=options.max_calls, usd=options.max_usd, minutes=options.max_minutes)
-    engine = Engine(Store(cache_of(options), Mode(options.cache)), caps=caps)
+    engine = Engine(Store(cache_of(options), Mode(options.cache)), caps=caps_of(options))
     settings = planner.settings
     try:
         figures = []

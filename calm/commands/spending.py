@@ -13,6 +13,7 @@ from calm.commands import add_cache, cache_files, cache_of
 from calm.errors import ConfigError
 
 if TYPE_CHECKING:
+    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.results.outputs import Output
 
@@ -22,20 +23,36 @@ CONTINUE = "run the same command again to continue: the replies so far are kept"
 
 def add_caps(parser: argparse.ArgumentParser) -> None:
     """Add the hard caps, and the cache from which a later run continues."""
-    parser.add_argument("--max-calls", type=int, metavar="N", help="make at most N calls")
-    parser.add_argument("--max-usd", type=float, metavar="X", help="spend at most X US dollars")
+    add_limits(parser)
     add_cache(parser)
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the hard caps."""
+    parser.add_argument("--max-calls", type=int, metavar="N", help="make at most N calls")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="use at most N tokens, in prompts and replies")
+    parser.add_argument("--max-usd", type=float, metavar="X", help="spend at most X US dollars")
+    parser.add_argument("--max-minutes", type=float, metavar="M", help="begin no call after M minutes")
+
+
+def caps_of(options: argparse.Namespace) -> Caps:
+    """Return the hard caps that the options of a command set."""
+    from calm.engine.budget import Caps
+
+    return Caps(options.max_calls, options.max_tokens, options.max_usd, options.max_minutes)
 
 
 def impossible(options: argparse.Namespace) -> list[str]:
     """Return a line for each cap or sample that is not above 0."""
     problems: list[str] = []
-    for name in ("max_calls", "sample"):
+    for name in ("max_calls", "max_tokens", "sample"):
         value = getattr(options, name, None)
         if value is not None and value < 1:
             problems.append(f"--{name.replace('_', '-')}: expected a number above 0, got {value}")
-    if options.max_usd is not None and not 0 < options.max_usd < float("inf"):
-        problems.append(f"--max-usd: expected an amount above 0, got {options.max_usd!r}")
+    for name in ("max_usd", "max_minutes"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < float("inf"):
+            problems.append(f"--{name.replace('_', '-')}: expected an amount above 0, got {value!r}")
     return problems
 
 
@@ -73,14 +90,13 @@ def opened_engine(
         ConfigError: what the command is to write must not, or cannot, be written.
     """
     from calm.core.inputs import inputs
-    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.results.outputs import refuse
 
     refuse(written, inputs=inputs(), caches=cache_files(options))
     store = Store(cache_of(options), Mode.ON, oldest=oldest, series=series)
-    engine = Engine(store, caps=Caps(calls=options.max_calls, usd=options.max_usd))
+    engine = Engine(store, caps=caps_of(options))
     try:
         yield engine
     except KeyboardInterrupt:

@@ -25,7 +25,8 @@ def test_every_command_has_a_description_and_an_example_that_parses():
         line = parser.epilog.removeprefix("example:\n  ")
         words = shlex.split(line)
         assert line.startswith(f"{name} ") or line == name
-        cli._parser().parse_args(words[1 : words.index("--")] if "--" in words else words[1:])
+        own = words[1 : words.index("--")] if "--" in words else words[1:]
+        cli._parser_for(own).parse_args(own)
 
 
 def test_every_argument_has_a_name_and_says_what_it_is():
@@ -44,4 +45,4 @@ def test_a_command_prints_its_help(capsys):
     assert left.value.code == 0
     told = capsys.readouterr().out
     assert "Run all suites on a judge and write a report." in told
-    assert "example:\n  calm audit judge.toml -- --calm-max-usd=5\n" in told
+    assert "example:\n  calm audit judge.toml --sample 60 --max-usd 5\n" in told

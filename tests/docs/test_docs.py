@@ -261,7 +261,7 @@ def test_a_command_in_the_docs_has_only_options_that_exist(subtests):
 
             if words and words[0] == "calm":
                 own = words[1 : words.index("--")] if "--" in words else words[1:]
-                load_generator().cli._parser().parse_args(own)
+                load_generator().cli._parser_for(own).parse_args(own)
 
             assert {w.partition("=")[0] for w in words if w.startswith("--calm-")} <= options
             assert [w for before, w in pairwise(words) if before == "--edit" and not known_edit(w)] == []
