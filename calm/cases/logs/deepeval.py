@@ -1,0 +1,83 @@
+"""
+Results of deepeval: a test run that it saves, its cache, or a dump of what `evaluate()` returns.
+
+It keeps neither the prompt of a judge nor its reply. Keys are written in two ways, by file and version: both are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from calm.cases.logs.judgments import Judgment, Log, Turn
+from calm.cases.logs.values import dig, number, objects, string, texts_in, transcript, truth
+
+_RUNS: Final = ("testCases", "conversationalTestCases", "test_results")
+
+
+def read(documents: Sequence[object], log: Log) -> None:
+    """Add the judgments of all test cases to the log."""
+    for document in documents:
+        run = dig(document, "testRunData") or document
+        for key in _RUNS:
+            for place, case in enumerate(objects(run, key), 1):
+                _case(case, f"{key} {place}", log)
+        cached = dig(run, "test_cases_lookup_map")
+        for place, (key, entry) in enumerate(cached.items() if isinstance(cached, Mapping) else (), 1):
+            metrics = [dig(one, "metric_data") for one in objects(entry, "cached_metrics_data")]
+            _case({**_cached(key), "metricsData": metrics}, f"cached case {place}", log)
+
+
+def _cached(key: object) -> Mapping[str, object]:
+    """Return the case that a key of the cache spells as JSON."""
+    try:
+        found: object = json.loads(key) if isinstance(key, str) else None
+    except ValueError:
+        found = None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _at(value: object, camel: str) -> object:
+    """Return the value of a key that is written as `evaluationModel` or as `evaluation_model`."""
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in camel)
+    found = dig(value, camel)
+    return dig(value, snake) if found is None else found
+
+
+def _case(case: Mapping[str, object], place: str, log: Log) -> None:
+    turns = tuple(Turn(string(one, "role"), string(one, "content")) for one in objects(case, "turns"))
+    question = transcript(turns[:-1]) or string(case, "scenario") if turns else string(case, "input")
+    answer = turns[-1].text if turns else _at(case, "actualOutput")
+    if not isinstance(answer, str) or not answer or not question:
+        log.leave("a test case without an input or an output")
+        return
+    reference = _at(case, "expectedOutcome") if turns else _at(case, "expectedOutput")
+    context = texts_in(_at(case, "retrievalContext")) or texts_in(case.get("context"))
+    for metric in objects({"all": _at(case, "metricsData")}, "all"):
+        failed = metric.get("error") is not None
+        score = number(metric.get("score"))
+        log.judgments.append(
+            Judgment(
+                metric=string(metric, "name") or "unnamed",
+                place=place,
+                question=question,
+                answers=(answer,),
+                value=None if failed else score,
+                state="failed" if failed else "unread" if score is None else "said",
+                item=string(case, "name"),
+                reference=reference if isinstance(reference, str) else None,
+                context=context,
+                reason="" if failed else string(metric, "reason"),
+                model=written_model(_at(metric, "evaluationModel")),
+                passed=truth(metric.get("success")),
+                threshold=number(metric.get("threshold")),
+                limits=(0.0, 1.0),
+                row=case,
+            )
+        )
+
+
+def written_model(value: object) -> str:
+    """Return the name of a model, "" where none is written."""
+    return value if isinstance(value, str) else ""

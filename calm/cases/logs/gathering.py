@@ -1,0 +1,275 @@
+"""Gather the judgments of one judge: equal questions with equal answers become one case, judged several times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from calm.cases.foreign.naming import case_id
+from calm.cases.foreign.records import Faults
+from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log
+from calm.cases.logs.scales import Scaled, scaled
+from calm.cases.logs.values import dig, question_in, texts_in, written
+from calm.core.case import Case, digest
+from calm.core.verdict import Scale
+from calm.errors import ConfigError, nearest
+
+ONLY: Final = "only"
+"""The id of an answer that stands alone."""
+PLACES: Final = ("a", "b")
+"""The ids of the answers of a pair."""
+MAPPED: Final = ("question", "answer", "reference", "context", "score", "id")
+"""What a user can map to a path of a record, beside `field.NAME` and `tag.NAME`."""
+_LONGEST: Final = 80
+_MOST: Final = 12
+"""So many reasons or names a message lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """
+    What a user asks for: the judge, the name under which people gave gold, and what words and scores mean.
+
+    `columns` holds for a field (`MAPPED`, `field.NAME`, `tag.NAME`) the path in a record of the log that holds it.
+    """
+
+    metric: str | None = None
+    gold: str | None = None
+    words: Mapping[str, float] = field(default_factory=dict)
+    scale: Scale | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One verdict on a case: the number of the ask, what was said (None: the reply could not be read), and the rest."""
+
+    case: str
+    repeat: int
+    verdict: float | str | None
+    judgment: Judgment
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The cases of one judge of a log, its verdicts on them, and notes for the user."""
+
+    metric: str
+    task: Literal["pairwise", "score"]
+    scale: Scale
+    model: str
+    cases: tuple[Case, ...]
+    asks: tuple[Ask, ...]
+    notes: tuple[str, ...]
+
+
+def gathered(log: Log, wanted: Wanted) -> Gathered:
+    """
+    Return the cases and verdicts of one judge of a log.
+
+    Raises:
+        ConfigError: no such judge or several, verdicts that have no place on a scale, or texts that make no case.
+    """
+    metric = _metric(log, wanted.metric)
+    notes = [*log.notes]
+    found = [_mapped(one, wanted.columns) for one in log.judgments if one.who == "judge" and one.metric == metric]
+    said = [one for one in found if one.state != "failed"]
+    if len(said) < len(found):
+        notes.append(f"{len(found) - len(said)} of {len(found)} verdicts are left out: the judge failed")
+    said = [one for one in said if all(text.strip() for text in (one.question, *one.answers))]
+    if not said:
+        raise ConfigError(f"{', '.join(log.names)}: expected verdicts of {metric}, got failed calls alone")
+    sizes = {len(one.answers) for one in said}
+    if len(sizes) > 1:
+        raise ConfigError(f"{metric}: expected verdicts on pairs or on single answers, got both under one name")
+    pairs = sizes == {PAIR}
+    on = None if pairs else scaled(said, wanted.words, wanted.scale)
+    said = _same_fields(said)
+    groups: dict[object, list[int]] = {}
+    for place, one in enumerate(said):
+        groups.setdefault(_about(one), []).append(place)
+    names = _names(log, [said[places[0]] for places in groups.values()])
+    people = [one for one in log.judgments if one.who == "person" and one.metric in (metric, ANY, wanted.gold)]
+    people = [_mapped(one, {k: v for k, v in wanted.columns.items() if k != "score"}) for one in people]
+    if wanted.gold is not None and not any(one.metric == wanted.gold for one in people):
+        raise ConfigError(_no_gold(log, wanted.gold))
+    faults = Faults(log.names[0])
+    cases: list[Case] = []
+    asks: list[Ask] = []
+    for (places, name) in zip(groups.values(), names, strict=True):
+        first = said[places[0]]
+        case = faults.case(_row(name, first, _gold(first, people, on), on, wanted.columns), places[0] + 1)
+        if case is not None:
+            cases.append(case)
+        for repeat, place in enumerate(places, 1):
+            verdict = _verdict(said[place]) if on is None else on.values[place]
+            asks.append(Ask(name, repeat, verdict, said[place]))
+    faults.settle()
+    notes += on.notes if on is not None else ()
+    notes += _said_of(log, metric, wanted, cases, asks)
+    models = Counter(one.model for one in said if one.model)
+    if len(models) > 1:
+        notes.append(f"several models judged: {', '.join(f'{m} ({n})' for m, n in models.most_common(_MOST))}")
+    model = models.most_common(1)[0][0] if models else ""
+    scale = Scale() if on is None else on.scale
+    return Gathered(metric, "pairwise" if pairs else "score", scale, model, tuple(cases), tuple(asks), tuple(notes))
+
+
+def _metric(log: Log, wanted: str | None) -> str:
+    """Return the name of the judge that is meant."""
+    known = Counter(one.metric for one in log.judgments if one.who == "judge")
+    names = ", ".join(f"{name} ({count})" for name, count in known.most_common(_MOST))
+    where = ", ".join(log.names)
+    if not known:
+        why = "; ".join(f"{count} x {reason}" for reason, count in log.left.most_common(_MOST)) or "no record"
+        raise ConfigError(f"{where}: expected verdicts of a judge, got none ({why})")
+    if wanted is not None and wanted not in known:
+        raise ConfigError(f"--metric: expected one of {names}, got {wanted!r}{nearest(wanted, list(known))}")
+    if wanted is None and len(known) > 1:
+        raise ConfigError(
+            f"{where}: expected --metric NAME, as the log holds verdicts of {len(known)} judges: {names}; "
+            "each is a judge of its own"
+        )
+    return wanted or next(iter(known))
+
+
+def _no_gold(log: Log, wanted: str) -> str:
+    known = Counter(one.metric for one in log.judgments if one.who == "person")
+    names = ", ".join(f"{name} ({count})" for name, count in known.most_common(_MOST)) or "none"
+    return f"--gold: expected the name of verdicts by people ({names}), got {wanted!r}{nearest(wanted, list(known))}"
+
+
+def _mapped(one: Judgment, columns: Mapping[str, str]) -> Judgment:
+    """Return a judgment with the texts that a user maps to paths of its record."""
+    if not columns:
+        return one
+    held = {name: _at(one.row, path) for name, path in columns.items()}
+    changes: dict[str, object] = {}
+    if "question" in held:
+        changes["question"] = question_in(held["question"]) if held["question"] is not None else ""
+    if "answer" in held and len(one.answers) == 1:
+        changes["answers"] = (written(held["answer"]),)
+    if "reference" in held:
+        changes["reference"] = written(held["reference"]) or None
+    if "context" in held:
+        changes["context"] = texts_in(held["context"])
+    if held.get("id") is not None:
+        changes["item"] = written(held["id"])
+    own = {name.removeprefix("field."): written(v) for name, v in held.items() if name.startswith("field.") and v}
+    return replace(one, **changes, fields={**one.fields, **own})  # type: ignore[arg-type]
+
+
+def _at(row: Mapping[str, object], path: str) -> object:
+    if path in row:
+        return row[path]
+    return dig(row, *(int(step) if step.isdecimal() else step for step in path.split(".")))
+
+
+def _same_fields(said: Sequence[Judgment]) -> list[Judgment]:
+    """Return judgments without fields that are the same in all: what every prompt says belongs to the prompt."""
+    kept = {
+        name
+        for one in said
+        for name in one.fields
+        if name != "rubric" or len({other.fields.get(name) for other in said}) > 1
+    }
+    return [replace(one, fields={k: v for k, v in one.fields.items() if k in kept}) for one in said]
+
+
+def _about(one: Judgment) -> object:
+    """Return what two judgments must have in common to be asks of the same."""
+    return one.question, one.answers, one.reference, one.context, tuple(sorted(one.fields.items()))
+
+
+def _names(log: Log, firsts: Sequence[Judgment]) -> list[str]:
+    """Return an id for each case: its own in the log, with a digest where several share it."""
+    stem = Path(log.names[0]).name
+    items = Counter(_item(one) for one in firsts)
+    names = []
+    for place, one in enumerate(firsts, 1):
+        item = _item(one)
+        held = {"question": one.question, "answers": list(one.answers), "reference": one.reference}
+        if item and items[item] == 1:
+            names.append(item)
+        elif item:
+            names.append(f"{item}-{digest('judged', repr(_about(one)))[:8]}")
+        else:
+            names.append(case_id(stem, place, held))
+    return names
+
+
+def _item(one: Judgment) -> str:
+    name = "".join(letter for letter in " ".join(one.item.split()) if letter.isprintable())
+    return name.replace("~", "-").lstrip("! ")[:_LONGEST].strip()
+
+
+def _gold(first: Judgment, people: Sequence[Judgment], on: Scaled | None) -> dict[str, float | str]:
+    """Return what people said of a case, by name."""
+    found: dict[str, float | str] = {}
+    for one in people:
+        if (one.question, one.answers) == (first.question, first.answers):
+            value = _verdict(one) if on is None else on.on(one.value)
+            if value is not None:
+                found[one.person or "person"] = value
+    return found
+
+
+def _verdict(one: Judgment) -> str | None:
+    return PLACES[one.value] if isinstance(one.value, int) and one.state == "said" else None
+
+
+def _row(
+    name: str, one: Judgment, gold: Mapping[str, float | str], on: Scaled | None, columns: Mapping[str, str]
+) -> dict[str, object]:
+    """Return a case as a row of calm's own format."""
+    ids = PLACES if len(one.answers) == PAIR else (ONLY,)
+    authors = [*(author or None for author in one.authors), *[None] * len(ids)]
+    fields = dict(one.fields)
+    if one.context:
+        fields.setdefault("context", "\n\n".join(one.context))
+    row: dict[str, object] = {
+        "id": name,
+        "question": one.question,
+        "answers": [
+            {"id": id_, "text": text} | ({} if author is None else {"author": author})
+            for id_, text, author in zip(ids, one.answers, authors, strict=False)
+        ],
+        "reference": one.reference or None,
+        "fields": fields,
+        "labels": dict(gold),
+        "tags": {key.removeprefix("tag."): written(_at(one.row, path)) for key, path in columns.items()
+                 if key.startswith("tag.") and _at(one.row, path) is not None},
+    }
+    if "score" in columns and on is not None and (value := on.on(_at(one.row, columns["score"]))) is not None:
+        row |= {"scores": {ONLY: value}, "labels": {}}
+    return row
+
+
+def _said_of(log: Log, metric: str, wanted: Wanted, cases: Sequence[Case], asks: Sequence[Ask]) -> list[str]:
+    """Return what is to be said of the cases: what could not be read, what was left, and whether there is gold."""
+    notes = []
+    unread = sum(ask.verdict is None for ask in asks)
+    if unread:
+        notes.append(f"{unread} of {len(asks)} replies held no verdict: they count as unreadable")
+    if log.left:
+        why = "; ".join(f"{count} x {reason}" for reason, count in log.left.most_common(_MOST))
+        notes.append(f"left out: {why}")
+    gold = sum(1 for case in cases if case.better or case.scores or case.annotations)
+    others = Counter(one.metric for one in log.judgments if one.who == "person") - Counter({metric: 10**9, ANY: 10**9})
+    if not gold and others and wanted.gold is None:
+        names = ", ".join(f"{name} ({count})" for name, count in others.most_common(_MOST))
+        notes.append(f"people gave verdicts under other names: {names}; take them as gold with --gold NAME")
+    elif not gold:
+        notes.append(
+            "no case has gold, so agreement is not tested: map a path of the log to it with --map score=PATH, or write "
+            "scores into the cases"
+        )
+    elif gold < len(cases):
+        notes.append(f"{len(cases) - gold} of {len(cases)} cases have no gold")
+    most = Counter(ask.case for ask in asks).most_common(1)
+    if most and most[0][1] == 1:
+        notes.append("each case was judged once, so whether the judge agrees with itself is not tested")
+    return notes

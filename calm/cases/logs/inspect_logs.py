@@ -1,0 +1,160 @@
+"""
+Logs of Inspect (`.eval` or `.json`), read by its own reader, which knows all versions and how it packs them.
+
+Prompt and reply of a judge are in what a model-graded scorer keeps, else in the events under the span of the scorer.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from calm.cases.logs.judgments import Judgment, Log, State, Turn
+from calm.cases.logs.values import CONTEXTS, answer_in, dig, first_of, objects, question_in, string, texts_in, turns_of
+from calm.errors import ConfigError
+
+_NO_GRADE: Final = "Grade not found in model output"
+_UNREAD: Final = ("grader_failed", "invalid_response_format")
+
+
+def load(path: Path) -> object:
+    """
+    Return a log as plain data.
+
+    Raises:
+        ConfigError: Inspect is not installed, or its reader refuses the file.
+    """
+    if importlib.util.find_spec("inspect_ai") is None:
+        raise ConfigError(
+            f"{path}: expected inspect_ai to read a log of Inspect, got none; pip install 'calm-judge[inspect]'"
+        )
+    from inspect_ai.log import read_eval_log
+
+    try:
+        log: object = read_eval_log(str(path), resolve_attachments="full").model_dump(mode="python")
+    except Exception as error:  # whatever its reader says of a file of somebody
+        first = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise ConfigError(f"{path}: expected a log of Inspect, got a file that its reader refuses: {first}") from error
+    return log
+
+
+def read(documents: Sequence[object], log: Log) -> None:
+    """Add the judgments of all samples to the log."""
+    for document in documents:
+        samples = objects(document, "samples")
+        if not samples:
+            log.notes.append("the log holds no samples; was it written with --no-log-samples?")
+        for sample in samples:
+            _sample(sample, log)
+
+
+def _sample(sample: Mapping[str, object], log: Log) -> None:
+    answer = string(sample, "output", "completion") or answer_in(dig(sample, "output"))
+    target = sample.get("target")
+    metadata = sample.get("metadata")
+    given = metadata if isinstance(metadata, Mapping) else {}
+    scores = sample.get("scores")
+    if not answer or not isinstance(scores, Mapping):
+        log.leave("a sample without an output or a score")
+        return
+    calls = _calls(sample)
+    for name, score in scores.items():
+        prompt, reply, model = _grading(score) or calls.get(str(name), ((), "", ""))
+        if not prompt and not model:
+            log.leave(f"{name}: no judge that is a model")
+            continue
+        history = objects(score, "history")
+        first = dig(history[0], "value") if history else dig(score, "value")
+        for metric, value in _values(str(name), first):
+            state = _state(value, score)
+            common = Judgment(
+                metric=metric,
+                place=f"sample {sample.get('id')}, epoch {sample.get('epoch')}",
+                question=_text(sample.get("input")),
+                answers=(answer,),
+                value=value if state == "said" else None,
+                state=state,
+                item=str(sample.get("id", "")),
+                reference="\n".join(map(str, target)) if isinstance(target, list) else string(sample, "target") or None,
+                context=texts_in(first_of(given, CONTEXTS)),
+                reason=string(score, "explanation"),
+                prompt=prompt,
+                reply=reply,
+                model=model,
+                row=sample,
+            )
+            log.judgments.append(common)
+            if len(history) > 1:
+                _edited(common, metric, score, history, log)
+
+
+def _edited(judged: Judgment, metric: str, score: object, history: Sequence[Mapping[str, object]], log: Log) -> None:
+    """Add what a person made of a score."""
+    person = string(history[-1], "provenance", "author") or "person"
+    for name, value in _values(metric, dig(score, "value")):
+        if name == metric:
+            log.judgments.append(
+                Judgment(
+                    metric=metric,
+                    place=judged.place,
+                    question=judged.question,
+                    answers=judged.answers,
+                    value=value,
+                    item=judged.item,
+                    reference=judged.reference,
+                    context=judged.context,
+                    who="person",
+                    person=person,
+                    row=judged.row,
+                )
+            )
+
+
+def _values(name: str, value: object) -> list[tuple[str, object]]:
+    """Return what a score says, under a name for each part of it."""
+    if isinstance(value, Mapping):
+        return [(f"{name}/{key}", part) for key, part in value.items()]
+    return [(name, value)]
+
+
+def _state(value: object, score: object) -> State:
+    nothing = value is None or (isinstance(value, float) and math.isnan(value))
+    why = string(score, "reason") or string(score, "metadata", "unscored_reason")
+    if string(score, "explanation").startswith(_NO_GRADE):
+        return "unread"
+    return ("unread" if why in _UNREAD else "failed") if nothing else "said"
+
+
+def _grading(score: object) -> tuple[tuple[Turn, ...], str, str] | None:
+    """Return the prompt, the reply and the model that a model-graded scorer kept; None if it kept none."""
+    kept = objects(score, "metadata", "grading")
+    if not kept:
+        return None
+    turns = turns_of(list(kept))
+    asked = tuple(turn for turn in turns if turn.role != "assistant")
+    return asked, turns[-1].text if len(turns) > len(asked) else "", string(kept[-1], "model")
+
+
+def _calls(sample: Mapping[str, object]) -> dict[str, tuple[tuple[Turn, ...], str, str]]:
+    """Return for each scorer the last call of a model under its span: prompt, reply and model."""
+    spans: dict[object, Mapping[str, object]] = {}
+    found: dict[str, tuple[tuple[Turn, ...], str, str]] = {}
+    for event in objects(sample, "events"):
+        if event.get("event") == "span_begin":
+            spans[event.get("id")] = event
+        elif event.get("event") == "model":
+            span = spans.get(event.get("span_id"))
+            climbed = 0
+            while span is not None and span.get("type") != "scorer" and climbed < len(spans):
+                span, climbed = spans.get(span.get("parent_id")), climbed + 1
+            if span is not None and span.get("type") == "scorer":
+                reply = string(event, "output", "completion") or answer_in(dig(event, "output"))
+                found[string(span, "name")] = turns_of(event.get("input")), reply, string(event, "model")
+    return found
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else question_in(value)

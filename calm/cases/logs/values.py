@@ -1,0 +1,203 @@
+"""Find a text in what somebody's tool wrote: a string, a message, a list of messages, an object, or JSON in a string."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from calm.cases.logs.judgments import Turn
+
+QUESTIONS: Final = (
+    *("question", "query", "input", "inputs", "user_input", "user_query", "prompt", "instruction", "message"),
+    *("text", "content", "value"),
+)
+ANSWERS: Final = (
+    *("response", "answer", "output", "outputs", "completion", "generation", "result", "message", "content"),
+    *("text", "choices", "value"),
+)
+REFERENCES: Final = (
+    *("reference", "expected_response", "expected_output", "expected", "expected_answer", "reference_answer"),
+    *("reference_outputs", "ground_truth", "ideal", "target", "gold", "answer", "value"),
+)
+DOCUMENTS: Final = ("page_content", "content", "text", "document", "body")
+CONTEXTS: Final = ("context", "contexts", "retrieval_context", "retrieved_contexts", "documents", "source_documents")
+_DEEPEST: Final = 8
+
+
+def dig(value: object, *steps: str | int) -> object:
+    """
+    Return what lies at a path of keys and places; None where there is nothing.
+
+    >>> dig({"a": [{"b": 1}]}, "a", 0, "b"), dig({"a": 1}, "a", "b")
+    (1, None)
+    """
+    for step in steps:
+        if isinstance(value, Mapping) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list | tuple) and isinstance(step, int) and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def objects(value: object, *steps: str | int) -> list[Mapping[str, object]]:
+    """Return the objects of the list at a path; none where there is no list."""
+    found = dig(value, *steps)
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list | tuple) else []
+
+
+def string(value: object, *steps: str | int) -> str:
+    """Return the text at a path; "" for anything else."""
+    found = dig(value, *steps)
+    return found if isinstance(found, str) else ""
+
+
+def number(value: object) -> float | None:
+    """Return a finite number; None for anything else, a truth value too."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if plain and isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def truth(value: object) -> bool | None:
+    """Return a truth value; None for anything else."""
+    return value if isinstance(value, bool) else None
+
+
+def unpacked(value: object) -> object:
+    """Return what a string of JSON holds, if it holds an object or a list; else the value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            found: object = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return found
+    return value
+
+
+def written(value: object) -> str:
+    """Return a value as a text: a string as it is, anything else as JSON; "" for none."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def turns_of(value: object) -> tuple[Turn, ...]:
+    """
+    Return the messages of a prompt: a list of messages, JSON of one, or a string as one message of a user.
+
+    >>> turns_of('[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]')
+    (Turn(role='user', text='Hi'),)
+    """
+    value = unpacked(value)
+    if isinstance(value, str):
+        return (Turn("user", value),) if value else ()
+    found = value if isinstance(value, list | tuple) else dig(value, "messages")
+    turns = []
+    for one in found if isinstance(found, list | tuple) else ():
+        role = string(one, "role") or string(one, "type")
+        role = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system"}.get(role, role)
+        if role not in ("system", "user", "assistant"):
+            return ()
+        turns.append(Turn(role, _content(one)))
+    return tuple(turns)
+
+
+def _content(message: object) -> str:
+    """Return the text of a message: its content, or the parts of it that are texts."""
+    for key in ("content", "parts", "text"):
+        found = dig(message, key)
+        if isinstance(found, str):
+            return found
+        if isinstance(found, list | tuple):
+            parts = [one if isinstance(one, str) else string(one, "text") or string(one, "content") for one in found]
+            return "\n".join(part for part in parts if part)
+    return ""
+
+
+def question_in(value: object) -> str:
+    """
+    Return the question in what went into an application: of messages that of the user, or all where there are several.
+
+    >>> question_in({"messages": [{"role": "user", "content": "Why?"}]}), question_in('{"question": "Who?"}')
+    ('Why?', 'Who?')
+    """
+    return _found(value, QUESTIONS, last="user")
+
+
+def answer_in(value: object) -> str:
+    """
+    Return the answer in what came out of an application.
+
+    >>> answer_in({"choices": [{"message": {"role": "assistant", "content": "Yes."}}]})
+    'Yes.'
+    """
+    return _found(value, ANSWERS, last="assistant")
+
+
+def reference_in(value: object) -> str:
+    """Return the reference in what was expected."""
+    return _found(value, REFERENCES, last="assistant")
+
+
+def _found(value: object, keys: Sequence[str], *, last: str, depth: int = 0) -> str:
+    value = unpacked(value)
+    if isinstance(value, str):
+        return value
+    if depth > _DEEPEST:
+        return written(value)
+    turns = turns_of(value)
+    if turns:
+        asked = [turn for turn in turns if turn.role == "user"]
+        own = [turn.text for turn in turns if turn.role == last]
+        if last == "user" and len(asked) > 1:
+            return transcript(turns)
+        return own[-1] if own else turns[-1].text
+    if isinstance(value, list | tuple):
+        return _found(value[0], keys, last=last, depth=depth + 1) if len(value) == 1 else written(list(value))
+    if isinstance(value, Mapping):
+        for inner in (dig(value, "args", 0), dig(value, "kwargs")):
+            if inner:
+                return _found(inner, keys, last=last, depth=depth + 1)
+        for key in keys:
+            if value.get(key) not in (None, ""):
+                return _found(value[key], keys, last=last, depth=depth + 1)
+        if "role" in value:
+            return _content(value)
+        if len(value) == 1:
+            return _found(next(iter(value.values())), keys, last=last, depth=depth + 1)
+    return written(value)
+
+
+def transcript(turns: Sequence[Turn]) -> str:
+    """Return a conversation as a text, a line for each turn that somebody said."""
+    return "\n".join(f"{turn.role}: {turn.text}" for turn in turns if turn.role != "system")
+
+
+def texts_in(value: object) -> tuple[str, ...]:
+    """
+    Return retrieved texts: a string, a list of strings, or a list of documents.
+
+    >>> texts_in([{"page_content": "A."}, "B."]), texts_in("C.")
+    (('A.', 'B.'), ('C.',))
+    """
+    return tuple(text for text in _texts(unpacked(value)) if text)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+    elif isinstance(value, Mapping):
+        inner = next((value[key] for key in (*DOCUMENTS, *CONTEXTS) if value.get(key)), None)
+        if isinstance(inner, str | list | tuple | Mapping):
+            yield from _texts(inner)
+
+
+def first_of(values: Mapping[str, object], keys: Sequence[str]) -> object:
+    """Return the value of the first of some keys that holds one; None where none does."""
+    return next((values[key] for key in keys if values.get(key) not in (None, "", [], {})), None)
