@@ -5,6 +5,7 @@ What MLflow keeps: traces with assessments (`Trace.to_json()`, or rows of `searc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -64,9 +65,13 @@ def _is_judge(trace: Mapping[str, object]) -> bool:
 def _attribute(span: object, key: str) -> object:
     """Return an attribute of a span: a string of JSON, also where it is a string itself."""
     value = dig(span, "attributes", key)
-    if isinstance(value, str) and value[:1] == '"':
-        return value.strip('"')
-    return unpacked(value)
+    if isinstance(value, str):
+        try:
+            found: object = json.loads(value)
+        except ValueError:
+            return value
+        return found
+    return value
 
 
 def _call(trace: Mapping[str, object]) -> tuple[tuple[Turn, ...], str]:

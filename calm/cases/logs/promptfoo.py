@@ -13,7 +13,6 @@ from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log, State
 from calm.cases.logs.values import (
     QUESTIONS,
     REFERENCES,
-    answer_in,
     dig,
     first_of,
     number,
@@ -61,7 +60,7 @@ def _row(
     log: Log,
     best: dict[tuple[int, object, str], list[tuple[int, Judgment]]],
 ) -> None:
-    answer = answer_in(dig(row, "response", "output"))
+    answer = written(dig(row, "response", "output"))
     if not answer or row.get("failureReason") == _INTERNAL_ERROR:
         log.leave("a row without an answer")
         return

@@ -78,6 +78,10 @@ class Span:
                 return next(iter(turns_of(body.get("gen_ai.completion") or "")), Turn("", "")).text
         return ""
 
+    def shows(self, text: str) -> bool:
+        """Return whether a text stands in a message that went to a model."""
+        return any(text in turn.text for turn in self.asked)
+
     @property
     def documents(self) -> tuple[str, ...]:
         """The texts that it retrieved."""
@@ -112,7 +116,8 @@ def _listed(attributes: Attributes, starts: Sequence[str]) -> list[Turn]:
             plain = {name.removeprefix("message."): value for name, value in part.items()}
             parts = [string(one, "message_content.text") for one in indexed(plain, "contents")]
             content = plain.get("content")
-            texts = [turn.text for turn in turns_of([{"role": "user", "content": unpacked(content)}])]
+            listed = unpacked(content) if isinstance(content, str) and content.startswith("[{") else content
+            texts = [turn.text for turn in turns_of([{"role": "user", "content": listed}])]
             role = plain.get("role")
             turns.append(Turn(role if isinstance(role, str) else "assistant", "\n".join([*filter(None, parts), *texts])))
     return turns
@@ -128,7 +133,8 @@ def spans_in(documents: Sequence[object]) -> list[Span]:
                 for row in objects(scope, "spans"):
                     _note(_of_otlp(row), spans)
         for row in objects(document, "data"):
-            _note(_of_flat(row), spans)
+            if row.get("context") is not None:
+                _note(_of_flat(row), spans)
         if dig(document, "context") is not None and dig(document, "attributes") is not None:
             _note(_of_flat(document), spans)
         events += _records(document)

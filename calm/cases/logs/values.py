@@ -91,9 +91,10 @@ def turns_of(value: object) -> tuple[Turn, ...]:
     >>> turns_of('[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]')
     (Turn(role='user', text='Hi'),)
     """
-    value = unpacked(value)
-    if isinstance(value, str):
+    held = unpacked(value)
+    if isinstance(value, str) and not isinstance(held, list) and dig(held, "messages") is None:
         return (Turn("user", value),) if value else ()
+    value = held
     found = value if isinstance(value, list | tuple) else dig(value, "messages")
     turns = []
     for one in found if isinstance(found, list | tuple) else ():
@@ -121,7 +122,7 @@ def question_in(value: object) -> str:
     """
     Return the question in what went into an application: of messages that of the user, or all where there are several.
 
-    >>> question_in({"messages": [{"role": "user", "content": "Why?"}]}), question_in('{"question": "Who?"}')
+    >>> question_in({"messages": [{"role": "user", "content": "Why?"}]}), question_in({"question": "Who?"})
     ('Why?', 'Who?')
     """
     return _found(value, QUESTIONS, last="user")
@@ -143,12 +144,11 @@ def reference_in(value: object) -> str:
 
 
 def _found(value: object, keys: Sequence[str], *, last: str, depth: int = 0) -> str:
-    value = unpacked(value)
     if isinstance(value, str):
         return value
     if depth > _DEEPEST:
         return written(value)
-    turns = turns_of(value)
+    turns = turns_of(value) if isinstance(value, list | tuple) or dig(value, "messages") is not None else ()
     if turns:
         asked = [turn for turn in turns if turn.role == "user"]
         own = [turn.text for turn in turns if turn.role == last]
@@ -183,7 +183,13 @@ def texts_in(value: object) -> tuple[str, ...]:
     >>> texts_in([{"page_content": "A."}, "B."]), texts_in("C.")
     (('A.', 'B.'), ('C.',))
     """
-    return tuple(text for text in _texts(unpacked(value)) if text)
+    return tuple(text for text in _texts(_listing(value)) if text)
+
+
+def _listing(value: object) -> object:
+    """Return the list that a string of JSON holds; else the value as it is."""
+    held = unpacked(value)
+    return held if isinstance(held, list) else value
 
 
 def _texts(value: object) -> Iterator[str]:
