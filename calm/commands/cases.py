@@ -7,9 +7,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, get_args
 
-from calm.commands import DONE, REFUSED, add_command
+from calm.commands import DONE, REFUSED, add_command, logs
 from calm.core.verdict import Task
 from calm.errors import ConfigError, nearest
 from calm.results.wording import printable
@@ -50,11 +51,13 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
     brought = add_command(
         verbs,
         "import",
-        "Turn CALM, MT-bench, LLMBar, IFEval, CSV, JSON or Parquet files into cases. A column with a field's own name "
-        "needs no --map. In JSON, a path such as chosen.1.content names a nested value.",
+        "Turn a table, or the log of another tool, into cases. Tables are CALM, MT-bench, LLMBar, IFEval, CSV, JSON or "
+        "Parquet files. A column with a field's own name needs no --map. In JSON, a path such as chosen.1.content names "
+        "a nested value. Logs are results of promptfoo, deepeval, Inspect, MLflow, Langfuse and OpenTelemetry. Of these, "
+        "the verdicts become a recorded judge beside the cases.",
         "calm cases import reviews.csv -o cases.jsonl --map question=prompt --map answer_a=first --map answer_b=second",
     )
-    brought.add_argument("file", metavar="FILE", help="the file to read")
+    brought.add_argument("file", nargs="+", metavar="FILE", help="the file to read; of a log, also several")
     brought.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="the file of cases to write")
     brought.add_argument(
         "--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: from the ending of FILE)"
@@ -67,7 +70,8 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         action="append",
         default=[],
         metavar="WORD=ANSWER",
-        help="what a WORD in the column of the better answer means: a, b, ... or tie (repeatable)",
+        help="what a WORD in the column of the better answer means: a, b, ... or tie; of a log, which score a WORD of a "
+        "verdict means (repeatable)",
     )
     brought.add_argument("--better", metavar="ANSWER", help="this answer is the better one in every record")
     brought.add_argument(
@@ -77,6 +81,7 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         "pandalm; a record is known by its id (of a case, or of an item), with --format llmbar by its place",
     )
     brought.add_argument("--subset", metavar="NAME", help="with --verdicts: the file holds this subset alone")
+    logs.add_options(brought)
     brought.add_argument("--force", action="store_true", help="overwrite OUT")
     brought.set_defaults(run=_import)
 
@@ -109,7 +114,12 @@ def _import(options: argparse.Namespace) -> int:
     from calm.cases.foreign.texts import with_texts
     from calm.cases.single import about_single
 
-    source, out = Path(options.file), Path(options.out)
+    sources, out = [Path(file) for file in options.file], Path(options.out)
+    if _is_log(options, sources):
+        return _import_log(options, sources, out)
+    source = sources[0]
+    if len(sources) > 1:
+        raise ConfigError(f"expected one table to import, got {len(sources)}; import each by itself")
     if options.subset and not options.verdicts:
         raise ConfigError("--subset: expected --verdicts SET beside it, got none; add it or leave --subset out")
     bare = _published(options.verdicts) if options.verdicts else []
@@ -127,6 +137,33 @@ def _import(options: argparse.Namespace) -> int:
     if single := about_single(found.cases):
         _say(f"note: {single}")
     _say(f"next: calm cases check {out}")
+    return DONE
+
+
+def _is_log(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
+    """Return whether a log is meant: by an option about logs, or by what the file holds."""
+    from calm.cases.logs import is_log
+
+    tabular = options.format or options.better or options.verdicts or options.subset
+    if tabular and logs.asked_for(options):
+        raise ConfigError(
+            "--from, --metric, --gold, --scale are about a log, and --format, --better, --verdicts about a table: "
+            "expected one kind, got both"
+        )
+    return logs.asked_for(options) or (not tabular and is_log(sources[0]))
+
+
+def _import_log(options: argparse.Namespace, sources: Sequence[Path], out: Path) -> int:
+    from calm.cases.logs import gathered, read_logs
+
+    wanted, places = logs.wanted_from(options), logs.Places.beside(out)
+    if logs.taken([places.cases, places.verdicts, places.judge], options.force, sources):
+        return REFUSED
+    log = read_logs(sources, options.kind)
+    found = gathered(log, wanted)
+    logs.write_log(found, log, places, force=options.force)
+    logs.say_log(found, log, places)
+    _say(f"next: calm audit {quote(str(places.judge))} --cases {quote(str(out))}")
     return DONE
 
 

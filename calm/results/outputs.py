@@ -118,6 +118,7 @@ REWRITTEN: Final = Form("cases of `calm rewrite`", _LINES, shapes.cases("tags", 
 ATTACKED: Final = Form("cases of `calm attack`", _LINES, shapes.cases("variants", "attack"), forcible=True)
 UNUSED: Final = Form("replies that are no texts", (".refused.jsonl",), shapes.rows_of("reason", "reply"))
 CASES: Final = Form("cases", _LINES, forcible=True)
+VERDICTS: Final = Form("a recorded judge", (".jsonl", ".toml"), forcible=True)
 REQUESTS: Final = Form("requests of `calm batch write`", _LINES, shapes.requests)
 EXPORT: Final = Form("an export of a cache", _LINES)
 

@@ -99,7 +99,7 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
     faults = Faults(log.names[0])
     cases: list[Case] = []
     asks: list[Ask] = []
-    for (places, name) in zip(groups.values(), names, strict=True):
+    for places, name in zip(groups.values(), names, strict=True):
         first = said[places[0]]
         case = faults.case(_row(name, first, _gold(first, people, on), on, wanted.columns), places[0] + 1)
         if case is not None:
@@ -109,7 +109,7 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
             asks.append(Ask(name, repeat, verdict, said[place]))
     faults.settle()
     notes += on.notes if on is not None else ()
-    notes += _said_of(log, metric, wanted, cases, asks)
+    notes += _said_of(log, metric, wanted, on, cases, asks)
     models = Counter(one.model for one in said if one.model)
     if len(models) > 1:
         notes.append(f"several models judged: {', '.join(f'{m} ({n})' for m, n in models.most_common(_MOST))}")
@@ -240,15 +240,20 @@ def _row(
         "reference": one.reference or None,
         "fields": fields,
         "labels": dict(gold),
-        "tags": {key.removeprefix("tag."): written(_at(one.row, path)) for key, path in columns.items()
-                 if key.startswith("tag.") and _at(one.row, path) is not None},
+        "tags": {
+            key.removeprefix("tag."): written(_at(one.row, path))
+            for key, path in columns.items()
+            if key.startswith("tag.") and _at(one.row, path) is not None
+        },
     }
     if "score" in columns and on is not None and (value := on.on(_at(one.row, columns["score"]))) is not None:
         row |= {"scores": {ONLY: value}, "labels": {}}
     return row
 
 
-def _said_of(log: Log, metric: str, wanted: Wanted, cases: Sequence[Case], asks: Sequence[Ask]) -> list[str]:
+def _said_of(
+    log: Log, metric: str, wanted: Wanted, on: Scaled | None, cases: Sequence[Case], asks: Sequence[Ask]
+) -> list[str]:
     """Return what is to be said of the cases: what could not be read, what was left, and whether there is gold."""
     notes = []
     unread = sum(ask.verdict is None for ask in asks)
@@ -258,6 +263,12 @@ def _said_of(log: Log, metric: str, wanted: Wanted, cases: Sequence[Case], asks:
         why = "; ".join(f"{count} x {reason}" for reason, count in log.left.most_common(_MOST))
         notes.append(f"left out: {why}")
     gold = sum(1 for case in cases if case.better or case.scores or case.annotations)
+    lost = sum(
+        one.who == "person" and one.metric in (metric, wanted.gold) and on is not None and on.on(one.value) is None
+        for one in log.judgments
+    )
+    if lost:
+        notes.append(f"{lost} verdicts of people have no place on the scale of the judge and are left out")
     others = Counter(one.metric for one in log.judgments if one.who == "person") - Counter({metric: 10**9, ANY: 10**9})
     if not gold and others and wanted.gold is None:
         names = ", ".join(f"{name} ({count})" for name, count in others.most_common(_MOST))

@@ -85,9 +85,7 @@ def _call(trace: Mapping[str, object]) -> tuple[tuple[Turn, ...], str]:
     return turns_of(asked), answer_in(_attribute(calls[-1], "mlflow.spanOutputs"))
 
 
-def _trace(
-    trace: Mapping[str, object], judges: Mapping[str, tuple[tuple[Turn, ...], str]], log: Log
-) -> None:
+def _trace(trace: Mapping[str, object], judges: Mapping[str, tuple[tuple[Turn, ...], str]], log: Log) -> None:
     spans = objects(trace, "data", "spans")
     root = next((span for span in spans if not span.get("parent_span_id")), None)
     question = question_in(_attribute(root, "mlflow.spanInputs"))

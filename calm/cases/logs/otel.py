@@ -67,7 +67,9 @@ class _Held:
 
     def call(self, about: _About, span: Span) -> Span | None:
         """Return the one call of a judge whose prompt holds question and answer, in the same trace if any is there."""
-        found = [one for one in self.judges if one is not span and one.shows(about.question) and one.shows(about.answer)]
+        found = [
+            one for one in self.judges if one is not span and one.shows(about.question) and one.shows(about.answer)
+        ]
         near = [one for one in found if one.trace == span.trace] or found
         return near[0] if len(near) == 1 else None
 
@@ -140,9 +142,7 @@ def _annotated(span: Span, one: Mapping[str, object], held: _Held, log: Log) -> 
     _add(span, string(one, "name"), said, held, log, reason=string(one, "explanation"), person=person)
 
 
-def _add(
-    span: Span, metric: str, value: object, held: _Held, log: Log, *, reason: str = "", person: str = ""
-) -> None:
+def _add(span: Span, metric: str, value: object, held: _Held, log: Log, *, reason: str = "", person: str = "") -> None:
     """Add a verdict on a span, that of a judge unless a person said it; None: there is none."""
     about = held.told(span)
     if not about.question or not about.answer:

@@ -24,6 +24,9 @@ NO_ANSWER: Final = "n"
 """Of Inspect's letters the one for no answer, which its own metrics count as 0."""
 _USUAL: Final = ((0.0, 1.0), (1.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 """The scales that numbers are held against, in this order."""
+_STEPS: Final = (1.0, 0.5, 0.1)
+"""The steps that numbers are held against, in this order."""
+_CLOSE: Final = 1e-6
 _MOST_WORDS: Final = 8
 """So many words of a verdict a message names."""
 
@@ -81,7 +84,7 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Sca
         steps = "" if scale.step is None else f" in steps of {scale.step:g}"
         raise ConfigError(
             f"expected scores from {scale.low:g} to {scale.high:g}{steps}, got {beyond[0]:g}; say the scale with "
-            "--scale LOW..HIGH"
+            "--scale LOW..HIGH or LOW..HIGH/STEP"
         )
     if any(isinstance(value, str) and value.strip().lower() == NO_ANSWER for value in said if value == "N"):
         notes.append("N (no answer) counts as 0, as it does for Inspect")
@@ -117,9 +120,7 @@ def _placed(one: Judgment, own: Mapping[str, float], scale: Scale) -> float | No
     return _share(one.value, own) if plain is None else plain
 
 
-def _shown(
-    judgments: Sequence[Judgment], numbers: Sequence[float], truths: Sequence[float], notes: list[str]
-) -> Scale:
+def _shown(judgments: Sequence[Judgment], numbers: Sequence[float], truths: Sequence[float], notes: list[str]) -> Scale:
     """Return the scale that verdicts show: that of truths, the tool's own, or the first usual one that holds them."""
     found = [*numbers, *truths]
     if not numbers:
@@ -136,13 +137,18 @@ def _shown(
             f"{max(found):g}; say the scale with --scale LOW..HIGH"
         )
     low, high = fitting
-    whole = high > 1 and all(value.is_integer() for value in found)
+    step = next((step for step in _STEPS if all(_on_step(value - low, step) for value in found)), None)
     best = "low" if _low_is_good(judgments) else "high"
-    if fitting not in own:
-        notes.append(f"its scores fit a scale from {low:g} to {high:g}; say --scale LOW..HIGH if it is another one")
+    if fitting not in own or step is not None:
+        steps = "" if step is None else f" in steps of {step:g}"
+        notes.append(f"its scores fit a scale from {low:g} to {high:g}{steps}; say --scale if it is another one")
     if best == "low":
         notes.append("a low score is the good one, as the log passes scores at or below its threshold")
-    return Scale(low, high, 1.0 if whole else None, "low" if best == "low" else "high")
+    return Scale(low, high, step, "low" if best == "low" else "high")
+
+
+def _on_step(distance: float, step: float) -> bool:
+    return abs(distance / step - round(distance / step)) < _CLOSE
 
 
 def _low_is_good(judgments: Sequence[Judgment]) -> bool:

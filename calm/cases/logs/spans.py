@@ -56,9 +56,7 @@ class Span:
         found = [Turn("system", text) for text in texts_in(self.attributes.get("gen_ai.system_instructions"))]
         found += turns_of(self.attributes.get("gen_ai.input.messages") or "")
         found = found or _listed(self.attributes, _MESSAGES["in"])
-        found = found or [
-            Turn(_EVENTS[name], string(body, "content")) for name, body in self.events if name in _EVENTS
-        ]
+        found = found or [Turn(_EVENTS[name], string(body, "content")) for name, body in self.events if name in _EVENTS]
         if not found:
             spoken = next((body for name, body in self.events if name == "gen_ai.content.prompt"), {})
             found = list(turns_of(spoken.get("gen_ai.prompt") or ""))
@@ -119,7 +117,9 @@ def _listed(attributes: Attributes, starts: Sequence[str]) -> list[Turn]:
             listed = unpacked(content) if isinstance(content, str) and content.startswith("[{") else content
             texts = [turn.text for turn in turns_of([{"role": "user", "content": listed}])]
             role = plain.get("role")
-            turns.append(Turn(role if isinstance(role, str) else "assistant", "\n".join([*filter(None, parts), *texts])))
+            turns.append(
+                Turn(role if isinstance(role, str) else "assistant", "\n".join([*filter(None, parts), *texts]))
+            )
     return turns
 
 

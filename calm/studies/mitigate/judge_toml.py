@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from calm.errors import ConfigError
+from calm.judges.judgefile.writing import quoted
 
 _TABLE = re.compile(r"^[ \t]*\[([^\[\]\n]+)\][ \t]*(?:#.*)?$", re.MULTILINE)
 _LIST = re.compile(r"^[ \t]*mitigations[ \t]*=[ \t]*\[[^\]]*\][ \t]*(?:#.*)?\n?", re.MULTILINE)
@@ -30,7 +31,7 @@ def with_mitigations(text: str, names: Sequence[str], source: Path, folder: Path
         raise ConfigError(f"{source}: expected a line [judge], under which the mitigations could be written")
     after = next((m.start() for m in _TABLE.finditer(moved) if m.start() > found.start()), len(moved))
     table = _LIST.sub("", moved[found.end() : after])
-    shown = ", ".join(_quoted(_moved(name, source.parent, folder)) for name in names)
+    shown = ", ".join(quoted(_moved(name, source.parent, folder)) for name in names)
     return f"{moved[: found.end()]}\nmitigations = [{shown}]{table}{moved[after:]}"
 
 
@@ -43,8 +44,3 @@ def _moved(name: str, old: Path, new: Path) -> str:
     kind, colon, argument = name.partition(":")
     parts = [_from(new, old / part) if part.endswith(FILES) else part for part in argument.split("+")]
     return f"{kind}{colon}{'+'.join(parts)}"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

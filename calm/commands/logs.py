@@ -1,0 +1,162 @@
+"""The options that read a log of another tool, and the files that come of it: cases, and a recorded judge."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.core.verdict import Scale
+from calm.errors import ConfigError, nearest
+from calm.results.wording import printable
+
+if TYPE_CHECKING:
+    from calm.cases.logs import Gathered, Log, Wanted
+
+KINDS = ("promptfoo", "deepeval", "inspect", "mlflow", "langfuse", "otel")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the cases, the verdicts and the recorded judge of a log go."""
+
+    cases: Path
+    verdicts: Path
+    judge: Path
+
+    @classmethod
+    def beside(cls, out: Path) -> Places:
+        """Return the places beside a file of cases, with names that begin as its own does."""
+        stem = out.name.removesuffix(".jsonl")
+        return cls(out, out.with_name(f"{stem}.verdicts.jsonl"), out.with_name(f"{stem}.recorded.toml"))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options about a log, without those that name files."""
+    parser.add_argument(
+        "--from", dest="kind", choices=KINDS, metavar="KIND", help=f"the tool that wrote the log: {', '.join(KINDS)}"
+    )
+    parser.add_argument("--metric", metavar="NAME", help="of a log with several judges, the one that is meant")
+    parser.add_argument(
+        "--gold", metavar="NAME", help="of a log: the name under which people gave verdicts, if it is another one"
+    )
+    parser.add_argument(
+        "--scale",
+        metavar="LOW..HIGH",
+        help="of a log: the scale of the scores, such as 1..5, or 0..1/0.1 with its step",
+    )
+
+
+def asked_for(options: argparse.Namespace) -> bool:
+    """Return whether an option about a log is given."""
+    return any(value is not None for value in (options.kind, options.metric, options.gold, options.scale))
+
+
+def wanted_from(options: argparse.Namespace) -> Wanted:
+    """
+    Return what the options ask of a log.
+
+    Raises:
+        ConfigError: one line for each that cannot be read.
+    """
+    from calm.cases.logs import Wanted
+    from calm.cases.logs.gathering import MAPPED
+
+    faults: list[str] = []
+    columns: dict[str, str] = {}
+    for text in options.map:
+        field, equals, path = text.partition("=")
+        known = field in MAPPED or field.removeprefix("field.").removeprefix("tag.") not in ("", field)
+        if not (field and equals and path):
+            faults.append(f"--map: expected FIELD=PATH, got {text!r}")
+        elif not known:
+            wanted = f"{', '.join(MAPPED)}, field.NAME or tag.NAME"
+            faults.append(f"--map: expected {wanted} for a log, got {field!r}{nearest(field, MAPPED)}")
+        columns[field] = path
+    words: dict[str, float] = {}
+    for text in options.value:
+        word, equals, value = text.rpartition("=")
+        number = _number(value)
+        if not (word and equals) or number is None:
+            faults.append(f"--value: expected WORD=NUMBER for a log, got {text!r}")
+        else:
+            words[word] = number
+    scale = None if options.scale is None else _scale(options.scale)
+    if options.scale is not None and scale is None:
+        faults.append(f"--scale: expected LOW..HIGH, such as 1..5, or LOW..HIGH/STEP, got {options.scale!r}")
+    if faults:
+        raise ConfigError(faults)
+    return Wanted(options.metric, options.gold, words, scale, columns)
+
+
+def _scale(text: str) -> Scale | None:
+    """Return the scale of `LOW..HIGH` or `LOW..HIGH/STEP`; None for anything else."""
+    ends, slash, step = text.partition("/")
+    low, _, high = ends.partition("..")
+    found = _number(low), _number(high), _number(step) if slash else None
+    if found[0] is None or found[1] is None or found[0] >= found[1] or (slash and not (found[2] or 0) > 0):
+        return None
+    scale = Scale(found[0], found[1], found[2])
+    return scale if scale.holds(scale.high) else None
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def taken(places: Sequence[Path], force: bool, inputs: Sequence[Path]) -> bool:
+    """
+    Return whether a file must not be written, and say which.
+
+    Raises:
+        ConfigError: one would take the place of a file that is read, or cannot be written.
+    """
+    from calm.results.outputs import CASES, Output, refuse
+
+    refuse([Output(path.name, path, CASES, force=True) for path in places], inputs=inputs)
+    there = [path for path in places if path.exists()]
+    if there and not force:
+        names = ", ".join(printable(str(path)) for path in there)
+        verb = "exists" if len(there) == 1 else "exist"
+        print(f"calm: {names} {verb} already; overwrite with --force", file=sys.stderr)
+        return True
+    return False
+
+
+def write_log(found: Gathered, log: Log, places: Places, *, force: bool) -> None:
+    """Write the cases, the verdicts and the judge that replays them; the judge is last, so it never lacks its table."""
+    from calm.cases.lines import line
+    from calm.judges.recorded.kept import recorded_toml, verdict_lines
+    from calm.results.outputs import CASES, VERDICTS, write_whole
+
+    write_whole(places.cases, (line(case) for case in found.cases), CASES, force=force)
+    write_whole(places.verdicts, verdict_lines(found), VERDICTS, force=force)
+    text = recorded_toml(found, places.verdicts.name, log.kind)
+    write_whole(places.judge, [text], VERDICTS, force=force)
+
+
+def say_log(found: Gathered, log: Log, places: Places) -> None:
+    """Print what came of a log."""
+    gold = sum(1 for case in found.cases if case.better or case.scores)
+    repeats = max((ask.repeat for ask in found.asks), default=1)
+    scale = f" from {found.scale.low:g} to {found.scale.high:g}" if found.task == "score" else ""
+    _say(f"read {', '.join(log.names)}: results of {log.kind}, {len(log.judgments)} verdicts")
+    _say(f"wrote {places.cases}: {len(found.cases)} cases, {gold} with gold")
+    _say(
+        f"wrote {places.verdicts} and {places.judge}: the judge {found.metric} (task {found.task}{scale}), "
+        f"{len(found.asks)} verdicts, at most {repeats} on a case"
+    )
+    for note in found.notes:
+        _say(f"note: {note}")
+
+
+def _say(text: str) -> None:
+    print(printable(text))

@@ -1,0 +1,56 @@
+"""Write a judge.toml: tables of plain values, in the form that `read_judge` reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+Value: TypeAlias = str | bool | int | float | Mapping[str, "Value"]
+"""What stands behind a key."""
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def quoted(text: str) -> str:
+    r"""
+    Return a text as a string of TOML.
+
+    >>> print(quoted('a "b" \\ c'))
+    "a \"b\" \\ c"
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml(tables: Mapping[str, Mapping[str, Value]], head: str = "") -> str:
+    """
+    Return tables as TOML; `head` is a comment above them. Whole numbers are written without a point.
+
+    >>> print(toml({"judge": {"name": "j"}, "verdict": {"values": {"PASS": 1.0}}}, "mine"), end="")
+    # mine
+    [judge]
+    name = "j"
+    <BLANKLINE>
+    [verdict]
+    values = { PASS = 1 }
+    """
+    lines = [f"# {line}" for line in head.splitlines()]
+    parts = [
+        "\n".join([f"[{name}]", *(f"{_key(key)} = {_value(value)}" for key, value in table.items())])
+        for name, table in tables.items()
+    ]
+    return "\n".join([*lines, "\n\n".join(parts)]) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else quoted(name)
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(key)} = {_value(one)}' for key, one in value.items())} }}"
+    return f"{value:g}" if value == int(value) and abs(value) < 1e6 else repr(value)
