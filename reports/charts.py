@@ -17,6 +17,10 @@ from calm.results.audit import BASELINE, CONTROLS, Finding, TrialRecord
 from calm.results.records import family_of
 from calm.results.wording import highest
 
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
+"""How far apart the ticks of an axis can stand."""
+MOST_STEPS = 5
+"""An axis is shorter than so many of its steps, unless they are the widest."""
 BINS = 10
 """Bins of a histogram on each side of no shift."""
 FEWEST_SPOKES = 3
@@ -60,10 +64,33 @@ class Axis:
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """The positions of the ticks with their labels."""
-        step = 0.25 if self.high - self.low <= 1 else 0.5
-        first, last = ceil(self.low / step), floor(self.high / step)
-        values = [i * step for i in range(first, last + 1)]
+        step = step_of(self.high - self.low)
+        first, last = ceil(round(self.low / step, 6)), floor(round(self.high / step, 6))
+        values = [round(i * step, 2) for i in range(first, last + 1)]
         return tuple((self.at(x), f"{x:g}".replace("-", "\N{MINUS SIGN}")) for x in values)
+
+
+def step_of(span: float) -> float:
+    """
+    Return how far apart the ticks of an axis of this length stand.
+
+    >>> step_of(0.04), step_of(0.4), step_of(1.0), step_of(1.5)
+    (0.01, 0.1, 0.25, 0.5)
+    """
+    return next((step for step in STEPS if round(span / step, 6) < MOST_STEPS), STEPS[-1])
+
+
+def fitted(values: Iterable[float]) -> Axis:
+    """
+    Return the shortest axis that shows all values and zero, and ends on ticks.
+
+    >>> fitted([0.02, 0.33]), fitted([])
+    (Axis(low=0.0, high=0.4), Axis(low=0.0, high=0.01))
+    """
+    known = [0.0, *values]
+    low, high = min(known), max(known)
+    step = step_of(high - low)
+    return Axis(round(floor(low / step) * step, 2), round(max(ceil(high / step), floor(low / step) + 1) * step, 2))
 
 
 @dataclass(frozen=True, slots=True)

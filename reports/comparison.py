@@ -1,24 +1,33 @@
-"""Two runs side by side as one self-contained HTML file: what got worse, what got better, which cases."""
+"""Two runs side by side as one self-contained HTML file: what got worse, what got better, which verdicts flipped."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from calm.core.verdict import Code
+from calm.core.claims import decimals
+from calm.core.texts import CaseTexts, Exchange
 from calm.results import outputs
 from calm.results.audit import Audit
-from calm.results.compare import RANK, Comparison, Flip, Moved
-from calm.results.reports.charts import Axis, number
+from calm.results.compare import Comparison, Flip, Moved
+from calm.results.reports import diff
+from calm.results.reports.charts import Axis, fitted, number
 from calm.results.reports.heading import Moment, moment
+from calm.results.reports.highlights import in_words
 from calm.results.reports.html import environment, safety
 from calm.results.reports.rows import WORDS, anchors, measured
+from calm.results.reports.texts import QUESTION, Text, bytes_of, cut
 
-MOST_FLIPS = 500
-"""How many flipped cases the page lists; the rest is counted."""
-AXIS = Axis(-1.0, 1.0)
+MOST_FLIPS = 5_000
+"""How many flips the page lists; the rest is counted."""
+BUDGET = 1_000_000
+"""Bytes of texts of a page; flips beyond show their verdicts."""
+REPLY = 600
+"""Characters shown of a reply: its beginning and its end."""
+EDITS = 2
+"""Texts shown of a flip in which something was edited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +50,54 @@ class ClaimChanges:
     worse: tuple[Shift, ...]
     better: tuple[Shift, ...]
     unclear: tuple[Shift, ...]
-    same: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlipTexts:
+    """The texts of a flip: the question, what the edit changed, and what the judge said in each run, if it was kept."""
+
+    question: Text
+    edits: tuple[tuple[str, diff.Comparison], ...]
+    replies: tuple[Text | None, Text | None]
+
+    @property
+    def size(self) -> int:
+        """About how many bytes they take in the page."""
+        pieces = [piece.text for _, both in self.edits for piece in (*both.old, *both.new)]
+        texts = [self.question, *(reply for reply in self.replies if reply)]
+        return sum(map(bytes_of, [*pieces, *(text.text + text.end for text in texts)]))
+
+
+@dataclass(frozen=True, slots=True)
+class FlipRow:
+    """A flip as the page shows it. `texts` is None where neither run kept any, or no more fit."""
+
+    case: str
+    edit: str
+    old: str
+    new: str
+    texts: FlipTexts | None
 
 
 def render(comparison: Comparison, old: Audit, new: Audit) -> str:
     """Return the page; everything that a model or user wrote is escaped."""
     pages = environment()
-    shown = comparison.flips[:MOST_FLIPS]
-    by_key = sorted(shown, key=lambda flip: flip.key)
+    bounds = [x for m in comparison.moved if m.difference for x in (m.difference.low, m.difference.high)]
+    axis = fitted(bounds)
+    flips = _flips(comparison.flips[:MOST_FLIPS], old, new)
     return pages.get_template("comparison.html.jinja").render(
         comparison=comparison,
         old=old,
         new=new,
         when=[_when(old), _when(new)],
-        claims=_sorted(comparison),
+        claims=_claims(comparison, axis),
         words=WORDS,
-        axis=AXIS,
-        flips=[(key, [_flip_row(flip) for flip in group]) for key, group in groupby(by_key, key=lambda flip: flip.key)],
+        axis=axis,
+        flips=flips,
+        listed=sum(len(rows) for _, rows in flips),
+        told=sum(row.texts is not None for _, rows in flips for row in rows),
         more_flips=max(0, len(comparison.flips) - MOST_FLIPS),
-        **safety(pages, "comparison.js"),
+        **safety(pages, "comparison.js", style="comparison.css"),
     )
 
 
@@ -67,49 +105,25 @@ def _when(audit: Audit) -> Moment:
     return moment(audit.run.started) or Moment("", audit.run.started or "not recorded")
 
 
-def _sorted(comparison: Comparison) -> ClaimChanges:
-    """
-    Return the claims by how they changed.
+def _claims(comparison: Comparison, axis: Axis) -> ClaimChanges:
+    ids = dict(zip((m.key for m in comparison.moved), anchors("d", [m.key for m in comparison.moved]), strict=True))
 
-    A claim got worse or better if its outcome changed, or if it moved by more than chance explains among all claims.
-    """
-    worse: list[Shift] = []
-    better: list[Shift] = []
-    unclear: list[Shift] = []
-    same = 0
-    named = zip(comparison.moved, anchors("d", [m.key for m in comparison.moved]), strict=True)
-    for moved, anchor in named:
-        way = _way(moved)
-        if way:
-            (worse if way < 0 else better).append(_shift(moved, anchor))
-        elif moved.changed:
-            unclear.append(_shift(moved, anchor))
-        else:
-            same += 1
-    return ClaimChanges(tuple(worse), tuple(better), tuple(unclear), same)
+    def shifts(several: Sequence[Moved]) -> tuple[Shift, ...]:
+        return tuple(_shift(moved, ids[moved.key], axis) for moved in several)
+
+    return ClaimChanges(shifts(comparison.worse), shifts(comparison.better), shifts(comparison.unclear))
 
 
-def _way(moved: Moved) -> int:
-    """Return -1 for what got worse, 1 for what got better, 0 where that cannot be said."""
-    old, new = RANK.index(moved.old.outcome), RANK.index(moved.new.outcome)
-    if old != new:
-        return -1 if new < old else 1
+def _shift(moved: Moved, anchor: str, axis: Axis) -> Shift:
     found = moved.difference
-    if found is None or not found.sure or not found.worse:
-        return 0
-    return -1 if found.worse > 0 else 1
-
-
-def _shift(moved: Moved, anchor: str) -> Shift:
-    found = moved.difference
-    limits = [f"{f.claim.limit:g}" if f.claim else "none" for f in (moved.old, moved.new)]
+    limits = [decimals(f.claim.limit) if f.claim else "none" for f in (moved.old, moved.new)]
     return Shift(
         moved,
         anchor,
         measured(moved.old) or "\N{EN DASH}",
         measured(moved.new) or "\N{EN DASH}",
         f"{_signed(found.value)} [{_signed(found.low)}, {_signed(found.high)}]" if found else "",
-        (AXIS.at(found.low), AXIS.at(found.value), AXIS.at(found.high)) if found else None,
+        (axis.at(found.low), axis.at(found.value), axis.at(found.high)) if found else None,
         (limits[0], limits[1]) if limits[0] != limits[1] else None,
     )
 
@@ -125,14 +139,60 @@ def _signed(value: float) -> str:
     return f"+{shown}" if round(value, 2) > 0 else shown
 
 
-def _flip_row(flip: Flip) -> tuple[str, str, str]:
-    return flip.case, _code(flip.old), _code(flip.new)
+# flips
 
 
-def _code(value: Code) -> str:
-    if isinstance(value, str):
-        return value.removeprefix("!")
-    return f"{value:g}" if isinstance(value, int | float) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+def _flips(flips: Iterable[Flip], old: Audit, new: Audit) -> list[tuple[str, list[FlipRow]]]:
+    """Return the flips by claim, those with texts first, with as many texts as fit."""
+    kept = [{(t.case, t.hash): t for t in audit.texts} for audit in (old, new)]
+    groups = []
+    left = BUDGET
+    for key, several in groupby(sorted(flips, key=lambda flip: flip.key), key=lambda flip: flip.key):
+        rows = []
+        for flip in several:
+            texts = _texts_of(flip, *(of.get((flip.case, flip.hash)) for of in kept))
+            left -= texts.size if texts else 0
+            rows.append(
+                FlipRow(flip.case, flip.edit, in_words(flip.old), in_words(flip.new), texts if left > 0 else None)
+            )
+        groups.append((key, sorted(rows, key=lambda row: row.texts is None)))
+    return groups
+
+
+def _texts_of(flip: Flip, old: CaseTexts | None, new: CaseTexts | None) -> FlipTexts | None:
+    """Return the texts of a flip, of which a run kept some."""
+    one = new or old
+    if one is None:
+        return None
+    replies = _reply(old, flip.asks[0]), _reply(new, flip.asks[1])
+    return FlipTexts(cut(one.question, QUESTION), _edits(one), replies)
+
+
+def _edits(texts: CaseTexts) -> tuple[tuple[str, diff.Comparison], ...]:
+    """Return what differs between the arms: in the answers, or, where these are the same, in the prompts."""
+    before = texts.answers.get("clean") or texts.answers.get("control") or {}
+    after = texts.answers.get("perturbed") or {}
+    pairs = [(name, before[name], text) for name, text in after.items() if before.get(name, text) != text]
+    if not pairs:
+        asks = zip(texts.clean[:1], texts.perturbed[:1], strict=False)
+        calls = [call for was, now in asks for call in zip(was, now, strict=False)]
+        turns = [turn for was, now in calls for turn in _turns(texts.prompts, was, now)]
+        pairs = [(role, was, now) for role, was, now in turns if was != now]
+    return tuple((name, diff.compare(was, now)) for name, was, now in pairs[:EDITS])
+
+
+def _turns(
+    prompts: Mapping[str, tuple[Mapping[str, str], ...]], was: Exchange, now: Exchange
+) -> Iterable[tuple[str, str, str]]:
+    """Return the messages of two prompts side by side, each with its role."""
+    both = zip(prompts.get(was.prompt, ()), prompts.get(now.prompt, ()), strict=False)
+    return ((turn.get("role", ""), turn.get("text", ""), other.get("text", "")) for turn, other in both)
+
+
+def _reply(texts: CaseTexts | None, place: int) -> Text | None:
+    """Return what the judge said last in an ask of the arm that flipped; None where it was not kept."""
+    asks = (texts.perturbed or texts.clean)[place : place + 1] if texts else ()
+    return cut(asks[0][-1].reply, REPLY, end=REPLY // 2) if asks and asks[0] else None
 
 
 def write(comparison: Comparison, old: Audit, new: Audit, path: Path) -> None:

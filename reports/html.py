@@ -131,9 +131,10 @@ def _has_texts(probes: tuple[Probe, ...]) -> bool:
     return any(case.shown for probe in probes for case in probe.cases)
 
 
-def safety(pages: Environment, script: str = "") -> dict[str, str]:
-    """Return style and script of a page, and the policy that allows these two and nothing else."""
-    style = pages.get_template("report.css").render()
+def safety(pages: Environment, script: str = "", *, style: str = "") -> dict[str, str]:
+    """Return style and script of a page, and the policy that allows these two; `style` adds to that of all pages."""
+    sheets = ["report.css", *([style] if style else [])]
+    style = "\n".join(pages.get_template(sheet).render() for sheet in sheets)
     code = pages.get_template(script).render() if script else ""
     allowed = [f"style-src '{_digest(style)}'", *([f"script-src '{_digest(code)}'"] if script else [])]
     policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])

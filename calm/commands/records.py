@@ -58,6 +58,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="FILE.html",
         help="also write the comparison as an HTML page; with --as calm FILE.csv, too",
     )
+    compare.add_argument(
+        "--texts",
+        choices=("full", "none"),
+        default="full",
+        metavar="full|none",
+        help="none: leave every text out",
+    )
     compare.add_argument("--lines", type=int, metavar="N", help=f"show at most N lines of each part (default {LINES})")
     compare.set_defaults(run=_compare)
 
@@ -92,6 +99,7 @@ def _runs(options: argparse.Namespace) -> int:
     from calm.core.inputs import inputs
     from calm.results.compare import compare, render_text
     from calm.results.outputs import REPORT, Output, refuse
+    from calm.results.redaction import without_texts
     from calm.results.wording import printable
 
     if len(options.files) != PAIR:
@@ -100,8 +108,14 @@ def _runs(options: argparse.Namespace) -> int:
     old, new = (_record(Path(name)) for name in options.files)
     if options.out:
         refuse([Output("-o", Path(options.out), REPORT)], inputs=inputs())
-    found = compare(old, new)
-    print(render_text(found, get_terminal_size().columns, lines=LINES if options.lines is None else options.lines))
+    if options.texts == "none":
+        old, new = without_texts(old), without_texts(new)
+    try:
+        found = compare(old, new)
+    except ConfigError as error:
+        raise ConfigError([f"compare {' '.join(options.files)}: {problem}" for problem in error.problems]) from error
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    print(render_text(found, width, lines=LINES if options.lines is None else options.lines))
     if options.out:
         from calm.results.reports import comparison
 
@@ -121,6 +135,8 @@ def _judges(options: argparse.Namespace) -> int:
     target = Path(options.out) if options.out else None
     if options.lines is not None:
         raise ConfigError("--lines: a table of judges has no parts to cut, got it with --as calm; leave it out")
+    if options.texts == "none":
+        raise ConfigError("--texts: a table of judges has no texts, got it with --as calm; leave it out")
     if target is not None and target.suffix.lower() not in TABLES:
         raise ConfigError(f"-o: expected a FILE that ends in {', '.join(TABLES)}, got {options.out!r}")
     table = judge_table([Path(name) for name in options.files])

@@ -6,19 +6,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from textwrap import wrap
 
 from calm.core.claims import Outcome, decimals
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Reason
 from calm.core.trials import same
 from calm.core.verdict import Code, Verdict, code
+from calm.errors import ConfigError
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.gatefile import WORSENING
 from calm.results.pairing import Paired, growth, pair, worse_way
-from calm.results.parts import aligned
+from calm.results.parts import INDENT, aligned
 from calm.results.pooled import probes_of, widest
-from calm.results.records import Change, changes, scale_of, verdict_of
+from calm.results.records import Change, changes, family_of, scale_of, verdict_of
 from calm.results.wording import printable
 from calm.selfpreference.symbols import TABLE_MEASURES
 
@@ -65,18 +67,43 @@ class Moved:
 
     @property
     def changed(self) -> bool:
-        """Whether outcome, limit or value differ."""
-        return (self.old.outcome, self.old.claim, self.old.value) != (self.new.outcome, self.new.claim, self.new.value)
+        """Whether outcome, limit or value differ, or the cases that compare moved."""
+        then, now = ((f.outcome, f.claim, f.value) for f in (self.old, self.new))
+        return then != now or bool(self.difference and self.difference.value)
+
+    @property
+    def way(self) -> int:
+        """
+        -1 for what got worse, 1 for what got better, 0 where that cannot be said.
+
+        A claim got worse or better if its outcome changed, or if it moved by more than chance explains among all
+        claims.
+        """
+        old, new = RANK.index(self.old.outcome), RANK.index(self.new.outcome)
+        if old != new:
+            return -1 if new < old else 1
+        found = self.difference
+        if found is None or not found.sure or not found.worse:
+            return 0
+        return -1 if found.worse > 0 else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A case whose most frequent verdict differs between the runs, in the perturbed arm if there is one."""
+    """
+    A case whose most frequent verdict differs between the runs, in the perturbed arm if there is one.
+
+    `edit` is the variant that it was shown under, `hash` what the judge was shown: the texts of both runs have it, too.
+    `asks` are the places of the first ask of this verdict in the arm of each run.
+    """
 
     case: str
     key: str
     old: Code
     new: Code
+    edit: str = ""
+    hash: str = ""
+    asks: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +119,48 @@ class Comparison:
     gaps_new: tuple[Reason, ...] = ()
     """Why each run is not whole: keys that one run lacks may be those of tests that crashed or did not run."""
 
+    @property
+    def worse(self) -> tuple[Moved, ...]:
+        """The claims that got worse, the worst first."""
+        return tuple(m for m in self.moved if m.way < 0)
+
+    @property
+    def better(self) -> tuple[Moved, ...]:
+        """The claims that got better."""
+        return tuple(m for m in self.moved if m.way > 0)
+
+    @property
+    def unclear(self) -> tuple[Moved, ...]:
+        """The claims that moved, and of which it cannot be said that they got worse or better."""
+        return tuple(m for m in self.moved if not m.way and m.changed)
+
+    @property
+    def same(self) -> int:
+        """How many claims have the same outcome, limit and value."""
+        return sum(not m.changed and m.new.value is not None for m in self.moved)
+
+    @property
+    def unmeasured(self) -> int:
+        """How many claims were measured in neither run."""
+        return sum(not m.changed and m.new.value is None for m in self.moved)
+
+    @property
+    def headline(self) -> str:
+        """What changed, in a sentence: the page and the terminal show the same."""
+        worse, better, unclear = len(self.worse), len(self.better), len(self.unclear)
+        parts = [f"{worse or 'no'} claim{'s' * (worse != 1)} got worse", f"{better or 'none'} got better"]
+        if unclear:
+            parts.append(f"{unclear} moved without a clear direction")
+        return f"{', '.join(parts)}; {self.flipped}".capitalize()
+
+    @property
+    def flipped(self) -> str:
+        """How many verdicts of how many cases flipped, in words."""
+        verdicts, cases = len(self.flips), len({flip.case for flip in self.flips})
+        if not verdicts:
+            return "no verdict flipped"
+        return f"{verdicts} verdict{'s' * (verdicts != 1)} of {cases} case{'s' * (cases != 1)} flipped"
+
 
 def compare(old: Audit, new: Audit) -> Comparison:
     """
@@ -101,8 +170,9 @@ def compare(old: Audit, new: Audit) -> Comparison:
     content and edit in both runs.
 
     Raises:
-        ConfigError: a record is damaged.
+        ConfigError: the judges have tasks of different kinds, or a record is damaged.
     """
+    _refuse_other_task(old, new)
     for audit in (old, new):
         if audit.findings or audit.judge.scale:  # in a run that crashed at once no judge told its scale
             scale_of(audit.judge)
@@ -122,9 +192,22 @@ def compare(old: Audit, new: Audit) -> Comparison:
     )
 
 
+def _refuse_other_task(old: Audit, new: Audit) -> None:
+    """Refuse runs whose claims share names and not a meaning: a gain of pairs is none of scores."""
+    tasks = [audit.judge.task for audit in (old, new)]
+    families = [family_of(task) for task in tasks]
+    if tasks[0] != tasks[1] and (families[0] is None or families[0] != families[1]):
+        raise ConfigError(
+            f"expected two runs of judges with the same task, got {old.judge.name!r} with task={tasks[0]!r} (old) and "
+            f"{new.judge.name!r} with task={tasks[1]!r} (new): their claims have the same names and measure other "
+            "things; compare two runs of one judge, or of two judges with the same task"
+        )
+
+
 def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: int) -> Moved:
     if old.value is None or new.value is None:
-        return Moved(old.key, old, new, None, "not measured in both runs")
+        alone = [which for which, one in (("old", old), ("new", new)) if one.value is not None]
+        return Moved(old.key, old, new, None, f"measured in {f'the {alone[0]} run alone' if alone else 'neither run'}")
     if old.measure not in MEASURES or new.measure not in MEASURES:
         return Moved(old.key, old, new, None, "a figure of all cases together: none of them has a value of its own")
     several = _pairs_of_run(old, audits) if old.bias == RUN else [pair(old, new, audits)]
@@ -198,20 +281,31 @@ def _flips(both: Sequence[tuple[Finding, Finding]]) -> tuple[Flip, ...]:
             other = after.get((record.case, record.hash))
             if other is None:
                 continue
-            modes = _most_frequent(old.key, record), _most_frequent(new.key, other)
+            arms = _verdicts(old.key, record), _verdicts(new.key, other)
+            modes = [_most_frequent(arm) for arm in arms]
             if not all(modes) or any(same(u, v) for u in modes[0] for v in modes[1]):
                 continue
             probe = (old.bias, old.perturbation, old.expects, old.summary, old.against, record.case, record.edit)
             if probe not in seen:
                 seen.add(probe)
-                found.append(Flip(record.case, old.key, code(modes[0][0]), code(modes[1][0])))
+                found.append(_flip(old.key, record, arms, (modes[0][0], modes[1][0])))
     return tuple(found)
 
 
-def _most_frequent(key: str, record: TrialRecord) -> list[Verdict]:
+def _flip(key: str, record: TrialRecord, arms: Sequence[Sequence[Verdict]], said: tuple[Verdict, Verdict]) -> Flip:
+    first, second = (
+        next(place for place, one in enumerate(arm) if same(one, v)) for arm, v in zip(arms, said, strict=True)
+    )
+    return Flip(record.case, key, code(said[0]), code(said[1]), record.edit, record.hash, (first, second))
+
+
+def _verdicts(key: str, record: TrialRecord) -> list[Verdict]:
+    """Return the verdicts of the arm that a flip is about."""
+    return [verdict_of(key, record, c) for c in record.perturbed or record.control or record.clean]
+
+
+def _most_frequent(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the most frequent verdicts of an arm, in a fixed order."""
-    arm = record.perturbed or record.control or record.clean
-    verdicts = [verdict_of(key, record, c) for c in arm]
     counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
     modes = [v for v, count in zip(verdicts, counts, strict=True) if count == max(counts)]
     return sorted(modes, key=lambda v: _code(code(v)))
@@ -223,39 +317,52 @@ def _code(value: Code) -> str:
     return f"{value:g}" if isinstance(value, int | float) else json.dumps(value, sort_keys=True)
 
 
-def render_text(comparison: Comparison, width: int = 100, *, lines: int = LINES) -> str:
+def render_text(comparison: Comparison, width: int | None = 100, *, lines: int = LINES) -> str:
     """
     Return a comparison for a terminal: the worst first, at most `lines` of a kind, no line wider than `width`.
 
+    A claim that does not fit takes two lines, so that its interval is shown; without a `width` nothing is cut.
     Characters that a terminal would act on are written as escapes.
     """
-    lacking = {m.key for m in comparison.moved if m.old.value is None and m.new.value is None and not m.changed}
-    rest = [m for m in comparison.moved if m.key not in lacking]
-    moved = [m for m in rest if m.changed or m.difference is None or m.difference.value]
-    still = len(rest) - len(moved)
+
+    def claims(title: str, moved: Sequence[Moved]) -> list[str]:
+        return _section(title, _fitted([_cells(m) for m in moved], width), lines)
+
+    def rows(title: str, cells: Sequence[tuple[str, ...]]) -> list[str]:
+        return _section(title, [[line] for line in aligned(cells)], lines)
+
     parts = [
-        _section("The new run is not whole", [str(gap) for gap in comparison.gaps_new], lines),
-        _section("The old run is not whole", [str(gap) for gap in comparison.gaps_old], lines),
-        _section("Measured", aligned([_cells(m) for m in moved]), lines),
-        _count(still, "key is", "keys are", "the same in both runs"),
-        _count(len(lacking), "key was", "keys were", "measured in neither run"),
-        _section("Only in the old run", comparison.only_old, lines),
-        _section("Only in the new run", comparison.only_new, lines),
-        _section(
-            "Cases that flipped",
-            aligned([(f.case, f.key, f"{_code(f.old)} -> {_code(f.new)}") for f in comparison.flips]),
-            lines,
-        ),
-        _section("What else differs", aligned([(c.what, f"{c.old} -> {c.new}") for c in comparison.changes]), lines),
+        [comparison.headline] if width is None else wrap(comparison.headline, width),
+        rows("The new run is not whole", [(str(gap),) for gap in comparison.gaps_new]),
+        rows("The old run is not whole", [(str(gap),) for gap in comparison.gaps_old]),
+        claims("Got worse", comparison.worse),
+        claims("Got better", comparison.better),
+        claims("Moved without a clear direction", comparison.unclear),
+        _count(comparison.same, "claim is", "claims are", "the same in both runs"),
+        _count(comparison.unmeasured, "claim was", "claims were", "measured in neither run"),
+        rows("Only in the old run", [(key,) for key in comparison.only_old]),
+        rows("Only in the new run", [(key,) for key in comparison.only_new]),
+        rows("Verdicts that flipped", [(f.case, f.key, f"{_code(f.old)} -> {_code(f.new)}") for f in comparison.flips]),
+        rows("What else differs", [(c.what, f"{c.old} -> {c.new}") for c in comparison.changes]),
     ]
-    shown = [line for part in parts for line in part]
-    return "\n".join(_cut(line, width) for line in shown or ["the runs have nothing in common to compare"])
+    return "\n".join(_cut(line, width) for part in parts for line in part)
 
 
-def _cells(moved: Moved) -> tuple[str, ...]:
+def _fitted(rows: Sequence[tuple[str, str, str, str]], width: int | None) -> list[list[str]]:
+    """Return each row as one aligned line, or, if one of them is too wide, as two lines: its name, and its figures."""
+    lines = aligned(rows)
+    if width is None or all(len(line) + len(INDENT) <= width for line in lines):
+        return [[line] for line in lines]
+    heads = aligned([row[:2] for row in rows])
+    figures = [", ".join(part for part in row[2:] if part) for row in rows]
+    return [[head, f"{INDENT}{figure}"] for head, figure in zip(heads, figures, strict=True)]
+
+
+def _cells(moved: Moved) -> tuple[str, str, str, str]:
+    """Return a claim in four cells: its key, its outcomes, its values, and by how much it changed."""
     old, new = moved.old, moved.new
     outcome = old.outcome.value if old.outcome is new.outcome else f"{old.outcome.value} -> {new.outcome.value}"
-    values = f"{_value(old)} -> {_value(new)}"
+    unmeasured = old.value is None and new.value is None
     found = moved.difference
     change = (
         f"{_signed(found.value)} [{_signed(found.low)}, {_signed(found.high)}], n={found.n}" if found else moved.why
@@ -267,12 +374,12 @@ def _cells(moved: Moved) -> tuple[str, ...]:
     if old.claim != new.claim:
         limits = [decimals(f.claim.limit) if f.claim is not None else "none" for f in (old, new)]
         change += f", limit {limits[0]} -> {limits[1]}"
-    return moved.key, outcome, values, change
+    return moved.key, outcome, "" if unmeasured else f"{_value(old)} -> {_value(new)}", change
 
 
 def _value(finding: Finding) -> str:
     if finding.value is None:
-        return "none"
+        return "not measured"
     ratio = (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log
     return f"{max(-1.0, min(inf if ratio else 1.0, finding.value)):z.2f}"
 
@@ -285,14 +392,14 @@ def _count(count: int, one: str, many: str, what: str) -> list[str]:
     return [f"{count} {one if count == 1 else many} {what}"] if count else []
 
 
-def _section(title: str, rows: Sequence[str], lines: int) -> list[str]:
+def _section(title: str, rows: Sequence[Sequence[str]], lines: int) -> list[str]:
     """Return a title, its first rows and a count of the rest; nothing without rows."""
     if not rows:
         return []
-    shown = [f"  {printable(row)}" for row in rows[:lines]]
-    rest = len(rows) - len(shown)
-    return [f"{title} ({len(rows)})", *shown, *([f"  and {rest} more"] if rest else [])]
+    shown = [f"{INDENT}{printable(line)}" for row in rows[:lines] for line in row]
+    rest = len(rows) - min(len(rows), max(0, lines))
+    return [f"{title} ({len(rows)})", *shown, *([f"{INDENT}and {rest} more"] if rest else [])]
 
 
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: max(0, width - 3)]}..."
+def _cut(line: str, width: int | None) -> str:
+    return line if width is None or len(line) <= width else f"{line[: max(0, width - 3)]}..."

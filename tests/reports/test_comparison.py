@@ -1,9 +1,11 @@
 """The page that shows two runs side by side."""
 
+import re
 from dataclasses import replace
 
 from calm.commands.cli import main
 from calm.core.claims import Outcome
+from calm.core.texts import Exchange
 from calm.results.audit import Limit, write
 from calm.results.compare import compare, render_text
 from calm.results.reports.comparison import render
@@ -53,6 +55,122 @@ def test_what_got_worse_and_better_is_told_apart():
     assert "1 claim got worse, 1 got better" in page
     worse, better = page.index('id="worse"'), page.index('id="better"')
     assert worse < page.index(fallen.key) < better < page.index(risen.key)
+
+
+def flipped():
+    """Return two runs in which the judge no longer falls for a source, and both kept texts."""
+    new = sample()
+    cited, *rest = new.findings
+    calmer = tuple(replace(t, perturbed=("good", "good")) for t in cited.trials)
+    old = replace(new, findings=(replace(cited, trials=calmer, value=0.0), *rest), texts=())
+    return old, new
+
+
+def test_page_and_terminal_count_alike():
+    """Both show one classification: of claims, of what is the same, and of verdicts and their cases."""
+    old, new = flipped()
+    found = compare(old, new)
+
+    page, text = render(found, old, new), render_text(found, None)
+
+    assert found.headline in page
+    assert text.startswith(f"{found.headline}\n")
+    assert "62 verdicts of 62 cases flipped" in found.headline
+    for count in (f"{found.same} claims are the same in both runs", f"{found.unmeasured} claims were measured in"):
+        assert count in page
+        assert count in text
+    kinds = len(found.worse), len(found.better), len(found.unclear), found.same, found.unmeasured
+    assert sum(kinds) == len(found.moved)
+
+
+def test_a_flip_shows_its_question_its_edit_and_what_was_said():
+    """Where a run kept the texts of its case; the other flips show their verdicts."""
+    old, new = flipped()
+
+    page = render(compare(old, new), old, new)
+
+    assert page.count("At which temperature does water boil") == page.count('class="flip"') == 24
+    assert page.count('class="bare"') == 62 - 24
+    assert "<ins>" in page
+    assert "A Handbook of Everyday Physics" in page
+    assert "It gives a source. [[B]]" in page
+    assert page.count("Its reply was not kept.") == 24
+
+
+def test_texts_can_be_left_out(tmp_path, capsys):
+    """`--texts none`: the page has the verdicts, and no text of a case."""
+    for name, audit in zip(("old", "new"), flipped(), strict=True):
+        write(audit, tmp_path / f"{name}.json")
+    files = [str(tmp_path / f"{name}.json") for name in ("old", "new")]
+
+    status = main(["compare", *files, "-o", str(tmp_path / "c.html"), "--texts", "none"])
+
+    page = (tmp_path / "c.html").read_text("utf-8")
+    assert status == 0
+    assert "62 verdicts of 62 cases flipped" in page
+    assert not [word for word in ("temperature", "Handbook", "[[B]]") if word in page]
+
+
+def test_a_page_of_many_long_texts_stays_small():
+    """Flips beyond the budget show their verdicts, and all are listed."""
+    old, new = flipped()
+    long = tuple(
+        replace(t, perturbed=((Exchange("k2", "x" * 9_000),),), question="q " * 9_000, answers=answers(t.case))
+        for t in (replace(new.texts[0], case=f"fact-{i:03}", hash=f"h{i}") for i in range(62))
+    )
+    new = replace(new, texts=long)
+
+    page = render(compare(old, new), old, new)
+
+    assert len(page) < 2_500_000
+    assert page.count('class="flip"') + page.count('class="bare"') == 62
+    assert page.count('class="bare"') > 0
+
+
+def answers(case):
+    """Return answers that were rewritten at length."""
+    return {arm: dict.fromkeys(("good", "bad"), f"{case}{sign} " * 5000) for arm, sign in ARMS.items()}
+
+
+ARMS = {"clean": "", "perturbed": "!"}
+
+
+def test_the_axis_is_as_long_as_the_intervals():
+    """Its ends are ticks around all bounds; zero is always on it."""
+    pairs = moved_a_little(1)
+    page = render(compare(*pairs), *pairs)
+
+    labels = re.findall(r'<text x="[\d.]+%" y="14">([^<]+)</text>', page)
+
+    assert labels[0] == "0"
+    assert 0.05 < float(labels[-1]) < 0.2
+
+
+def test_judges_with_other_tasks_are_refused_by_the_command(tmp_path, capsys):
+    """Exit status 4, both files and both tasks; no page is written."""
+    old = sample()
+    write(old, tmp_path / "old.json")
+    write(replace(old, judge=replace(old.judge, task="score")), tmp_path / "new.json")
+    files = [str(tmp_path / f"{name}.json") for name in ("old", "new")]
+
+    status = main(["compare", *files, "-o", str(tmp_path / "c.html")])
+
+    told = capsys.readouterr().err
+    assert status == 4
+    assert all(word in told for word in (*files, "task='pairwise'", "task='score'"))
+    assert not (tmp_path / "c.html").exists()
+
+
+def test_intervals_are_kept_outside_a_terminal(tmp_path, capsys):
+    """In a file or a pipe no line is cut."""
+    pairs = moved_a_little(1)
+    for name, audit in zip(("old", "new"), pairs, strict=True):
+        write(audit, tmp_path / f"{name}.json")
+
+    main(["compare", *(str(tmp_path / f"{name}.json") for name in ("old", "new"))])
+
+    change = compare(*pairs).moved[0].difference
+    assert f"{change.value:+.2f} [{change.low:+.2f}, {change.high:+.2f}], n=200" in capsys.readouterr().out
 
 
 def test_nothing_that_a_user_wrote_becomes_markup():

@@ -9,6 +9,7 @@ from calm.core.claims import Outcome
 from calm.core.measures import gain, net_robustness
 from calm.core.reasons import reason_of
 from calm.core.verdict import Scale
+from calm.errors import ConfigError
 from calm.results.audit import Audit, Limit
 from calm.results.compare import Flip, compare, render_text
 from calm.results.pooled import pooled
@@ -37,7 +38,10 @@ def test_a_run_compared_with_itself_shows_no_change():
 
     assert {m.difference.value for m in found.moved} == {0.0}
     assert (found.only_old, found.only_new, found.flips, found.changes) == ((), (), (), ())
-    assert render_text(found) == "8 keys are the same in both runs"
+    assert render_text(found).split("\n") == [
+        "No claims got worse, none got better; no verdict flipped",
+        "8 claims are the same in both runs",
+    ]
 
 
 def test_a_difference_is_paired_case_by_case():
@@ -98,7 +102,7 @@ def test_a_tie_among_verdicts_is_no_flip():
     before = change(SOUND, PLEA, trials=tuple(replace(r, perturbed=("good", "good")) for r in rows))
     after = change(SOUND, PLEA, trials=tuple(rows))
 
-    assert compare(before, after).flips == (Flip("c001", PLEA, "good", "bad"),)
+    assert compare(before, after).flips == (Flip("c001", PLEA, "good", "bad", rows[1].edit, rows[1].hash),)
 
 
 def test_cases_with_another_edit_are_left_out():
@@ -187,7 +191,7 @@ def test_what_cannot_be_compared_says_why():
         {m.key: m.why for m in compare(SOUND, o).moved}[PLEA] for o in (untested, rehashed(SOUND, PLEA, 199), forged)
     ]
 
-    assert why[:2] == ["not measured in both runs", "fewer than two cases have the same edit in both runs"]
+    assert why[:2] == ["measured in the old run alone", "fewer than two cases have the same edit in both runs"]
     assert "where it says 0.5" in why[2]
 
 
@@ -212,11 +216,43 @@ def test_a_comparison_is_plain_aligned_and_short():
 
     lines = text.split("\n")
     assert max(map(len, lines)) <= 90
-    assert lines[0].startswith("Measured (")
-    columns = {line.index(" -> ") for line in lines[1:3]}
+    first = lines.index("Got worse (2)") + 1
+    columns = {line.index(" -> ") for line in lines[first : first + 4 : 2]}
     assert len(columns) == 1
     assert any(line.startswith("  and ") and line.endswith(" more") for line in lines)
-    assert "PASS -> " in lines[1]
+    assert "PASS -> " in lines[first]
+
+
+def test_an_interval_is_never_cut():
+    """A claim that is wider than the terminal takes a second line, and without a width each has one."""
+    found = compare(SOUND, BIASED)
+    change = "+0.27 [+0.17, +0.36], n=183, 17 left out"
+
+    narrow, whole = (render_text(found, width).split("\n") for width in (60, None))
+
+    assert f"    0.02 -> 0.29, {change}" in narrow
+    assert max(map(len, narrow)) <= 60
+    assert any(line.startswith(f"  {BOOK} ") and line.endswith(change) for line in whole)
+
+
+def test_what_was_measured_in_neither_run_has_no_values():
+    """An outcome that changed without a measured value is shown, and no value of nothing."""
+    old = change(SOUND, PLEA, value=None, outcome=Outcome.NOT_TESTED)
+    new = change(SOUND, PLEA, value=None, outcome=Outcome.INCOMPLETE)
+
+    line = next(line for line in render_text(compare(old, new), None).split("\n") if PLEA in line)
+
+    assert line.split() == [PLEA, "NOT_TESTED", "->", "INCOMPLETE", "measured", "in", "neither", "run"]
+
+
+def test_runs_of_judges_with_other_tasks_are_refused():
+    """A gain of pairs and one of scores share a name alone; two ways to ask for scores are one kind."""
+    scores, points = (replace(SOUND, judge=replace(JUDGE, name="b", task=task)) for task in ("score", "points"))
+
+    with pytest.raises(ConfigError, match=r"task='pairwise' \(old\) and 'b' with task='score' \(new\)"):
+        compare(SOUND, scores)
+
+    assert compare(replace(scores, findings=()), replace(points, findings=())).moved == ()
 
 
 def test_a_limit_that_changed_is_shown():
@@ -241,7 +277,7 @@ def test_nothing_in_a_file_is_obeyed_by_the_terminal():
 
     assert all(c.isprintable() or c == "\n" for c in text)
     assert "\\x1b[31mx\\r\\n\\u202e" in text
-    assert "Cases that flipped (200)" in text
+    assert "Verdicts that flipped (200)" in text
 
 
 def test_rubrics_compare_with_their_points():
