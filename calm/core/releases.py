@@ -14,12 +14,12 @@ from typing import Final
 from calm.errors import ConfigError
 
 RELIED_ON: Final[Mapping[str, tuple[str, str]]] = {
-    "openai": ("3.50", "4"),
-    "anthropic": ("2.10", "3"),
-    "aiohttp": ("3.12", "4"),
+    "openai": ("1.99.2", "4"),
+    "anthropic": ("0.62", "3"),
+    "aiohttp": ("3.10", "4"),
     "httpx2": ("2", "3"),
-    "genai-prices": ("0.2.3", "0.3"),
-    "pytest": ("9", "10"),
+    "genai-prices": ("0.0.50", "0.3"),
+    "pytest": ("8", "10"),
 }
 """The first release that fits, and the first that does not; the same bounds stand in pyproject.toml."""
 

@@ -1,10 +1,16 @@
-"""The transport of the SDKs: their clients send requests over httpx."""
+"""
+The transport of the SDKs: their clients send requests over httpx.
+
+Releases of 2025 are built on httpx and later ones on httpx2, which has the same names. It takes what the installed SDK
+is built on.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from importlib import import_module
+from inspect import signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -56,8 +62,14 @@ def package(provider: Provider) -> ModuleType:
 
 
 def refuse_other_packages(address: Address) -> None:
-    """Raise a `ConfigError` if the SDK for an address, or what it builds on, is of a release that may not fit."""
-    refuse_other_releases(address.provider.partition("-")[0], "httpx2")
+    """Raise a `ConfigError` if the SDK for an address is of a release that may not fit; it brings its own httpx."""
+    refuse_other_releases(address.provider.partition("-")[0])
+
+
+def httpx_of(provider: Provider) -> ModuleType:
+    """Return the httpx that a provider's SDK is built on."""
+    bases = package(provider).DefaultAsyncHttpxClient.__mro__
+    return import_module(next(one.__module__ for one in bases if one.__name__ == "AsyncClient").partition(".")[0])
 
 
 def client(address: Address, transport: httpx2.AsyncBaseTransport) -> Client:
@@ -71,37 +83,32 @@ def client(address: Address, transport: httpx2.AsyncBaseTransport) -> Client:
         "default_query": dict(address.query),
         "timeout": address.timeout_s,
     }
-    made: Client = (
-        sdk.AsyncAnthropic(open_telemetry=False, **settings)
-        if address.provider == "anthropic"
-        else sdk.AsyncOpenAI(**settings)
-    )
+    kind = sdk.AsyncAnthropic if address.provider == "anthropic" else sdk.AsyncOpenAI
+    if "open_telemetry" in signature(kind).parameters:
+        settings["open_telemetry"] = False
+    made: Client = kind(**settings)
     return made
 
 
 async def post(client: Client, address: Address, content: bytes, version: str) -> httpx2.Response:
-    """Make one request through the SDK's client; `version` is that of the API, if not the SDK's own."""
-    import httpx2
-
-    return await client.post(
+    """Make one request through the SDK's client; `version` is that of the API, if not the one that bodies are in."""
+    named = {"anthropic-version": version or headers.ANTHROPIC_VERSION} if address.provider == "anthropic" else {}
+    post: Any = client.post  # releases of 2025 take bytes as the body, later ones have a parameter for them
+    taken = "content" if "content" in signature(post).parameters else "body"
+    response: httpx2.Response = await post(
         address.path,
-        cast_to=httpx2.Response,
-        content=content,
-        options={
-            "max_retries": 0,
-            "headers": {"anthropic-version": version} if version else {},
-            "timeout": address.timeout_s,
-        },
+        cast_to=httpx_of(address.provider).Response,
+        options={"max_retries": 0, "headers": named, "timeout": address.timeout_s},
+        **{taken: content},
     )
+    return response
 
 
 def errors(provider: Provider) -> tuple[type[Exception], ...]:
     """Return what a call may raise where there is no response; the first is the root of the SDK's own errors."""
-    import httpx2
-
     sdk = package(provider)
     root: type[Exception] = sdk.AnthropicError if provider == "anthropic" else sdk.OpenAIError
-    return (root, httpx2.HTTPError, OSError, ValueError)
+    return (root, httpx_of(provider).HTTPError, OSError, ValueError)
 
 
 def _read(response: httpx2.Response) -> Response:
@@ -110,22 +117,28 @@ def _read(response: httpx2.Response) -> Response:
 
 def _http(address: Address) -> httpx2.AsyncBaseTransport:
     """Return httpx's own transport, which sends our headers alone and reads no more than a reply may have."""
-    import httpx2
+    import httpx2  # for its choice of certificates, which httpx had in the same place, but not in each release
 
-    class BoundedTransport(httpx2.AsyncHTTPTransport):
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            kept = {name: request.headers[name] for name in _OF_A_CONNECTION if name in request.headers}
-            request.headers = httpx2.Headers(kept | headers.of_the_sdk(address, request.headers))
-            response = await super().handle_async_request(request)
-            try:
-                content = await read(response.aiter_bytes(), response.headers)
-            finally:
-                await response.aclose()
-            return httpx2.Response(response.status_code, headers=plain(response.headers.multi_items()), content=content)
+    httpx = httpx_of(address.provider)
+
+    async def bounded(self: httpx2.AsyncHTTPTransport, request: httpx2.Request) -> httpx2.Response:
+        kept = {name: request.headers[name] for name in _OF_A_CONNECTION if name in request.headers}
+        request.headers = httpx.Headers(kept | headers.of_the_sdk(address, request.headers))
+        response = await httpx.AsyncHTTPTransport.handle_async_request(self, request)
+        try:
+            content = await read(response.aiter_bytes(), response.headers)
+        finally:
+            await response.aclose()
+        made: httpx2.Response = httpx.Response(
+            response.status_code, headers=plain(response.headers.multi_items()), content=content
+        )
+        return made
 
     safe = address.url.lower().startswith("https:")
-    return BoundedTransport(
+    kind = type("BoundedTransport", (httpx.AsyncHTTPTransport,), {"handle_async_request": bounded})
+    made: httpx2.AsyncBaseTransport = kind(
         verify=httpx2.create_ssl_context() if safe else True,
         proxy=proxy_of(address.url),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
     )
+    return made

@@ -1,0 +1,1 @@
+"""The site of the docs: `python -m tools.site` builds it."""
