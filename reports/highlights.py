@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from calm.core.case import COPY
 from calm.core.measures import MEASURES
 from calm.core.texts import CaseTexts
 from calm.core.verdict import Code
@@ -129,7 +130,7 @@ def _unnoticed(code: Code, before: float | None) -> bool:
     if height is not None or before is not None:
         return height is None or before is None or height >= before
     first = code[0] if isinstance(code, list) and code else [code]
-    return any(c == "tie" or str(c).startswith("!") or str(c).endswith("~damaged") for c in first)
+    return any(c == "tie" or str(c).startswith("!") or str(c).endswith(COPY) for c in first)
 
 
 def _height(code: Code) -> float | None:

@@ -17,6 +17,7 @@ from calm.gate.catalogue import find_edit
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
+    from calm.core.edits import AnyEdit
     from calm.engine.engine import Engine
     from calm.models.wire import Judge
 
@@ -34,6 +35,16 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     attempt.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
     attempt.add_argument("--case", metavar="ID", help="which case (default: the first)")
     attempt.add_argument("--edit", metavar="NAME", help="a perturbation: authority.cite_book, or package.module:name")
+    attempt.add_argument(
+        "--against",
+        metavar="NAME",
+        help="with --edit: the perturbation that it is compared with, not the case as it is",
+    )
+    attempt.add_argument(
+        "--target",
+        metavar="ANSWER",
+        help="with --edit: the id of the answer that it treats (default: as an audit does)",
+    )
     attempt.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the edit (default 0)")
     add_limits(attempt)
     attempt.add_argument(
@@ -55,23 +66,48 @@ def _try(options: argparse.Namespace) -> int:
     if options.server:
         return _inspect(judge)
     case = _chosen(cases_from(options.cases, judge), options.case)
-    edit = find_edit(options.edit, str(judge.about.get("model") or judge.name)) if options.edit else None
+    edit, against = (_edit(name, judge) for name in (options.edit, options.against))
+    _refuse_idle(options, case)
     refuse_unshowable(judge, (case,))
     engine = Engine(Store(None, Mode.OFF), caps=caps_of(options))
     try:
         engine.admit(judge)
         setup = Setup(judge, (case,), engine, options.seed)
-        pairing = pair_up(setup, edit, None)
+        pairing = pair_up(setup, edit, against, options.target)
         if not pairing.pairs:
             raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*pairing.excluded, *pairing.lost]))}")
         print(f"case {printable(case.id)}: {_shown(case.question)}")
         one = pairing.pairs[0]
-        _show(engine, one.control or judge, one.base, "as it is")
+        _show(engine, one.control or judge, one.base, f"after {options.against}" if against else "as it is")
         if one.shown is not None:
             _show(engine, one.judge or judge, one.shown, f"after {one.variant} ({edit.expects if edit else ''})")
     finally:
         engine.close()
     return DONE
+
+
+def _edit(name: str | None, judge: Judge) -> AnyEdit | None:
+    return find_edit(name, str(judge.about.get("model") or judge.name)) if name else None
+
+
+def _refuse_idle(options: argparse.Namespace, case: Case) -> None:
+    """
+    Refuse what has no effect without an edit, and an answer that the case does not have.
+
+    Raises:
+        ConfigError: all of it.
+    """
+    problems = [
+        f"{option}: has no effect without --edit; add one, such as --edit authority.cite_book"
+        for option, given in (("--against", options.against), ("--target", options.target))
+        if given and not options.edit
+    ]
+    ids = [answer.id for answer in case.answers]
+    if options.target is not None and options.target not in ids:
+        hint = nearest(options.target, ids)
+        problems.append(f"--target: case {case.id!r} has no answer {options.target!r}; it has {', '.join(ids)}{hint}")
+    if problems:
+        raise ConfigError(problems)
 
 
 def _inspect(judge: Judge) -> int:

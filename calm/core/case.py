@@ -19,6 +19,9 @@ from calm.errors import EditError
 TIE = "tie"
 """The value of `Case.better` when the answers are equally good; therefore no answer may have this id."""
 
+COPY = "~damaged"
+"""How the id of a harmed copy ends, beside its original."""
+
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -396,7 +399,7 @@ class Treated(Case):
         if text == old.text:
             return None
         if len(self.answers) > 1:
-            copy = replace(old, id=f"{old.id}~damaged", text=text)
+            copy = replace(old, id=f"{old.id}{COPY}", text=text)
             first = self.shown[0].id == old.id
             harmed = replace(self.treatment, target=copy.id, damaged=copy.id)
             order = (old.id, copy.id) if first else (copy.id, old.id)

@@ -204,8 +204,12 @@ class Pairing:
         return None if isinstance(found, Reason) else replace(found, held=pair.held)
 
 
-def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
-    """Return the cases to ask in their order, and the others counted by reason; pilots that aim are asked at once."""
+def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target: str | None = None) -> Pairing:
+    """
+    Return the cases to ask in their order, and the others counted by reason; pilots that aim are asked at once.
+
+    `target` is the id of the answer to treat in each case, where a person chose it.
+    """
     first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
     cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given, memo=setup.memo)
     clusters = once(setup.memo, lambda: clusters_of(setup.cases), (setup.cases,), "clusters")
@@ -218,14 +222,14 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pair
     if edit is None:
         found.pairs = [Pair(c, c, hash=c.identity(), cluster=clusters[c.id]) for c in cases]
         return found
-    aimed_by_pilot = [c for c in cases if aims_by_pilot(c, edit.expects)]
+    aimed_by_pilot = [c for c in cases if target is None and aims_by_pilot(c, edit.expects)]
     pilots = dict(zip([c.id for c in aimed_by_pilot], _pilots(setup, aimed_by_pilot), strict=True))
     for case in cases:
         pilot = pilots.get(case.id)
         if isinstance(pilot, NoReply):
             found.lost[reason_of(pilot.reason)] += 1
             continue
-        aimed = aim(case, edit.expects, pilot)
+        aimed = aim(case, edit.expects, pilot) if target is None else case.treat(target)
         if isinstance(aimed, Reason):
             found.excluded[aimed] += 1
             continue

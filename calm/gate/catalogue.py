@@ -160,6 +160,8 @@ def name_of(edit: AnyEdit, model: str = "") -> str:
         value = vars(place).get(edit.name)
         if value is edit:
             return f"{module}.{edit.name}"
+        if other := next((name for name, one in vars(place).items() if _does_the_same(one, edit)), ""):
+            return f"{module}.{other}"
         if not _is_factory(value, place):
             continue
         name = f"{module}.{edit.name}" if edit.dose is None else f"{module}.{edit.name}@{edit.dose:g}"
@@ -171,6 +173,13 @@ def name_of(edit: AnyEdit, model: str = "") -> str:
         return ""
     spec = PathFinder.find_spec(home.partition(".")[0], [str(Path.cwd()), *_INSTALLED])
     return f"{home}:{edit.name}" if spec is not None else ""
+
+
+def _does_the_same(value: object, edit: AnyEdit) -> bool:
+    """Return whether a value is the edit by another name, or the edit but for whose texts it shows."""
+    if not isinstance(value, Edit) or not isinstance(edit, Edit):
+        return value is edit
+    return (value.label, value.bias, value.rewrite) == (edit.label, edit.bias, edit.rewrite) and not value.variants
 
 
 def _near(plain: str, names: Sequence[str], known: Sequence[Entry]) -> str:

@@ -18,6 +18,7 @@ from calm.experiment.lookahead import Order, Placeholder
 from calm.experiment.stopping import LEVEL, Ruling
 from calm.gate.arguments import chosen_claims, chosen_for
 from calm.gate.context import Context
+from calm.gate.naming import named
 from calm.gate.outlook import attained, shortfall
 from calm.gate.overrides import accepted, gated
 from calm.gate.proof import FINE, Estimates, Proof
@@ -183,6 +184,7 @@ class Question:
             decision=decided.decision,
             trials=decided.trials,
         )
+        found = replace(found, commands=named(order, decided.trials))
         return replace(found, hunt=hunted(order, decided.trials)) if found.outcome is Outcome.FAIL else found
 
     def _proof(self, findings: Sequence[Finding], passes: frozenset[Outcome]) -> Proof:

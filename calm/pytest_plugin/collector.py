@@ -29,6 +29,7 @@ from calm.pytest_plugin.session import (
     figures_of,
     figures_of_dead,
     gate_of,
+    named_as,
     named_for_a_person,
     output_faults,
     set_aside_of,
@@ -298,6 +299,8 @@ class Collector:
             tests=self.roll.endings(),
             extras={k: self.extras[k] for k in sorted(self.extras)},
         )
+        judge, files = named_as(self.config, audit)
+        audit = replace(audit, run=replace(run, judge=judge, case_files=files))
         audit = with_protocol(self._together(audit))
         audit = resolved(_noted(replace(audit, faults=tuple(self.faults))))
         if option(self.config, "texts") == "none":

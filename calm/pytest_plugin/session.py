@@ -288,24 +288,36 @@ def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
     return known[judge.task]
 
 
-def named_for_a_person(config: pytest.Config, audit: Audit) -> tuple[str, list[str]]:
-    """Return how a command names the judge and the cases of a run; in capitals what a conftest.py made."""
+def named_as(config: pytest.Config, audit: Audit) -> tuple[str, tuple[str, ...] | None]:
+    """
+    Return how the options name the judge and the cases of a run.
+
+    A judge that a conftest.py made has no name there, and cases that it made are in no file: nothing, or None.
+    """
     from calm.errors import CalmError
 
+    files = tuple(case_files(config))
     try:
         judge = judge_of(config)
         whole = cases_of(config, judge)
     except CalmError:
-        return "JUDGE", []
+        return "", files
     same = (judge.name, judge.task, judge.fingerprint) == (
         audit.judge.name,
         audit.judge.task,
         audit.judge.fingerprint,
     )
     if not same:
-        return "JUDGE", case_files(config)
-    files = case_files(config) if audit.cases.get("of") == len(whole) else ["CASES"]
-    return option(config, "judge"), files
+        return "", files
+    return option(config, "judge"), files if audit.cases.get("of") == len(whole) else None
+
+
+def named_for_a_person(config: pytest.Config, audit: Audit) -> tuple[str, list[str]]:
+    """Return how a command names the judge and the cases of a run; in capitals what a conftest.py made."""
+    from calm.results.command_lines import CASES_HERE, JUDGE_HERE
+
+    judge, files = named_as(config, audit)
+    return judge or JUDGE_HERE, [CASES_HERE] if files is None else list(files)
 
 
 def engine_of(config: pytest.Config) -> Engine:

@@ -160,6 +160,8 @@ class Finding:
     """The ends of the judge's scale, `low` and `high`, where a verdict is a score; else empty."""
     hunt: Mapping[str, str] = field(default_factory=dict)
     """If it failed: the `edits` and the place (`where`) of a hunt for the smallest example, if one makes sense."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """By the label of an edit in a row, or in `against`: how a command line names it. One without a name is left out."""
     lost: int = 0
     """How many cases more were asked and got too few replies: the figures are those of a part."""
     trials: tuple[TrialRecord, ...] = ()
@@ -207,6 +209,10 @@ class Run:
     per_finding: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
     unpriced: tuple[str, ...] = ()
+    judge: str = ""
+    """How the judge was named on the command line: a specification; empty where it had no name there."""
+    case_files: tuple[str, ...] | None = ()
+    """The files of the cases as they were named; empty: the bundled ones; None where the cases came from elsewhere."""
 
     @property
     def cost(self) -> Cost | None:
@@ -640,7 +646,9 @@ def _run(body: Mapping[str, Json]) -> Run:
     known = codes if len(codes) == len(words) else [None] * len(words)
     notes = tuple(from_code(code, str(text)) for code, text in zip(known, words, strict=True))
     unpriced = tuple(map(str, _list(data.pop("unpriced", []))))
-    return Run(notes=notes, unpriced=unpriced, **_fitting(Run, data))  # type: ignore[arg-type]  # checked
+    given = _fitting(Run, data).pop("case_files", [])
+    files = None if given is None else tuple(map(str, _list(given)))
+    return Run(notes=notes, unpriced=unpriced, case_files=files, **data)  # type: ignore[arg-type]  # checked
 
 
 def _mapping(value: Json) -> dict[str, Json]:

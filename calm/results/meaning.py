@@ -107,11 +107,11 @@ def words_of(claim: Claim, at: Resolution, task: str) -> str:
     measure = MEASURES.get(claim.measure)
     if claim.measure == ADVANTAGE:
         of_people = _AS_A_PERSON if claim.limit <= 0 else _ABOVE_A_PERSON
-        return of_people.format(share=_percent(abs(claim.limit)))
+        return of_people.format(share=percent(abs(claim.limit)))
     if measure is None or claim.limit < 0:
         return ""
     name = f"{'abs ' if claim.op == 'abs<=' else ''}{measure.worst_of or measure.name}"
-    shares = {"limit": _percent(claim.limit), "rest": _percent(1 - claim.limit)}
+    shares = {"limit": percent(claim.limit), "rest": percent(1 - claim.limit)}
     if name in _OF_THE_JUDGE:
         return _OF_THE_JUDGE[name].format(**shares)
     words = {**_OF_AN_EDIT, **(_ON_A_SCALE if family_of(task) in _SCORED else {})}
@@ -128,11 +128,11 @@ def meanings(findings: Iterable[Finding]) -> dict[str, str]:
     return found
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """
     Return a share in percent, with as many places as it has.
 
-    >>> _percent(0.05), _percent(0.125), _percent(1 - 0.95)
+    >>> percent(0.05), percent(0.125), percent(1 - 0.95)
     ('5 %', '12.5 %', '5 %')
     """
     return f"{round(100 * share, 4):g} %"

@@ -41,9 +41,9 @@ def command(finding: Finding, judge: str, cases: Sequence[str] = ()) -> str:
 
 
 def spec(judge: JudgeRecord) -> str:
-    """Return the specification of a judge where its record holds it, else `judge.toml`."""
+    """Return the specification of a judge where its record holds it; else nothing."""
     if (judge.fingerprint or "").startswith("planted-"):
         return f"planted:{','.join(f'{name}={value}' for name, value in judge.parameters.items())}"
     if judge.name == "lexical" and not judge.prompt_sha256:
         return f"lexical:task={judge.task}"
-    return "judge.toml"
+    return ""

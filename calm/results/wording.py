@@ -14,6 +14,7 @@ from calm.core.reasons import Kind, Reason, because, in_words
 from calm.core.references import CONSTANT, PERSON
 from calm.models.vault import hidden
 from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Run
+from calm.results.records import family_of
 from calm.selfpreference.symbols import TABLE_MEASURES
 
 CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
@@ -226,18 +227,48 @@ def points(finding: Finding) -> str:
 
     A gain of .07 on a scale from 1 to 10 is "0.6 points on 1-10"; a net robustness of .93 is as far from 1.
     """
+    if (found := _on_scale(finding)) is None:
+        return ""
+    share, low, high = found
+    scale = f"{low:g}-{high:g}" if low >= 0 else f"{low:g} to {high:g}"
+    return f"{share * (high - low):z.{_point_places(high - low)}f} points on {scale}"
+
+
+def in_points(finding: Finding) -> str:
+    """
+    Return the same beside a share: how many points more or less, and of how many; "+0.6 of 9" on a scale from 1 to 10.
+
+    A distance, such as that of a net robustness from 1, has no sign.
+    """
+    if (found := _on_scale(finding)) is None:
+        return ""
+    share, low, high = found
+    sign = "+" if MEASURES[finding.measure].range[0] < 0 and not MEASURES[finding.measure].flipped else ""
+    return f"{share * (high - low):{sign}z.{_point_places(high - low)}f} of {high - low:g}"
+
+
+def _on_scale(finding: Finding) -> tuple[float, float, float] | None:
+    """Return a value as a share of the judge's scale, and the ends of the scale; None where it is no part of one."""
     low, high = (finding.scale.get(end) for end in ("low", "high"))
     if finding.value is None or low is None or high is None or finding.measure not in ON_SCALE:
-        return ""
+        return None
     share = 1 - finding.value if MEASURES[finding.measure].flipped else finding.value
-    places = 1 if high - low >= FEW_POINTS else 2
-    scale = f"{low:g}-{high:g}" if low >= 0 else f"{low:g} to {high:g}"
-    return f"{_clipped(share) * (high - low):z.{places}f} points on {scale}"
+    return _clipped(share), low, high
+
+
+def _point_places(span: float) -> int:
+    return 1 if span >= FEW_POINTS else 2
 
 
 def highest(finding: Finding) -> float:
-    """Return the highest value that the measure of a finding can have: 1, of a ratio no end, of a difference 2."""
-    if finding.measure not in MEASURES and finding.measure not in TABLE_MEASURES:
+    """
+    Return the highest value that the measure of a finding can have: mostly 1, of a ratio no end, of a difference 2.
+
+    A net robustness goes up to 2: above 1 the edit moved fewer verdicts than inert words did.
+    """
+    if finding.measure in MEASURES:
+        return MEASURES[finding.measure].range[1]
+    if finding.measure not in TABLE_MEASURES:
         return 2.0
     return inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
 
@@ -261,9 +292,9 @@ def beside_others(finding: Finding) -> str:
 
     An old record, or another measure, has neither.
     """
-    names = {CONSTANT: "a constant", PERSON: "a person"}
+    names = {CONSTANT: "always the same verdict", PERSON: "another person"}
     told = [
-        f"{who} reaches {_clipped(finding.references[name]):z.2f}"
+        f"{who} would reach {_clipped(finding.references[name]):z.2f}"
         for name, who in names.items()
         if name in finding.references
     ]
@@ -274,9 +305,10 @@ def own_texts(finding: Finding) -> str:
     """Return in how many cases a text was shown that they hold themselves, and why others were not; else nothing."""
     if not finding.own and not finding.unused:
         return ""
-    shown = f"own texts shown in {finding.own} of {len({row.case for row in finding.trials})} cases"
-    left = [f"{count} {reason}" for reason, count in sorted(in_words(finding.unused).items(), key=lambda one: -one[1])]
-    return f"{shown}, {sum(finding.unused.values())} not shown ({'; '.join(left)})" if left else shown
+    shown = f"{finding.own} of {len({row.case for row in finding.trials})} cases were shown with a text that they bring"
+    left = [f"{count}: {reason}" for reason, count in sorted(in_words(finding.unused).items(), key=lambda one: -one[1])]
+    more = sum(finding.unused.values())
+    return f"{shown}; {more} such texts were not shown ({'; '.join(left)})" if left else shown
 
 
 def floor(finding: Finding) -> str:
@@ -324,10 +356,24 @@ def flip_words(finding: Finding) -> str:
     toward, away, other = (finding.flips.get(way, 0) for way in ("toward", "away", "other"))
     if not (toward or away or other):
         return ""
-    words = f"flips {toward} toward the treated answer, {away} away"
+    up, down = ways(finding)
+    words = f"flips {toward} {up}, {away} {down}"
     words = f"{words}, {other} other" if other else words
     rows = len(finding.trials)
     return f"{words}, of {rows} rows" if rows > len({row.case for row in finding.trials}) else words
+
+
+def ways(finding: Finding) -> tuple[str, str]:
+    """
+    Return what a flip toward the treated answer is called, and one away from it.
+
+    A score goes up or down. An edit that treats no answer, such as another order, can help the weaker one.
+    """
+    if family_of(finding.task) in ("score", "rubric"):
+        return "up", "down"
+    alone = not {"answer", "label", "drafts", "note"}.intersection(finding.channel.split(", "))
+    whom = "weaker" if finding.expects == "SAME" and alone and finding.channel else "treated"
+    return f"toward the {whom} answer", "away"
 
 
 def limit(finding: Finding) -> str:

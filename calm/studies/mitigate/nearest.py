@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from calm.core.claims import Outcome
-from calm.core.measures import MEASURES
 from calm.results.audit import Finding
+from calm.results.troubles import excess
 from calm.studies.mitigate.study import Figures, Study, cheapest, price
 
 ORDER = (Outcome.UNDECIDED, Outcome.FAIL, Outcome.INCOMPLETE)
@@ -42,24 +42,3 @@ def worst_claim(one: Figures) -> Finding | None:
     """Return the red claim whose estimate lies furthest beyond its limit; None where no red claim has an estimate."""
     red = [(found, beyond) for found in one.audit.findings if found.red and (beyond := excess(found)) is not None]
     return max(red, key=lambda pair: pair[1])[0] if red else None
-
-
-def excess(found: Finding) -> float | None:
-    """
-    Return how far the estimate of a claim lies beyond its limit, as a share of the room that it has there.
-
-    0: at the limit, or on its right side. 1: as far as the measure goes. None: there is no estimate or no limit.
-    For `gain <= 0.10` the room is 0.90, as a gain goes up to 1; a gain of 0.55 is an excess of a half.
-    """
-    if found.claim is None or found.value is None:
-        return None
-    low, high = MEASURES[found.measure].range
-    limit, value = found.claim.limit, found.value
-    match found.claim.op:
-        case ">=":
-            beyond, room = limit - value, limit - low
-        case "<=":
-            beyond, room = value - limit, high - limit
-        case "abs<=":
-            beyond, room = abs(value) - limit, max(abs(low), abs(high)) - limit
-    return min(1.0, max(0.0, beyond / room)) if room > 0 else float(beyond > 0)
