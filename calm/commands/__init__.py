@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DONE, REFUSED, CONFIGURATION = 0, 1, 4
 """Exit statuses of all commands; usage errors exit with 2, as most command lines do."""
+NOTHING, INTERRUPTED = 5, 130
+"""Exit statuses of a gate of which no test was selected, and of a command that a signal ended."""
 
 JUDGES = "lexical, planted:..., a path to a judge.toml, or package.module:attribute"
 """What the argument JUDGE takes."""

@@ -7,7 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_command, real
+from calm.commands import CASES, CONFIGURATION, DONE, INTERRUPTED, JUDGES, NOTHING, REFUSED, add_command, real
+from calm.engine.signals import SIGNALS
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
 
@@ -66,10 +67,10 @@ def gate(judge: str, out: Path | None, options: Sequence[str], suites: Sequence[
                     f"--rootdir={Path.cwd()}",
                     "-c",
                     os.devnull,
-                    "-p",
-                    "no:cacheprovider",
+                    *_cache(out),
                     "--tb=no",
-                    "-q",
+                    "-rN",  # what is not green is shown by bias, once
+                    *([] if _verbose(options) else ["-q", "--disable-warnings"]),
                     "-W",  # an editable install is imported before pytest can rewrite it
                     "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning",
                     f"--calm-judge={judge}",
@@ -80,10 +81,27 @@ def gate(judge: str, out: Path | None, options: Sequence[str], suites: Sequence[
         )
 
 
+def _cache(out: Path | None) -> list[str]:
+    """Return options of pytest: where it notes which tests failed, for `--lf`; without a folder nothing is written."""
+    return ["-p", "no:cacheprovider"] if out is None else ["-o", f"cache_dir={(out / '.pytest_cache').absolute()}"]
+
+
+def _verbose(options: Sequence[str]) -> bool:
+    return any(one == "--verbose" or (one.startswith("-v") and set(one[1:]) == {"v"}) for one in options)
+
+
+def _ended(status: int) -> int:
+    """Return the exit status of a command for that of pytest, as the reference of commands says."""
+    import pytest
+
+    if status == pytest.ExitCode.INTERRUPTED and SIGNALS.came:
+        return INTERRUPTED
+    return status if status in (DONE, REFUSED, CONFIGURATION, NOTHING) else REFUSED
+
+
 def _audit(options: argparse.Namespace) -> int:
     files = [*(f"--calm-cases={f}" for f in options.cases), *(["--calm-batch"] if options.batch else [])]
-    status = gate(options.judge, Path(options.out), [*files, *options.pytest])
-    return status if status in (DONE, REFUSED) else CONFIGURATION if status == CONFIGURATION else REFUSED
+    return _ended(gate(options.judge, Path(options.out), [*files, *options.pytest]))
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -91,9 +109,9 @@ def _demo(options: argparse.Namespace) -> int:
     if options.real:
         return real.demonstrate(options, out, gate)
     real.refuse_alone(options)
-    print(f"A simulated judge with planted biases ({DEMO}): it prefers padded answers and cited books.\n")
-    status = gate(DEMO, out, ["--calm-cache=off"])
+    print("A simulated judge that prefers padded answers, and answers that cite a book:", flush=True)
+    status = _ended(gate(DEMO, out, ["--calm-cache=off"]))
     if status not in (DONE, REFUSED):
-        return CONFIGURATION
-    print(f"\nThe gate is red, as it should be. Open {printable(str(out / 'report.html'))}.")
+        return status
+    print(f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}.")
     return DONE

@@ -13,6 +13,7 @@ from calm import __version__
 from calm.commands import (
     CONFIGURATION,
     DONE,
+    INTERRUPTED,
     answer,
     attack,
     attempt,
@@ -101,7 +102,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return CONFIGURATION
     except KeyboardInterrupt:
         print("calm: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE

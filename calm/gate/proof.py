@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from calm.core.claims import Estimate, Outcome
 from calm.core.measures import MEASURES, Measure
 from calm.results.audit import Finding
-from calm.results.wording import clipped, line
+from calm.results.wording import brief, clipped, line
 
 MAX_REPR = 240
 """Longest representation that pytest shows whole in a failed assertion."""
@@ -58,7 +58,7 @@ class Proof:
         if not self.findings:
             return f"NOT_TESTED: {self.nothing}"
         ordered = sorted(self._bad or self.findings, key=lambda f: _WORST_FIRST.index(f.outcome))
-        text, *others = (line(f) for f in ordered)
+        text, *others = (brief(f) for f in ordered)
         for other in others:
             if len(text) + len(other) + 3 > MAX_REPR:
                 break

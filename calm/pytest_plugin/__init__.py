@@ -135,7 +135,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let this worker of xdist be heard by the others before any of them gets a test."""
+    """Leave out tests that were not asked for, and let a worker of xdist be heard before any of them gets a test."""
+    _deselect_beyond(config, items)
     if is_worker(config) and probed(session):
         meet(config)
 
@@ -197,17 +198,31 @@ def _showable(config: pytest.Config, judge: Judge) -> bool:
     return True
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a probe beyond the default gate, unless all variants are asked for or the probe was named."""
+def _beyond(item: pytest.Item) -> str:
+    """Return why a test is none of the default gate: neither all variants nor its file were asked for; else nothing."""
     marker = item.get_closest_marker(EXTRA)
     if marker is None:
-        return
+        return ""
     folder = bool(marker.kwargs.get("folder", False))
-    if not folder and flag(item.config, "every-variant"):
-        return
-    if not is_named(item, folder=folder):
-        how = "if its folder or file is named" if folder else "with --calm-every-variant, or if its file is named"
-        pytest.skip(f"beyond the default gate: asked {how}")
+    if (not folder and flag(item.config, "every-variant")) or is_named(item, folder=folder):
+        return ""
+    how = "if its folder or file is named" if folder else "with --calm-every-variant, or if its file is named"
+    return f"beyond the default gate: asked {how}"
+
+
+def _deselect_beyond(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests beyond the default gate that were not asked for."""
+    beyond = {item.nodeid: why for item in items if (why := _beyond(item))}
+    if beyond:
+        config.stash[SESSION].beyond = beyond
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in beyond])
+        items[:] = [item for item in items if item.nodeid not in beyond]
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Say how many tests beyond the default gate were left out."""
+    count = len(config.stash[SESSION].beyond)
+    return [f"calm: {count} tests beyond the default gate are left out (--calm-every-variant)"] if count else []
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

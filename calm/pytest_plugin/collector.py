@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from calm.core.texts import CaseTexts
     from calm.results.audit import Audit, Finding, Run
 
-MOST_HUNTS = 3
-"""So many commands that hunt for a smallest example are shown at the end of a run."""
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
 
 
@@ -73,6 +71,7 @@ class Collector:
         self.nodes: list[Any] = []
         """The workers of xdist, dead ones included."""
         self.written: list[str] = []
+        """The names of the outputs that were written."""
         self.problems: list[Reason] = []
         """What could not be compared with or written, found at the end."""
         self.told_wrong: dict[str, None] = {}
@@ -459,8 +458,7 @@ class Collector:
 
     def _tidy(self, names: Sequence[str]) -> None:
         """Say what was written; remove what lay there before, unless this run has less to tell."""
-        targets = {name: Path(option(self.config, name)) for name in OUTPUTS if option(self.config, name)}
-        self.written = [f"{name}: {targets[name]}" for name in OUTPUTS if name in names]
+        self.written = [name for name in OUTPUTS if name in names]
         if self._told or self._answered:
             self.aside.remove(one for one in set_aside_of(self.config) if one.path.exists())
 
@@ -475,63 +473,30 @@ class Collector:
             self._tell_asked(terminalreporter)
             self._tell_kept(terminalreporter.write_line)
             return
-        from calm.core.claims import Outcome
-        from calm.results.audit import AGREEMENT
-        from calm.results.endings import MOST_NAMED, State
-        from calm.results.meaning import Resolution, in_order, meanings, resolution
-        from calm.results.reports import calm_protocol
-        from calm.results.wording import bill, headline, line, lines
+        from calm.results.reports import terminal
+        from calm.results.wording import lines
 
-        audit = self.decided or self.audit()
-        out = terminalreporter
-        width = get_terminal_size().columns if out.isatty else 0
+        audit, out = self.decided or self.audit(), terminalreporter
+        green = self._green(audit)
+        size = get_terminal_size((terminal.WIDTH, terminal.HEIGHT))
+        width = size.columns if out.isatty else 0
+        out.section("calm", sep="=", **{"green": True} if green else {"red": True})
+        about = self._smallest(audit), [Path(option(self.config, name)) for name in self.written]
+        if self.config.option.verbose > 0:
+            told = terminal.whole(audit, *about)
+        else:
+            told = terminal.shown(audit, terminal.Screen(size.columns, size.lines), *about, green=green)
+        for one in told:
+            for part in [one.text] if one.whole else lines(one.text, width):
+                out.write_line(part, **({one.colour: True} if one.colour else {}))
+        self._tell_kept(out.write_line)
 
-        def say(text: str, **colour: bool) -> None:
-            for part in lines(text, width):
-                out.write_line(part, **colour)
-
-        out.section("calm", sep="=", **{"green": True} if self._green(audit) else {"red": True})
-        say(headline(audit))
-        colours = {
-            Outcome.FAIL: "red",
-            Outcome.INCOMPLETE: "red",
-            Outcome.UNDECIDED: "yellow",
-            Outcome.PASS: "green",
-        }
-        shown = in_order(f for outcome in colours for f in audit.of(outcome))
-        told = (Resolution.RUN, AGREEMENT)  # what is proven of all cases is shown, too
-        shown = [f for f in shown if f.outcome is not Outcome.PASS or resolution(f) in told or f.bias in told]
-        for finding in shown:
-            note = f" (accepted: {finding.accepted})" if finding.accepted else ""
-            colour = "yellow" if finding.accepted else colours[finding.outcome]
-            where = f" ({finding.node})" if finding.outcome is not Outcome.FAIL and finding.red and finding.node else ""
-            say(f"{finding.key}: {line(finding)}{note}{where}", **{colour: True})
-        for words, claim in meanings(f for f in shown if f.red).items():
-            say(f"{claim} means: {words}")
-        for text in self._smallest(shown):
-            out.write_line(printable(text))
-        for text in calm_protocol.told(audit):
-            say(text)
-        for text in audit.loose_ends:
-            say(text, red=True)
-        for lost in [one for one in audit.tests if one.state is State.CRASHED][:MOST_NAMED]:
-            say(f"{lost.node} crashed: {lost.reason}", red=True)
-        for remark in audit.run.notes:
-            say(f"note: {remark}", yellow=True)
-        say(bill(audit))
-        for text in self.written:
-            say(text)
-        self._tell_kept(say)
-
-    def _smallest(self, shown: Sequence[Finding]) -> list[str]:
-        """Return the commands that hunt for the smallest examples of what failed, a line for each probe."""
+    def _smallest(self, audit: Audit) -> list[str]:
+        """Return the commands that hunt for the smallest examples of what failed, one for each probe."""
+        from calm.results.meaning import in_order
         from calm.results.smallest import commands
 
-        audit = self.decided or self.audit()
-        found = list(commands(shown, *named_for_a_person(self.config, audit)).values())
-        told = [f"smallest example: {one}" for one in found[:MOST_HUNTS]]
-        more = len(found) - MOST_HUNTS
-        return [*told, f"{more} more probes have one: --calm-report=FILE shows each"] if more > 0 else told
+        return list(commands(in_order(audit.findings), *named_for_a_person(self.config, audit)).values())
 
     def _tell_asked(self, out: Any) -> None:
         """Say what tests without a probe asked, where there was none with one."""

@@ -79,6 +79,7 @@ class Planner:
         )
         ours.plan, ours.engine, ours.tracing = self.record, Engine(Store(None, Mode.OFF)), True
         tracer = Tracer()
+        self.skipped += ours.beyond.items()
         self.skipped += [(item.nodeid, AS_IT_GOES) for item in session.items if asks_alone(item)]
         kinds = {"skipped": self.skipped, "data": self.floors, "error": self.troubles}
         for item in trace(session, probed(session), tracer):

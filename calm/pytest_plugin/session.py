@@ -81,6 +81,8 @@ class Session:
     """Whether tests run for what they would ask: ahead of the run, or for a plan."""
     plan: PlanRecord | None = None
     """What a plan collects, in which no judge is asked; None: this is no plan."""
+    beyond: dict[str, str] = field(default_factory=dict)
+    """The tests that were collected and left out, with the reason: they are none of the default gate."""
     said: set[str] = field(default_factory=set)
     foreign: list[Judge] = field(default_factory=list)
     """Judges made of objects that fixtures of users returned."""

@@ -249,6 +249,11 @@ class Audit:
         return (*gaps(self.tests), *self.faults)
 
     @property
+    def cut_short(self) -> bool:
+        """Whether somebody interrupted the run."""
+        return any(fault.has(Kind.INTERRUPTED) for fault in self.faults)
+
+    @property
     def outcome(self) -> Outcome:
         """
         The worst red outcome (FAIL, INCOMPLETE, UNDECIDED); else PASS if anything was proven, or INCOMPLETE.

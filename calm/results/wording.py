@@ -14,6 +14,7 @@ from calm.core.reasons import Kind, Reason, because, in_words
 from calm.core.references import CONSTANT, PERSON
 from calm.models.vault import hidden
 from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Run
+from calm.results.endings import State
 from calm.results.records import family_of
 from calm.selfpreference.symbols import TABLE_MEASURES
 
@@ -94,32 +95,44 @@ def obeyed_by_none(text: str) -> str:
 
 def headline(audit: Audit) -> str:
     """Return the first line of every report: how many biases were tested, what failed, what was not tested and why."""
-    biases = audit.biases
-    tested = [b for b in biases if audit.tested(b)]
-    controls = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
-    parts = [f"{len(tested)} of {len(biases)} biases tested"]
-    if controls:
-        parts[0] += f", {sum(audit.settled(c) for c in controls)} of {len(controls)} controls"
-    claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
-    words = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.INCOMPLETE: "incomplete"}
-    for outcome, word in words.items():
-        count = len(audit.of(outcome))
-        if count:
-            parts.append(f"{count} of {len(claims)} claims {word}")
-    if claims and len(parts) == 1:
-        parts.append(f"all {len(claims)} claims proven" if len(claims) > 1 else "the claim proven")
     missing = untested(audit)
     by_reason: dict[Reason, list[str]] = {}
-    alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(biases)
+    alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(audit.biases)
     for name, reason in missing.items():
         if name not in alone:
             by_reason.setdefault(unnamed(reason), []).append(name)
     named = [f"{', '.join(names)} ({reason})" for reason, names in by_reason.items()]
     if alone:
         named.append(f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself")
-    if named:
-        parts.append(f"not tested: {', '.join(named)}")
-    return "; ".join(parts)
+    return "; ".join([tally(audit), *([f"not tested: {', '.join(named)}"] if named else [])])
+
+
+def tally(audit: Audit) -> str:
+    """Return whether the run was cut short, how many biases and controls were settled, and how many claims failed."""
+    biases = audit.biases
+    tested = [b for b in biases if audit.tested(b)]
+    controls = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
+    parts = [f"{len(tested)} of {len(biases)} biases tested"] if biases or not audit.cut_short else []
+    if controls:
+        settled = [c for c in controls if audit.settled(c)]
+        parts.append(f"{len(settled)} of {len(controls)} controls decided")
+    claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
+    words = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.INCOMPLETE: "incomplete"}
+    counted = [(len(audit.of(outcome)), word) for outcome, word in words.items() if audit.of(outcome)]
+    told = [", ".join(parts)]
+    if counted:
+        (first, how), *others = counted
+        told.append(
+            ", ".join([f"{first} of {len(claims)} claims {how}", *(f"{count} {word}" for count, word in others)])
+        )
+    elif claims and not audit.gaps:
+        told.append(f"all {len(claims)} claims proven" if len(claims) > 1 else "the claim proven")
+    elif claims:
+        told.append(f"{len(claims)} claim{'s' * (len(claims) != 1)} proven before the end")
+    if audit.cut_short:
+        decided = sum(one.state is State.DECIDED for one in audit.tests)
+        told.insert(0, f"interrupted when {decided} of {len(audit.tests)} tests had decided something")
+    return "; ".join(filter(None, told))
 
 
 def unnamed(reason: Reason) -> Reason:
@@ -148,7 +161,7 @@ def untested(audit: Audit) -> dict[str, Reason]:
         if finding.bias == AGREEMENT and finding.reason.has(Kind.FEW_PEOPLE):
             continue  # few cases have the labels of several people, and nobody misses them
         whole = not audit.tested(finding.bias)
-        name = finding.bias if whole or not finding.perturbation else f"{finding.bias}/{finding.perturbation}"
+        name = finding.bias if whole else f"{finding.bias}/{finding.perturbation or finding.measure}"
         found.setdefault(name, finding.reason)
     return found
 
@@ -156,6 +169,15 @@ def untested(audit: Audit) -> dict[str, Reason]:
 def line(finding: Finding) -> str:
     """Return a finding in one line that a terminal can show, the outcome first."""
     return printable(_line(finding))
+
+
+def brief(finding: Finding) -> str:
+    """Return the beginning of that line: the outcome, the claim, and what was measured or why nothing was."""
+    text = f"{finding.outcome.value} {claim(finding)}"
+    if finding.value is None:
+        return printable(f"{text}: {finding.reason}")
+    text += f": measured {measured(finding)}, n={cases(finding)}"
+    return printable(f"{text}; {finding.reason}" if finding.outcome is Outcome.INCOMPLETE else text)
 
 
 def _line(finding: Finding) -> str:

@@ -1,0 +1,293 @@
+"""
+What a terminal shows of a run: one screen, the worst first. The whole of it is in the report, and shown by `-v`.
+
+Each line fits the width of the terminal, but for commands, which are to be copied.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from calm.core.claims import Outcome
+from calm.core.reasons import Kind
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
+from calm.results.endings import State
+from calm.results.meaning import Resolution, in_order, meanings, resolution
+from calm.results.reports import calm_protocol
+from calm.results.wording import bill, cases, clipped, line, points, printable, tally, untested, value
+from calm.results.wording import headline as full_headline
+
+WIDTH, HEIGHT = 100, 24
+"""Columns and lines of a screen whose size is not known, as of a log."""
+OTHERS: Final = 9
+"""Lines of a screen that others take: the prompt, what was said at the start, pytest's dots and its last line."""
+FEWEST: Final = 12
+"""Lines that are used in any case, however low the terminal is."""
+MOST_HUNTS: Final = 3
+"""So many commands that hunt for a smallest example are shown."""
+MORE: Final = "-v shows all"
+_SEVERITY: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.PASS)
+_COLOURS: Final = {Outcome.FAIL: "red", Outcome.INCOMPLETE: "red", Outcome.UNDECIDED: "yellow", Outcome.PASS: "green"}
+_NAMES: Final = {RUN: "all probes", BASELINE: "baseline"}
+_OPS: Final = {"<=": "at most", ">=": "at least", "abs<=": "within"}
+_INSTALLED: Final = re.compile(r"[^\s:,]*site-packages[/\\]")
+RATES: Final = (
+    "RR: share of verdicts that the edit left as they were; CR: the same where the judge was only asked again"
+)
+"""What the two rates are, as the paper that named them defines them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, and its colour if it has one; a command stays whole."""
+
+    text: str
+    colour: str = ""
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The size of a screen in characters, and how much of its height is ours."""
+
+    width: int = WIDTH
+    height: int = HEIGHT
+
+    @property
+    def room(self) -> int:
+        """Lines that are free for what calm says below its heading."""
+        return max(FEWEST, self.height - OTHERS)
+
+    def rows(self, line: Line) -> int:
+        """Return how many lines of the screen a line takes."""
+        return max(1, -(-len(line.text) // self.width))
+
+    def fitted(self, line: Line) -> Line:
+        """Return a line cut to the width, unless it is to be copied."""
+        return line if line.whole else replace(line, text=clipped(line.text, self.width))
+
+
+def shown(
+    audit: Audit, screen: Screen, hunts: Sequence[str] = (), written: Sequence[Path] = (), *, green: bool
+) -> list[Line]:
+    """
+    Return what is shown of a run below a heading: at most `screen.room` lines, unless commands are long.
+
+    Args:
+        audit: the record of the run.
+        screen: the size of the terminal.
+        hunts: commands that hunt for the smallest examples of what failed, a line each.
+        written: the files that the run wrote.
+        green: whether the gate is green.
+    """
+    head = [Line(headline(audit))]
+    end = [
+        *(Line(text) for text in calm_protocol.told(audit)),
+        *(Line(text) for text in (bill(audit), *_files(written))),
+    ]
+    loose = [Line(_short(text), "red") for text in (*audit.loose_ends, *_crashes(audit))]
+    found = [Line(printable(f"smallest example: {one}"), whole=True) for one in hunts]
+    notes = [Line(f"note: {_short(str(note))}", "yellow") for note in audit.run.notes]
+    groups = _groups(audit, green=green)
+
+    left = screen.room - sum(map(screen.rows, (*head, *end)))
+    loose = _cut(loose, max(1, left // 3), screen, "red")
+    left -= sum(map(screen.rows, map(screen.fitted, loose)))
+    table, rated = _table(groups, max(1, left), screen)
+    left -= len(table)
+    found = _cut(found, max(0, min(left, MOST_HUNTS)), screen, "")
+    left -= sum(map(screen.rows, found))
+    meant = [
+        Line(f"{claim} means: {words}") for words, claim in meanings(f for g in groups for f in g if f.red).items()
+    ]
+    meant = [*([Line(RATES)] if rated else []), *meant]
+    meant = _fitting(meant, left - bool(notes), screen)
+    left -= sum(map(screen.rows, meant))
+    notes = _cut(notes, max(0, left), screen, "yellow")
+    return [*head, *table, *meant, *(screen.fitted(one) for one in (*found, *loose, *notes)), *end]
+
+
+def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ()) -> list[Line]:
+    """Return all that a terminal can show of a run, with the same arguments as `shown`: a line for each finding."""
+    listed = in_order(f for outcome in _COLOURS for f in audit.of(outcome))
+    told = (Resolution.RUN, AGREEMENT)  # what is proven of all cases is shown, too
+    listed = [f for f in listed if f.outcome is not Outcome.PASS or resolution(f) in told or f.bias in told]
+    found = [Line(full_headline(audit))]
+    for one in listed:
+        note = f" (accepted: {one.accepted})" if one.accepted else ""
+        where = f" ({one.node})" if one.outcome is not Outcome.FAIL and one.red and one.node else ""
+        found.append(Line(f"{one.key}: {line(one)}{note}{where}", "yellow" if one.accepted else _COLOURS[one.outcome]))
+    found += [Line(f"{claim} means: {words}") for words, claim in meanings(f for f in listed if f.red).items()]
+    found += [Line(printable(f"smallest example: {one}"), whole=True) for one in hunts]
+    found += [Line(text) for text in calm_protocol.told(audit)]
+    found += [Line(text, "red") for text in (*audit.loose_ends, *_crashes(audit))]
+    found += [Line(f"note: {remark}", "yellow") for remark in audit.run.notes]
+    return [*found, *(Line(text) for text in (bill(audit), *_files(written)))]
+
+
+def headline(audit: Audit) -> str:
+    """Return whether the run was cut short, how many biases were tested and what failed, and what was not tested."""
+    missing = untested(audit)
+    alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(audit.biases)
+    names = [name for name in missing if name not in alone]
+    parts = [tally(audit)]
+    if names:
+        parts.append(f"not tested: {', '.join(names)}" if len(names) <= 3 else f"not tested: {len(names)} probes")
+    return "; ".join(filter(None, parts))
+
+
+def _groups(audit: Audit, *, green: bool) -> list[list[Finding]]:
+    """Return the findings to show by bias, the worst bias first and the worst finding of each first."""
+    told = (RUN, AGREEMENT)  # of a green run, what is proven of all cases
+    wanted = [
+        f
+        for f in audit.findings
+        if f.red or (f.accepted is not None and f.outcome in _SEVERITY) or (green and _proven(f) and f.bias in told)
+    ]
+    by_bias: dict[str, list[Finding]] = {}
+    for one in sorted(wanted, key=_badness):
+        by_bias.setdefault(one.bias, []).append(one)
+    return list(by_bias.values())
+
+
+def _proven(finding: Finding) -> bool:
+    return finding.outcome is Outcome.PASS
+
+
+def _badness(finding: Finding) -> tuple[object, ...]:
+    """Return what findings are sorted by: red before accepted, the outcome, what it is about, and how far it is off."""
+    about = (0 if finding.bias == BASELINE or finding.bias in CONTROLS else 1, finding.bias == AGREEMENT)
+    together = resolution(finding) is Resolution.RUN and finding.bias == RUN
+    return not finding.red, _SEVERITY.index(finding.outcome), together, *about, -_beyond(finding), finding.key
+
+
+def _beyond(finding: Finding) -> float:
+    """Return by how much a value is on the wrong side of its limit."""
+    if finding.value is None or finding.claim is None:
+        return 0.0
+    if finding.claim.op == ">=":
+        return finding.claim.limit - finding.value
+    return (abs(finding.value) if finding.claim.op == "abs<=" else finding.value) - finding.claim.limit
+
+
+def _table(groups: Sequence[Sequence[Finding]], room: int, screen: Screen) -> tuple[list[Line], bool]:
+    """
+    Return a line for each finding in columns, or for the worst of each bias where there are too many.
+
+    Also return whether any of them has a rate of robustness or consistency.
+    """
+    if not groups:
+        return [], False
+    every = sum(map(len, groups)) <= room
+    rows = [
+        (finding, place == 0, 0 if every else len(group) - 1)
+        for group in groups
+        for place, finding in enumerate(group if every else group[:1])
+    ]
+    kept = rows if len(rows) <= room else rows[: room - 1]
+    cells = [_cells(*row) for row in kept]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
+    texts = [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        for row in cells
+    ]
+    colours = ["yellow" if f.accepted else _COLOURS[f.outcome] for f, *_ in kept]
+    table = [Line(printable(text), colour) for text, colour in zip(texts, colours, strict=True)]
+    if len(kept) < len(rows):
+        others = [_NAMES.get(f.bias, f.bias) for f, *_ in rows[len(kept) :]]
+        table.append(Line(f"and {len(others)} more: {', '.join(others)}; {MORE}", "red"))
+    rated = any(row[-1].startswith("RR ") or row[-1].startswith("CR ") for row in cells)
+    return [screen.fitted(one) for one in table], rated
+
+
+def _cells(finding: Finding, first: bool, others: int) -> tuple[str, ...]:
+    """Return the columns of a finding: bias, outcome, measure, figures, limit, cases, and what else there is to say."""
+    about = finding.key.partition("/")[2] or finding.measure
+    limit = ""
+    if finding.claim is not None:
+        limit = f"{_OPS[finding.claim.op]} {finding.claim.limit:.2f}".replace("within ", "within \N{PLUS-MINUS SIGN}")
+    figures = "" if finding.value is None else value(finding)
+    return (
+        _NAMES.get(finding.bias, finding.bias) if first else "",
+        finding.outcome.value,
+        about,
+        figures,
+        limit,
+        f"n={cases(finding)}" if figures else "",
+        "; ".join(filter(None, _remarks(finding, first=first, others=others))),
+    )
+
+
+def _remarks(finding: Finding, *, first: bool, others: int) -> Iterable[str]:
+    """Yield what stands behind the figures of a finding, the most important first."""
+    if others:
+        yield f"and {others} more claim{'s' * (others != 1)}"
+    if finding.accepted:
+        yield f"accepted: {finding.accepted}"
+    if finding.value is None or finding.outcome is Outcome.INCOMPLETE:
+        yield str(finding.reason)
+        return
+    if first and finding.bias not in (RUN, AGREEMENT):
+        rates = (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
+        yield " ".join(f"{name} {rate:.2f}" for name, rate in rates if rate is not None)
+    if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
+        yield f"about {finding.cases_to_decide} cases decide"
+    if told := points(finding):
+        yield told
+    if finding.reason:
+        yield str(finding.reason)
+
+
+def _crashes(audit: Audit) -> Iterable[str]:
+    return (f"{one.node} crashed: {one.reason}" for one in audit.tests if one.state is State.CRASHED)
+
+
+def _short(text: str) -> str:
+    """
+    Return a text without the folders of an installation, as one line.
+
+    >>> _short("1 of 2 tests crashed: .venv/lib/python3.12/site-packages/calm/suites/test_position.py::test_it")
+    '1 of 2 tests crashed: calm/suites/test_position.py::test_it'
+    """
+    return _INSTALLED.sub("", printable(" ".join(text.split())))
+
+
+def _cut(texts: Sequence[Line], room: int, screen: Screen, colour: str) -> list[Line]:
+    """Return as many lines as there is room for, and say how many are left out."""
+    sizes = [screen.rows(screen.fitted(one)) for one in texts]
+    if sum(sizes) <= room:
+        return list(texts)
+    kept = 0
+    while kept < len(texts) and sum(sizes[: kept + 1]) <= room - 1:
+        kept += 1
+    what = texts[0].text.partition(":")[0] if texts[0].text.startswith(("note:", "smallest example:")) else "line"
+    left = len(texts) - kept
+    more = [Line(f"{left} more {what}{'s' * (left != 1)}: {MORE}", colour)] if room > 0 else []
+    return [*texts[:kept], *more]
+
+
+def _fitting(texts: Sequence[Line], room: int, screen: Screen) -> list[Line]:
+    """Return the lines for which there is room, in their order; the others can be missed."""
+    found: list[Line] = []
+    for one in texts:
+        if sum(map(screen.rows, (*found, one))) <= room:
+            found.append(one)
+    return found
+
+
+def _files(written: Sequence[Path]) -> list[str]:
+    """
+    Return where the files of a run are, in one line.
+
+    >>> _files([Path("out/results.json"), Path("out/report.html")]), _files([Path("a.json"), Path("b/c.html")])
+    (['wrote results.json, report.html in out/'], ['wrote a.json, b/c.html'])
+    """
+    folders = {path.parent for path in written}
+    if len(folders) == 1 and (folder := folders.pop()) != Path():
+        return [f"wrote {', '.join(path.name for path in written)} in {folder}{os.sep}"]
+    return [f"wrote {', '.join(map(str, written))}"] if written else []
