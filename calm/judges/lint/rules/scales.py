@@ -1,0 +1,119 @@
+"""What the prompt says of the scale of a score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from calm.judges.lint.subject import Found, Subject
+
+_N: Final = r"\d{1,4}(?:\.\d{1,2})?"
+_RANGES: Final = (
+    re.compile(
+        r"\b(?:from|between|scale(?: of)?|range[ds]?(?: from| of)?|rat(?:e|ing)|scores?(?: of)?|integer|number|value)\b"
+        rf"[^\d\n]{{0,40}}?\(?\[?({_N})\s*(?:-|–|—|to|and|through|/)\s*({_N})\b",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"\(({_N})\s*(?:-|–|—|to)\s*({_N})\)"),
+    re.compile(rf"\b({_N})\s*(?:-|–|—|to)\s*({_N})\s+(?:scale|points?|stars?|rating)", re.IGNORECASE),
+)
+_ASKS: Final = re.compile(r"\b(?:scor(?:e|es|ing)|rat(?:e|ing)|grade|stars?|points?)\b", re.IGNORECASE)
+_LISTED: Final = re.compile(
+    rf"(?:^[ \t>*#+-]*|[\s(\"'`*])(?:score|rating|level|grade|say|give|assign)?[\s*:\"'`]{{0,4}}(?<![\d.])({_N})\)?"
+    r"(?:\.0+)?[\"'`*]{0,3}[ \t]*(?:(?:points?|stars?)\b[ \t]*)?"
+    r"(?:[=:–—→]|-(?=\s)|,? if\b|for\b|means?\b|indicat\w*\b|represents?\b|being\b|is\b|corresponds?\b|would\b|\()"
+    r"[ \t\n]*[*_\"'`(]{0,3}[A-Za-z]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A value of the scale with words after it."""
+_SPOKEN: Final = re.compile(
+    rf"\b(?:scores?|rating|grade|value|give|assign|say|award|return|output)\b[^.\n\d]{{0,30}}?({_N})(?![\d.]*\s*(?:-|–|to|and)\s*\d)",
+    re.IGNORECASE,
+)
+_CONDITION: Final = re.compile(r"\b(?:if|when|only|worst|best|perfect|fully|completely|not|no)\b", re.IGNORECASE)
+_ENDS: Final = re.compile(
+    r"\b(?:worst|best|lowest|highest|poor\w*|excellent|perfect\w*|bad|good|terrible|ideal|least|most|fully|not at all)"
+    r"\b"
+    rf"[^.\n\d]{{0,40}}?\(?({_N})\b",
+    re.IGNORECASE,
+)
+_ADDED: Final = re.compile(
+    r"\b(?:add|award|give|deduct|subtract|plus)\b[^.\n]{0,20}\b(?:\d|one|a|an|another|half)[^.\n]{0,20}\bpoints?\b",
+    re.IGNORECASE,
+)
+_NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORDED: Final = re.compile(rf"^[ \t>*#+-]*({'|'.join(_NUMBERS)})\b[^:\n]{{0,12}}:", re.IGNORECASE | re.MULTILINE)
+LEAST: Final = 2
+"""Values that must have words, so that the judge knows both ends."""
+LISTED: Final = 3
+"""Values that must stand in a list before its order can be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    value: float
+    at: int
+
+
+def stated(subject: Subject) -> Iterator[Found]:
+    """Find a prompt that asks for a score without a scale, or with one whose values have no words."""
+    page = subject.page
+    if subject.task != "score" or page.of("criteria"):
+        return  # the rubric that a case brings may say all of it
+    prose = page.prose
+    values = _values(prose)
+    found = _range(subject, prose)
+    if found is None:
+        if len({one.value for one in values}) < LEAST and not _ADDED.search(prose):
+            asked = list(_ASKS.finditer(prose))
+            yield Found("scale-not-stated", subject.at(asked[-1].start() if asked else 0))
+        return
+    low, high, at = found
+    known = sorted({one.value for one in values if low <= one.value <= high})
+    if len(known) >= LEAST or _ADDED.search(prose):
+        return
+    named = f"only {known[0]:g} has words" if known else "no value has words"
+    yield Found("scale-without-anchors", subject.at(at), (f"{low:g} to {high:g}", named))
+
+
+def ordered(subject: Subject) -> Iterator[Found]:
+    """Find a list of values that neither rises nor falls."""
+    if subject.task != "score":
+        return
+    prose = subject.page.prose
+    lines: list[_Value] = []
+    for one in (_Value(float(m[1]), m.start(1)) for m in _LISTED.finditer(prose)):
+        begins = prose[prose.rfind("\n", 0, one.at) + 1 : one.at]
+        if not re.search(r"[A-Za-z]{8,}", begins) and all(one.value != other.value for other in lines):
+            lines.append(one)
+    values = [one.value for one in lines]
+    if len(values) >= LISTED and values not in (sorted(values), sorted(values, reverse=True)):
+        yield Found("scale-unordered", subject.at(lines[0].at), (", ".join(f"{v:g}" for v in values),))
+
+
+def _range(subject: Subject, prose: str) -> tuple[float, float, int] | None:
+    """Return the ends of the scale, and where the prompt states them."""
+    for pattern in _RANGES:
+        for found in pattern.finditer(prose):
+            low, high = float(found[1]), float(found[2])
+            if low < high:
+                return low, high, found.start(1)
+    if subject.scale is None:
+        return None
+    low, high = subject.scale.low, subject.scale.high
+    shown = [re.search(rf"(?<![\d.]){end:g}(?![\d.])", prose) for end in (low, high)]
+    return (low, high, min(one.start() for one in shown if one)) if all(shown) else None
+
+
+def _values(prose: str) -> list[_Value]:
+    """Return the values of a scale that the prompt gives words to."""
+    found = [_Value(float(m[1]), m.start(1)) for m in _LISTED.finditer(prose)]
+    found += [_Value(float(m[1]), m.start(1)) for m in _ENDS.finditer(prose)]
+    found += [_Value(float(_NUMBERS.index(m[1].lower())), m.start(1)) for m in _WORDED.finditer(prose)]
+    for m in _SPOKEN.finditer(prose):
+        start, stop = prose.rfind("\n", 0, m.start()) + 1, prose.find("\n", m.end())
+        if _CONDITION.search(prose[start : stop if stop >= 0 else len(prose)]):
+            found.append(_Value(float(m[1]), m.start(1)))
+    return found

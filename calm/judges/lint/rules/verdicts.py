@@ -1,0 +1,214 @@
+"""Where in the reply the verdict stands, and whether it can be read: by the reader that an audit uses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from typing import Final
+
+from calm.core.verdict import FAMILY, readable
+from calm.judges import reading
+from calm.judges.lint.subject import Found, Reading, Subject
+from calm.models.wire import Reply
+
+_VERDICT: Final = (
+    r"(?:scores?|ratings?|verdict|winner|choice|grade|label|pass|decision|preference|preferred|better|result|stars)"
+)
+_REASON: Final = (
+    r"(?:reason(?:s|ing)?|explanations?|rationale|justification|analysis|feedback|critique|thoughts?|thinking|comments?|"
+    r"evidence|supporting[ _]evidence|assessment)"
+)
+_KEY: Final = re.compile(rf"[\"'`](?P<v>{_VERDICT})[\"'`]|[\"'`](?P<r>{_REASON})[\"'`]", re.IGNORECASE)
+_FIELD: Final = re.compile(
+    rf"^[ \t>*#-]*(?:\[)?(?:(?P<v>{_VERDICT})|(?P<r>{_REASON}))(?:\])?[*]{{0,2}}[ \t]*:", re.IGNORECASE | re.MULTILINE
+)
+_VERDICT_FIRST: Final = (
+    re.compile(
+        rf"\b(?:first(?:ly)?|begin|start|single line|line with only)\b[^.!?\n]{{0,90}}\b{_VERDICT}\b[\s\S]{{0,250}}?"
+        r"\b(?:then|followed by|subsequent|after(?:wards| that)?|next|second(?:ly)?|separate) (?:line|paragraph)?"
+        rf"[\s\S]{{0,90}}?\b(?:expla\w+|{_REASON}|justify)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b{_VERDICT}\b[^.!?\n]{{0,80}}\b(?:followed by|and then|before) [^.!?\n]{{0,50}}"
+        rf"\b(?:expla\w+|{_REASON}|justify)\b",
+        re.IGNORECASE,
+    ),
+)
+_REASONS_FIRST: Final = re.compile(
+    rf"\b(?:first(?:ly)?|begin|start|before|after|step[- ]by[- ]step|then|finally)\b[^.!?\n]{{0,100}}"
+    rf"\b(?:expla\w+|{_REASON}|analy[sz]\w+|compar\w+|think|solve|examin\w+|critiques?)\b",
+    re.IGNORECASE,
+)
+_FIRST_WORDS: Final = re.compile(
+    r"\b(?:think|reason|explain) (?:it )?(?:through |out )?step[- ]by[- ]step"
+    r"|\bfirst[^.\n]{0,60}\b(?:explain|reason|analy[sz]e)\b"
+    r"|\b(?:explanation|reasons?|reasoning|analysis)\b[^.\n]{0,40}\b(?:first|before)\b",
+    re.IGNORECASE,
+)
+_BRACKETS: Final = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]")
+_OBJECT: Final = re.compile(r"\{[^{}]{0,2000}\}")
+_ANY_FORM: Final = re.compile(
+    r"\[\[|\[RESULT\]|\bJSON\b|<(?:verdict|score|answer|result|rating|winner)>|\btuple\b|\bonly\b|\bfunction\b"
+    r"|\bnothing (?:else|more)\b|\bone (?:word|letter|number)\b|\beither\b|\bstrictly\b|\bformat(?:ted)?\b|\btemplate\b"
+    r"|\bsingle (?:letter|word|number|integer|character|digit|line|token)\b"
+    r"|\bfollowing (?:form|options|choices)\b|\bfinal decision\b|\blast line\b|\bon its own line\b|\bYES or NO\b"
+    r"|[\"'`“]\w[\w ()]{0,24}[\"'`”] (?:or|if)\b|\b[A-Z]{2,} or [A-Z]{2,}\b|^\(?[A-E]\)[ .]"
+    r"|(?:score|rating|grade|verdict|label|answer|class|stars|evaluation form[^\n]{0,20}|coherence|feedback)"
+    r"[ \t]*(?:is)?[ \t]*:?[ \t]*\Z|\bas (?:a|an) (?:integer|number|letter|word)\b"
+    r"|\b(?:score|rating|verdict|label|decision|grade)\s*:\s*[<\[(“\"]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PLACEHOLDER: Final = re.compile(
+    r"[\W\d_]*(?:x|n|y|rating|score|verdict|label|your[ \w]*|number|value|answer|choice|winner|letter|the [ \w]*"
+    r"|an? [ \w]*|\d+\s*(?:-|to|/)\s*\d+|\.\.\.|first|second|third|[a-z]+ > [a-z]+.*|.*\bor\b.*|.*[|/].*)[\W_]*",
+    re.IGNORECASE,
+)
+_ALTERNATIVES: Final = re.compile(r"\b(?:if|or|either|example|e\.g\.|such as)\b|\bfor instance\b", re.IGNORECASE)
+_LITERAL: Final = re.compile(r"(?<![\\?])[A-Za-z]{3,}")
+WORDS: Final = "These are reasons.\n\n"
+"""What stands before the verdict in a reply that is read here."""
+
+
+def order(subject: Subject) -> Iterator[Found]:
+    """Find a prompt that asks for the verdict before the reasons."""
+    prose = subject.page.prose
+    schema = subject.reading.schema if subject.reading else ()
+    keys = " ".join(f'"{key}"' for key in schema)
+    for text, source in ((keys, "schema"), (prose, "keys"), (prose, "fields")):
+        pattern = _FIELD if source == "fields" else _KEY
+        found = list(pattern.finditer(text))
+        verdict = next((one for one in found if one["v"]), None)
+        reason = next((one for one in found if one["r"]), None)
+        if verdict is None or reason is None:
+            continue
+        if verdict.start() < reason.start():
+            keyed = source == "schema"
+            place = subject.sources.place_of_key("schema_file") if keyed else subject.at(verdict.start())
+            yield Found("verdict-before-reasons", place, (repr(verdict["v"]), repr(reason["r"])))
+        return
+    if _REASONS_FIRST.search(prose):
+        return
+    for phrase in _VERDICT_FIRST:
+        if said := phrase.search(prose):
+            yield Found("verdict-before-reasons", subject.at(said.start()), ("the verdict", "its reasons"))
+            return
+
+
+def form(subject: Subject) -> Iterator[Found]:
+    """Find a prompt that names no form for the verdict."""
+    if subject.reading is None and not _ANY_FORM.search(subject.page.prose.rstrip()):
+        yield Found("verdict-form-missing", subject.at(len(subject.page.text.rstrip()) - 1))
+
+
+def asked(subject: Subject) -> Iterator[Found]:
+    """Find a form that is read and not asked for."""
+    if subject.reading is None:
+        return
+    how, prose = subject.reading.form, subject.page.prose
+    wanted = _wanted(subject.reading, prose)
+    if how.kind == "logprobs" and _FIRST_WORDS.search(prose):
+        wanted = "a reply whose first token is the verdict: it asks for reasons first"
+    if wanted:
+        place = subject.sources.place_of_key("format")
+        yield Found("verdict-not-asked", place, (reading.way(how), wanted))
+
+
+def _wanted(how: Reading, prose: str) -> str:
+    """Return the form that the prompt lacks; empty if it has it, or if there is none to look for."""
+    form = how.form
+    if form.kind == "brackets" and "[[" not in prose and "double square brackets" not in prose.lower():
+        return "[[...]]"
+    if form.kind == "json":
+        last = re.split(r"[.\[]", re.sub(r"\[\d+\]\Z", "", form.field))[-1].rstrip("]")
+        if not how.schema and last.lower() not in prose.lower():
+            return f"a JSON field {last!r}"
+    if form.kind == "tag" and f"<{form.tag}>".lower() not in prose.lower():
+        return f"<{form.tag}>"
+    if form.kind == "regex":
+        words = _LITERAL.findall(form.pattern.split("(")[0])
+        if words and not any(word.lower() in prose.lower() for word in words):
+            return f"{words[0]!r}"
+    return ""
+
+
+def read(subject: Subject) -> Iterator[Found]:
+    """Find verdicts that the prompt asks for, in the form that is read, and that the reader does not understand."""
+    how = subject.reading
+    if how is None or FAMILY[subject.task] == "listwise" or subject.task in ("rubric-all", "points"):
+        return
+    for written, sample in _samples(how, subject.page.prose):
+        why = _why_unread(how, sample)
+        if why:
+            yield Found("verdict-unreadable", subject.at(max(0, subject.page.prose.find(written))), (written, why))
+            return
+
+
+def twice(subject: Subject) -> Iterator[Found]:
+    """Find a form that, filled with verdicts that differ, is read as none: it has room for more than one."""
+    how = subject.reading
+    if how is None or FAMILY[subject.task] not in ("score", "pairwise") or subject.task == "points":
+        return
+    parts = _parts(how, subject.page.prose)
+    if len(parts) > 1 and _why_unread(how, WORDS + "\n".join(_filled(how, parts))):
+        shown = " ".join(" and ".join(parts[:2]).split())
+        yield Found("verdict-twice", subject.at(subject.page.prose.index(parts[0])), (shown[:160],))
+
+
+def _why_unread(how: Reading, text: str) -> str:
+    verdict = reading.read(Reply(text), how.form, how.view)
+    return "" if readable(verdict) else str(getattr(verdict, "reason", verdict))
+
+
+def _samples(how: Reading, prose: str) -> Iterator[tuple[str, str]]:
+    """Return the verdicts that a prompt shows in the form that is read, and a reply with each."""
+    if how.form.kind == "brackets":
+        for found in _BRACKETS.finditer(prose):
+            if not _PLACEHOLDER.fullmatch(found[1]):
+                yield found[0], WORDS + found[0]
+    elif how.form.kind == "tag":
+        name = re.escape(how.form.tag)
+        for found in re.finditer(rf"<{name}>([^<>\n]{{1,60}})</{name}>", prose, re.IGNORECASE):
+            if not _PLACEHOLDER.fullmatch(found[1].strip()):
+                yield found[0], WORDS + found[0]
+    elif how.form.kind == "json":
+        for found in _OBJECT.finditer(prose):
+            try:
+                whole = json.loads(found[0])
+            except (ValueError, RecursionError):
+                continue
+            value = whole.get(how.form.field)
+            odd = isinstance(value, str) and bool(_PLACEHOLDER.fullmatch(value))
+            if how.form.field in whole and not odd:
+                yield found[0], WORDS + json.dumps({how.form.field: value})
+
+
+def _parts(how: Reading, prose: str) -> list[str]:
+    """Return the lines of a prompt that show the form with a placeholder, and are no alternatives."""
+    lines = [line for line in prose.split("\n") if not _ALTERNATIVES.search(line)]
+    if how.form.kind == "brackets":
+        return [ln for ln in lines for one in _BRACKETS.finditer(ln) if _PLACEHOLDER.fullmatch(one[1])]
+    if how.form.kind == "tag":
+        return [line for line in lines if re.search(rf"<{re.escape(how.form.tag)}>.*</", line, re.IGNORECASE)]
+    if how.form.kind == "json" and "." not in how.form.field and "[" not in how.form.field:
+        key = re.compile(rf'"{re.escape(how.form.field)}"\s*:')
+        nested = re.search(r"\{[^{}]*\{[\s\S]{0,3000}\}\s*\}", prose)
+        if nested and len(key.findall(nested[0])) > 1:
+            return [one for one in _OBJECT.findall(nested[0]) if key.search(one)]
+    return []
+
+
+def _filled(how: Reading, parts: Sequence[str]) -> Iterator[str]:
+    """Return the parts with verdicts that differ in place of their placeholders."""
+    scale = how.view.scale
+    kinds = list(how.view.labels[:2]) if how.view.task == "pairwise" else [f"{scale.low:g}", f"{scale.high:g}"]
+    for part, value in zip(parts, cycle(kinds), strict=False):
+        if how.form.kind == "json":
+            yield json.dumps({how.form.field: value if how.view.task == "pairwise" else float(value)})
+        elif how.form.kind == "brackets":
+            yield _BRACKETS.sub(f"[[{value}]]", part)
+        else:
+            tag = how.form.tag
+            yield re.sub(rf"<{tag}>.*?</{tag}>", f"<{tag}>{value}</{tag}>", part, flags=re.IGNORECASE)
