@@ -61,23 +61,28 @@ def to_sarif(audit: Audit, *, root: Path | None = None) -> dict[str, Json]:
     results: list[Json] = [_result(f, *places[f.bias], audit, root) for f in shown]
     run: dict[str, Json] = {
         "tool": {"driver": {"name": "calm", "version": audit.calm or "unknown", "rules": rules}},
-        "automationDetails": {"id": f"calm/{_text(audit.judge.name)}/"},
-        "columnKind": "unicodeCodePoints",
+        "automationDetails": {"id": f"calm/{text_of(audit.judge.name)}/"},
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder where the tests ran."}}},
         "invocations": [_invocation(audit)],
         "results": results,
         "properties": {
             "outcome": audit.outcome.value,
-            "headline": _text(headline(audit)),
-            "judge": _text(audit.judge.name),
-            "model": _text(audit.judge.model or ""),
-            "promptSha256": _text(audit.judge.prompt_sha256 or ""),
+            "headline": text_of(headline(audit)),
+            "judge": text_of(audit.judge.name),
+            "model": text_of(audit.judge.model or ""),
+            "promptSha256": text_of(audit.judge.prompt_sha256 or ""),
             "cases": _plain(audit.cases.get("n")),
             "casesSampledFrom": _plain(audit.cases.get("of")),
             "seed": audit.seed,
         },
     }
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return log_of(run)
+
+
+def log_of(run: dict[str, Json]) -> dict[str, Json]:
+    """Return a SARIF log of one run, with what all of calm's runs have in common."""
+    common: dict[str, Json] = {"columnKind": "unicodeCodePoints"}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{**common, **run}]}
 
 
 def _shown(one: Finding) -> bool:
@@ -89,7 +94,7 @@ def _ids(biases: Iterable[str]) -> dict[str, str]:
     """Return the id of each bias's rule: no two are alike, even where names differ only in invisible characters."""
     found: dict[str, str] = {}
     for bias in biases:
-        stem = one = _text(bias) or "unnamed"
+        stem = one = text_of(bias) or "unnamed"
         number = 1
         while one in found.values():
             number += 1
@@ -99,11 +104,11 @@ def _ids(biases: Iterable[str]) -> dict[str, str]:
 
 
 def _rule(bias: str, one: str, findings: Iterable[Finding]) -> dict[str, Json]:
-    meaning = MEANS.get(bias, f"The judge's verdict is moved by {_text(bias)}.")
-    done = dict.fromkeys(_text(f.summary) for f in findings if f.summary)
+    meaning = MEANS.get(bias, f"The judge's verdict is moved by {text_of(bias)}.")
+    done = dict.fromkeys(text_of(f.summary) for f in findings if f.summary)
     return {
         "id": one,
-        "name": _camel(bias),
+        "name": camel(bias),
         "shortDescription": {"text": meaning},
         "fullDescription": {"text": " ".join([meaning, *done])[:LONGEST]},
         "defaultConfiguration": {"level": "error"},
@@ -111,16 +116,17 @@ def _rule(bias: str, one: str, findings: Iterable[Finding]) -> dict[str, Json]:
     }
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """Return a name as SARIF writes that of a rule."""
     return "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", name))[:LONGEST] or "Unnamed"
 
 
 def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None) -> dict[str, Json]:
     here, also = _places(one, audit, root)
     numbers: dict[str, Json] = {
-        "key": _text(one.key),
+        "key": text_of(one.key),
         "outcome": one.outcome.value,
-        "claim": _text(claim(one)),
+        "claim": text_of(claim(one)),
         "value": one.value,
         "low": one.low,
         "high": one.high,
@@ -130,9 +136,9 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
         "robustnessRate": one.robustness_rate,
         "consistencyRate": one.consistency_rate,
         "flips": dict(one.flips),
-        "excluded": {_text(reason): count for reason, count in in_words(one.excluded).items()},
+        "excluded": {text_of(reason): count for reason, count in in_words(one.excluded).items()},
         "ownTexts": one.own,
-        "textsNotShown": {_text(reason): count for reason, count in in_words(one.unused).items()},
+        "textsNotShown": {text_of(reason): count for reason, count in in_words(one.unused).items()},
         "control": _control(one),
     }
     found: dict[str, Json] = {
@@ -140,7 +146,7 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
         "ruleIndex": index,
         "kind": "fail",
         "level": LEVELS[one.outcome],
-        "message": {"text": _message(f"{one.key}: {line(one)}")},
+        "message": {"text": message_of(f"{one.key}: {line(one)}")},
         "locations": [here],
         "partialFingerprints": {"calmKey/v1": sha256(one.key.encode("utf-8", "backslashreplace")).hexdigest()},
         "properties": {name: number for name, number in numbers.items() if number is not None},
@@ -149,7 +155,7 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
         found["relatedLocations"] = also
     accepted: list[Json] = []
     if one.accepted is not None:
-        accepted = [{"kind": "external", "status": "accepted", "justification": _text(one.accepted)}]
+        accepted = [{"kind": "external", "status": "accepted", "justification": text_of(one.accepted)}]
     found["suppressions"] = accepted  # the standard wants them on every result of a run or on none
     return found
 
@@ -159,7 +165,7 @@ def _control(one: Finding) -> Json:
     if one.control is None:
         return None
     floor, moved, gain, n = astuple(one.control)
-    return {"floor": _text(floor), "moved": moved, "gain": gain, "n": n}
+    return {"floor": text_of(floor), "moved": moved, "gain": gain, "n": n}
 
 
 def _invocation(audit: Audit) -> dict[str, Json]:
@@ -169,20 +175,20 @@ def _invocation(audit: Audit) -> dict[str, Json]:
     loose = [end for end in audit.loose_ends if end not in gaps]
     said = {"error": [*gaps, *lost], "warning": loose, "note": [str(note) for note in audit.run.notes if note]}
     notifications: list[Json] = [
-        {"level": level, "message": {"text": _message(text)}} for level, texts in said.items() for text in texts
+        {"level": level, "message": {"text": message_of(text)}} for level, texts in said.items() for text in texts
     ]
     return {"executionSuccessful": not gaps, "toolExecutionNotifications": notifications}
 
 
-def _text(text: str) -> str:
+def text_of(text: str) -> str:
     """Return a text on one line, with what cannot be seen made visible."""
     shown = " ".join(visible(text).split())
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
 
 
-def _message(text: str) -> str:
+def message_of(text: str) -> str:
     """Return a text as a message, with the characters of links and placeholders escaped."""
-    return _text(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
+    return text_of(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
 
 
 def _plain(value: Json) -> Json:
@@ -197,19 +203,20 @@ def _places(one: Finding, audit: Audit, root: Path | None) -> tuple[Json, list[J
     path, _, test = one.node.partition("::")
     suite, own = _suite(path, root)
     judges = [name for name in _files(audit) if _inside(name)]
-    tested = _place(suite, _line_of(test, root, suite) if own else 1, "the test that claims it") if suite else None
-    asked = [_place(name, 1, "what the judge is asked with") for name in judges]
+    tested = place_of(suite, _line_of(test, root, suite) if own else 1, "the test that claims it") if suite else None
+    asked = [place_of(name, 1, "what the judge is asked with") for name in judges]
     places = [*([tested] if tested and own else []), *asked, *([tested] if tested and not own else [])]
     if not places:
-        places = [_place("calm/suites", 1, "the suites of calm")]
+        places = [place_of("calm/suites", 1, "the suites of calm")]
     first = {"physicalLocation": places[0]["physicalLocation"]}
     if one.node:
-        first["logicalLocations"] = [{"fullyQualifiedName": _text(one.node), "kind": "function"}]
+        first["logicalLocations"] = [{"fullyQualifiedName": text_of(one.node), "kind": "function"}]
     also: list[Json] = [{"id": number, **place} for number, place in enumerate(places[1:], 1)]
     return first, also
 
 
-def _place(path: str, number: int, what: str) -> dict[str, Json]:
+def place_of(path: str, number: int, what: str) -> dict[str, Json]:
+    """Return a location: a line of a file below the folder where the tests ran, and what stands there."""
     location: dict[str, Json] = {"uri": quote(str(PurePosixPath(path))), "uriBaseId": ROOT}
     return {
         "physicalLocation": {"artifactLocation": location, "region": {"startLine": number}},

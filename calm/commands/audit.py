@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from calm.commands import CASES, CONFIGURATION, DONE, INTERRUPTED, JUDGES, NOTHING, REFUSED, add_command, real
+from calm.commands import CASES, CONFIGURATION, DONE, INTERRUPTED, JUDGES, NOTHING, REFUSED, add_command, lint, real
 from calm.engine.signals import SIGNALS
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
@@ -100,6 +100,8 @@ def _ended(status: int) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    if pointless := lint.before_audit(options.judge, options.cases):
+        return pointless
     files = [*(f"--calm-cases={f}" for f in options.cases), *(["--calm-batch"] if options.batch else [])]
     return _ended(gate(options.judge, Path(options.out), [*files, *options.pytest]))
 

@@ -24,6 +24,7 @@ from calm.commands import (
     cases,
     cross_check,
     hunt,
+    lint,
     mitigate,
     perturb,
     plan,
@@ -47,6 +48,7 @@ from calm.results.wording import printable
 COMMANDS = (
     audit,
     attempt,
+    lint,
     perturb,
     records,
     report,

@@ -17,12 +17,15 @@ from calm.judges.lint.subject import Subject
 
 _TURN: Final = re.compile(r"^### (system|user|assistant)[ \t]*\n", re.MULTILINE)
 """A line that begins a message, where a file holds several."""
+_SCORES: Final = re.compile(r"\b(?:scores?|rat(?:e|ing)|scale|stars|points)\b", re.IGNORECASE)
 _LOOP: Final = re.compile(r"\{%-?\s*for\s+(\w+)\s+in\s+(\w+)")
 
 
-def subject_of(path: Path, task: Task, roles: Mapping[str, Role]) -> Subject:
+def subject_of(path: Path, task: Task | None, roles: Mapping[str, Role]) -> Subject:
     """
     Return what to lint of a file that holds a prompt; `roles` say what placeholders stand for, beside their names.
+
+    Without a task, a prompt with two answers is for pairs, one that speaks of scores for scores, others for a rubric.
 
     Raises:
         ConfigError: the file cannot be read, is empty, or holds no placeholder.
@@ -52,6 +55,8 @@ def subject_of(path: Path, task: Task, roles: Mapping[str, Role]) -> Subject:
             f"{path}: expected a prompt with placeholders such as {{question}} and {{answer}}, or a judge.toml, and "
             "found none"
         )
+    if task is None:
+        task = "pairwise" if len(page.answers) == 2 else "score" if _SCORES.search(page.prose) else "rubric"
     several = 2 if task == "pairwise" else 1
     return Subject(task, several, page, Sources((Source(str(path), text),)), _as_written)
 

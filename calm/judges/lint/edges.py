@@ -15,6 +15,13 @@ _HEADING: Final = re.compile(
     r"\s{0,8}(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*|[-*]\s+\*\*|(?:[-*]\s+)?[\"'(\[]?[A-Z0-9][^\n.?!:]{0,60}\)?[\"'\]]?\s?:|[^\n]{1,60}:\s*$|END\b|DATA\b)"
 )
 """A line that names what follows."""
+_INSTRUCTS: Final = re.compile(
+    r"\s*(?:please|now|reply|respond|answer(?= with| in\b| only| using| by)|give|output|return|write|say|choose|decide|rate|"
+    r"provide|finish|state|evaluate|compare|select|which|is|does|do|based|after|before|considering|analy[sz]e|you|your|"
+    r"the (?:rating|score|verdict))\b(?:\W+\w+){3}",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that says what to do, even if it has a colon."""
 _ENDS_OPEN: Final = re.compile(r"(?:[:=<>|\]\"'`#*~-]|\)\s?)\s*\Z")
 WHOLE: Final = "the message"
 """What begins or ends a text that stands alone at that end of its message."""
@@ -49,11 +56,13 @@ def closing(page: Page, slot: Slot) -> str:
     if not rest:
         return WHOLE if page.turn(slot.at).stop == slot.at + 1 + len(after) else ""
     below = rest.split("\n", 1)[0].rstrip()
-    if _FENCE.match(below) or _HEADING.match(below):
+    if is_delimiter(below):
         return after[: len(after) - len(rest)] + below
     return ""
 
 
 def is_delimiter(line: str) -> bool:
     """Return whether a line is a delimiter or a heading, and no sentence."""
-    return bool(_FENCE.match(line.strip()) or _HEADING.match(line))
+    if _FENCE.match(line.strip()):
+        return True
+    return bool(_HEADING.match(line)) and not _INSTRUCTS.match(line)

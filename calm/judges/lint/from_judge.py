@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from calm.core.case import Answer, Case, Criterion
 from calm.core.templates import Messages
@@ -32,6 +32,8 @@ from calm.judges.wrapper import JudgeWrapper
 from calm.models.server import Server
 from calm.models.wire import Judge, Reply, Request
 
+CasesOf: TypeAlias = Callable[[Judge], Sequence[Case]]
+
 ANSWERS: Final[Mapping[Task, int]] = {"pairwise": 2, "listwise": 3}
 """How many answers the case of marks has; one for any other task."""
 _MARK: Final = re.compile(r"calm(question|answer|reference|context|criteria)slot(\d+)mark", re.IGNORECASE)
@@ -40,11 +42,11 @@ _FILES: Final = ("system_file", "user_file", "messages_file")
 """What the standard framing is written in. The negative one asks the other way round, and is shown only by a suite."""
 
 
-def subjects_of(path: Path, cases: Sequence[Case] = (), window: int | None = None) -> list[Subject]:
+def subjects_of(path: Path, cases_of: CasesOf | None = None, window: int | None = None) -> list[Subject]:
     """
     Return what to lint of a judge.toml: one prompt, or one for each member of a panel.
 
-    `cases` are those that must fit into `window` tokens (None: what is known of the model).
+    `cases_of` returns the cases of a judge that must fit into `window` tokens (None: what is known of its model).
 
     Raises:
         ConfigError: the file cannot be read, or describes a judge without a prompt.
@@ -53,11 +55,11 @@ def subjects_of(path: Path, cases: Sequence[Case] = (), window: int | None = Non
     if isinstance(judge, Panel):
         with path.open("rb") as file:
             members = tomllib.load(file)["panel"]["members"]
-        return [one for member in members for one in subjects_of(path.parent / member, cases, window)]
+        return [one for member in members for one in subjects_of(path.parent / member, cases_of, window)]
     inside = prompted(judge)
     if inside is None:
         raise ConfigError(f"{path}: this judge has no prompt to lint; expected a judge.toml with a [model] table")
-    return [_subject(path, judge, inside, cases, window)]
+    return [_subject(path, judge, inside, cases_of(judge) if cases_of else (), window)]
 
 
 def prompted(judge: Judge) -> PromptedJudge | None:

@@ -6,35 +6,8 @@ import re
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_COMMON: Final = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "is",
-        "are",
-        "of",
-        "to",
-        "in",
-        "and",
-        "or",
-        "for",
-        "on",
-        "with",
-        "as",
-        "that",
-        "this",
-        "be",
-        "it",
-        "you",
-        "your",
-        "which",
-        "what",
-        "if",
-        "not",
-        "by",
-        "from",
-    ]
+_COMMON: Final = re.compile(
+    r"the|an?|is|are|of|to|in|and|or|for|on|with|as|that|this|be|it|your?|which|what|if|not|by|from", re.IGNORECASE
 )
 """Words that every English text of some length has."""
 LEAST: Final = 0.12
@@ -52,8 +25,8 @@ def is_english(text: str) -> bool:
     >>> is_english("Welche der beiden Antworten ist besser? Schreibe A, wenn es die erste ist, sonst schreibe B.")
     False
     """
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = _WORD.findall(text)
     foreign = sum(ord(sign) > 0x2FF for sign in text if sign.isalpha())
     if foreign > sum(sign.isalpha() for sign in text) / 3:
         return False
-    return len(words) < SHORT or sum(word in _COMMON for word in words) >= LEAST * len(words)
+    return len(words) < SHORT or sum(_COMMON.fullmatch(word) is not None for word in words) >= LEAST * len(words)

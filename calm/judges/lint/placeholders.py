@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 from calm.judges.lint.page import Page, Role
@@ -13,7 +16,7 @@ from calm.judges.lint.subject import Leftover
 _NAME: Final = r"[A-Za-z_][\w.]{0,60}"
 WRITTEN: Final = re.compile(
     rf"\{{\{{\{{\s{{0,8}}(?P<triple>{_NAME})\s{{0,8}}\}}\}}\}}"
-    rf"|\{{\{{-?\s{{0,8}}(?P<double>{_NAME})(?:\s{{0,8}}\|[^{{}}\n]{{0,80}})?\s{{0,8}}-?\}}\}}"
+    rf"|\{{\{{-?\s{{0,8}}(?P<double>{_NAME}(?:\[\d{{1,2}}\][\w.]{{0,20}})?)(?:\s{{0,8}}\|[^{{}}\n]{{0,80}})?\s{{0,8}}-?\}}\}}"
     rf"|\$\{{(?P<dollar>{_NAME})\}}|<<(?P<angle>{_NAME})>>|\{{\$(?P<prompty>{_NAME})\}}"
     rf"|(?<!\{{)\{{(?P<single>{_NAME})(?:\[[^\]\n]{{1,20}}\])?(?P<args>\([^(){{}}\n]{{0,60}}\))?\}}(?!\}})"
     r"|(?P<percent>%s)"
@@ -24,80 +27,8 @@ COMMENT: Final = re.compile(r"\{#.*?#\}|\{\{!.*?\}\}", re.DOTALL)
 STATEMENT: Final = re.compile(r"\{%.*?%\}|\{\{[#/^][^{}]*\}\}", re.DOTALL)
 """A statement of Jinja or mustache, which is not sent."""
 
-_WORDS: Final[Mapping[Role, frozenset[str]]] = {
-    "reference": frozenset(
-        [
-            "reference",
-            "references",
-            "ref",
-            "ideal",
-            "expected",
-            "gold",
-            "golden",
-            "truth",
-            "correct",
-            "expert",
-            "solution",
-        ]
-    ),
-    "name": frozenset(["author", "byline"]),
-    "criteria": frozenset(
-        [
-            "criteria",
-            "criterion",
-            "rubric",
-            "rubrics",
-            "rubric_item",
-            "checklist",
-            "steps",
-            "metric",
-            "metrics",
-            "guidelines",
-            "score_rubric",
-        ]
-    ),
-    "answer": frozenset(
-        [
-            "answer",
-            "answers",
-            "response",
-            "responses",
-            "output",
-            "outputs",
-            "completion",
-            "completions",
-            "prediction",
-            "predictions",
-            "submission",
-            "generation",
-            "generated",
-            "result",
-            "candidate",
-            "assistant",
-            "reply",
-            "resp",
-            "summary",
-            "inference",
-            "translation",
-            "contestant",
-            "chosen",
-            "rejected",
-            "statement",
-            "statements",
-            "assertion",
-            "claim",
-            "actual",
-            "seg",
-        ]
-    ),
-    "context": frozenset(
-        ["context", "contexts", "document", "documents", "passage", "history", "conversation", "retrieved", "article"]
-    ),
-    "question": frozenset(
-        ["question", "query", "instruction", "input", "inputs", "prompt", "task", "user", "problem", "request"]
-    ),
-}
-"""The words of names, those that decide first at the head."""
+_ORDER: Final[tuple[Role, ...]] = ("reference", "name", "criteria", "answer", "context", "question")
+"""Roles, those whose words decide first at the head: `ref_answer` is a reference, `user_prompt` a question."""
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MARKERS: Final = frozenset({*"abcd", *"0123456789", "first", "second", "another", "other", "chosen", "rejected"})
 
@@ -137,7 +68,7 @@ def role_of(name: str) -> Role:
         return "question"
     if "text" in parts and marker_of(name):
         return "answer"
-    return next((role for role, words in _WORDS.items() if parts & words), "unknown")
+    return next((role for role in _ORDER if parts & _words()[role]), "unknown")
 
 
 def marker_of(name: str) -> str:
@@ -150,6 +81,13 @@ def marker_of(name: str) -> str:
     parts = [part.lower() for part in _PARTS.findall(name)]
     letters = [part for part in parts if part in _MARKERS and part.isalpha()]
     return next(iter([*letters, *(part for part in parts if part in _MARKERS)]), "")
+
+
+@cache
+def _words() -> Mapping[str, frozenset[str]]:
+    """Return the words of names by the role that they say."""
+    table = tomllib.loads(files("calm").joinpath("judges", "data", "placeholders.toml").read_text("utf-8"))
+    return {role: frozenset(words) for role, words in table.items()}
 
 
 def _parts(name: str) -> set[str]:

@@ -1,0 +1,163 @@
+"""`calm lint`: read a judge's prompt before any call, and say what will go wrong."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from calm.commands import CASES, CONFIGURATION, DONE, REFUSED, add_command
+from calm.core.verdict import Task
+from calm.errors import ConfigError, nearest
+from calm.results.wording import printable
+
+if TYPE_CHECKING:
+    from calm.commands.lint_shown import Checked
+    from calm.core.case import Case
+    from calm.judges.lint.page import Role
+    from calm.models.wire import Judge
+
+FORMATS = ("text", "json", "sarif")
+FAIL_ON = ("error", "warning", "note")
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `lint`."""
+    lint = add_command(
+        commands,
+        "lint",
+        "Read the prompt of a judge, and say what will go wrong. Each finding has its line, why it matters, the "
+        "evidence and the fix. No model is called. A file that is no .toml is a prompt with placeholders such as "
+        "{question}.",
+        "calm lint judge.toml --fail-on warning",
+    )
+    lint.add_argument("files", nargs="*", metavar="FILE", help="a judge.toml, or a file with a prompt (several)")
+    lint.add_argument(
+        "--task", choices=get_args(Task), help="what a prompt file is for (default: what its placeholders say)"
+    )
+    lint.add_argument(
+        "--slot",
+        action="append",
+        default=[],
+        metavar="NAME=ROLE",
+        help="what a placeholder of a prompt file holds: question, answer, reference, context, criteria or name "
+        "(repeatable)",
+    )
+    lint.add_argument(
+        "--allow", action="append", default=[], metavar="'RULE REASON'", help="accept what a rule finds (repeatable)"
+    )
+    lint.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}; they must fit the model")
+    lint.add_argument("--context", type=int, metavar="TOKENS", help="what the model takes, where calm does not know it")
+    lint.add_argument("--format", choices=FORMATS, default="text", help="how findings are printed (default text)")
+    lint.add_argument(
+        "--fail-on", choices=FAIL_ON, default="error", help="exit with 1 from this severity on (default error)"
+    )
+    lint.add_argument("--rules", action="store_true", help="list the rules instead")
+    lint.set_defaults(run=_lint)
+
+
+def _lint(options: argparse.Namespace) -> int:
+    from calm.commands.lint_shown import in_json, in_sarif, in_text, listed
+
+    if options.rules:
+        print("\n".join(listed()))
+        return DONE
+    if not options.files:
+        raise ConfigError("calm lint: expected a judge.toml or a file with a prompt, such as calm lint judge.toml")
+    if options.context is not None and options.context < 1:
+        raise ConfigError(f"--context: expected a number of tokens above 0, got {options.context}")
+    roles = _roles(options.slot)
+    checked: list[Checked] = []
+    problems: list[str] = []
+    for name in dict.fromkeys(options.files):
+        try:
+            checked.append(_checked(Path(name), options, roles))
+        except ConfigError as error:
+            problems += error.problems
+    if checked or options.format != "text":
+        if options.format == "text":
+            print("\n".join(map(printable, in_text(checked))))
+        else:
+            made = in_json(checked) if options.format == "json" else in_sarif(checked, problems)
+            print(json.dumps(made, ensure_ascii=False, indent=1))
+    if problems:
+        raise ConfigError(problems)
+    return REFUSED if any(one.result.at_least(options.fail_on) for one in checked) else DONE
+
+
+def _checked(path: Path, options: argparse.Namespace, roles: Mapping[str, Role]) -> Checked:
+    """Return what the rules find in one file."""
+    from calm.commands.lint_shown import Checked
+    from calm.judges.lint import lint, subject_of, subjects_of
+
+    if path.suffix == ".toml":
+        if options.task or roles:
+            raise ConfigError(f"{path}: --task and --slot are for prompt files; a judge.toml says both itself")
+        subjects = subjects_of(path, _cases(options.cases), options.context)
+    else:
+        if options.cases or options.context:
+            raise ConfigError(f"{path}: --cases and --context are for a judge.toml, which says which model is asked")
+        subjects = [subject_of(path, options.task, roles)]
+    tasks = tuple(dict.fromkeys(subject.task for subject in subjects))
+    return Checked(str(path), tasks, lint(subjects, options.allow))
+
+
+def _cases(files: Sequence[str]) -> Callable[[Judge], Sequence[Case]]:
+    def found(judge: Judge) -> Sequence[Case]:
+        from calm.gate.from_spec import cases_from
+
+        return cases_from(files, judge)
+
+    return found
+
+
+def _roles(slots: Sequence[str]) -> dict[str, Role]:
+    """Return what placeholders hold, by their names."""
+    from calm.judges.lint.page import Role
+
+    roles: dict[str, Role] = {}
+    known = [role for role in get_args(Role) if role not in ("note", "draft", "example")]
+    for one in slots:
+        name, _, wanted = one.partition("=")
+        role: Role | None = next((role for role in known if role == wanted.strip()), None)
+        if not name.strip() or role is None:
+            hint = nearest(wanted.strip(), known) if wanted else "; such as --slot output=answer"
+            raise ConfigError(f"--slot: expected NAME=ROLE, got {one!r}{hint}")
+        roles[name.strip()] = role
+    return roles
+
+
+def before_audit(spec: str, cases: Sequence[str]) -> int:
+    """
+    Say in a line what the linter finds in a judge.toml; return 4 if an audit of it is pointless, else 0.
+
+    It is pointless where the judge does not see what it judges, or where no reply that follows the prompt can be read.
+    """
+    from calm.commands.lint_shown import Checked, counted, in_text
+    from calm.judges.lint import Linted, lint, subjects_of
+
+    path = Path(spec)
+    if path.suffix != ".toml" or not path.is_file():
+        return DONE
+    try:
+        found = lint(subjects_of(path, _cases(cases)))
+    except ConfigError:
+        return DONE  # the run says what is wrong with the file, or the judge has no prompt
+    if not found.findings:
+        return DONE
+    stops = tuple(one for one in found.findings if one.rule.stops)
+    shown = _quoted(spec)
+    if not stops:
+        print(f"lint: {counted(found)} in the prompt; see: calm lint {shown}\n")
+        return DONE
+    print("\n".join(map(printable, in_text([Checked(spec, (), Linted(stops))]))))
+    print(f"calm: nothing was asked. Fix the prompt, or allow the rule with a reason; all findings: calm lint {shown}")
+    return CONFIGURATION
+
+
+def _quoted(text: str) -> str:
+    from shlex import quote
+
+    return printable(quote(text))
