@@ -16,9 +16,9 @@ _HEADING: Final = re.compile(
 )
 """A line that names what follows."""
 _INSTRUCTS: Final = re.compile(
-    r"\s*(?:please|now|reply|respond|answer(?= with| in\b| only| using| by)|give|output|return|write|say|choose|decide|rate|"
-    r"provide|finish|state|evaluate|compare|select|which|is|does|do|based|after|before|considering|analy[sz]e|you|your|"
-    r"the (?:rating|score|verdict))\b(?:\W+\w+){3}",
+    r"\s*(?:please|now|reply|respond|answer(?= with| in\b| only| using| by)|give|output|return|write|say|choose|decide|rate"
+    r"|provide|finish|state|evaluate|compare|select|which|is|does|do|based|after|before|considering|analy[sz]e|you|your"
+    r"|the (?:rating|score|verdict))\b(?:\W+\w+){3}",
     re.IGNORECASE,
 )
 """The beginning of a sentence that says what to do, even if it has a colon."""

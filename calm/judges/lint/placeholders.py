@@ -29,6 +29,8 @@ STATEMENT: Final = re.compile(r"\{%.*?%\}|\{\{[#/^][^{}]*\}\}", re.DOTALL)
 
 _ORDER: Final[tuple[Role, ...]] = ("reference", "name", "criteria", "answer", "context", "question")
 """Roles, those whose words decide first at the head: `ref_answer` is a reference, `user_prompt` a question."""
+_COUNTED: Final = re.compile(r"\|\s*(?:length|count)\b")
+"""A filter that shows how many there are, and nothing of them."""
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MARKERS: Final = frozenset({*"abcd", *"0123456789", "first", "second", "another", "other", "chosen", "rejected"})
 
@@ -46,6 +48,8 @@ class Placeholder:
 def placeholders(text: str) -> Iterator[Placeholder]:
     """Return the placeholders of a text, in their order."""
     for found in WRITTEN.finditer(text):
+        if _COUNTED.search(found[0]):
+            continue
         name = next(name for key, name in found.groupdict().items() if name is not None and key != "args")
         yield Placeholder(found.start(), found.end(), f"{name}{found['args'] or ''}", found[0])
 

@@ -28,7 +28,7 @@ _RANKED: Final = re.compile(
     re.IGNORECASE,
 )
 _ATTRIBUTE: Final = re.compile(r"<\w+[^<>\n]{0,20}?(\d{1,2})\s*\"?\s*>\s*\Z")
-_COUNTS: Final = re.compile(r"\d+|one|two|three|i{1,3}|iv", re.IGNORECASE)
+_COUNTS: Final = re.compile(r"\d+(?:, \d+)?|one|two|three|i{1,3}|iv", re.IGNORECASE)
 _TIE: Final = re.compile(
     r"\b(?:ties?|tied|tie-?break\w*|draw|equally (?:good|bad|well|strong|helpful|correct|capable)|neither|"
     r"(?:of |are |is |have |the )?(?:equal|same|similar|comparable) (?:quality|score|level|merit)|"
@@ -123,7 +123,7 @@ def _label(subject: Subject, slot: Slot) -> str:
     """Return what an answer is called: the last name in the lines before it."""
     header = _header(subject, slot)
     if any(one.at < slot.at and "loop.index" in one.written for one in subject.page.slots[-60:]):
-        return "1"
+        return "1, 2"
     found = [*_NAMED.finditer(header), *_ORDINAL.finditer(header)]
     attribute = _ATTRIBUTE.search(header)
     if attribute is not None:

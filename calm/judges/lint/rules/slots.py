@@ -23,6 +23,7 @@ _DATA: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
+_ONLY: Final = re.compile(r"\bonly\b", re.IGNORECASE)
 SENTENCE: Final = 4
 """Words that a line must have to be taken for a sentence that says what to do."""
 
@@ -69,6 +70,8 @@ def last_words(subject: Subject) -> Iterator[Found]:
 def _says(line: str) -> bool:
     """Return whether a line says something: a sentence, or a heading that is one."""
     words = len(_WORDS.findall(line))
+    if _ONLY.search(line):
+        return True
     return words >= SENTENCE and (not is_delimiter(line) or (words >= 2 * SENTENCE and line.lstrip()[:1] not in "[<"))
 
 
