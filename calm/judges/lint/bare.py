@@ -40,7 +40,8 @@ def subject_of(path: Path, task: Task | None, roles: Mapping[str, Role]) -> Subj
         made, at = [], 0
         for one in placeholders(said):
             role = roles.get(one.name) or loops.get(one.name.partition(".")[0]) or role_of(one.name)
-            number = keys.setdefault(marker_of(one.name), len(keys)) if role == "answer" else 0
+            key = marker_of(one.name) or (one.name if task == "pairwise" else "")
+            number = keys.setdefault(key, len(keys)) if role == "answer" else 0
             if len(slots) >= MOST_SLOTS:
                 raise ConfigError(f"{path}: expected at most {MOST_SLOTS} placeholders, got more; is this a prompt?")
             slots.append((role, number, one.written))

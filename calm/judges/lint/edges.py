@@ -8,7 +8,8 @@ from typing import Final
 from calm.judges.lint.page import Page, Slot
 
 _FENCE: Final = re.compile(
-    r"```\w*|\"\"\"|'''|[-=*_#~]{3,}|</?[A-Za-z_|][^<>\n]{0,80}>|<\||\[/?[A-Z][^\[\]\n]{0,80}\]|/[A-Z ]{3,40}/"
+    r"```\w*|\"\"\"|'''|[-=*_#~]{3,}|[-=*_~]{2}$|</?[A-Za-z_|][^<>\n]{0,80}>|<\|"
+    r"|\[/?[^\W\d_][^\[\]\n]{0,80}\]|/[A-Z ]{3,40}/"
 )
 """What nobody takes for a sentence: a fence, a rule, a tag, words in brackets."""
 _HEADING: Final = re.compile(
@@ -16,8 +17,8 @@ _HEADING: Final = re.compile(
 )
 """A line that names what follows."""
 _INSTRUCTS: Final = re.compile(
-    r"\s*(?:please|now|reply|respond|answer(?= with| in\b| only| using| by)|give|output|return|write|say|choose|decide|rate"
-    r"|provide|finish|state|evaluate|compare|select|which|is|does|do|based|after|before|considering|analy[sz]e|you|your"
+    r"\s*(?:please|now|reply|respond|answer(?= with| in\b| only| using| by)|give|output|return|write|say|choose"
+    r"|decide|rate|provide|finish|state|evaluate|compare|select|which|is|does|do|based|after|before|considering|analy[sz]e|you|your"
     r"|the (?:rating|score|verdict))\b(?:\W+\w+){3}",
     re.IGNORECASE,
 )

@@ -16,7 +16,7 @@ from calm.judges.lint.subject import Leftover
 _NAME: Final = r"[A-Za-z_][\w.]{0,60}"
 WRITTEN: Final = re.compile(
     rf"\{{\{{\{{\s{{0,8}}(?P<triple>{_NAME})\s{{0,8}}\}}\}}\}}"
-    rf"|\{{\{{-?\s{{0,8}}(?P<double>{_NAME}(?:\[\d{{1,2}}\][\w.]{{0,20}})?)(?:\s{{0,8}}\|[^{{}}\n]{{0,80}})?\s{{0,8}}-?\}}\}}"
+    rf"|\{{\{{-?\s{{0,8}}(?P<double>{_NAME}(?:\x20\w{{1,20}}){{0,3}}(?:\[\d{{1,2}}\][\w.]{{0,20}})?)(?:\s{{0,8}}\|[^{{}}\n]{{0,80}})?\s{{0,8}}-?\}}\}}"
     rf"|\$\{{(?P<dollar>{_NAME})\}}|<<(?P<angle>{_NAME})>>|\{{\$(?P<prompty>{_NAME})\}}"
     rf"|(?<!\{{)\{{(?P<single>{_NAME})(?:\[[^\]\n]{{1,20}}\])?(?P<args>\([^(){{}}\n]{{0,60}}\))?\}}(?!\}})"
     r"|(?P<percent>%s)"
@@ -64,7 +64,7 @@ def role_of(name: str) -> Role:
     parts = _parts(name)
     if {"model", "name"} <= parts or parts in ({"model", "a"}, {"model", "b"}, {"model", "1"}, {"model", "2"}):
         return "name"
-    if parts & {"lang", "language", "loop"}:
+    if parts & {"lang", "language", "loop", "format", "example", "examples"}:
         return "unknown"
     if parts == {"target"}:
         return "reference"

@@ -78,7 +78,7 @@ def rank(subject: Subject) -> Iterator[Found]:
         return
     for slot in _firsts(subject):
         header = _header(subject, slot)
-        found = next(_RANKED.finditer(header), None) or _RANKED.search(slot.written.replace("_", " "))
+        found = _RANKED.search(header)
         if found is not None:
             yield Found("ranked-labels", subject.at(subject.page.ahead(slot)), (found[1] or found[2],))
             return

@@ -45,6 +45,12 @@ _ADDED: Final = re.compile(
 )
 _NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WORDED: Final = re.compile(rf"^[ \t>*#+-]*({'|'.join(_NUMBERS)})\b[^:\n]{{0,12}}:", re.IGNORECASE | re.MULTILINE)
+_SAID: Final = re.compile(
+    rf"\b(?:scores?|rating|grade|value)s? of ({'|'.join(_NUMBERS)})\b(?: (hundred)\b)?"
+    r"[^.\n]{0,20}\b(?:means?|indicat|if)",
+    re.IGNORECASE,
+)
+_TITLED: Final = re.compile(rf"^[ \t#>*-]*\[[\w ]{{1,30}}:[ \t]*({_N})\][ \t]*\W?[A-Za-z]", re.MULTILINE)
 LEAST: Final = 2
 """Values that must have words, so that the judge knows both ends."""
 LISTED: Final = 3
@@ -112,6 +118,9 @@ def _values(prose: str) -> list[_Value]:
     found = [_Value(float(m[1]), m.start(1)) for m in _LISTED.finditer(prose)]
     found += [_Value(float(m[1]), m.start(1)) for m in _ENDS.finditer(prose)]
     found += [_Value(float(_NUMBERS.index(m[1].lower())), m.start(1)) for m in _WORDED.finditer(prose)]
+    found += [_Value(float(m[1]), m.start(1)) for m in _TITLED.finditer(prose)]
+    for m in _SAID.finditer(prose):
+        found.append(_Value(_NUMBERS.index(m[1].lower()) * (100.0 if m[2] else 1.0), m.start(1)))
     for m in _SPOKEN.finditer(prose):
         start, stop = prose.rfind("\n", 0, m.start()) + 1, prose.find("\n", m.end())
         if _CONDITION.search(prose[start : stop if stop >= 0 else len(prose)]):

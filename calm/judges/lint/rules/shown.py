@@ -23,7 +23,7 @@ _OPTIONAL: Final = re.compile(r"\b(?:if|when|where|may|might|can|optional)\b", r
 def answers(subject: Subject) -> Iterator[Found]:
     """Find answers that are not shown."""
     page = subject.page
-    unsure = subject.reading is None and bool(page.of("unknown", "context"))
+    unsure = subject.reading is None and bool(page.of("unknown", "context", "reference"))
     shown = len(page.answers)
     if subject.reading is None and shown < subject.several and page.of("answer") and _looped(subject):
         return  # one placeholder within a loop shows them all

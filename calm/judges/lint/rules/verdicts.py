@@ -13,9 +13,7 @@ from calm.judges import reading
 from calm.judges.lint.subject import Found, Reading, Subject
 from calm.models.wire import Reply
 
-_VERDICT: Final = (
-    r"(?:scores?|ratings?|verdict|winner|choice|grade|label|pass|decision|preference|preferred|better|result|stars)"
-)
+_VERDICT: Final = r"(?:scores?|ratings?|verdict|winner|choice|grade|label|(?-i:pass)|decision|preference|preferred|better|result|stars)"
 _REASON: Final = (
     r"(?:reason(?:s|ing)?|explanations?|rationale|justification|analysis|feedback|critique|thoughts?|thinking|comments?|"
     r"evidence|supporting[ _]evidence|assessment)"
